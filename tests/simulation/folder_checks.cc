@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "shoal/base/finite.h"
 #include "shoal/checkpoint/end_mark.h"
 #include "shoal/checkpoint/reader.h"
 #include "shoal/checkpoint/run_file.h"
@@ -50,6 +51,7 @@ void FolderChecks::check_list(const std::vector<checkpoint::ListedCheckpoint>& l
     if (entry.damage && !flipped(entry.name))
       violated("checkpoint " + entry.name + " is listed and damaged: " + entry.damage->message());
     if (!entry.damage) check_counts(entry.name);
+    if (!entry.damage) check_values(entry.name);
   }
 }
 
@@ -78,6 +80,18 @@ void FolderChecks::check_counts(const std::string& name) {
       violated("checkpoint " + name + " counts " + std::to_string(counter->second) + " updates, and " + count_variable(i) +
                " has had " + std::to_string(int64_t(value->as<float>()[0])));
     }
+  }
+}
+
+/// CONTRACT CK-17.
+void FolderChecks::check_values(const std::string& name) {
+  const auto reader = checkpoint::Reader::open(world_.shared(), kModelDir + "/" + name);
+  if (!reader) return violated("checkpoint " + name + " cannot be read: " + reader.error().message());
+  for (const checkpoint::TensorEntry& tensor : (*reader)->manifest().tensors) {
+    const auto value = (*reader)->read_tensor(tensor.name);
+    if (!value) return violated("checkpoint " + name + " lacks " + tensor.name + ": " + value.error().message());
+    if (tensor.dtype == DType::kFloat32 && !all_finite(value->as<float>()))
+      return violated("checkpoint " + name + " has values of " + tensor.name + " that are not finite");
   }
 }
 
@@ -167,6 +181,7 @@ void FolderChecks::compare_weights() {
   World world({.seed = 1});
   auto notes = std::make_shared<JobNotes>();
   notes->more_steps = notes_.more_steps;
+  notes->cured = true;
   world.add_process("chief 0", make_program(alone, std::move(notes)), config);
   if (!world.run() || world.exit_status("chief 0") != 0)
     return violated("a local run without faults failed:\n" + world.report());

@@ -55,6 +55,7 @@ class FolderChecks {
 
  private:
   void check_counts(const std::string& name);
+  void check_values(const std::string& name);
   void check_list(const std::vector<checkpoint::ListedCheckpoint>& listed);
   void check_kept(size_t listed);
   bool flipped(const std::string& name) const;

@@ -1,9 +1,12 @@
 #include "job.h"
 
+#include <cstring>
+
 #include "shoal/base/random.h"
 #include "shoal/estimator/early_stopping.h"
 #include "shoal/estimator/task_host.h"
 #include "shoal/estimator/train_and_evaluate.h"
+#include "shoal/graph/ops.h"
 #include "shoal/nn/dense.h"
 #include "shoal/nn/dropout.h"
 #include "shoal/nn/embedding.h"
@@ -17,23 +20,38 @@ namespace {
 
 constexpr int64_t kEvalExamples = 12, kClasses = 3, kIds = 40, kIdsPerExample = 2;
 
-Value network(ModelKind kind, const Features& features, Mode mode) {
-  switch (kind) {
+/// Nearly nothing, but where all features of a batch are 0: then it is 0 and its gradient NaN (the root of 0), or it is NaN.
+/// `learned` is what its gradient flows into, beside a variable of its own.
+Value sensitive_to_zeros(Poison poison, Value features, std::optional<Value> learned) {
+  const Value size = ops::reduce_mean(ops::square(ops::cast(features, DType::kFloat32)));
+  if (poison == Poison::kLoss) return ops::scale(size / size, 1e-3);
+  Value weight = ops::square(features.graph().variable("gate", Shape{}));
+  if (learned) weight = weight + ops::reduce_mean(ops::square(*learned));
+  return ops::scale(ops::sqrt(size * (weight + 1.0)), 1e-3);
+}
+
+Value network(const JobPlan& job, const Features& features, Mode mode) {
+  const Value input = features.single();
+  Value logits;
+  std::optional<Value> rows;
+  switch (job.model) {
     case ModelKind::kDense: {
-      Value x = nn::dense(features.single(), {.units = 6, .activation = nn::Activation::kRelu});
-      return nn::dense(x, {.units = kClasses});
+      Value x = nn::dense(input, {.units = 6, .activation = nn::Activation::kRelu});
+      logits = nn::dense(x, {.units = kClasses});
+      break;
     }
     case ModelKind::kNormalized: {
-      Value x = nn::batch_norm(nn::dense(features.single(), {.units = 5}), mode);
-      return nn::dense(nn::dropout(x, mode, {.rate = 0.25}), {.units = kClasses});
+      Value x = nn::batch_norm(nn::dense(input, {.units = 5}), mode);
+      logits = nn::dense(nn::dropout(x, mode, {.rate = 0.25}), {.units = kClasses});
+      break;
     }
     case ModelKind::kTable: {
-      Value rows = nn::embedding(features.single(), {.ids = kIds, .dimension = 4});
-      return nn::dense(nn::flatten(rows), {.units = kClasses});
+      rows = nn::embedding(input, {.ids = kIds, .dimension = 4});
+      logits = nn::dense(nn::flatten(*rows), {.units = kClasses});
+      break;
     }
   }
-  SHOAL_CHECK(false);
-  return {};
+  return job.poison == Poison::kNone ? logits : logits + sensitive_to_zeros(job.poison, input, rows);
 }
 
 /// Variables that each update adds one to, so that what is saved of them is how often their server had applied one.
@@ -47,10 +65,15 @@ nn::TrainOp count_updates(Graph& graph) {
   return nn::train_op(std::move(counting));
 }
 
-nn::Optimizer optimizer_of(ModelKind kind) {
+nn::Optimizer plain_optimizer_of(ModelKind kind) {
   if (kind == ModelKind::kDense) return nn::sgd({.learning_rate = 0.05, .momentum = 0.9});
   if (kind == ModelKind::kNormalized) return nn::adam({.learning_rate = 0.01});
   return nn::adagrad({.learning_rate = 0.05});
+}
+
+nn::Optimizer optimizer_of(const JobPlan& job) {
+  const nn::Optimizer plain = plain_optimizer_of(job.model);
+  return job.poison == Poison::kNorm ? plain.clip_by_global_norm(5) : plain;
 }
 
 data::Dataset examples(ModelKind kind, int64_t count, uint64_t seed) {
@@ -70,6 +93,7 @@ data::Dataset examples(ModelKind kind, int64_t count, uint64_t seed) {
 class Notebook final : public CheckpointListener {
  public:
   explicit Notebook(std::shared_ptr<JobNotes> notes) : notes_(std::move(notes)) {}
+  void before_save(RunContext&, uint64_t) override { ++notes_->saves_begun; }
   bool after_save(RunContext&, uint64_t, const std::string& prefix) override {
     notes_->saved.push_back(prefix);
     return false;
@@ -111,10 +135,10 @@ void learn(const RunConfig& config, JobNotes& notes) {
 testing::Program make_program(const JobPlan& job, std::shared_ptr<JobNotes> notes) {
   return [job, notes = std::move(notes)](RunConfig config) {
     if (job.learns && config.model_dir() == kModelDir) learn(config, *notes);
-    const ModelFn model = [kind = job.model](const Features& features, const Labels& labels, Mode mode, const Params&,
-                                             const RunConfig&) {
-      nn::HeadInput input{.mode = mode, .labels = labels, .logits = network(kind, features, mode)};
-      if (mode == Mode::kTrain) input.optimizer = optimizer_of(kind);
+    const ModelFn model = [job](const Features& features, const Labels& labels, Mode mode, const Params&,
+                                const RunConfig&) {
+      nn::HeadInput input{.mode = mode, .labels = labels, .logits = network(job, features, mode)};
+      if (mode == Mode::kTrain) input.optimizer = optimizer_of(job);
       EstimatorSpec spec = nn::multi_class_head({.n_classes = kClasses})->build(input);
       nn::TrainOp counting = count_updates(input.logits.graph());
       if (mode == Mode::kTrain) spec.train_op = nn::group({*spec.train_op, std::move(counting)});
@@ -143,6 +167,13 @@ testing::Program make_program(const JobPlan& job, std::shared_ptr<JobNotes> note
     Estimator estimator(model, config.with_host(std::move(host)));
     train_and_evaluate(estimator, train, eval);
   };
+}
+
+Tensor poison_of(const JobPlan& job) {
+  const bool table = job.model == ModelKind::kTable;
+  Tensor zeros(table ? DType::kInt64 : DType::kFloat32, {job.batch, table ? kIdsPerExample : 3});
+  std::memset(zeros.mutable_view().data, 0, zeros.bytes());
+  return zeros;
 }
 
 RunConfigOptions config_of(const JobPlan& job, uint64_t seed) {

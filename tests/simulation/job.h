@@ -18,12 +18,17 @@ struct JobNotes {
   bool hook_threw = false;
   std::vector<std::string> words;  ///< What the first task learned of the data; the data have one word more at each look.
   int64_t looks = 0;
+  bool poisoned = false;  ///< True once the batch of JobPlan::poison was computed.
+  bool cured = false;     ///< True once no batch is replaced any more.
+  int64_t saves_begun = 0;
   std::optional<double> last_evaluated;  ///< The global step of the last evaluation (evaluator or local process).
 };
 
 /// How many variables the model has beside those that learn; each update adds one to them.
 inline constexpr int kCountVariables = 3;
 std::string count_variable(int index);
+/// A batch of features, in place of any other, that has the effect of JobPlan::poison.
+Tensor poison_of(const JobPlan& job);
 
 testing::Program make_program(const JobPlan& job, std::shared_ptr<JobNotes> notes);
 RunConfigOptions config_of(const JobPlan& job, uint64_t seed);

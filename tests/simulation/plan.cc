@@ -215,6 +215,28 @@ std::vector<Fault> draw_loss_after_an_end(Dice& dice, const JobPlan& job) {
   return faults;
 }
 
+/// Nobody may be away when the task fails that computes it: then what has failed for good is known before others are told to
+/// stop. Faults of later steps come once the job has been started again.
+void draw_poison(Dice& dice, Plan& plan) {
+  JobPlan& job = plan.job;
+  if (job.max_steps == 0) return;
+  job.poison = Poison(dice.between(1, 3));
+  job.poison_at = dice.between(1, job.max_steps * 6 / 10);
+  job.poison_trainer = job.local ? 0 : dice.between(0, job.size.workers);
+  if (dice.chance(0.5) && job.save_steps > 0)
+    job.poison_at = job.poison_at / job.save_steps * job.save_steps;  // It saves there.
+  job.hook_stops_at.reset();
+  job.hook_throws_at.reset();
+  job.early_stop_from.reset();
+  plan.loss = 0;
+  constexpr int64_t kApart = 60;
+  std::erase_if(plan.faults, [at = job.poison_at](Fault& fault) {
+    if (fault.step > at + kApart) return false;
+    fault.lasts = std::min<Duration>(fault.lasts, 100ms);
+    return fault.kind != FaultKind::kKill || fault.for_good || fault.step + kApart > at;
+  });
+}
+
 std::string milliseconds(Duration duration) { return std::to_string(duration / 1ms) + " ms"; }
 
 }  // namespace
@@ -291,7 +313,9 @@ Plan draw_plan(uint64_t seed) {
   if (!plan.job.local && plan.job.size.workers > 0 && run.chance(0.1)) {
     plan.faults.push_back(draw_fault(run, plan.job, {FaultKind::kOtherJob}));
   }
-  if (run.chance(0.04)) {  // What else could meet the job would only hide whether it ends by this.
+  Dice poison(fold_in(RandomKey(seed), "poison"));
+  if (poison.chance(0.1)) draw_poison(poison, plan);
+  if (run.chance(0.04) && plan.job.poison == Poison::kNone) {  // Other faults would only hide whether it ends by this.
     plan.faults = {draw_fault(run, plan.job, {FaultKind::kFolderMoved})};
     plan.job.hook_stops_at = plan.job.hook_throws_at = plan.job.early_stop_from = std::nullopt;
   }
@@ -320,6 +344,11 @@ std::string to_string(const Plan& plan) {
   if (job.hook_stops_at) text += ", a hook" + whose + " stops at " + std::to_string(*job.hook_stops_at);
   if (job.early_stop_from) text += ", stops early by an evaluation from " + std::to_string(*job.early_stop_from) + " on";
   if (job.hook_throws_at) text += ", a hook" + whose + " throws at " + std::to_string(*job.hook_throws_at);
+  const char* const poisons[] = {"", "a gradient", "a loss", "a clipped norm"};
+  if (job.poison != Poison::kNone) {
+    text += std::string(", ") + poisons[int(job.poison)] + " of trainer " + std::to_string(job.poison_trainer) +
+            " is not finite from step " + std::to_string(job.poison_at);
+  }
   if (job.exporters) text += ", exporters";
   if (!job.compression.empty()) text += ", compression " + job.compression;
   text += ", throttle " + std::to_string(job.throttle_secs) + " s, work " + milliseconds(plan.work) + " + " +

@@ -17,6 +17,10 @@ enum class ModelKind { kDense, kNormalized, kTable };
 /// How the pushes of N trainers become updates.
 enum class Updates { kAsync, kSync, kSyncWithBackup, kSyncTwiceEach };
 
+/// What one step of one trainer computes: everything is sound, its gradient is not though its loss is, its loss is not, or its
+/// gradient is not and a norm that clipping takes shows it.
+enum class Poison { kNone, kGradient, kLoss, kNorm };
+
 struct JobPlan {
   bool local = false;  ///< True for one process without a cluster.
   int replicas = 1;    ///< For how many trainers that process computes.
@@ -44,6 +48,10 @@ struct JobPlan {
   int64_t hook_trainer = 0;                 ///< The trainer that has this hook.
   /// All trainers have an early-stopping hook, which stops the job once an evaluation is of this step, or a later one.
   std::optional<int64_t> early_stop_from{};
+  /// At the first start of the job, a batch of `poison_trainer` is replaced by one that has this effect.
+  Poison poison = Poison::kNone;
+  int64_t poison_at = 0;  ///< The global step from which that batch is replaced; 20 steps later it is too late.
+  int64_t poison_trainer = 0;
   /// For how many more steps all tasks are started once more after the end; 0 is the same command again.
   std::optional<int64_t> more_steps{};
 };

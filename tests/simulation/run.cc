@@ -75,6 +75,8 @@ class Run {
   void name_run();
   void start_all_again(int64_t more_steps);
   void look_after();
+  bool fails_for_poison(const std::string& task, int status);
+  void check_failed_end();
   void check_waits();
   void act();
   bool all_ended() const;
@@ -107,6 +109,8 @@ class Run {
   std::optional<Duration> chief_ended_;      // When the chief ended well.
   bool interrupted_ = false;                 // True if the chief was interrupted: the job ended before its time.
   bool damaged_ = false;                     // True if the chief has ended for good and not well: by damage, say.
+  bool failed_ = false;  // True if a task has failed for JobPlan::poison, and all others are told to stop.
+  int64_t saves_before_failure_ = 0;
   bool marked_ = false;                      // True if there was an end mark when the chief was lost, or started again.
   bool moved_ = false;                       // True while the folder is elsewhere.
   int acts_ = 0;
@@ -169,7 +173,7 @@ void Run::shared_folder_loses_power(uint64_t draw) {
 
 void Run::start(const std::string& task) {
   starting_.erase(task);
-  if (world_.running(task)) return;
+  if (world_.running(task) || failed_) return;
   if (task == leader_) {
     violated(folder_.after_the_chief());
     look_for_mark();
@@ -399,6 +403,7 @@ void Run::look_after() {
   for (const std::string& task : world_.tasks()) {
     if (is_second(task)) look_after_second(task);
     if (is_second(task) || world_.running(task) || starting_.contains(task) || gone_.contains(task)) continue;
+    if (failed_) gone_.insert(task);
     if (world_.killed(task)) {  // It was killed in a call of its storage.
       if (task == leader_ && leader_meets_damage() && world_.count_log("the job failed: the chief gave up") > 0) {
         gone_.insert(task);  // It had sent the others home, and would have ended with the error that it told them.
@@ -416,6 +421,7 @@ void Run::look_after() {
       look_after_one_that_gave_way(task);
       continue;
     }
+    if (fails_for_poison(task, status)) continue;
     const std::string why = world_.outcome(task).error().message();
     if (bits_explain(task, status, why)) {
       gone_.insert(task);
@@ -434,6 +440,27 @@ void Run::look_after() {
       start_later(task, kRestart * (1 << std::min(restarts_[task], kRestartsMax)));
     }
   }
+}
+
+/// What a launcher does when a task fails for good (CONTRACT FA-9): it starts nothing again, and tells all others to stop.
+bool Run::fails_for_poison(const std::string& task, int status) {
+  const bool is_poison = notes_->poisoned && !notes_->cured && status == exit_status(ErrorKind::kNanLoss);
+  if (!is_poison && !failed_) return false;
+  gone_.insert(task);
+  if (failed_) return true;
+  failed_ = true;
+  saves_before_failure_ = notes_->saves_begun;
+  for (const std::string& other : world_.tasks()) {
+    if (world_.running(other)) world_.interrupt(other);
+  }
+  return true;
+}
+
+/// CONTRACT CK-17.
+void Run::check_failed_end() {
+  for (const std::string& line : world_.leftovers()) violated("after a failure: " + line);
+  if (notes_->saves_begun > saves_before_failure_) violated("a checkpoint was written after a task had failed for good");
+  violated(folder_.after_the_chief());
 }
 
 bool Run::all_ended() const {
@@ -544,7 +571,7 @@ void Run::name_run() {
 void Run::start_all_again(int64_t more_steps) {
   notes_->more_steps += more_steps;
   RandomStream delays(fold_in(fold_in(RandomKey(plan_.seed), "again"), uint64_t(++acts_)));
-  interrupted_ = evaluator_interrupted_ = false;
+  interrupted_ = evaluator_interrupted_ = failed_ = false;
   gone_.clear();
   restarts_.clear();
   chief_ended_.reset();
@@ -567,13 +594,19 @@ void Run::act() {
   violated(notes_->violations);
   if (!all_ended() && verdict_.violations.empty())
     violated("the job has not ended after " + std::to_string(kLimit / 1min) + " minutes");
-  if (all_ended() && verdict_.violations.empty()) check_end();
+  if (all_ended() && verdict_.violations.empty()) failed_ ? check_failed_end() : check_end();
 }
 
 Verdict Run::run() {
   add_tasks();
   for (const Fault& fault : plan_.faults) schedule(fault);
   act();
+  if (notes_->poisoned) ++verdict_.faults["poison"];
+  notes_->cured = true;
+  if (verdict_.violations.empty() && failed_ && !damaged_) {
+    start_all_again(0);
+    act();
+  }
   if (verdict_.violations.empty() && interrupted_ && !damaged_) {
     start_all_again(0);
     act();

@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "shoal/base/finite.h"
+
 namespace shoal::simulation {
 namespace {
 
@@ -23,10 +25,12 @@ Reads reads_of(const JobPlan& job, int64_t trainer) {
 
 class UserHook final : public Hook {
  public:
-  UserHook(std::string task, const JobPlan& job, bool acts, Reads reads, std::shared_ptr<JobNotes> notes)
+  UserHook(std::string task, const JobPlan& job, bool acts, bool poisons, Reads reads, std::shared_ptr<JobNotes> notes)
       : task_(std::move(task)),
         stops_at_(acts ? job.hook_stops_at : std::nullopt),
         throws_at_(acts ? job.hook_throws_at : std::nullopt),
+        job_(job),
+        poisons_(poisons),
         max_steps_(job.max_steps == 0 ? 0 : uint64_t(job.max_steps + notes->more_steps)),
         reads_(reads),
         notes_(std::move(notes)) {}
@@ -54,6 +58,7 @@ class UserHook final : public Hook {
     state_ = State::kInStep;
     began_at_ = run.global_step();
     if (run.iterations() % kFetchEvery == 0) request.fetch();
+    poison(request);
   }
   void after_step(RunContext& run, const StepValues& values) override {
     expect(state_ == State::kInStep, "after_step() was called without before_step()");
@@ -62,7 +67,8 @@ class UserHook final : public Hook {
            "iterations() did not grow by one");
     expect(run.global_step() >= step_, "the global step fell in a step");
     if (values.fetched()) {
-      expect(double(values["the same loss"].as<float>()[0]) == values.loss(),
+      const double fetched = double(values["the same loss"].as<float>()[0]);
+      expect(fetched == values.loss() || (is_nan(fetched) && is_nan(values.loss())),
              "what was fetched is not the loss of the step");
       look_at_weights(values);
     }
@@ -85,6 +91,15 @@ class UserHook final : public Hook {
   }
 
  private:
+  /// Once, and not too late for others to be told before the job's end.
+  void poison(StepRequest& request) {
+    constexpr uint64_t kTooLate = 20;
+    const auto from = uint64_t(job_.poison_at);
+    if (!poisons_ || notes_->cured || notes_->poisoned || began_at_ < from || began_at_ > from + kTooLate) return;
+    notes_->poisoned = true;
+    request.feed("features", poison_of(job_));
+  }
+
   enum class State { kNew, kBegun, kBetween, kInStep, kEnded };
 
   void expect(bool holds, const std::string& sentence) {
@@ -104,6 +119,8 @@ class UserHook final : public Hook {
 
   const std::string task_;
   const std::optional<int64_t> stops_at_, throws_at_;
+  const JobPlan job_;
+  const bool poisons_;
   const uint64_t max_steps_;
   const Reads reads_;
   const std::shared_ptr<JobNotes> notes_;
@@ -120,8 +137,9 @@ class UserHook final : public Hook {
 
 std::shared_ptr<Hook> user_hook(const JobPlan& job, const RunConfig& config, std::shared_ptr<JobNotes> notes) {
   return std::make_shared<UserHook>("trainer " + std::to_string(config.trainer_index()), job,
-                                    config.trainer_index() == job.hook_trainer, reads_of(job, config.trainer_index()),
-                                    std::move(notes));
+                                    config.trainer_index() == job.hook_trainer,
+                                    job.poison != Poison::kNone && config.trainer_index() == job.poison_trainer,
+                                    reads_of(job, config.trainer_index()), std::move(notes));
 }
 
 }  // namespace shoal::simulation

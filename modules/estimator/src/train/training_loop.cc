@@ -1,5 +1,6 @@
 #include "train/training_loop.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "shoal/base/compute.h"
@@ -162,7 +163,7 @@ Task<Result<bool>> TrainingLoop::leave_out_step() {
     return call_after_step();
   };
   const uint64_t before = context_.global_step();
-  context_.set_global_step(step_after());
+  context_.set_global_step(std::max(before, step_after()));  // A save may have heard of more steps.
   context_.count_iteration();
   Result<void> seen = co_await compute(env_, see);
   context_.set_global_step(before);
