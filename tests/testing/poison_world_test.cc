@@ -173,8 +173,8 @@ TEST(Poison, ALossThatIsNanOnAWorkerFailsThatWorkerAlone) {
   }
 }
 
-/// A launcher stops the others because one has failed for good: that is no end to save for.
-TEST(Poison, ASignalAfterATaskHasFailedForGoodSavesNothing) {
+/// A launcher stops the others because one has failed for good: that is no end to save for, whatever the signal means.
+void expect_nothing_saved_after_a_failure(bool leaves) {
   for (const char* const size : {"ps:1,worker:1", "ps:2,worker:2,evaluator"}) {
     for (const bool sync : {false, true}) {
       SCOPED_TRACE(std::string(size) + (sync ? ", sync" : ", async"));
@@ -184,7 +184,7 @@ TEST(Poison, ASignalAfterATaskHasFailedForGoodSavesNothing) {
       std::function<void()> launcher = [&] {
         if (world.running("worker 0")) return world.after(100ms, launcher);
         for (const std::string& task : world.tasks()) {
-          if (world.running(task)) world.interrupt(task);
+          if (world.running(task)) leaves ? world.leave(task) : world.interrupt(task);
         }
       };
       world.at_step(20, launcher);
@@ -197,6 +197,9 @@ TEST(Poison, ASignalAfterATaskHasFailedForGoodSavesNothing) {
     }
   }
 }
+
+TEST(Poison, ASignalAfterATaskHasFailedForGoodSavesNothing) { expect_nothing_saved_after_a_failure(false); }
+TEST(Poison, NorDoesOneThatAsksToGiveWay) { expect_nothing_saved_after_a_failure(true); }
 
 /// Somebody has started the worker again, and nothing is in the way of the chief's end.
 TEST(Poison, AFailureIsForgottenOnceItsTaskIsBack) {

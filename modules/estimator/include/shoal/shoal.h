@@ -23,6 +23,7 @@
 #include "shoal/estimator/input_fn.h"
 #include "shoal/estimator/interval_timer.h"
 #include "shoal/estimator/metrics.h"
+#include "shoal/estimator/learned.h"
 #include "shoal/estimator/mode.h"
 #include "shoal/estimator/model_fn.h"
 #include "shoal/estimator/optimizer_choice.h"

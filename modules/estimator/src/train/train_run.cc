@@ -91,6 +91,13 @@ Task<Result<void>> TrainRun::close(TrainingLoop& loop) {
 /// The task will be started again, so nothing has ended (CONTRACT FA-12): who leads saves what there is, and a worker leaves
 /// what it has kept back. True: other trainers have come to max_steps meanwhile, and the job is to be completed instead.
 Task<Result<bool>> TrainRun::give_way(TrainingLoop& loop) {
+  if (setup_.servers && scope_.leads()) {  // A launcher that stops the others after a failure sends the same signal (CK-17).
+    const auto status = co_await setup_.servers->look(env_.after(kLeaveTimeout));
+    if (status && status->failure) {
+      co_return status->failure->error().with_context(
+          "told to give way after a task had failed for good, so nothing more is saved");
+    }
+  }
   Result<bool> saved = co_await loop.save_to_give_way();
   if (saved && !*saved) co_return true;
   if (!saved && loop.is_recoverable(saved.error())) {
