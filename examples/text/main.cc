@@ -65,10 +65,9 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line, std::
     const text::Windows windows = text::cut(text->test, characters, text::kContext, text::kContext);
     return shoal::data::Dataset::from_tensor_slices(windows.ids, windows.next).batch(100);
   };
-  shoal::Estimator estimator(line.flags.get_string("model") == "gpt" ? text::gpt : text::lstm, config,
-                             {{"characters", characters},
-                              {"learning_rate", line.flags.get_real("learning-rate")},
-                              {"steps", *line.steps}});
+  shoal::Estimator estimator(
+      line.flags.get_string("model") == "gpt" ? text::gpt : text::lstm, config,
+      {{"characters", characters}, {"learning_rate", line.flags.get_real("learning-rate")}, {"steps", *line.steps}});
   shoal::train_and_evaluate(estimator, {.input_fn = training, .max_steps = line.steps},
                             {.input_fn = test,
                              .steps = {},  // All of the test text is evaluated.

@@ -179,7 +179,8 @@ TEST(CheckpointSaver, OneMorePerSoManyHoursStaysOnDisk) {
 
 TEST(CheckpointSaver, TheDefaultHoursAndNoneKeepNothingMore) {
   for (const std::optional<double> hours : {RunConfigOptions().keep_checkpoint_every_n_hours, std::optional<double>()}) {
-    const auto disk = std::make_shared<shoal::testing::SimulatedDisk>(shoal::testing::SimulatedDiskOptions{.folders = {"m"}});
+    const auto disk =
+        std::make_shared<shoal::testing::SimulatedDisk>(shoal::testing::SimulatedDiskOptions{.folders = {"m"}});
     HoursRuleRun(disk, hours).train(0, std::chrono::hours(240));
     EXPECT_EQ(steps_on(*disk), (std::vector<int64_t>{479, 480}));
   }

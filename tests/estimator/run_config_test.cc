@@ -377,7 +377,8 @@ TEST(RunConfig, RefusesUnknownNamesListingTheAllowedOnes) {
     for (const char* field :
          {"model_dir", "save_checkpoints_steps", "save_checkpoints_secs", "save_summary_steps", "log_step_count_steps",
           "keep_checkpoint_max", "keep_checkpoint_every_n_hours", "random_seed", "max_worker_delay_secs",
-          "ready_timeout_secs", "save_model_description", "accept_changed_model", "allow_non_finite", "update_strategy", "on_sigterm", "placement", "runtime"}) {
+          "ready_timeout_secs", "save_model_description", "accept_changed_model", "allow_non_finite", "update_strategy",
+          "on_sigterm", "placement", "runtime"}) {
       EXPECT_THAT(message, HasSubstr(field));
     }
   }

@@ -15,7 +15,8 @@ void age(const std::filesystem::path& path) {
 TEST(TemporaryFiles, OfAChiefAreRemovedByTheNextOne) {
   Place place;
   age(place.folder.write("m/training_finished.tmp-17", "half"));
-  for (const char* name : {"m/graph.json.tmp-18", "m/run.json.tmp-18", "m/model.ckpt-9.data-00000.tmp-18", "m/notes.tmp-17"}) {
+  for (const char* name :
+       {"m/graph.json.tmp-18", "m/run.json.tmp-18", "m/model.ckpt-9.data-00000.tmp-18", "m/notes.tmp-17"}) {
     place.folder.write(name, "half");
   }
   place.estimator(counting_model).train(endless, {.steps = 1});

@@ -11,7 +11,6 @@
 
 namespace shoal::simulation {
 
-
 /// While this lives, nothing that is read fails.
 class SoundDisk {
  public:

@@ -77,7 +77,8 @@ class Ledger final : public cluster::Witness {
   std::map<int, uint64_t> heard_;   // The last global step that each trainer heard of.
   std::map<int, int> rollbacks_;
   std::vector<std::string> violations_;
-  std::map<int, uint64_t> ended_;  // The step at which each trainer said that its input has ended, as the newest state knows.
+  std::map<int, uint64_t>
+      ended_;  // The step at which each trainer said that its input has ended, as the newest state knows.
   bool replaced_ = false;
   uint64_t updates_ = 0;
   int64_t memory_beyond_ = INT64_MIN;

@@ -27,9 +27,10 @@ class Dice {
 };
 
 constexpr std::array<std::string_view, kFaultKinds> kNames{
-    "kill",        "power",       "freeze",       "interrupt",     "cut",       "cut one way",   "reset",        "slow",
-    "wall clock",  "late start",  "kill in save", "power in save", "disk full", "disk slow",     "disk error",   "bit flip",
-    "folder gone", "folder late", "start twice",  "leave",         "leave all", "interrupt all", "folder moved", "other job"};
+    "kill",        "power",     "freeze",     "interrupt",     "cut",          "cut one way",
+    "reset",       "slow",      "wall clock", "late start",    "kill in save", "power in save",
+    "disk full",   "disk slow", "disk error", "bit flip",      "folder gone",  "folder late",
+    "start twice", "leave",     "leave all",  "interrupt all", "folder moved", "other job"};
 
 std::string name(std::string_view role, int64_t index) { return std::string(role) + " " + std::to_string(index); }
 

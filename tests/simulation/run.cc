@@ -6,8 +6,8 @@
 #include "folder_checks.h"
 #include "job.h"
 #include "ledger.h"
-#include "shoal/checkpoint/run_file.h"
 #include "shoal/base/random.h"
+#include "shoal/checkpoint/run_file.h"
 #include "shoal/testing/world.h"
 
 namespace shoal::simulation {
@@ -20,7 +20,7 @@ constexpr auto kLook = 100ms;     // The time between looks at how the tasks are
 constexpr auto kLimit = 40min;    // The time in which the whole job must end.
 constexpr auto kRestart = 500ms;  // A launcher's pause, doubled each time.
 constexpr auto kSecondHasIt = 5s;
-constexpr auto kMovedFor = 30s;   // The time in which a job whose folder went has to end.
+constexpr auto kMovedFor = 30s;  // The time in which a job whose folder went has to end.
 const std::string kMovedDir = "/shared/moved", kOtherDir = "/shared/other";
 constexpr int kRestartsMax = 8;   // The restarts allowed beyond one for each fault.
 constexpr auto kCalm = 60s;       // So long after the last fault nothing of it is left.
@@ -349,7 +349,8 @@ void Run::move_folder_back() {
   moved_ = false;
   if (!ended) return;
   const int status = world_.exit_status(leader_);
-  if (status != 0 && status != 2) violated(leader_ + " ended with status " + std::to_string(status) + " when its folder went");
+  if (status != 0 && status != 2)
+    violated(leader_ + " ended with status " + std::to_string(status) + " when its folder went");
   for (const std::string& task : world_.tasks()) {  // Whoever operates it gives the commands again.
     if (world_.running(task) || is_second(task)) continue;
     if (status != 0 || world_.exit_status(task) != 0) start_later(task, kRestart);
@@ -525,8 +526,7 @@ bool Run::all_took_part() {
 std::optional<int64_t> Run::whole_count() {
   const JobPlan& job = plan_.job;
   const bool left = verdict_.faults.contains("interrupt") || verdict_.faults.contains("interrupt all") ||
-                     notes_->hook_stopped || notes_->stopped_early ||
-                    world_.count_log("the job ends without them") > 0 ||
+                    notes_->hook_stopped || notes_->stopped_early || world_.count_log("the job ends without them") > 0 ||
                     std::ranges::any_of(gone_, [](const std::string& task) { return task.starts_with("worker"); });
   if (job.local || job.max_steps > 0 || job.updates != Updates::kAsync || left) return std::nullopt;
   int64_t count = 0;

@@ -50,14 +50,15 @@ struct WoodProgram {
     data::CsvOptions csv{.labels = {"label"}, .header_lines = 1};
     csv.columns = data::csv_columns(table, csv, {.env = config.environment()});
     const data::Dataset rows = data::Dataset::csv({table}, csv);
-    const Statistics statistics = config.learned(
-        "statistics", [&] { return statistics_of(rows, {.env = config.environment()}); });
-    Estimator estimator = dnn_classifier(
-        {.columns = {indicator(categorical_by_vocabulary("wood", statistics.text("wood").vocabulary()))}, .hidden_units = {8}},
-        {.label_vocabulary = {"no", "yes"}}, config);
-    const auto results = train_and_evaluate(
-        estimator, {.input_fn = rows.shuffle(64).repeat().batch(8), .max_steps = max_steps},
-        {.input_fn = rows.take(42).batch(42), .throttle_secs = 0, .start_delay_secs = 0});
+    const Statistics statistics =
+        config.learned("statistics", [&] { return statistics_of(rows, {.env = config.environment()}); });
+    Estimator estimator =
+        dnn_classifier({.columns = {indicator(categorical_by_vocabulary("wood", statistics.text("wood").vocabulary()))},
+                        .hidden_units = {8}},
+                       {.label_vocabulary = {"no", "yes"}}, config);
+    const auto results =
+        train_and_evaluate(estimator, {.input_fn = rows.shuffle(64).repeat().batch(8), .max_steps = max_steps},
+                           {.input_fn = rows.take(42).batch(42), .throttle_secs = 0, .start_delay_secs = 0});
     if (metrics && results.metrics) metrics->push_back(*results.metrics);
   }
 };
@@ -120,7 +121,8 @@ TEST(Learned, IsWaitedForUntilTheTimeoutOnly) {
 /// A program that is only about learned().
 template <class Body>
 void run_alone(World& world, const std::string& name, Body body, Duration later = 0s) {
-  world.add_process(name, [body](RunConfig config) { body(config); }, in_model());
+  world.add_process(
+      name, [body](RunConfig config) { body(config); }, in_model());
   world.start_late(name, later);
 }
 
@@ -136,7 +138,10 @@ TEST(Learned, KeepsEveryBitOfEveryType) {
       EXPECT_EQ(config.learned("number", [&] { return first ? third : 0.5; }), third);
       EXPECT_EQ(config.learned("count", [&] { return first ? INT64_MIN : int64_t(0); }), INT64_MIN);
       EXPECT_EQ(config.learned("text", [&] { return first ? words[3] : std::string(); }), words[3]);
-      EXPECT_THAT(config.learned("bounds", [&] { return std::vector<double>{first ? -huge : 0.0, third, huge}; }),
+      EXPECT_THAT(config.learned("bounds",
+                                 [&] {
+                                   return std::vector<double>{first ? -huge : 0.0, third, huge};
+                                 }),
                   ElementsAre(-huge, third, huge));
       seen.push_back(name);
     };
@@ -197,9 +202,10 @@ TEST(Learned, IsNotMadeWhereAnotherRunHoldsTheFolder) {
   World world({.work = 100ms});
   world.add_process("trains", SmallJob{.max_steps = 200}, in_model());
   Result<int64_t> refused = int64_t(0);
-  run_alone(world, "late", [&refused](const RunConfig& config) {
-    refused = config.try_learned<int64_t>("count", [] { return int64_t(4); });
-  }, 5s);
+  run_alone(
+      world, "late",
+      [&refused](const RunConfig& config) { refused = config.try_learned<int64_t>("count", [] { return int64_t(4); }); },
+      5s);
   ASSERT_TRUE(world.run()) << world.report();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind(), ErrorKind::kUnavailable);

@@ -31,7 +31,8 @@ RunConfigOptions synchronous(RunConfigOptions config) {
   return config;
 }
 
-EstimatorSpec model_with_dropout(const Features& features, const Labels& labels, Mode mode, const Params&, const RunConfig&) {
+EstimatorSpec model_with_dropout(const Features& features, const Labels& labels, Mode mode, const Params&,
+                                 const RunConfig&) {
   Value x = nn::dense(features.single(), {.units = 4, .activation = nn::Activation::kRelu});
   if (mode == Mode::kTrain) x = nn::dropout(x, nn::Mode::kTrain, {.rate = 0.5});
   nn::HeadInput input{.mode = mode, .labels = labels, .logits = nn::dense(x, {.units = 3})};
@@ -122,18 +123,16 @@ void kill_and_start(World& world, const std::string& task) {
 }
 
 TEST(ModelRun, WithoutASeedALocalRunGoesOnWithItsBits) {  // CONTRACT RU-7
-  expect_equal_bits("", without_seed(), [](World& world) {
-    world.at_step(25, [&world] { kill_and_start(world, "local"); });
-  });
+  expect_equal_bits("", without_seed(),
+                    [](World& world) { world.at_step(25, [&world] { kill_and_start(world, "local"); }); });
 }
 
 TEST(ModelRun, WithoutASeedASynchronousClusterGoesOnWithItsBits) {
   const RunConfigOptions config = synchronous(without_seed());
   for (const std::string task : {"chief 0", "worker 0", "worker 1", "ps 0", "ps 1"}) {
     SCOPED_TRACE(task);
-    expect_equal_bits("ps:2,worker:2", config, [&task](World& world) {
-      world.at_step(25, [&world, task] { kill_and_start(world, task); });
-    });
+    expect_equal_bits("ps:2,worker:2", config,
+                      [&task](World& world) { world.at_step(25, [&world, task] { kill_and_start(world, task); }); });
   }
 }
 
@@ -165,8 +164,9 @@ TEST(ModelRun, AWorkerThatSeesAnotherFolderLearnsTheSeedFromTheServers) {
     const auto task = [&](const std::string& type, const std::string& folder) {
       RunConfigOptions config = synchronous(without_seed());
       config.model_dir = folder;
-      world.add_task(type, R"({"cluster": {"chief": ["chief:1"], "worker": ["worker:1"], "ps": ["ps:1"]}, "task": {"type": ")" +
-                               type + R"(", "index": 0}})",
+      world.add_task(type,
+                     R"({"cluster": {"chief": ["chief:1"], "worker": ["worker:1"], "ps": ["ps:1"]}, "task": {"type": ")" +
+                         type + R"(", "index": 0}})",
                      drawing_program, config);
     };
     task("chief", kModel);
@@ -197,28 +197,31 @@ TEST(ModelRun, ASeedThatAStartIsGivenWinsAndIsNoted) {
 TEST(ModelRun, ProgramsThatTrainPassByPassMeetAnotherOrderInEach) {
   std::vector<std::vector<int64_t>> passes;
   World world;
-  world.add_process("local", [&passes](RunConfig config) {
-    struct Orders final : Hook {
-      explicit Orders(std::vector<int64_t>& into) : seen(into) {}
-      void begin(HookSetup& setup) override { setup.fetch("order", setup.graph().find("features")); }
-      void before_step(RunContext&, StepRequest& request) override { request.fetch(); }
-      void after_step(RunContext&, const StepValues& values) override {
-        seen.push_back(int64_t(values["order"].as<float>()[0]));
-      }
-      std::vector<int64_t>& seen;
-    };
-    const auto numbers = [] {
-      Tensor points(DType::kFloat32, {32, 2}), labels(DType::kInt64, {32});
-      for (size_t i = 0; i < 64; ++i) points.mutable_as<float>()[i] = float(i / 2);
-      for (size_t i = 0; i < 32; ++i) labels.mutable_as<int64_t>()[i] = 0;
-      return data::Dataset::from_tensor_slices(points, labels).shuffle(32).batch(1);
-    };
-    Estimator estimator(small_model, std::move(config));
-    for (int pass = 0; pass < 3; ++pass) {
-      passes.emplace_back();
-      estimator.train(numbers, {.hooks = {std::make_shared<Orders>(passes.back())}});
-    }
-  }, without_seed());
+  world.add_process(
+      "local",
+      [&passes](RunConfig config) {
+        struct Orders final : Hook {
+          explicit Orders(std::vector<int64_t>& into) : seen(into) {}
+          void begin(HookSetup& setup) override { setup.fetch("order", setup.graph().find("features")); }
+          void before_step(RunContext&, StepRequest& request) override { request.fetch(); }
+          void after_step(RunContext&, const StepValues& values) override {
+            seen.push_back(int64_t(values["order"].as<float>()[0]));
+          }
+          std::vector<int64_t>& seen;
+        };
+        const auto numbers = [] {
+          Tensor points(DType::kFloat32, {32, 2}), labels(DType::kInt64, {32});
+          for (size_t i = 0; i < 64; ++i) points.mutable_as<float>()[i] = float(i / 2);
+          for (size_t i = 0; i < 32; ++i) labels.mutable_as<int64_t>()[i] = 0;
+          return data::Dataset::from_tensor_slices(points, labels).shuffle(32).batch(1);
+        };
+        Estimator estimator(small_model, std::move(config));
+        for (int pass = 0; pass < 3; ++pass) {
+          passes.emplace_back();
+          estimator.train(numbers, {.hooks = {std::make_shared<Orders>(passes.back())}});
+        }
+      },
+      without_seed());
   ASSERT_TRUE(world.run()) << world.report();
   ASSERT_EQ(world.exit_status("local"), 0) << world.report();
   ASSERT_EQ(passes.size(), 3U);

@@ -133,7 +133,8 @@ class PosixLock final : public StorageLock {
   ~PosixLock() override { ::close(descriptor_); }
 
   Result<bool> is_in_place() override {
-    struct stat held{}, named{};
+    struct stat held {
+    }, named{};
     if (::fstat(descriptor_, &held) != 0) return path_error("look at", path_, errno);
     if (::stat(path_.c_str(), &named) != 0) {
       if (errno == ENOENT || errno == ENOTDIR) return false;

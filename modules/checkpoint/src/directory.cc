@@ -93,7 +93,8 @@ void remove_unfinished(Storage& storage, const std::string& model_dir) {
   const Result<std::vector<FileInfo>> listing = storage.list(model_dir);
   Result<std::optional<PointerFile>> pointer = read_pointer(storage, model_dir);
   if (!listing || !pointer) return;
-  remove_unfinished_files(storage, model_dir, {.listing = *listing, .pointer = std::move(*pointer), .now = {}, .held = true});
+  remove_unfinished_files(storage, model_dir,
+                          {.listing = *listing, .pointer = std::move(*pointer), .now = {}, .held = true});
 }
 
 Result<void> verify(Storage& storage, const std::string& prefix) {

@@ -332,8 +332,7 @@ void FolderWriter::abandon() {
 
 }  // namespace
 
-Result<std::unique_ptr<Writer>> Writer::begin(Storage& storage, std::string model_dir, int64_t global_step,
-                                              Folder folder) {
+Result<std::unique_ptr<Writer>> Writer::begin(Storage& storage, std::string model_dir, int64_t global_step, Folder folder) {
   auto writer = std::make_unique<FolderWriter>(storage, std::move(model_dir), global_step);
   SHOAL_TRY_VOID(writer->begin(folder));
   return std::unique_ptr<Writer>(std::move(writer));

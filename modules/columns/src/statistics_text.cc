@@ -10,7 +10,8 @@ using columns::TextStatistics;
 using json::Json;
 
 Json number_json(const NumberStatistics& of) {
-  return {{"count", of.count},  {"missing", of.missing},
+  return {{"count", of.count},
+          {"missing", of.missing},
           {"mean", json::exact_number(of.mean)},
           {"stddev", json::exact_number(of.stddev)},
           {"min", json::exact_number(of.min)},
@@ -102,8 +103,8 @@ struct StatisticsText {
     return news;
   }
   static std::string encode(const columns::Statistics& of) {
-    return Json{{"features", part_json(of.features_)}, {"labels", part_json(of.labels_)}}.dump(-1, ' ', false,
-                                                                                              Json::error_handler_t::replace);
+    return Json{{"features", part_json(of.features_)}, {"labels", part_json(of.labels_)}}.dump(
+        -1, ' ', false, Json::error_handler_t::replace);
   }
   static Result<columns::Statistics> decode(std::string_view text) {
     SHOAL_TRY(const Json object, json::parse_object(text));

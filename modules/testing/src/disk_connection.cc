@@ -15,7 +15,8 @@ using Kind = DiskCall::Kind;
 /// Held until it is destroyed, also by a host that is cut off meanwhile.
 class DiskLock final : public StorageLock {
  public:
-  DiskLock(std::shared_ptr<DiskState> disk, std::shared_ptr<DiskLink> link, std::string path, std::shared_ptr<FileNode> node)
+  DiskLock(std::shared_ptr<DiskState> disk, std::shared_ptr<DiskLink> link, std::string path,
+           std::shared_ptr<FileNode> node)
       : disk_(std::move(disk)), link_(std::move(link)), path_(std::move(path)), node_(std::move(node)) {
     node_->held = true;
   }

@@ -29,11 +29,10 @@ Task<Result<ChiefSeat::Asked>> ChiefSeat::ask(uint64_t incarnation) {
 
 void ChiefSeat::take(uint64_t incarnation, const transport::Endpoint& peer, std::string whose) {
   SHOAL_CHECK(!is_taken_from(incarnation));
-  holder_ =
-      Holder{.incarnation = incarnation,
-             .peer = to_string(peer),
-             .whose = std::move(whose),
-             .since = holder_ ? holder_->since : env_.wall_now()};
+  holder_ = Holder{.incarnation = incarnation,
+                   .peer = to_string(peer),
+                   .whose = std::move(whose),
+                   .since = holder_ ? holder_->since : env_.wall_now()};
 }
 
 void ChiefSeat::leave() {
@@ -45,8 +44,8 @@ Error ChiefSeat::refusal(Asked asked, std::string_view whose) const {
   std::string other = "another chief is connected";
   if (holder_) {
     if (!holder_->whose.empty() || !whose.empty()) {
-      other += " (" + (holder_->whose.empty() ? "of a run that it did not name" : holder_->whose) + "; this one: " +
-               (whose.empty() ? "not named" : std::string(whose)) + ")";
+      other += " (" + (holder_->whose.empty() ? "of a run that it did not name" : holder_->whose) +
+               "; this one: " + (whose.empty() ? "not named" : std::string(whose)) + ")";
     }
     other += ", from " + holder_->peer + " since " + utc_text(holder_->since);
   }

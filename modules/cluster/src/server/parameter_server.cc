@@ -254,7 +254,8 @@ Task<Result<void>> Server::serve_session(Session& session) {
     SHOAL_CO_TRY(const ChiefSeat::Asked seat, co_await chief_.ask(session.hello.incarnation));
     if (core_.closed()) co_return Result<void>{};
     const uint8_t status = seat == ChiefSeat::Asked::kHeld ? kStatusFinal : kStatusOk;
-    if (seat != ChiefSeat::Asked::kFree) co_return co_await refuse(session, first->head, chief_.refusal(seat, whose_of(session.hello)), status);
+    if (seat != ChiefSeat::Asked::kFree)
+      co_return co_await refuse(session, first->head, chief_.refusal(seat, whose_of(session.hello)), status);
   }
   Result<uint64_t> admitted = admit(session);
   if (!admitted) co_return co_await refuse(session, first->head, admitted.error());

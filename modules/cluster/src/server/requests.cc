@@ -32,7 +32,7 @@ Requests::Requests(ServerCore& core, Commits& commits)
 
 Message Requests::welcome(const Session& session) {
   const Welcome text{state_.phase(), state_.epoch(), state_.global_step(), state_.position_of(session.trainer),
-                     state_.end(), state_.run()};
+                     state_.end(),   state_.run()};
   return core_.control("welcome", to_json(text));
 }
 

@@ -281,7 +281,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   std::vector<const Segment*> summed_;  // The segments of bind()'s by_rows, in its order.
   uint64_t global_step_ = 0;
   uint64_t epoch_ = 0;
-  std::set<int> ended_;  // Trainers whose inputs have ended.
+  std::set<int> ended_;          // Trainers whose inputs have ended.
   std::optional<Error> poison_;  // Set once an update has written a value that is not finite.
   // What follows is of a step whose updates are applied while its program runs.
   std::vector<const Segment*> update_segments_;  // One entry for each update.

@@ -149,8 +149,8 @@ Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline de
     newest = std::max(newest, status.epoch);
     statuses.push_back(std::move(status));
   }
-  const ModelDelivery delivery{env_,     plan_, servers_, options_.identity, options_.compression.gradients,
-                               options_.allow_non_finite};
+  const ModelDelivery delivery{
+      env_, plan_, servers_, options_.identity, options_.compression.gradients, options_.allow_non_finite};
   Ready ready;
   ready.attached = is_still_held(delivery, statuses, restore);
   if (ready.attached) env_.sometimes("chief.servers_hold_the_model");

@@ -56,7 +56,8 @@ class LearnedFile {
       const std::string waiting = "waiting for the chief to write " + path_;
       if (env_.interrupted().stop_requested()) return cancelled();
       if (env_.now() >= deadline) {
-        return deadline_exceeded(waiting + ", which did not come; a task whose program calls learned() has to see the model_dir "
+        return deadline_exceeded(waiting +
+                                 ", which did not come; a task whose program calls learned() has to see the model_dir "
                                  "of its chief");
       }
       if (env_.now() >= next_note) {
@@ -101,7 +102,8 @@ Result<void> check_name(std::string_view name) {
 Result<std::string> RunConfig::learned_text(std::string_view name, const LearnedCalls& calls) const {
   SHOAL_TRY_VOID(check_name(name));
   // A server has no folder, and reads no data: what it is asked for is made, and forgotten.
-  if (!model_dir() || task_type() == cluster::kPsRole) return call_user("learned(\"" + std::string(name) + "\")", calls.make);
+  if (!model_dir() || task_type() == cluster::kPsRole)
+    return call_user("learned(\"" + std::string(name) + "\")", calls.make);
   const std::shared_ptr<Environment> env = environment();
   const LearnedFile file(*env, *this, name);
   SHOAL_TRY(std::optional<std::string> there, file.read());

@@ -109,7 +109,8 @@ Result<void> choose_meeting_scheme(Environment& env, const RunConfig& config, cl
 std::function<bool()> asks_folder(Environment& env, const RunConfig& config) {
   if (!config.model_dir()) return nullptr;
   if (config.task().place->rank != 0) {
-    const auto end = std::make_shared<EndOfJob>(env, config, *config.model_dir(), std::nullopt, EndOfJob::NewMarks::kObeyed);
+    const auto end =
+        std::make_shared<EndOfJob>(env, config, *config.model_dir(), std::nullopt, EndOfJob::NewMarks::kObeyed);
     return [end] {
       const auto mark = end->look();
       return mark && *mark;

@@ -8,7 +8,8 @@ std::optional<int64_t> seed_of_run(Environment& env, const RunConfig& config, co
   if (config.random_seed()) return config.random_seed();
   const Result<std::optional<checkpoint::RunFile>> run = checkpoint::read_run(env.storage(), model_dir);
   if (!run) {
-    env.log().warning_once("seed of run", "the seed of the run is not known, so another one is drawn: " + run.error().message());
+    env.log().warning_once("seed of run",
+                           "the seed of the run is not known, so another one is drawn: " + run.error().message());
     return std::nullopt;
   }
   return *run ? std::optional((*run)->seed) : std::nullopt;

@@ -167,8 +167,8 @@ Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster:
   Result<void> added;
   const auto begin = [&]() -> Result<std::unique_ptr<checkpoint::Writer>> {
     SHOAL_TRY_VOID(look_at_place());
-    SHOAL_TRY(auto begun, checkpoint::Writer::begin(env_.storage(), options_.model_dir, step,
-                                                       checkpoint::Writer::Folder::kIsThere));
+    SHOAL_TRY(auto begun,
+              checkpoint::Writer::begin(env_.storage(), options_.model_dir, step, checkpoint::Writer::Folder::kIsThere));
     for (const cluster::ShardSpec& shard : snapshot.plan().shards) {
       auto file = begun->add_file(arena_layout(shard, snapshot.info()));
       if (file) {

@@ -35,7 +35,8 @@ Result<void> ResumableInput::open(bool bounded) {
 Result<void> ResumableInput::learn_types_elsewhere() {
   const TrainRequest& request = scope_.request;
   if (!request.types_from) return {};
-  SHOAL_TRY(OpenedInput other, open_input(scope_.env, request.estimator, *request.types_from, Mode::kEval, scope_.run.seed));
+  SHOAL_TRY(OpenedInput other,
+            open_input(scope_.env, request.estimator, *request.types_from, Mode::kEval, scope_.run.seed));
   data::Batch batch;
   SHOAL_TRY(const bool any, other.iterator->next(batch));
   if (!any) return {};

@@ -91,7 +91,8 @@ Task<Result<void>> TrainRun::close(TrainingLoop& loop) {
 /// The task will be started again, so nothing has ended (CONTRACT FA-12): who leads saves what there is, and a worker leaves
 /// what it has kept back. True: other trainers have come to max_steps meanwhile, and the job is to be completed instead.
 Task<Result<bool>> TrainRun::give_way(TrainingLoop& loop) {
-  if (setup_.servers && scope_.leads()) {  // A launcher that stops the others after a failure sends the same signal (CK-17).
+  if (setup_.servers &&
+      scope_.leads()) {  // A launcher that stops the others after a failure sends the same signal (CK-17).
     const auto status = co_await setup_.servers->look(env_.after(kLeaveTimeout));
     if (status && status->failure) {
       co_return status->failure->error().with_context(
@@ -187,8 +188,8 @@ Result<void> TrainRun::adopt_run(const cluster::RunIdentity& run) {
   if (!own.empty() && own != run.id) {
     env_.sometimes("trainer.servers_of_another_run");
     return failed_precondition("two jobs at one address: the parameter servers hold the model of run " + run.id + ", and " +
-                               (begun_ ? "this worker trained" : "model_dir " + scope_.model_dir() + " is of") + " run " + own +
-                               "; give each job addresses of its own, or end the other job first");
+                               (begun_ ? "this worker trained" : "model_dir " + scope_.model_dir() + " is of") + " run " +
+                               own + "; give each job addresses of its own, or end the other job first");
   }
   setup_.servers->know_run(run.id);
   if (run == scope_.run) return {};

@@ -153,8 +153,7 @@ void TrainerFolder::guess_run() {
   const auto found = checkpoint::read_run(scope_.env.storage(), scope_.model_dir());
   const bool known = found && *found;
   if (known) scope_.run.id = (*found)->id;
-  scope_.run.seed = scope_.config().random_seed().value_or(known ? (*found)->seed
-                                                                   : checkpoint::draw_run(scope_.env).seed);
+  scope_.run.seed = scope_.config().random_seed().value_or(known ? (*found)->seed : checkpoint::draw_run(scope_.env).seed);
 }
 
 bool TrainerFolder::run_has_ended() const {
@@ -213,9 +212,10 @@ Result<void> TrainerFolder::check_place() {
   const std::string& folder = scope_.model_dir();
   const auto gone = [&](const std::string& file) {
     scope_.env.sometimes("model_dir.gone");
-    return failed_precondition("model_dir " + folder + " is not the folder of this run any more: " + file +
-                               ", so it was removed, moved or replaced while the run was under way; the run ends, and makes "
-                               "nothing anew there (its last checkpoint is where the folder went)");
+    return failed_precondition(
+        "model_dir " + folder + " is not the folder of this run any more: " + file +
+        ", so it was removed, moved or replaced while the run was under way; the run ends, and makes "
+        "nothing anew there (its last checkpoint is where the folder went)");
   };
   const auto unclear = [&](const Error& why) {
     return unavailable("whether model_dir " + folder + " is still this run's cannot be seen: " + why.message());

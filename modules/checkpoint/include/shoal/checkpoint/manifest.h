@@ -59,9 +59,9 @@ struct SaveInfo {
   std::set<std::string> ended = {};              ///< Trainers whose inputs have ended, at these positions.
   std::string numerics;                          ///< Backend, version, ISA, threads: what equal bits depend on.
   std::string fingerprint;                       ///< The fingerprint of the job and its graph.
-  std::string run;                               ///< The run's text (run_file.h). Empty: not known, as before there were runs.
-  std::string meaning = {};                      ///< What ids and logits stand for (Meaning::encode()); empty: not known.
-  std::string rest = {};                         ///< What else the model computes with, by hashes; empty: not known.
+  std::string run;           ///< The run's text (run_file.h). Empty: not known, as before there were runs.
+  std::string meaning = {};  ///< What ids and logits stand for (Meaning::encode()); empty: not known.
+  std::string rest = {};     ///< What else the model computes with, by hashes; empty: not known.
   WallTime save_time{};
   friend bool operator==(const SaveInfo&, const SaveInfo&) = default;
 };

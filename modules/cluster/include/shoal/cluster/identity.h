@@ -36,7 +36,7 @@ struct TaskIdentity {
   std::string numerics;
   std::string variables;     ///< What variables_text() says of the model: a refusal compares it.
   std::string meaning = {};  ///< What meaning_text() says of the model, likewise.
-  RunIdentity run = {};      ///< The run of its model: the chief's from model_dir, a worker's as its folder or the servers say.
+  RunIdentity run = {};  ///< The run of its model: the chief's from model_dir, a worker's as its folder or the servers say.
   /// What a launcher (SHOAL_RUN) or an engine (the number of a Slurm job) calls the start that this task is part of; empty:
   /// nothing does. Peers compare it where both have one (CONTRACT RU-6).
   std::string start = {};

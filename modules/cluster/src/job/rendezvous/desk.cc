@@ -127,7 +127,7 @@ Task<Result<Gathering>> Desk::meet() {
 Task<bool> Desk::asks_ended() {
   if (!options_.has_ended) co_return false;
   const Result<bool> ended = co_await compute(env_, options_.has_ended);
-  co_return ended && *ended;
+  co_return ended&&* ended;
 }
 
 /// Until all are there, or one that knows the job from before. True: the start that this task is part of has ended.

@@ -112,7 +112,7 @@ Task<Result<Gathering>> Guest::meet() {
 Task<bool> Guest::asks_ended() {
   if (!options_.has_ended) co_return false;
   const Result<bool> ended = co_await compute(env_, options_.has_ended);
-  co_return ended && *ended;
+  co_return ended&&* ended;
 }
 
 /// Each address once. The error of the first that says something, else of the last.
