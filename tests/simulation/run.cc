@@ -3,25 +3,16 @@
 #include <algorithm>
 #include <set>
 
-#include "folder_checks.h"
-#include "job.h"
-#include "ledger.h"
+#include "planned_run.h"
 #include "shoal/base/random.h"
-#include "shoal/checkpoint/run_file.h"
-#include "shoal/testing/world.h"
 
 namespace shoal::simulation {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::World;
 
-constexpr auto kLook = 100ms;     // The time between looks at how the tasks are.
-constexpr auto kLimit = 40min;    // The time in which the whole job must end.
-constexpr auto kRestart = 500ms;  // A launcher's pause, doubled each time.
+constexpr auto kLook = 100ms;  // The time between looks at how the tasks are.
 constexpr auto kSecondHasIt = 5s;
-constexpr auto kMovedFor = 30s;  // The time in which a job whose folder went has to end.
-const std::string kMovedDir = "/shared/moved", kOtherDir = "/shared/other";
 constexpr int kRestartsMax = 8;   // The restarts allowed beyond one for each fault.
 constexpr auto kCalm = 60s;       // So long after the last fault nothing of it is left.
 constexpr auto kEndsWithin = 5s;  // The time that servers and workers have to end after the chief, in calm.
@@ -34,90 +25,9 @@ int trainer_of(const std::string& task) {
   return task.starts_with("worker ") ? std::stoi(task.substr(7)) + 1 : -1;
 }
 
-bool is_of_a_checkpoint(const std::string& path) { return path.find("model.ckpt-") != std::string::npos; }
+}  // namespace
 
-/// One run of one plan.
-class Run {
- public:
-  Run(const Plan& plan, const RunOptions& options)
-      : plan_(plan),
-        ledger_(std::make_shared<Ledger>(plan.job.local ? 0 : plan.job.size.ps, plan.job.updates != Updates::kAsync,
-                                         (plan.many_parts ? 4 : 1) * Ledger::kMessagesMax)),
-        notes_(std::make_shared<JobNotes>()),
-        world_(world_options(options)),
-        folder_(world_, plan, *notes_) {}
-  Verdict run();
-
- private:
-  testing::WorldOptions world_options(const RunOptions& options) const;
-  void add_tasks();
-  void schedule(const Fault& fault);
-  void strike(const Fault& fault);
-  void look_for_mark();
-  void shared_folder_loses_power(uint64_t draw);
-  void start(const std::string& task);
-  void start_later(const std::string& task, Duration delay);
-  void start_second(const std::string& task, const std::optional<std::string>& model_dir);
-  void move_folder();
-  void move_folder_back();
-  bool is_second(const std::string& task) const { return seconds_.contains(task); }
-  void look_after_second(const std::string& task);
-  void tell_to_leave(const std::string& task, Duration away);
-  void look_after_one_that_gave_way(const std::string& task);
-  void check_leaving();
-  bool leader_meets_damage();
-  bool bits_explain(const std::string& task, int status, const std::string& why);
-  bool servers_ended_well();
-  bool all_took_part();
-  std::optional<int64_t> whole_count();
-  /// A hook of the chief has ended the job before its time; that of a worker only its own part.
-  bool stopped_early() const { return notes_->stopped_early || (notes_->hook_stopped && plan_.job.hook_trainer == 0); }
-  void name_run();
-  void start_all_again(int64_t more_steps);
-  void look_after();
-  bool fails_for_poison(const std::string& task, int status);
-  void check_failed_end();
-  void check_waits();
-  void act();
-  bool all_ended() const;
-  void check_end();
-  void violated(std::string sentence) { verdict_.violations.push_back(std::move(sentence)); }
-  void violated(const std::vector<std::string>& sentences) {
-    for (const std::string& sentence : sentences) violated(sentence);
-  }
-
-  const Plan& plan_;
-  const std::string leader_ = leader(plan_.job);
-  std::shared_ptr<Ledger> ledger_;
-  std::shared_ptr<JobNotes> notes_;
-  World world_;
-  FolderChecks folder_;
-  std::map<std::string, int> restarts_;
-  std::map<std::string, Duration> outages_;  // How long tasks stay away that are to be killed in a storage call.
-  std::set<std::string> power_fails_;        // Tasks of outages_ whose host loses its power then.
-  std::map<std::string, Duration> leaving_;  // When tasks were told to give way; kLimit if something else was wrong then.
-  Duration last_strike_{};
-  bool was_calm_ = false;       // True if no fault was under way when the last one came.
-  bool mark_at_start_ = false;  // True if there was an end mark when the chief was started last.
-  int leaves_ = 0;              // How many tasks were told to give way.
-  bool evaluator_interrupted_ = false;
-  std::set<std::string> starting_;           // Tasks of which a start is under way.
-  std::set<std::string> gone_;               // Tasks that are gone for good.
-  std::map<std::string, bool> seconds_;      // True for a second start while the first has lived ever since.
-  std::map<std::string, Duration> started_;  // When a task started, if not at the beginning.
-  Duration disturbed_until_{};               // Until when the faults so far disturb.
-  std::optional<Duration> chief_ended_;      // When the chief ended well.
-  bool interrupted_ = false;                 // True if the chief was interrupted: the job ended before its time.
-  bool damaged_ = false;                     // True if the chief has ended for good and not well: by damage, say.
-  bool failed_ = false;  // True if a task has failed for JobPlan::poison, and all others are told to stop.
-  int64_t saves_before_failure_ = 0;
-  bool marked_ = false;                      // True if there was an end mark when the chief was lost, or started again.
-  bool moved_ = false;                       // True while the folder is elsewhere.
-  int acts_ = 0;
-  Verdict verdict_;
-};
-
-testing::WorldOptions Run::world_options(const RunOptions& options) const {
+testing::WorldOptions PlannedRun::world_options(const RunOptions& options) const {
   testing::WorldOptions world{.seed = plan_.seed,
                               .work = plan_.work,
                               .work_jitter = plan_.work_jitter,
@@ -137,7 +47,7 @@ testing::WorldOptions Run::world_options(const RunOptions& options) const {
   return world;
 }
 
-void Run::add_tasks() {
+void PlannedRun::add_tasks() {
   const RunConfigOptions config = config_of(plan_.job, plan_.seed);
   const testing::Program program = make_program(plan_.job, notes_);
   if (plan_.job.local) {
@@ -158,20 +68,14 @@ void Run::add_tasks() {
   }
 }
 
-void Run::schedule(const Fault& fault) {
+void PlannedRun::schedule(const Fault& fault) {
   if (fault.kind == FaultKind::kLateStart) return;
   world_.at_step(uint64_t(fault.step), [this, &fault] { world_.after(fault.after, [this, &fault] { strike(fault); }); });
 }
 
-void Run::look_for_mark() { marked_ = marked_ || world_.shared().exists(kModelDir + "/training_finished"); }
+void PlannedRun::look_for_mark() { marked_ = marked_ || world_.shared().exists(kModelDir + "/training_finished"); }
 
-/// A mark whose folder was not synced yet is gone then, but the evaluator may have seen it.
-void Run::shared_folder_loses_power(uint64_t draw) {
-  look_for_mark();
-  world_.shared().lose_power(plan_.seed + draw);
-}
-
-void Run::start(const std::string& task) {
+void PlannedRun::start(const std::string& task) {
   starting_.erase(task);
   if (world_.running(task) || failed_) return;
   if (task == leader_) {
@@ -185,111 +89,13 @@ void Run::start(const std::string& task) {
   world_.start(task);
 }
 
-void Run::start_later(const std::string& task, Duration delay) {
+void PlannedRun::start_later(const std::string& task, Duration delay) {
   if (!starting_.insert(task).second) return;
   world_.after(delay, [this, task] { start(task); });
 }
 
-void Run::strike(const Fault& fault) {
-  const std::string& task = fault.task;
-  if (!world_.running(task) || gone_.contains(task)) return;
-  ++verdict_.faults[std::string(to_string(fault.kind))];
-  was_calm_ = disturbed_until_ <= world_.elapsed();
-  last_strike_ = world_.elapsed();
-  disturbed_until_ = std::max(disturbed_until_, world_.elapsed() + fault.lasts);
-  switch (fault.kind) {
-    case FaultKind::kKill:
-      world_.kill(task);
-      if (fault.for_good) {
-        gone_.insert(task);
-      } else {
-        start_later(task, fault.lasts);
-      }
-      break;
-    case FaultKind::kPower:
-      world_.lose_power(task);
-      // The chief's host keeps the folder for all.
-      if (task == leader_) shared_folder_loses_power(uint64_t(fault.step));
-      start_later(task, fault.lasts);
-      break;
-    case FaultKind::kFreeze:
-      world_.freeze(task);
-      world_.after(fault.lasts, [this, task] { world_.thaw(task); });
-      break;
-    case FaultKind::kInterrupt:
-      interrupted_ = interrupted_ || task == leader_;
-      world_.interrupt(task);
-      break;
-    case FaultKind::kCut:
-      world_.network().cut(task, fault.other);
-      world_.after(fault.lasts, [this, &fault] { world_.network().heal(fault.task, fault.other); });
-      break;
-    case FaultKind::kCutOneWay:
-      world_.network().cut_one_way(task, fault.other);
-      world_.after(fault.lasts, [this, &fault] { world_.network().heal_one_way(fault.task, fault.other); });
-      break;
-    case FaultKind::kReset: world_.network().reset(task, fault.other); break;
-    case FaultKind::kSlow:
-      world_.network().set_link(task, fault.other, {.latency = 300ms, .jitter = 300ms});
-      world_.after(fault.lasts, [this, &fault] {
-        world_.network().set_link(fault.task, fault.other,
-                                  {.latency = plan_.latency, .jitter = plan_.jitter, .loss = plan_.loss});
-      });
-      break;
-    case FaultKind::kWallClock: world_.set_wall_clock(task, std::chrono::seconds(fault.number), 0.01); break;
-    case FaultKind::kDiskFull:
-      world_.shared().set_capacity(world_.shared().used_bytes());
-      world_.after(fault.lasts, [this] { world_.shared().set_capacity(~uint64_t(0)); });
-      break;
-    case FaultKind::kDiskSlow:
-      world_.shared().set_faults({.seed = plan_.seed, .slow = 0.2, .slow_max = 500ms});
-      world_.after(fault.lasts, [this] { world_.shared().set_faults({}); });
-      break;
-    case FaultKind::kDiskError:
-      world_.shared().set_faults({.seed = plan_.seed, .error = 0.05});
-      world_.after(fault.lasts, [this] { world_.shared().set_faults({}); });
-      break;
-    case FaultKind::kBitFlip:
-      world_.shared().set_faults({.seed = plan_.seed, .bit_flip = 0.3, .flips_in = is_of_a_checkpoint});
-      world_.after(fault.lasts, [this] { world_.shared().set_faults({}); });
-      break;
-    case FaultKind::kStartTwice: start_second(task, {}); break;
-    case FaultKind::kOtherJob: start_second(task, kOtherDir); break;
-    case FaultKind::kFolderMoved: move_folder(); break;
-    case FaultKind::kFolderGone:
-      world_.cut_off_shared(task, true);
-      world_.after(fault.lasts, [this, task] { world_.cut_off_shared(task, false); });
-      break;
-    case FaultKind::kFolderLate: world_.see_shared_late(task, std::min<Duration>(fault.lasts, 3s)); break;
-    case FaultKind::kKillInSave:
-    case FaultKind::kPowerInSave:
-      outages_[task] = fault.lasts;
-      if (fault.kind == FaultKind::kPowerInSave) power_fails_.insert(task);
-      world_.kill_in_storage(task, fault.number);
-      break;
-    case FaultKind::kLeave: tell_to_leave(task, fault.lasts); break;
-    case FaultKind::kLeaveAll:
-      for (const std::string& each : world_.tasks()) tell_to_leave(each, fault.lasts);
-      break;
-    case FaultKind::kInterruptAll:
-      interrupted_ = true;
-      evaluator_interrupted_ = evaluator_interrupted_ || plan_.job.size.evaluator;
-      for (const std::string& each : world_.tasks()) world_.interrupt(each);
-      break;
-    case FaultKind::kLateStart: break;
-  }
-}
-
-/// Whoever sends such a signal starts the task again, after a while.
-void Run::tell_to_leave(const std::string& task, Duration away) {
-  if (!world_.running(task) || is_second(task) || gone_.contains(task)) return;
-  if (leaving_.emplace(task, was_calm_ ? world_.elapsed() : kLimit).second) ++leaves_;
-  outages_[task] = away;
-  world_.leave(task);
-}
-
 /// It ends with 143, which nobody takes for the end of anything.
-void Run::look_after_one_that_gave_way(const std::string& task) {
+void PlannedRun::look_after_one_that_gave_way(const std::string& task) {
   if (!leaving_.contains(task)) {
     violated(task + " gave way, and nobody had told it to");
     gone_.insert(task);
@@ -305,7 +111,7 @@ void Run::look_after_one_that_gave_way(const std::string& task) {
 }
 
 /// Who is told to give way does so soon, unless something else is in its way.
-void Run::check_leaving() {
+void PlannedRun::check_leaving() {
   for (const auto& [task, told] : leaving_) {
     const bool disturbed = last_strike_ > told;
     if (disturbed || !world_.running(task) || world_.elapsed() < told + kLeavesWithin) continue;
@@ -314,51 +120,8 @@ void Run::check_leaving() {
   }
 }
 
-/// Gives the same command a second time, while the first one lives; with `model_dir`, as a worker of another job, which had that
-/// folder before and comes to this job's addresses.
-void Run::start_second(const std::string& task, const std::optional<std::string>& model_dir) {
-  const std::string second = task + (model_dir ? " elsewhere" : " again");
-  if (seconds_.contains(second) && world_.running(second)) return;
-  if (model_dir) {
-    const checkpoint::RunFile other{.id = std::string(32, '0')};
-    if (!world_.shared().make_folders(*model_dir) || !checkpoint::write_run(world_.shared(), *model_dir, other)) return;
-  }
-  seconds_[second] = true;
-  started_[second] = world_.elapsed();
-  world_.start_second(task, model_dir);
-}
-
-/// The folder is moved away under the living job, and moved back when that has ended by it (CONTRACT RU-4).
-void Run::move_folder() {
-  look_for_mark();
-  if (marked_ || chief_ended_) return;
-  if (!world_.shared().rename(kModelDir, kMovedDir)) return;
-  moved_ = true;
-  disturbed_until_ = std::max(disturbed_until_, world_.elapsed() + kMovedFor + kRestart);
-  world_.after(kMovedFor, [this] { move_folder_back(); });
-}
-
-void Run::move_folder_back() {
-  const bool ended = !world_.running(leader_);
-  if (!ended) violated(leader_ + " trains on, though its folder went " + std::to_string(kMovedFor / 1s) + " s ago");
-  if (world_.shared().exists(kModelDir)) {
-    violated("the folder was made anew after it went");
-  } else if (!world_.shared().rename(kMovedDir, kModelDir)) {
-    violated("the folder cannot be moved back");
-  }
-  moved_ = false;
-  if (!ended) return;
-  const int status = world_.exit_status(leader_);
-  if (status != 0 && status != 2)
-    violated(leader_ + " ended with status " + std::to_string(status) + " when its folder went");
-  for (const std::string& task : world_.tasks()) {  // Whoever operates it gives the commands again.
-    if (world_.running(task) || is_second(task)) continue;
-    if (status != 0 || world_.exit_status(task) != 0) start_later(task, kRestart);
-  }
-}
-
 /// A second start has to go while the first one lives, and may take its place where that one has died.
-void Run::look_after_second(const std::string& second) {
+void PlannedRun::look_after_second(const std::string& second) {
   const std::string first = second.substr(0, second.rfind(' '));
   bool& first_lived = seconds_.at(second);
   if (world_.running(second)) {
@@ -372,12 +135,12 @@ void Run::look_after_second(const std::string& second) {
 }
 
 /// Damage that the disk did in silence, for which the leader gives up.
-bool Run::leader_meets_damage() {
+bool PlannedRun::leader_meets_damage() {
   const bool evaluates = plan_.job.local || plan_.job.size.master;
   return folder_.all_damaged() || (evaluates && folder_.newest_damaged());
 }
 
-bool Run::servers_ended_well() {
+bool PlannedRun::servers_ended_well() {
   const auto tasks = world_.tasks();
   return std::none_of(tasks.begin(), tasks.end(), [this](const std::string& task) {
     const bool serves = task.starts_with("ps") && !is_second(task);  // A second one may never have had its place.
@@ -388,7 +151,7 @@ bool Run::servers_ended_well() {
 /// Damage ends what needs the damaged checkpoint, and no launcher tries that again. A leader that was killed when it had
 /// sent its servers home needs them once more, if the last checkpoint has been damaged since, or if an interrupt had ended
 /// the job: it would train on.
-bool Run::bits_explain(const std::string& task, int status, const std::string& why) {
+bool PlannedRun::bits_explain(const std::string& task, int status, const std::string& why) {
   const bool waited_in_vain = status == exit_status(ErrorKind::kDeadlineExceeded);
   const bool goes_on = folder_.newest_damaged() || (interrupted_ && marked_);
   if (waited_in_vain && task == leader_ && goes_on && servers_ended_well()) return true;
@@ -399,7 +162,7 @@ bool Run::bits_explain(const std::string& task, int status, const std::string& w
 
 /// What a launcher does (CONTRACT FA-9): starts again what ended with an error that may pass, until the chief has ended
 /// well.
-void Run::look_after() {
+void PlannedRun::look_after() {
   if (moved_) return;
   for (const std::string& task : world_.tasks()) {
     if (is_second(task)) look_after_second(task);
@@ -444,7 +207,7 @@ void Run::look_after() {
 }
 
 /// What a launcher does when a task fails for good (CONTRACT FA-9): it starts nothing again, and tells all others to stop.
-bool Run::fails_for_poison(const std::string& task, int status) {
+bool PlannedRun::fails_for_poison(const std::string& task, int status) {
   const bool is_poison = notes_->poisoned && !notes_->cured && status == exit_status(ErrorKind::kNanLoss);
   if (!is_poison && !failed_) return false;
   gone_.insert(task);
@@ -458,13 +221,13 @@ bool Run::fails_for_poison(const std::string& task, int status) {
 }
 
 /// CONTRACT CK-17.
-void Run::check_failed_end() {
+void PlannedRun::check_failed_end() {
   for (const std::string& line : world_.leftovers()) violated("after a failure: " + line);
   if (notes_->saves_begun > saves_before_failure_) violated("a checkpoint was written after a task had failed for good");
   violated(folder_.after_the_chief());
 }
 
-bool Run::all_ended() const {
+bool PlannedRun::all_ended() const {
   if (damaged_) return true;
   if (moved_) return false;
   if (!starting_.empty()) return false;
@@ -475,7 +238,7 @@ bool Run::all_ended() const {
   });
 }
 
-void Run::check_end() {
+void PlannedRun::check_end() {
   if (damaged_) return;
   for (const std::string& line : world_.leftovers()) violated("after the end: " + line);
   if (world_.count_log("is out of step with the others") > 0) violated("a server was out of step with the others");
@@ -517,13 +280,13 @@ void Run::check_end() {
 }
 
 /// No trainer's share of a step was made by others before its input had ended, and none left before the end.
-bool Run::all_took_part() {
+bool PlannedRun::all_took_part() {
   const bool interrupts = verdict_.faults.contains("interrupt") || verdict_.faults.contains("interrupt all");
   return !ledger_->somebody_was_replaced() && !interrupts && !notes_->hook_stopped;
 }
 
 /// How many updates there are when all trainers have come to the ends of their inputs; nothing: somebody may not have.
-std::optional<int64_t> Run::whole_count() {
+std::optional<int64_t> PlannedRun::whole_count() {
   const JobPlan& job = plan_.job;
   const bool left = verdict_.faults.contains("interrupt") || verdict_.faults.contains("interrupt all") ||
                     notes_->hook_stopped || notes_->stopped_early || world_.count_log("the job ends without them") > 0 ||
@@ -535,7 +298,7 @@ std::optional<int64_t> Run::whole_count() {
 }
 
 /// Everything that waits has a deadline, and what is over is over: tasks end soon after their chief.
-void Run::check_waits() {
+void PlannedRun::check_waits() {
   const Duration now = world_.elapsed();
   const std::string& chief = leader_;
   if (moved_) return;
@@ -562,13 +325,13 @@ void Run::check_waits() {
 }
 
 /// Names the run as a launcher does, so that tasks know the end of their own run from that of one before.
-void Run::name_run() {
+void PlannedRun::name_run() {
   if (!plan_.job.named_run) return;
   for (const std::string& task : world_.tasks()) world_.set_shoal_run(task, "run " + std::to_string(acts_));
 }
 
 /// Starts all tasks, as a launcher does that is called once more, in some order.
-void Run::start_all_again(int64_t more_steps) {
+void PlannedRun::start_all_again(int64_t more_steps) {
   notes_->more_steps += more_steps;
   RandomStream delays(fold_in(fold_in(RandomKey(plan_.seed), "again"), uint64_t(++acts_)));
   interrupted_ = evaluator_interrupted_ = failed_ = false;
@@ -582,7 +345,7 @@ void Run::start_all_again(int64_t more_steps) {
 }
 
 /// Runs from the start of all tasks to the end of all.
-void Run::act() {
+void PlannedRun::act() {
   do {
     world_.run_for(kLook);
     look_after();
@@ -597,7 +360,7 @@ void Run::act() {
   if (all_ended() && verdict_.violations.empty()) failed_ ? check_failed_end() : check_end();
 }
 
-Verdict Run::run() {
+Verdict PlannedRun::run() {
   add_tasks();
   for (const Fault& fault : plan_.faults) schedule(fault);
   act();
@@ -627,8 +390,6 @@ Verdict Run::run() {
   return std::move(verdict_);
 }
 
-}  // namespace
-
-Verdict run_plan(const Plan& plan, const RunOptions& options) { return Run(plan, options).run(); }
+Verdict run_plan(const Plan& plan, const RunOptions& options) { return PlannedRun(plan, options).run(); }
 
 }  // namespace shoal::simulation

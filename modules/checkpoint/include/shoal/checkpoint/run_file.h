@@ -13,9 +13,9 @@ namespace shoal::checkpoint {
 
 struct RunFile {
   /// 32 hexadecimal digits, drawn when the run began. A copied folder keeps them.
-  std::string id;
-  WallTime begun{};     ///< Kept to the microsecond.
-  std::string program;  ///< The name of the program that began the run ("mnist"); empty if nobody knows.
+  std::string id = {};
+  WallTime begun{};          ///< Kept to the microsecond.
+  std::string program = {};  ///< The name of the program that began the run ("mnist"); empty if nobody knows.
   /// The base seed of initial weights, dropout and shuffles, for starts that are given none. In [0, 2^53) where it was drawn.
   int64_t seed = 0;
   bool seed_given = false;  ///< The seed is the one that a start was given, and was not drawn.
