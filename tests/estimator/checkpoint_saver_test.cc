@@ -19,9 +19,9 @@ TEST(CheckpointSaver, AStateThatOthersHaveBroughtToTheLastStepIsLeftToTheEnd) {
   ASSERT_TRUE(env->run(store->prepare(nullptr, kNoDeadline)));  // The store begins at step 0.
   LoopContext context(*env);
   CheckpointSaver saver(*env, RunConfig({.model_dir = folder / "m"}), {.model_dir = folder / "m"});
-  ASSERT_TRUE(env->run(saver.save(*store, context, {}, 0)));
+  ASSERT_TRUE(env->run(saver.save_when_due(*store, context, {}, 0)));
   EXPECT_EQ(saver.last_name(), "");
-  ASSERT_TRUE(env->run(saver.save(*store, context, {}, 1)));
+  ASSERT_TRUE(env->run(saver.save_when_due(*store, context, {}, 1)));
   EXPECT_EQ(saver.last_name(), "model.ckpt-0");
   CheckpointSaver last(*env, RunConfig({.model_dir = folder / "m"}), {.model_dir = folder / "m"});
   ASSERT_TRUE(env->run(last.save_at_end(*store, context, {})));
@@ -92,7 +92,7 @@ TEST(CheckpointSaver, WhatIsPublishedIsToldAlsoWhereAServerIsLostThen) {
   SaverOptions options{.model_dir = folder / "m"};
   options.listeners = {saves};
   CheckpointSaver saver(*env, RunConfig({.model_dir = folder / "m"}), std::move(options));
-  const Result<void> saved = env->run(saver.save(store, context, {}));
+  const Result<void> saved = env->run(saver.save_when_due(store, context, {}));
   ASSERT_FALSE(saved);
   EXPECT_EQ(saved.error().kind(), ErrorKind::kUnavailable);
   EXPECT_EQ(saver.last_name(), "model.ckpt-0");

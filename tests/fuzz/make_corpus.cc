@@ -156,8 +156,12 @@ void write_control_texts() {
       .epoch = 2, .global_step = 10, .counters = {4, 3}, .positions = {{0, "abc"}, {1, ""}}, .ended = {1}};
   text(0, "welcome", to_json(Welcome{Phase::kReady, 2, 10, "abc"}));
   text(0, "welcome_end", to_json(Welcome{Phase::kFinished, 2, 10, "", {true, "NaN at global step 3"}}));
-  text(1, "status",
-       to_json(ServerStatus{.phase = Phase::kLoading, .epoch = 1, .counters = {1, 2}, .trainers = {{.index = 0, .connected = true, .pushes = {.applied = 9}}}}));
+  ServerStatus status;
+  status.phase = Phase::kLoading;
+  status.epoch = 1;
+  status.counters = {1, 2};
+  status.trainers.push_back({.index = 0, .connected = true, .pushes = {.applied = 9}});
+  text(1, "status", to_json(status));
   text(2, "state", to_json(state));
   text(3, "read_range", to_json(ReadRange{1, 64, 4096}));
   text(4, "job_end", to_json(JobEnd{false, "max_steps"}));

@@ -173,6 +173,9 @@ void FolderChecks::compare_weights() {
   alone.local = true;
   alone.replicas = plan_.job.local ? 1 : 1 + plan_.job.size.workers;
   alone.hook_throws_at.reset();
+  // A chief rests when its input has ended, and its hooks see no more steps; those of a local run see all.
+  const bool sees_all = plan_.job.local || batches_of(plan_.job, 0) == 0 || plan_.job.hook_trainer != 0;
+  if (!sees_all && alone.hook_stops_at > batches_of(plan_.job, 0)) alone.hook_stops_at.reset();
   alone.early_stop_from.reset();
   RunConfigOptions config = config_of(alone, plan_.seed);
   const auto run = checkpoint::read_run(world_.shared(), kModelDir);

@@ -52,6 +52,7 @@ class PlannedRun {
   bool leader_meets_damage();
   bool bits_explain(const std::string& task, int status, const std::string& why);
   bool servers_ended_well();
+  bool lost_its_place(const std::string& task, const std::string& why);
   bool all_took_part();
   std::optional<int64_t> whole_count();
   /// A hook of the chief has ended the job before its time; that of a worker only its own part.
@@ -82,6 +83,8 @@ class PlannedRun {
   std::map<std::string, Duration> leaving_;  // When tasks were told to give way; kLimit if something else was wrong then.
   Duration last_strike_{};
   bool was_calm_ = false;       // True if no fault was under way when the last one came.
+  bool was_settled_ = false;    // True if what those before had broken was mended by then.
+  std::set<std::string> not_told_apart_;  // Tasks whose places another job came to before servers or tasks knew their runs.
   bool mark_at_start_ = false;  // True if there was an end mark when the chief was started last.
   int leaves_ = 0;              // How many tasks were told to give way.
   bool evaluator_interrupted_ = false;

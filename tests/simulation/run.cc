@@ -148,6 +148,13 @@ bool PlannedRun::servers_ended_well() {
   });
 }
 
+/// A worker of another job that comes before any server knows of a run, or that cannot read its own, is taken for the task
+/// started anew. Whoever operates the jobs ends it, and starts the task again.
+bool PlannedRun::lost_its_place(const std::string& task, const std::string& why) {
+  const bool fenced = why.find("a newer process has taken this task's place") != std::string::npos;
+  return fenced && not_told_apart_.erase(task) > 0;
+}
+
 /// Damage ends what needs the damaged checkpoint, and no launcher tries that again. A leader that was killed when it had
 /// sent its servers home needs them once more, if the last checkpoint has been damaged since, or if an interrupt had ended
 /// the job: it would train on.
@@ -187,7 +194,9 @@ void PlannedRun::look_after() {
     }
     if (fails_for_poison(task, status)) continue;
     const std::string why = world_.outcome(task).error().message();
-    if (bits_explain(task, status, why)) {
+    if (lost_its_place(task, why)) {
+      start_later(task, kSecondHasIt);
+    } else if (bits_explain(task, status, why)) {
       gone_.insert(task);
       if (task == leader_) damaged_ = true;
     } else if (status >= 2 && status <= 4) {

@@ -6,6 +6,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr auto kSettlesIn = 10s;
 constexpr auto kMovedFor = 30s;  // The time in which a job whose folder went has to end.
 const std::string kMovedDir = "/shared/moved", kOtherDir = "/shared/other";
 
@@ -24,6 +25,7 @@ void PlannedRun::strike(const Fault& fault) {
   if (!world_.running(task) || gone_.contains(task)) return;
   ++verdict_.faults[std::string(to_string(fault.kind))];
   was_calm_ = disturbed_until_ <= world_.elapsed();
+  was_settled_ = disturbed_until_ == Duration::zero() || disturbed_until_ + kSettlesIn <= world_.elapsed();
   last_strike_ = world_.elapsed();
   disturbed_until_ = std::max(disturbed_until_, world_.elapsed() + fault.lasts);
   switch (fault.kind) {
@@ -125,6 +127,7 @@ void PlannedRun::start_second(const std::string& task, const std::optional<std::
   if (model_dir) {
     const checkpoint::RunFile other{.id = std::string(32, '0')};
     if (!world_.shared().make_folders(*model_dir) || !checkpoint::write_run(world_.shared(), *model_dir, other)) return;
+    if (world_.global_step() == 0 || !was_settled_) not_told_apart_.insert(task);
   }
   seconds_[second] = true;
   started_[second] = world_.elapsed();

@@ -39,7 +39,7 @@ EventWriter::~EventWriter() {
 Result<std::unique_ptr<EventWriter>> EventWriter::open(Environment& env, const std::string& folder,
                                                        EventWriterOptions options) {
   Storage& storage = env.storage();
-  SHOAL_TRY_VOID(storage.make_folders(folder));
+  if (options.makes_folder) SHOAL_TRY_VOID(storage.make_folders(folder));
   if (options.host.empty()) options.host = env.process().host_name;
   std::string path;
   do {  // The call of create() would truncate another writer's file.

@@ -74,6 +74,10 @@ class RemoteStoreImpl final : public RemoteStore {
     return hold_for_snapshot(env_, plan_, servers_, *residuals_);
   }
   Task<Result<void>> check_lease() override { return servers_.check_lease(env_.after(kRequestTimeout)); }
+  Task<Result<std::optional<JobFailure>>> failure() override {
+    SHOAL_CO_TRY(ServerStatus status, co_await servers_.status(0, env_.after(kRequestTimeout)));
+    co_return std::move(status.failure);
+  }
   Task<Result<void>> stay(StopToken stop) override;
   bool asked_to_save() const override { return servers_.asked_to_save(); }
   bool lost() const override { return servers_.lost(); }

@@ -70,19 +70,42 @@ Task<Result<void>> CheckpointSaver::save_at_start(cluster::Store& store, LoopCon
   co_return co_await save(store, context, std::move(own_positions), last_step);
 }
 
+Task<Result<void>> CheckpointSaver::save_when_due(cluster::Store& store, LoopContext& context,
+                                                  cluster::Positions own_positions, std::optional<int64_t> last_step) {
+  SHOAL_CO_TRY(const bool failed, co_await somebody_failed(store));
+  if (failed) co_return Result<void>{};
+  SHOAL_CO_TRY(std::unique_ptr<cluster::Snapshot> snapshot, co_await store.snapshot(std::move(own_positions)));
+  SHOAL_CO_TRY(const bool failed_meanwhile, co_await somebody_failed(store));
+  if (failed_meanwhile) co_return co_await snapshot->release();
+  co_return co_await save(store, context, *snapshot, last_step);
+}
+
+Task<Result<bool>> CheckpointSaver::somebody_failed(cluster::Store& store) {
+  SHOAL_CO_TRY(const std::optional<cluster::JobFailure> failure, co_await store.failure());
+  if (!failure) co_return false;
+  env_.log().warning_once("failure",
+                          "no checkpoint is written until the task is back that has failed for good: " + failure->sentence);
+  co_return true;
+}
+
 Task<Result<void>> CheckpointSaver::save(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
                                          std::optional<int64_t> last_step) {
   SHOAL_CO_TRY(std::unique_ptr<cluster::Snapshot> snapshot, co_await store.snapshot(std::move(own_positions)));
-  const uint64_t step = snapshot->info().global_step;
+  co_return co_await save(store, context, *snapshot, last_step);
+}
+
+Task<Result<void>> CheckpointSaver::save(cluster::Store& store, LoopContext& context, cluster::Snapshot& snapshot,
+                                         std::optional<int64_t> last_step) {
+  const uint64_t step = snapshot.info().global_step;
   context.set_global_step(step);
-  if (last_step && step >= uint64_t(*last_step)) co_return co_await snapshot->release();
+  if (last_step && step >= uint64_t(*last_step)) co_return co_await snapshot.release();
   std::function<void()> before = [this, &context, step] {
     for (const auto& listener : options_.listeners) listener->before_save(context, step);
   };
   SHOAL_CO_TRY_VOID(co_await tell(store, "before_save", std::move(before)));
-  SHOAL_CO_TRY_VOID(co_await write(store, *snapshot));
-  snapshot->saved();
-  Result<void> released = co_await snapshot->release();  // Whoever holds it still is lost; the checkpoint is there.
+  SHOAL_CO_TRY_VOID(co_await write(store, snapshot));
+  snapshot.saved();
+  Result<void> released = co_await snapshot.release();  // Whoever holds it still is lost; the checkpoint is there.
   timer_.trigger(step, env_.now());
   std::function<void()> after = [this, &context, step] {
     for (const auto& listener : options_.listeners) {

@@ -38,15 +38,16 @@ class CheckpointSaver {
 
   /// The first save of a run and of each recovery: even if a checkpoint of that step exists. begin() of the listeners
   /// comes before the first.
-  /// `last_step` as for save().
+  /// `last_step` as for save_when_due().
   Task<Result<void>> save_at_start(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
                                    std::optional<int64_t> last_step = {});
   bool due(uint64_t step, SteadyTime now) const { return timer_.due(step, now); }
   /// `last_step`: of a job of several trainers, who may be there by now; the state is left to save_at_end() then, so that
   /// no other checkpoint looks like the last.
-  Task<Result<void>> save(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
-                          std::optional<int64_t> last_step = {});
-  /// Only if the step moved since the one before. Nobody hears of an end. `last_step` as for save().
+  /// Nothing is saved, and a line says so, while a trainer has failed for good and is not back (CONTRACT CK-17).
+  Task<Result<void>> save_when_due(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
+                                   std::optional<int64_t> last_step = {});
+  /// Only if the step moved since the one before. Nobody hears of an end. `last_step` as for save_when_due().
   Task<Result<void>> save_if_moved(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
                                    std::optional<int64_t> last_step = {});
   /// The last: only if the step moved since the one before. Then end() of the listeners.
@@ -62,6 +63,11 @@ class CheckpointSaver {
 
  private:
   Result<void> look_at_place();
+  Task<Result<bool>> somebody_failed(cluster::Store& store);
+  Task<Result<void>> save(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
+                          std::optional<int64_t> last_step);
+  Task<Result<void>> save(cluster::Store& store, LoopContext& context, cluster::Snapshot& snapshot,
+                          std::optional<int64_t> last_step);
   Task<Result<void>> end_at(cluster::Store& store, LoopContext& context, uint64_t step);
   Task<Result<void>> write(cluster::Store& store, cluster::Snapshot& snapshot);
   Task<Result<void>> try_to_write(cluster::Store& store, cluster::Snapshot& snapshot);

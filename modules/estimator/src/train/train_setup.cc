@@ -72,7 +72,8 @@ bool has_quiet_guard(const TrainScope& scope, const EstimatorSpec& spec) {
 }
 
 /// The hooks of this task in the order of CONTRACT HK-6.
-Result<void> make_hooks(TrainScope& scope, const std::optional<int64_t>& max_steps, TrainSetup& setup) {
+Result<void> make_hooks(TrainScope& scope, TrainerFolder& folder, const std::optional<int64_t>& max_steps,
+                        TrainSetup& setup) {
   const EstimatorSpec& spec = setup.model->spec();
   const RunConfig& config = scope.config();
   const TaskHost& host = host_of(config);
@@ -83,7 +84,10 @@ Result<void> make_hooks(TrainScope& scope, const std::optional<int64_t>& max_ste
   if (config.save_summary_steps().value_or(0) > 0 && (scope.records() || reports_job(scope))) {
     // A worker that records may come before the folder is there.
     if (!scope.leads()) SHOAL_TRY_VOID(make_durable_folder(scope.env.storage(), scope.model_dir()));
-    SHOAL_TRY(setup.events, monitor::EventWriter::open(scope.env, scope.model_dir()));
+    Result<std::unique_ptr<monitor::EventWriter>> events =
+        monitor::EventWriter::open(scope.env, scope.model_dir(), {.makes_folder = false});
+    if (!events && scope.leads()) SHOAL_TRY_VOID(folder.check_place());  // It may have gone since it was locked.
+    SHOAL_TRY(setup.events, std::move(events));
   }
   if (scope.leads()) hooks.insert(hooks.end(), spec.training_chief_hooks.begin(), spec.training_chief_hooks.end());
   if (scope.records()) {
@@ -251,7 +255,7 @@ Task<Result<TrainSetup>> set_up_training(TrainScope& scope, TrainerFolder& folde
     SHOAL_CO_TRY(setup.initial, co_await compute(scope.env, open));
   }
   const auto hook = [&]() -> Result<void> {
-    SHOAL_TRY_VOID(make_hooks(scope, folder.max_steps(), setup));
+    SHOAL_TRY_VOID(make_hooks(scope, folder, folder.max_steps(), setup));
     scope.context.set_task(scope.leads(), scope.model_dir(), scope.records() ? setup.events.get() : nullptr);
     return begin_hooks(setup);
   };

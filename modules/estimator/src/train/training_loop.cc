@@ -193,7 +193,7 @@ Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
   // An interrupted job saves at its end, and only if no task has failed (CONTRACT CK-17).
   if (may_save && saves_after(outcome.global_step) && !env_.interrupted().stop_requested()) {
     SHOAL_CO_TRY(cluster::Positions own, co_await compute(env_, &TrainingLoop::input_positions, this));
-    SHOAL_CO_TRY_VOID(co_await options_.saver->save(*options_.store, context_, std::move(own), last_of_several()));
+    SHOAL_CO_TRY_VOID(co_await options_.saver->save_when_due(*options_.store, context_, std::move(own), last_of_several()));
   }
   SHOAL_CO_TRY_VOID(co_await compute(env_, &TrainingLoop::call_after_step, this));
   if (options_.check_place && env_.now() >= next_look_at_place_) SHOAL_CO_TRY_VOID(co_await look_at_place());

@@ -73,7 +73,7 @@ Task<Result<checkpoint::EndReason>> WorkerWait::run() {
     SHOAL_CO_TRY_VOID(co_await look_at_place());
     const bool due = patient_ && options_.saver && options_.saver->due(status.global_step, env_.now());
     if (due || (patient_ && options_.saver && options_.servers.asked_to_save())) {
-      SHOAL_CO_TRY_VOID(co_await options_.saver->save(options_.servers, scope_.context, {}, options_.max_steps));
+      SHOAL_CO_TRY_VOID(co_await options_.saver->save_when_due(options_.servers, scope_.context, {}, options_.max_steps));
     }
   }
   co_return reason_;

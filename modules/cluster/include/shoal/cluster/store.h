@@ -21,6 +21,7 @@
 
 #include "shoal/backends/backend.h"
 #include "shoal/base/environment.h"
+#include "shoal/cluster/protocol.h"
 #include "shoal/cluster/row_gradients.h"
 #include "shoal/cluster/run_identity.h"
 #include "shoal/cluster/shard_plan.h"
@@ -122,6 +123,8 @@ class Store {
   /// The leader, before what it has written becomes the newest checkpoint: it still leads (CONTRACT FA-11). Unavailable:
   /// another process does, or shard 0, which says who leads, cannot be reached.
   virtual Task<Result<void>> check_lease() = 0;
+  /// The leader: a trainer that has failed for good and is not back, so that nothing is to be saved (CONTRACT CK-17).
+  virtual Task<Result<std::optional<JobFailure>>> failure() { co_return std::optional<JobFailure>(); }
   /// The leader, while it does something else for long (an evaluation): lets servers and other trainers know that it is
   /// still here, until `stop`. Nothing else of the store is in use meanwhile. A server that is lost shows afterwards.
   virtual Task<Result<void>> stay(StopToken stop) = 0;

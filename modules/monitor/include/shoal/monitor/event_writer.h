@@ -25,6 +25,7 @@ struct EventWriterOptions {
   Duration flush_interval = std::chrono::seconds(10);
   size_t buffer_bytes_max = size_t(1) << 18;  ///< It is written out when it holds more.
   std::string host = {};                      ///< The host in the file name. Default: that of env.process().
+  bool makes_folder = true;                   ///< False: the folder is there, and where it is not, that is an error.
 };
 
 /// One file per writer, so a restarted run never appends to a file that may end in a cut record. Not thread-safe; all
@@ -32,7 +33,7 @@ struct EventWriterOptions {
 /// been cut, and what came after it could not be read).
 class EventWriter {
  public:
-  /// Creates the folder and the file, and writes the version record at once. Time comes from `env`.
+  /// Creates the folder (unless told otherwise) and the file, and writes the version record at once. Time comes from `env`.
   static Result<std::unique_ptr<EventWriter>> open(Environment& env, const std::string& folder,
                                                    EventWriterOptions options = {});
   ~EventWriter();  ///< Flushes; errors are lost, so call close().
