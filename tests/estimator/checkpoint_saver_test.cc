@@ -134,7 +134,7 @@ class HoursRuleRun {
     SHOAL_CO_TRY_VOID(store_->start(step, 1, {}));
     SHOAL_CO_TRY(const cluster::Outcome outcome, co_await store_->commit(step, {}));
     static_cast<void>(outcome);
-    co_return co_await saver_.save(*store_, context_, {});
+    co_return co_await saver_.save_when_due(*store_, context_, {});
   }
 
   static WallTime jumping_clock(SteadyTime now) {

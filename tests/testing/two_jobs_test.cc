@@ -69,6 +69,8 @@ TEST(TwoJobs, AWorkerThatCameFirstComparesTheRunThatItLearns) {
   EXPECT_EQ(world.exit_status("worker of b"), 2) << world.report();
   EXPECT_THAT(world.outcome("worker of b").error().message(), HasSubstr("two jobs at one address"));
   EXPECT_EQ(world.exit_status("chief of a"), 0) << world.report();
+  // What a stranger fails for is not a failure of job a, for which that would save nothing more.
+  EXPECT_EQ(world.count_log("no checkpoint is written until"), 0U) << world.report();
 }
 
 TEST(TwoJobs, AChiefWithAnotherFolderDoesNotTakeTheWeightsOver) {

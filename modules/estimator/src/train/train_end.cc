@@ -86,7 +86,7 @@ void TrainEnd::came_too_late() {
 Task<void> TrainEnd::fail(Error why) {
   if (!is_permanent(why.kind()) || !scope_.distributed()) co_return;
   if (!scope_.leads()) {
-    if (!has_servers()) co_return;
+    if (!has_servers() || scope_.is_stranger) co_return;
     Error named = std::move(why).with_context(scope_.config().task().name());
     Result<void> told = co_await servers()->tell_failure(std::move(named), scope_.env.after(kLeaveTimeout));
     static_cast<void>(told);  // A chief that does not know saves once more when it is stopped because of this.

@@ -64,6 +64,7 @@ Task<Result<void>> TrainRun::train(cluster::Ready ready) {
     // The job has ended while a worker that rested looked for its servers.
     const bool over = !ended && !scope_.leads() && ended.error().kind() == ErrorKind::kCancelled && !ended.error().cause();
     if (over) ended = before;
+    job_is_over_ = over;
   }
 }
 
@@ -83,7 +84,7 @@ Task<Result<void>> TrainRun::close(TrainingLoop& loop) {
     // Nobody is answered that an update counts which the last checkpoint does not have.
     SHOAL_CO_TRY_VOID(co_await setup_.servers->seal(env_.after(kLeaveTimeout)));
   }
-  if (setup_.servers && !scope_.leads()) SHOAL_CO_TRY_VOID(co_await rest());
+  if (setup_.servers && !scope_.leads() && !job_is_over_) SHOAL_CO_TRY_VOID(co_await rest());
   if (scope_.request.last_evaluation) scope_.request.last_evaluation->set_ending(true);
   co_return co_await loop.finish();
 }
@@ -187,6 +188,7 @@ Result<void> TrainRun::adopt_run(const cluster::RunIdentity& run) {
   const std::string own = begun_ ? scope_.run.id : seen;
   if (!own.empty() && own != run.id) {
     env_.sometimes("trainer.servers_of_another_run");
+    scope_.is_stranger = true;
     return failed_precondition("two jobs at one address: the parameter servers hold the model of run " + run.id + ", and " +
                                (begun_ ? "this worker trained" : "model_dir " + scope_.model_dir() + " is of") + " run " +
                                own + "; give each job addresses of its own, or end the other job first");

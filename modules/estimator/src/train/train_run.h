@@ -39,6 +39,7 @@ class TrainRun {
   TrainEnd& end_;
   TrainSetup setup_;
   bool begun_ = false;
+  bool job_is_over_ = false;  // True once a worker has seen the end of the job in the folder, without its servers.
   SteadyTime made_ready_{};  // When the model was ready last.
 };
 

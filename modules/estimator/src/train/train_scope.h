@@ -15,6 +15,9 @@ struct TrainScope {
   /// learn it only with the model, and draws a seed until then.
   cluster::RunIdentity run = {};
 
+  /// The servers hold the model of another run, in which this task has no part: what it fails for is not told there.
+  bool is_stranger = false;
+
   Environment& env;
   const TrainRequest& request;
   const SteadyTime started;
