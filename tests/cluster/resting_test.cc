@@ -65,6 +65,8 @@ TEST_F(RestingTest, GoesOnWhereTheServersWentBack) {
   auto resting = rest(*env, *worker, kWhoEnded);
   world_.run_for(std::chrono::milliseconds(300));
   restart_server(1);  // The worker talks to the other one, and hears there that all are restored.
+  expect_error(run(*chief_env_, prepare(*chief_env_, *chief_)),
+               ErrorKind::kUnavailable);  // Its connection was the old one.
   ASSERT_TRUE(run(*chief_env_, prepare(*chief_env_, *chief_)));
   expect_error(finish(resting), ErrorKind::kUnavailable, "went back to an older state");
   EXPECT_TRUE(worker->lost());

@@ -147,7 +147,7 @@ Task<Result<void>> Requests::handle_control(Session& session, Message request) {
   if (control.verb == "failed") {
     SHOAL_CO_TRY(JobFailure failure, parse_job_failure(control.text));
     failure.trainer = session.trainer;
-    state_.note_failure(std::move(failure));
+    if (!is_of_another_run(session, state_)) state_.note_failure(std::move(failure));  // Otherwise it is another job's.
     core_.changed()->notify_all();
     co_return co_await core_.reply(session, request.head, core_.control("ok"));
   }

@@ -83,10 +83,15 @@ Result<void> check_hello(const Session& session, const TaskIdentity& own) {
   return failed_precondition("there is no " + name_of(hello));
 }
 
-Result<void> check_model(const Session& session, const ServerState& state, const TaskIdentity& own) {
+bool is_of_another_run(const Session& session, const ServerState& state) {
   const std::string &run = session.hello.run, &held = state.run().id;
-  if (!session.chief && !run.empty() && !held.empty() && run != held) {
-    return of_another_job(session.hello, "run " + run, "run " + held + ", which its chief has brought");
+  return !session.chief && !run.empty() && !held.empty() && run != held;
+}
+
+Result<void> check_model(const Session& session, const ServerState& state, const TaskIdentity& own) {
+  if (is_of_another_run(session, state)) {
+    return of_another_job(session.hello, "run " + session.hello.run,
+                          "run " + state.run().id + ", which its chief has brought");
   }
   if (session.chief || state.phase() != Phase::kReady || session.hello.fingerprint == state.fingerprint()) return {};
   const std::string whose = name_of(session.hello);

@@ -51,5 +51,7 @@ Result<void> check_hello(const Session& session, const TaskIdentity& own);
 /// FailedPrecondition if it has another model than the server. Asked at the hello and again with each pull: a worker
 /// may come before the chief has brought the model.
 Result<void> check_model(const Session& session, const ServerState& state, const TaskIdentity& own);
+/// True if the peer has said that it is of another run than the model that is held here (CONTRACT RU-6).
+bool is_of_another_run(const Session& session, const ServerState& state);
 
 }  // namespace shoal::cluster
