@@ -11,7 +11,7 @@ namespace shoal::transport::tcp {
 struct TlsKeys {
   static constexpr size_t kKeyBytes = 32;
   std::array<unsigned char, kKeyBytes> key;
-  std::string identity;  ///< "shoal-4-" and 32 hexadecimal digits, 4 being the protocol version.
+  std::string identity;  ///< "shoal-5-" and 32 hexadecimal digits, 5 being the protocol version.
 
   TlsKeys() = default;
   TlsKeys(const TlsKeys&) = default;
@@ -19,8 +19,8 @@ struct TlsKeys {
   ~TlsKeys();  ///< Wipes the key.
 };
 
-/// Both by HKDF-SHA256 (RFC 5869) from the token's 32 bytes, without salt, with the infos "shoal 4 tls13 psk" (32 bytes)
-/// and "shoal 4 tls13 identity" (16 bytes), where 4 is the protocol version: peers of different versions have nothing in
+/// Both by HKDF-SHA256 (RFC 5869) from the token's 32 bytes, without salt, with the infos "shoal 5 tls13 psk" (32 bytes)
+/// and "shoal 5 tls13 identity" (16 bytes), where 5 is the protocol version: peers of different versions have nothing in
 /// common, and the identity, which travels in the clear, tells nothing of the key. Internal if the library fails.
 Result<TlsKeys> derive_tls_keys(const Token& token);
 
