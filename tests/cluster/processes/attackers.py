@@ -15,7 +15,7 @@ PATIENCE = 0.2 * SCALE  # seconds that an answer may take; nobody waits longer f
 HELLO, CONTROL, PULL, CHUNK, ERROR = 1, 2, 3, 5, 7
 
 
-def preamble(protocol=4):
+def preamble(protocol=5):
     return struct.pack("<4sIHHI", b"SHOA", protocol, 0, 0, 0)
 
 
