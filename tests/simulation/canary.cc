@@ -135,11 +135,13 @@ Plan canary_plan(Canary, uint64_t seed) {
   plan.job.size = {.ps = 1, .workers = 1, .evaluator = true};
   plan.job.max_steps = 200;
   plan.job.passes = 0;
+  plan.job.uneven_passes.clear();
   plan.job.save_steps = 50;
   plan.job.save_secs = 0;
   plan.job.hook_stops_at.reset();
   plan.job.early_stop_from.reset();
   plan.job.hook_throws_at.reset();
+  plan.job.poison = Poison::kNone;
   plan.job.compression.clear();
   plan.job.updates = Updates::kAsync;  // Synchronous updates would drop a push of the step before.
   plan.many_parts = false;             // A server refuses a chunk of a push that it has.

@@ -1,4 +1,5 @@
 // The simulation itself: what it promises to whoever trusts it.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "canary.h"
@@ -20,7 +21,7 @@ TEST(Simulation, TheSameSeedIsTheSamePlanAndTheSameRun) {
 TEST(Simulation, PlantedDefectsAreFound) {
   for (uint64_t canary = 0; canary < kCanaries; ++canary) {
     const Plan plan = canary_plan(Canary(canary), 7);
-    EXPECT_TRUE(run_plan(plan).violations.empty());
+    EXPECT_THAT(run_plan(plan).violations, ::testing::IsEmpty()) << to_string(Canary(canary));
     RunOptions with;
     with.canary = Canary(canary);
     EXPECT_FALSE(run_plan(plan, with).violations.empty()) << to_string(Canary(canary));
