@@ -31,6 +31,13 @@ SHOAL_ALWAYS_INLINE int32_t largest_of(int32_t so_far, float written) {
   return bits > so_far ? bits : so_far;
 }
 
+/// One link in the chain from element to element, and not two.
+SHOAL_ALWAYS_INLINE int32_t largest_of(int32_t so_far, float written, float also) {
+  const int32_t bits = magnitude_bits(written);
+  const int32_t larger = largest_of(bits, also);
+  return larger > so_far ? larger : so_far;
+}
+
 }  // namespace
 
 SHOAL_VECTOR_LOOP int32_t sgd(int64_t count, float rate, const float* g, const float* current, float* next) {
@@ -53,7 +60,7 @@ SHOAL_VECTOR_LOOP int32_t momentum(int64_t count, float rate, float decay, const
     slot[k] = accumulated;
     const float value = current[k] - rate * accumulated;
     next[k] = value;
-    largest = largest_of(largest_of(largest, accumulated), value);
+    largest = largest_of(largest, accumulated, value);
   }
   return largest;
 }
@@ -67,7 +74,7 @@ SHOAL_VECTOR_LOOP int32_t nesterov(int64_t count, float rate, float decay, const
     slot[k] = accumulated;
     const float value = current[k] - rate * (g[k] + decay * accumulated);
     next[k] = value;
-    largest = largest_of(largest_of(largest, accumulated), value);
+    largest = largest_of(largest, accumulated, value);
   }
   return largest;
 }
@@ -81,7 +88,7 @@ SHOAL_VECTOR_LOOP int32_t adagrad(int64_t count, float rate, float epsilon, cons
     slot[k] = sum;
     const float value = current[k] - rate * g[k] / (std::sqrt(sum) + epsilon);
     next[k] = value;
-    largest = largest_of(largest_of(largest, sum), value);
+    largest = largest_of(largest, sum, value);
   }
   return largest;
 }
@@ -98,7 +105,7 @@ SHOAL_VECTOR_LOOP int32_t adam(int64_t count, const AdamConstants& constants, co
     v[k] = second;
     const float value = current[k] - c.rate * first / (std::sqrt(second) + c.epsilon);
     next[k] = value;
-    largest = largest_of(largest_of(largest_of(largest, first), second), value);
+    largest = largest_of(largest, second, value);  // Where `first` is not finite, one of these is not.
   }
   return largest;
 }
@@ -115,7 +122,7 @@ SHOAL_VECTOR_LOOP int32_t adamw(int64_t count, const AdamConstants& constants, f
     v[k] = second;
     const float value = keep * current[k] - c.rate * first / (std::sqrt(second) + c.epsilon);
     next[k] = value;
-    largest = largest_of(largest_of(largest_of(largest, first), second), value);
+    largest = largest_of(largest, second, value);  // Where `first` is not finite, one of these is not.
   }
   return largest;
 }
