@@ -84,6 +84,7 @@ class PlannedRun {
   Duration last_strike_{};
   bool was_calm_ = false;       // True if no fault was under way when the last one came.
   bool was_settled_ = false;    // True if what those before had broken was mended by then.
+  std::set<std::string> frozen_;          // Tasks that were frozen: for who looks from outside they may be dead.
   std::set<std::string> not_told_apart_;  // Tasks whose places another job came to before servers or tasks knew their runs.
   bool mark_at_start_ = false;  // True if there was an end mark when the chief was started last.
   int leaves_ = 0;              // How many tasks were told to give way.

@@ -129,7 +129,8 @@ void PlannedRun::look_after_second(const std::string& second) {
     return;
   }
   // Evaluators have nothing that only one of them may hold.
-  if (!first.starts_with("evaluator") && first_lived && !interrupted_ && world_.exit_status(second) == 0)
+  if (!first.starts_with("evaluator") && first_lived && !frozen_.contains(first) && !interrupted_ &&
+      world_.exit_status(second) == 0)
     violated(second + " ended well, though the one before lives");
   first_lived = false;
 }

@@ -44,6 +44,7 @@ void PlannedRun::strike(const Fault& fault) {
       start_later(task, fault.lasts);
       break;
     case FaultKind::kFreeze:
+      frozen_.insert(task);
       world_.freeze(task);
       world_.after(fault.lasts, [this, task] { world_.thaw(task); });
       break;
