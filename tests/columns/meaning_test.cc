@@ -17,7 +17,7 @@ data::TensorMap table() {
   return features;
 }
 
-/// A graph with the table as its inputs, named as an Estimator names them.
+/// A graph whose inputs are the columns of the table. They have the names that an Estimator gives to inputs.
 class TableGraph {
  public:
   TableGraph() {

@@ -48,7 +48,7 @@ class Sequencer {
   void leave(int trainer, uint64_t incarnation);
   /// `trainer` is away for longer than others have to wait for it, or back.
   void set_lost(int trainer, bool lost);
-  /// Whether a commit may wait for `trainer`: it has not said that it makes no more pushes.
+  /// True until `trainer` has said that it makes no more pushes. A commit may wait for such a trainer.
   bool takes_part(int trainer) const {
     return trainer >= 0 && size_t(trainer) < progress_.trainers.size() && progress_.trainers[size_t(trainer)].takes_part;
   }

@@ -37,7 +37,7 @@ Task<Result<void>> Resting::tell_all(Rest rest, Deadline deadline) {
   return servers_.tell_all("rest", deadline, to_json(rest));
 }
 
-/// Asks shard 0, which hears first of all that may end the rest.
+/// Asks shard 0 whether this trainer may go on resting. Every event that ends a rest reaches shard 0 before other servers.
 Task<Result<RestNews>> Resting::ask(Rest rest, Deadline deadline) {
   Message message = transport::make_control(env_.buffers(), "rest", to_json(rest));
   message.head.sequence = servers_[0].next_sequence();

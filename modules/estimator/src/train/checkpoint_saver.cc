@@ -28,8 +28,9 @@ checkpoint::SaveInfo save_info(const cluster::StateInfo& state, const SaverOptio
   return info;
 }
 
-/// NanLoss where a part, at `offset`, of what a trainer's compression has kept back has a value that is not finite: no update
-/// has looked at it. What updates wrote was looked at then (cluster::Shard::poisoned()).
+/// NanLoss if `part`, which begins at `offset` of `arena`, is part of a compression's residual and has an infinite value or NaN.
+/// Residuals are checked here because no update reads them. Weights and slots were checked by the updates that wrote them
+/// (cluster::Shard::poisoned()).
 Result<void> check_kept_back(const cluster::ShardSpec& spec, cluster::ArenaIndex arena, uint64_t offset,
                              std::span<const std::byte> part) {
   if (cluster::residual_trainer(arena) < 0) return {};

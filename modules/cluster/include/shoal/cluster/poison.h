@@ -1,5 +1,5 @@
 #pragma once
-/// Values that are not finite, and what is said of them (CONTRACT CK-17).
+/// The error sentences about infinite values and NaN (CONTRACT CK-17).
 #include <cstdint>
 #include <string_view>
 
@@ -7,7 +7,8 @@
 
 namespace shoal::cluster {
 
-/// NanLoss: the update that made `global_step` wrote such a value into `variable`, or into one of its slots.
+/// The error NanLoss: the update that led to `global_step` wrote an infinite value or NaN into `variable` or into one of its
+/// optimizer's slots.
 Error poisoned(std::string_view variable, uint64_t global_step);
 
 }  // namespace shoal::cluster

@@ -107,8 +107,8 @@ class Store {
   /// FailedPrecondition.
   virtual Result<void> next_replica(std::span<const double> scalars) = 0;
   virtual Task<Result<Outcome>> commit(Step step, std::span<const double> scalars) = 0;
-  /// Called from the compute thread instead of commit(): the step is left out, and no update is made of it. Where there was
-  /// an applier, it was given nothing (backends::RunProgress::withheld).
+  /// Gives up the step: the store makes no update of it. The compute thread calls this instead of commit(). The backend has
+  /// then passed no gradient to the store's UpdateApplier, if there is one (backends::RunProgress::withheld).
   virtual void withdraw() {}
   /// True if start() wants the position of every batch; otherwise only snapshot() does.
   virtual bool wants_positions() const = 0;
