@@ -4,10 +4,9 @@
 
 namespace shoal {
 
-/// While it lives, the first SIGINT, SIGTERM or SIGHUP runs `first`, which is told whether it is another than a person's
-/// SIGINT (on a thread of its own, so that a
-/// strand that is busy does not hold it up), and the second ends the process at once with status 128 + its number. A SIGHUP
-/// that was ignored before stays ignored: whoever started the process by nohup wants it to outlive the terminal. Any number
+/// While a watch lives, the first SIGINT, SIGTERM or SIGHUP runs `first`, with true for a SIGTERM or SIGHUP, on a thread of its
+/// own, so that a busy strand does not hold it up. The second signal ends the process at once with status 128 + its number.
+/// A SIGHUP that was ignored before stays ignored: whoever started the process by nohup wants it to outlive the terminal. Any number
 /// of watches at a time, on any threads: a signal is for all, one after another. One that is made while the process is about
 /// to end, since others that live have had the first signal, is told at once; when the last one is gone, the next signal is
 /// a first one again.

@@ -14,7 +14,7 @@ constexpr size_t kNameBytesMax = 300;
 using Facts = std::vector<MeaningFact>;
 const Facts kNone;
 
-/// What people look at first: an input that changed changes what lies above it, too.
+/// Features come first in a comparison, since a changed input also changes the layers above it.
 size_t rank_of(const std::string& key) {
   constexpr std::array<std::string_view, 5> kOrder{"features", "labels", "head", "prediction", "column"};
   const auto at = std::ranges::find(kOrder, std::string_view(key).substr(0, key.find('/')));
@@ -72,7 +72,7 @@ struct Difference {
   Facts was, is;
 };
 
-/// In the order in which they are told.
+/// Differences in the order in which the error names them.
 std::vector<Difference> differences(const Meaning& recorded, const Meaning& present, MeaningScope scope) {
   const auto facts_of = [](const Meaning& meaning, const std::string& key) -> const Facts& {
     const auto at = meaning.facts().find(key);

@@ -41,7 +41,7 @@ class MultiHead final : public Head {
   }
 
  private:
-  /// Whose logits lie where.
+  /// Which head has which of the joint logits.
   void note_heads(Graph& graph) const {
     std::vector<std::string> texts;
     for (const auto& head : heads_)

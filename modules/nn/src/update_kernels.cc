@@ -25,13 +25,13 @@ SHOAL_VECTOR_LOOP void multiply(int64_t count, float factor, float* g) {
 
 namespace {
 
-/// The largest so far, with what was written now.
+/// The larger of `so_far` and the magnitude of `written`, as bits (shoal/base/finite.h).
 SHOAL_ALWAYS_INLINE int32_t largest_of(int32_t so_far, float written) {
   const int32_t bits = magnitude_bits(written);
   return bits > so_far ? bits : so_far;
 }
 
-/// One link in the chain from element to element, and not two.
+/// The same for two values. The loop's elements wait for one comparison here, and would wait for two without this function.
 SHOAL_ALWAYS_INLINE int32_t largest_of(int32_t so_far, float written, float also) {
   const int32_t bits = magnitude_bits(written);
   const int32_t larger = largest_of(bits, also);

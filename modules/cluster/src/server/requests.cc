@@ -118,7 +118,7 @@ Task<Result<void>> Requests::handle_chunk(Session& session, Message request) {
   const bool late = state_.phase() == Phase::kFinished || state_.sealed();  // The last checkpoint is taken.
   if (late) {
     env_.sometimes("server.push_too_late");
-    // Named first: g++ 12 destroys twice what a conditional expression gives to a co_await.
+    // A variable of its own: g++ 12 destroys the result of a conditional expression twice if that is the operand of co_await.
     Message answer = state_.phase() == Phase::kFinished ? core_.finished() : core_.control("sealed");
     co_return co_await core_.reply(session, head, std::move(answer), kStatusStopBit);
   }

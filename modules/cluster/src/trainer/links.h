@@ -76,7 +76,7 @@ class ServerLinks {
   Task<Result<Welcome>> welcome(size_t shard, uint64_t newest_push, Deadline deadline);
   /// Tells all at once: a server that is gone keeps no other waiting.
   Task<Result<void>> finish(JobEnd end, Deadline deadline);
-  /// Tells shard 0, which the chief asks first.
+  /// Tells shard 0 of the failure. The chief asks shard 0 first.
   Task<Result<void>> tell_failure(JobFailure failure, Deadline deadline);
   std::optional<JobEnd> job_end() const;
 

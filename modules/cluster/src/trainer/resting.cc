@@ -6,7 +6,7 @@ namespace shoal::cluster {
 
 using transport::Message;
 
-/// What a server keeps of this trainer's compression has to be there before anybody saves.
+/// The trainer hands in its residual first, since the next checkpoint needs it.
 Task<Result<RestNews>> Resting::rest(Rest rest, uint64_t newest_push, Deadline deadline) {
   rest.newest_push = newest_push;
   if (!std::exchange(told_, true)) {
@@ -31,7 +31,7 @@ Task<Result<RestNews>> Resting::rest(Rest rest, uint64_t newest_push, Deadline d
   }
 }
 
-/// Others than shard 0 learn for whose residual they need not wait.
+/// Tells all servers that this trainer rests, so that those other than shard 0 do not wait for its residual.
 Task<Result<void>> Resting::tell_all(Rest rest, Deadline deadline) {
   rest.waits = false;
   return servers_.tell_all("rest", deadline, to_json(rest));

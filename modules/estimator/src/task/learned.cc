@@ -21,7 +21,7 @@ class LearnedFile {
   LearnedFile(Environment& env, const RunConfig& config, std::string_view name)
       : env_(env), config_(config), name_(name), path_(join_path(folder(), name_ + ".json")) {}
 
-  /// What the file holds, as JSON. Nothing if there is none.
+  /// The value that the file holds, as JSON. Nothing if there is no file.
   Result<std::optional<std::string>> read() const {
     Result<std::string> text = env_.storage().read_all(path_, kBytesMax);
     if (!text && text.error().kind() == ErrorKind::kNotFound) return std::optional<std::string>();
@@ -33,7 +33,7 @@ class LearnedFile {
                      "; delete the file to have it made anew of the data as they are now, which the model may not fit");
   }
 
-  /// Makes it where nobody else does so meanwhile, unless it was made just before.
+  /// Makes the value under the lock of model_dir, unless another process has just made it.
   Result<std::string> make(const LearnedCalls& calls) const {
     Storage& storage = env_.storage();
     SHOAL_TRY_VOID(make_durable_folder(storage, folder()));
@@ -46,7 +46,7 @@ class LearnedFile {
     return value;
   }
 
-  /// For who does not lead: waits until it is there.
+  /// Waits until the chief has written the file. Tasks that do not lead call this.
   Result<std::string> wait() const {
     const Deadline deadline = env_.after(seconds_to_duration(config_.ready_timeout_secs()));
     SteadyTime next_note = env_.now();

@@ -12,9 +12,9 @@ struct Met {
   cluster::TaskConfig task;           ///< With everybody's address, unless TaskConfig::has_ended.
   std::shared_ptr<const void> stays;  ///< Ends the task's part in the rendezvous when it goes.
 };
-/// Waits for the others, or until the mark in model_dir says that the start has ended (CONTRACT WO-4), at most `config.ready_timeout_secs()`. `config` has the task's place; without a host, that of the
-/// process is taken. Errors: those of Rendezvous::meet(); FailedPrecondition where the job goes beyond this machine, and
-/// has neither token nor certificate (CONTRACT CL-18). Cancelled on an interrupt.
+/// Waits for the other ranks, or until the mark in model_dir says that this start has ended (CONTRACT WO-4), for at most
+/// `config.ready_timeout_secs()`. `config` has the task's place; a config without a host takes the host of the process.
+/// Errors: those of Rendezvous::meet(); FailedPrecondition where the job goes beyond this machine, and has neither token nor certificate (CONTRACT CL-18). Cancelled on an interrupt.
 Result<Met> meet_others(const RunConfig& config);
 
 }  // namespace shoal

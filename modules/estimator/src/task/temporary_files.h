@@ -9,7 +9,7 @@
 
 namespace shoal {
 
-/// Nobody has touched for so long what a living process is writing.
+/// A living process touches the files that it writes more often than this.
 inline constexpr auto kAbandonedAfter = std::chrono::hours(1);
 
 /// Removes the entries of `folder` whose names begin with one of `prefixes`, if nothing in them has been touched for

@@ -7,7 +7,7 @@
 namespace shoal {
 namespace {
 
-// The time of a worker that gives way for what its compression has kept back.
+// How long a worker that gives way may take to hand in the residual of its compression.
 constexpr auto kGiveWayTimeout = std::chrono::seconds(5);
 // An ended job's chief looks so long for servers to tell.
 constexpr auto kToldBeforeTimeout = std::chrono::seconds(15);
@@ -80,9 +80,9 @@ void TrainEnd::came_too_late() {
   }
 }
 
-/// A worker says why it has failed, and that nobody need wait for it. A chief leaves no mark, but sends everyone home: servers and workers would
-/// otherwise wait for a chief that cannot come. What goes wrong meanwhile is no matter: the failure itself is what the user
-/// has to see.
+/// A worker tells the servers why it has failed, and leaves, so that no other task waits for it. A chief leaves no mark, but
+/// tells all servers and workers that the job has failed: they would otherwise wait for a chief that does not come back. Errors
+/// of these calls are dropped, because the user has to see the failure itself.
 Task<void> TrainEnd::fail(Error why) {
   if (!is_permanent(why.kind()) || !scope_.distributed()) co_return;
   if (!scope_.leads()) {

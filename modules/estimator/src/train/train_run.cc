@@ -183,7 +183,7 @@ Task<Result<cluster::Ready>> TrainRun::make_ready() {
 /// by the seed of the chief's run from its first batch on.
 Result<void> TrainRun::adopt_run(const cluster::RunIdentity& run) {
   if (run.id.empty()) return {};
-  // The folder is looked at again: who came first may have seen what an earlier run left.
+  // The folder is read again: a worker that came before the chief may have seen the run.json of an earlier run.
   SHOAL_TRY(const std::string seen, folder_.seen_run());
   const std::string own = begun_ ? scope_.run.id : seen;
   if (!own.empty() && own != run.id) {

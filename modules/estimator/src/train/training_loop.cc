@@ -201,7 +201,7 @@ Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
   co_return Result<void>{};
 }
 
-/// A look that fails says nothing; who saves waits for a better one.
+/// A look that fails tells nothing about the folder. A later save looks again, and waits until it can see the folder.
 Task<Result<void>> TrainingLoop::look_at_place() {
   next_look_at_place_ = env_.after(options_.check_place_every);
   Result<void> placed = co_await compute(env_, options_.check_place);

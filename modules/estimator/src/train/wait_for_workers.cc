@@ -101,7 +101,7 @@ std::optional<Duration> WorkerWait::patience_for(const cluster::ServerStatus& st
   const auto at_least = [&patience](Duration duration) { patience = std::max(patience.value_or(Duration{}), duration); };
   for (const cluster::TrainerStatus& trainer : status.trainers) {
     if (trainer.index == 0) continue;
-    // Nobody needs who has ended, but who comes after the end waits for a chief (CONTRACT JE-2).
+    // No other task needs one that has ended. A task that starts after the end waits for a chief (CONTRACT JE-2).
     if (trainer.ended && !trainer.connected && may_come_back) at_least(lost_timeout);
     if (trainer.done) continue;
     if (trainer.connected)
@@ -131,7 +131,8 @@ void WorkerWait::warn_of_missing(const cluster::ServerStatus& status) {
   env_.log().warning("some workers have not come; the job ends without them");
 }
 
-/// Without a signal a job goes on when a worker has failed for good, and saves (CONTRACT JE-3): the pushes that count are sound.
+/// A job that nobody stops goes on after a worker has failed for good, and saves its last checkpoint (CONTRACT JE-3), because the
+/// pushes that count are sound. Checkpoints that fall due before then are left out (CheckpointSaver::save_when_due()).
 Result<void> WorkerWait::check_failure(const cluster::ServerStatus& status) const {
   if (!status.failure || options_.saves_nothing) return {};
   if (status.failure->of_values()) return status.failure->error();
