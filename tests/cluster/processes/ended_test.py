@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Inputs that end at different times, and a server that is lost after that: no batch is missing in the last checkpoint, and with
-synchronous updates it has the bits of one process that computes for as many trainers (CONTRACT JE-1, OE-2, SY-11)."""
+synchronous updates it has the bits of one process that computes for as many trainers (CONTRACT JE-1, OE-2, SY-11).
+
+SHOAL_TEST_TIMES repeats each job. ctest ends the script after three minutes, which is enough for a dozen repetitions; for
+more, run the script itself with the environment that `ctest -N -V -R processes.ended` prints."""
 import functools
 import json
 import os
