@@ -219,6 +219,32 @@ TEST_F(RendezvousTest, WhoIsMissingIsNamed) {
                            HasSubstr("rank 1: waiting for the rendezvous, where rank 0 waits for rank 2 (worker 0)")));
 }
 
+/// All begin at once with one limit, shorter than the time between two notes of rank 0, so those who had come give up a moment
+/// before or after it. The one that never came is named by all, and no other.
+TEST_P(AnyOrder, OnlyWhoNeverCameIsNamed) {
+  timeout_ = 6s;
+  const std::vector<Process*> all{&start(place(0)), &start(place(1)), &start(place(3))};
+  world_.run_for(20s);
+  for (const Process* process : all) {
+    expect_failed(*process, ErrorKind::kDeadlineExceeded,
+                  AllOf(HasSubstr("waiting for rank 2 (worker 0) of 4 ranks: not there within 6 s")));
+  }
+}
+
+/// Rank 0 comes late: the others have given up by then.
+TEST_F(RendezvousTest, WhoHadComeAndLeftIsToldFromWhoNeverCame) {
+  timeout_ = 20s;
+  const std::vector<Process*> early{&start(place(1)), &start(place(3))};
+  world_.run_for(10s);
+  const Process& first = start(place(0));
+  world_.run_for(30s);
+  for (const Process* process : early) {
+    expect_failed(*process, ErrorKind::kDeadlineExceeded, HasSubstr("waiting for rank 2 (worker 0)"));
+  }
+  expect_failed(first, ErrorKind::kDeadlineExceeded,
+                HasSubstr("waiting for rank 2 (worker 0) of 4 ranks: not there within 20 s (rank 1"));
+}
+
 TEST_F(RendezvousTest, WithoutRankZeroItIsNamed) {
   const Process& guest = start(place(2));
   world_.run_for(15s);

@@ -32,6 +32,7 @@ struct Visitor {
   WallTime since;
   std::string host_name;
   std::optional<std::string> address;  ///< Once it listens. Empty for one that does not.
+  bool had_come = false;               ///< It has been there with all that is needed, and may have left since.
 };
 
 class Desk final : public Rendezvous::Part {
@@ -57,6 +58,9 @@ class Desk final : public Rendezvous::Part {
   Task<bool> asks_ended();
   Task<Result<void>> sit_down(Deadline deadline);
   Missing missing() const;
+  Missing missing(bool had_come) const;
+  Missing awaited() const;
+  Error late() const;
   void tell_who_is_missing();
   void deal();
   void tell_all();
@@ -76,6 +80,7 @@ class Desk final : public Rendezvous::Part {
   std::vector<Visitor> visitors_;  // By rank.
   std::optional<Gathering> gathering_;
   bool closed_ = false;
+  std::optional<Error> gave_up_;  // What those are told who are here when this task has waited long enough.
   std::unique_ptr<transport::Listener> listener_;
   std::string address_;  // That of the rendezvous.
   OwnPort own_;
@@ -141,9 +146,9 @@ Task<Result<bool>> Desk::wait_for_all(Deadline deadline) {
       next_question = env_.after(kDeskNoteEvery);
     }
     if (env_.now() >= deadline) {
-      co_return deadline_exceeded("rendezvous at " + address_ + ": waiting for " + missing_text(plan(), now) + " of " +
-                                  std::to_string(options_.place.size) + " ranks: not there within " +
-                                  std::to_string(int64_t(to_seconds(options_.timeout))) + " s");
+      gave_up_ = late();
+      tell_who_is_missing();
+      co_return *gave_up_;
     }
     if (env_.now() >= next_note) {
       tell_who_is_missing();
@@ -157,17 +162,43 @@ Task<Result<bool>> Desk::wait_for_all(Deadline deadline) {
 }
 
 Missing Desk::missing() const {
+  Missing all = missing(false);
+  all.count += missing(true).count;
+  return all;
+}
+
+/// Those that never came, or those that had come and have left.
+Missing Desk::missing(bool had_come) const {
   Missing missing;
   for (int32_t rank = 1; rank < options_.place.size; ++rank) {
-    if (visitors_[size_t(rank)].address) continue;
+    const Visitor& visitor = visitors_[size_t(rank)];
+    if (visitor.address || visitor.had_come != had_come) continue;
     ++missing.count;
     if (missing.ranks.size() < kMissingShown) missing.ranks.push_back(rank);
   }
   return missing;
 }
 
+/// Whoever never came keeps all from meeting. Others may have come, and given up for that.
+Missing Desk::awaited() const {
+  Missing never = missing(false);
+  return never.count > 0 ? never : missing(true);
+}
+
+Error Desk::late() const {
+  const Missing left = missing(true);
+  const bool all_had_come = missing(false).count == 0;
+  std::string sentence =
+      "rendezvous at " + address_ + ": waiting for " + missing_text(plan(), awaited()) + " of " +
+      std::to_string(options_.place.size) + " ranks: " +
+      (all_had_come ? "had come, and left again, and not all were there at once within " : "not there within ") +
+      std::to_string(int64_t(to_seconds(options_.timeout))) + " s";
+  if (!all_had_come && left.count > 0) sentence += " (" + missing_text(plan(), left) + " had come, and left again)";
+  return deadline_exceeded(std::move(sentence));
+}
+
 void Desk::tell_who_is_missing() {
-  const Missing now = missing();
+  const Missing now = awaited();
   env_.log().info("rendezvous at " + address_ + ": waiting for " + missing_text(plan(), now));
   const std::string text = to_json(now);
   for (const Visitor& visitor : visitors_) {
@@ -252,12 +283,14 @@ Task<Result<void>> Desk::attend_to(Connection& connection) {
   if (!claimed) co_return co_await refuse(connection, rank, claimed.error());
   if (const Result<void> recalled = recall(*join); !recalled) co_return co_await refuse(connection, rank, recalled.error());
   Visitor& visitor = this->visitor(rank);
+  const bool had_come = visitor.had_come;
   visitor = {.connection = &connection,
              .incarnation = first.head.incarnation,
              .peer = to_string(connection.peer()),
              .since = env_.wall_now(),
              .host_name = join->host_name,
-             .address = {}};
+             .address = {},
+             .had_come = had_come};
   if (gathering_) visitor.address = gathering_->addresses[size_t(rank)];
   arrivals_.log(LogLevel::kDebug, rank_name(plan(), rank) + " is at the rendezvous, from " + visitor.peer);
   if (!join->known) {
@@ -269,8 +302,11 @@ Task<Result<void>> Desk::attend_to(Connection& connection) {
   changed_.notify_all();
   if (gathering_) SHOAL_CO_TRY_VOID(co_await say(connection, "cluster", to_json(*gathering_)));
   for (;;) {
-    // It says no more; the connection's heartbeats end this.
-    SHOAL_CO_TRY_VOID(co_await connection.receive(kNoDeadline));
+    // The connection's heartbeats end this. Where its time is up first, it asks for whom it has waited in vain.
+    SHOAL_CO_TRY(const Message last, co_await connection.receive(kNoDeadline));
+    const Result<transport::Control> asks = transport::read_control(last);
+    if (!asks || asks->verb != kMissingVerb || gathering_) continue;
+    SHOAL_CO_TRY_VOID(co_await say(connection, "waiting", to_json(awaited())));
   }
 }
 
@@ -387,6 +423,7 @@ Task<Result<void>> Desk::seat(Connection& connection, Join join) {
   }
   if (listens == taken.address.empty()) co_return invalid_argument("an address where none is needed, or none");
   visitor.address = taken.address;
+  visitor.had_come = true;
   co_return Result<void>{};
 }
 
@@ -415,7 +452,7 @@ Task<Result<void>> Desk::close() {
   while (!connections_.empty()) {
     Connection* const connection = connections_.back();
     connections_.pop_back();
-    connection->close(unavailable("rank 0 has ended"));
+    connection->close(gave_up_ ? *gave_up_ : unavailable("rank 0 has ended"));
   }
   changed_.notify_all();
   co_return co_await group_.join();

@@ -14,6 +14,7 @@ using transport::Message;
 constexpr auto kGuestAttemptTimeout = std::chrono::seconds(5);
 constexpr auto kGuestBackOffFirst = std::chrono::milliseconds(10);
 constexpr auto kGuestBackOffMax = std::chrono::seconds(1);
+constexpr auto kLastWord = std::chrono::seconds(2);  // So long rank 0 may take to say who is missing when the time is up.
 constexpr auto kGuestNoteEvery = std::chrono::seconds(10);
 // Later on nobody needs it, but a rank that is started again.
 constexpr auto kLostNoteAfter = std::chrono::seconds(30);
@@ -34,6 +35,7 @@ class Guest final : public Rendezvous::Part {
   Task<Result<void>> attempt(std::string address, Deadline deadline);
   Task<Result<void>> converse(Deadline deadline);
   Task<Result<void>> sit_down(std::string offer, Deadline deadline);
+  Task<Result<void>> give_up();
   Task<Result<void>> say(std::string_view verb, std::string text);
   Result<void> take(std::string_view text);
   Task<Result<void>> stay();
@@ -51,6 +53,7 @@ class Guest final : public Rendezvous::Part {
   std::optional<Gathering> gathering_;
   std::string missing_;       // For whom rank 0 waits, as far as it has said.
   bool final_ = false;        // The last attempt ended with what trying again would not change.
+  bool late_ = false;         // It was there, and the others were not all there in time.
   bool interrupted_ = false;  // While it waits for the others.
   StopSource closing_;
   TaskGroup group_;
@@ -94,6 +97,7 @@ Task<Result<Gathering>> Guest::meet() {
     if (interrupted_) co_return cancelled();
     if (is_final(met.error())) co_return met.error();
     if (co_await asks_ended()) co_return Gathering{.ended = true};
+    if (late_) co_return met.error();
     if (env_.after(back_off) >= deadline) {
       co_return deadline_exceeded("waiting for " + waiting_for() + ": " + met.error().message());
     }
@@ -157,8 +161,11 @@ Task<Result<void>> Guest::converse(Deadline deadline) {
   SHOAL_CO_TRY_VOID(co_await say("join", to_json(join)));
   Deadline answer_by = std::min(deadline, env_.after(answer_patience()));
   SteadyTime next_note = env_.after(kGuestNoteEvery);
+  bool seated = false;
   for (;;) {
     Result<Message> message = co_await connection_->receive(answer_by);
+    const bool late = !message && message.error().kind() == ErrorKind::kDeadlineExceeded && env_.now() >= deadline;
+    if (late && seated) co_return co_await give_up();
     if (!message) co_return std::move(message).error();
     if (message->head.kind == transport::MessageKind::kError) {
       final_ = message->head.status == kRefusalFinal;
@@ -168,6 +175,7 @@ Task<Result<void>> Guest::converse(Deadline deadline) {
     if (word.verb == "cluster") co_return take(word.text);
     if (word.verb == "seat") {
       SHOAL_CO_TRY_VOID(co_await sit_down(std::string(word.text), deadline));
+      seated = true;
     } else if (word.verb == "waiting") {
       SHOAL_CO_TRY(const Missing missing, parse_missing(word.text));
       missing_ = missing_text(place().plan, missing);
@@ -180,6 +188,27 @@ Task<Result<void>> Guest::converse(Deadline deadline) {
     }
     answer_by = deadline;  // It shows by its heartbeats that it lives.
   }
+}
+
+/// This task was there in time, and waits in vain: rank 0 knows for whom. It may also have heard of the last one just now.
+Task<Result<void>> Guest::give_up() {
+  SHOAL_CO_TRY_VOID(co_await say(kMissingVerb, {}));
+  const Deadline until = env_.after(kLastWord);
+  for (bool answered = false; !answered;) {
+    const Result<Message> message = co_await connection_->receive(until);
+    const Result<transport::Control> word =
+        message ? transport::read_control(*message) : Result<transport::Control>(message.error());
+    if (!word) break;
+    if (word->verb == "cluster") co_return take(word->text);
+    answered = word->verb == "waiting";
+    if (!answered) continue;
+    SHOAL_CO_TRY(const Missing missing, parse_missing(word->text));
+    missing_ = missing_text(place().plan, missing);
+  }
+  late_ = true;
+  co_return deadline_exceeded("waiting for " + (missing_.empty() ? std::string("the other ranks") : missing_) + " of " +
+                              std::to_string(place().size) + " ranks: not there within " +
+                              std::to_string(int64_t(to_seconds(options_.timeout))) + " s");
 }
 
 Task<Result<void>> Guest::sit_down(std::string text, Deadline deadline) {

@@ -5,6 +5,7 @@
 ///   seat     the answer: where to listen (SeatOffer)
 ///   here     it does (SeatTaken)
 ///   waiting  for whom (Missing), now and then
+///   missing  a task that has waited long enough asks for whom; the answer is "waiting"
 ///   cluster  all are there (Gathering)
 ///
 /// An Error message in place of an answer is a refusal; head.status says which.
@@ -17,6 +18,7 @@
 
 namespace shoal::cluster {
 
+inline constexpr std::string_view kMissingVerb = "missing";
 inline constexpr uint8_t kRefusalPasses = 0;  ///< The task may try again.
 inline constexpr uint8_t kRefusalFinal = 1;
 inline constexpr uint8_t kRefusalOtherRun = 2;  ///< Final too, unless its own run may be found at another address.
