@@ -455,6 +455,24 @@ TEST_F(CommitServersTest, ASnapshotIsOfOneCommitOnAllServersWhileThreePush) {
   EXPECT_EQ(value(), -180.0f);
 }
 
+/// A server whose line to the first is cut is not told at which commit to hold its state. The chief says for whom it waits, and
+/// no longer than ready_timeout.
+TEST_F(CommitServersTest, TheWaitForAHoldIsToldAndBounded) {
+  for (size_t i = 0; i < plan_.shards.size(); ++i) server_envs_.push_back(&start_server(int(i)));
+  chief_env_ = &add_task("chief 0");
+  chief_ = make_store(*chief_env_, "chief", 0, {.ready_timeout = 25});
+  ASSERT_TRUE(run(*chief_env_, prepare(*chief_env_, *chief_)));
+  network_->cut("ps 0", "ps 2");
+  world_.run_for(std::chrono::milliseconds(1));
+  const double began = seconds();
+  const auto snapshot = run(*chief_env_, chief_->snapshot({}));
+  expect_error(snapshot, ErrorKind::kUnavailable, "has not been told to hold its state for a checkpoint within");
+  EXPECT_THAT(snapshot.error().message(), testing::HasSubstr("is its line to"));
+  EXPECT_NEAR(seconds() - began, 25, 6);  // The server answers every five seconds.
+  EXPECT_EQ(count_log("to hold its state for a checkpoint: nothing has told it yet"), 2u) << logs();
+  network_->heal();
+}
+
 /// What all servers hold for a snapshot goes when nobody will ask for it: the chief could not ask all of them, or died.
 TEST_F(CommitServersTest, WhatASnapshotHoldsGoesWithIt) {
   start_ready_cluster();

@@ -3,6 +3,11 @@
 #include "shoal/cluster/strategy_text.h"
 
 namespace shoal::cluster {
+namespace {
+
+constexpr auto kCreditNoteEvery = std::chrono::seconds(10);
+
+}  // namespace
 
 ServerCore::ServerCore(Environment& env, const ParameterServerOptions& options)
     : env_(env),
@@ -25,6 +30,7 @@ Task<Result<void>> ServerCore::take_credit(Session& session, PushCredit& credit,
                                            bool encoded) {
   const SteadyTime give_up = env_.after(options_.ready_timeout);
   const Duration heartbeat = options_.link.heartbeat_interval;
+  SteadyTime note = env_.after(kCreditNoteEvery);
   for (;;) {
     const bool newest = state_.trainers()[session.trainer].newest_connection == session.number;
     if (closed_ || session.replaced || !newest) co_return cancelled();  // A newer connection brings the push again.
@@ -35,7 +41,13 @@ Task<Result<void>> ServerCore::take_credit(Session& session, PushCredit& credit,
     if (beats && env_.now() - session.connection->heard() > 3 * heartbeat) {
       co_return unavailable(name_of(session.hello) + " has been silent while its push waited");
     }
-    const SteadyTime next = beats ? std::min(give_up, env_.after(heartbeat)) : give_up;
+    if (env_.now() >= note) {
+      env_.log().info("waiting for what becomes of earlier pushes of " + name_of(session.hello) +
+                      ": until then no more of it is read, since it holds all the memory that it may take");
+      note = env_.after(kCreditNoteEvery);
+    }
+    const SteadyTime look = std::min(give_up, note);
+    const SteadyTime next = beats ? std::min(look, env_.after(heartbeat)) : look;
     ++wait_for_credit_;
     Result<void> woken = co_await changed_->wait("an order about an earlier push of " + name_of(session.hello), next);
     --wait_for_credit_;

@@ -116,7 +116,7 @@ Task<void> ServerLinks::show_up(size_t shard) {
   }
   Message message = transport::make_control(env_.buffers(), "lease");
   message.head.sequence = link.next_sequence();
-  Result<Message> answer = co_await link.request(std::move(message), epoch_, env_.after(kRequestTimeout));
+  Result<Message> answer = co_await link.request(std::move(message), epoch_, answer_by());
   static_cast<void>(answer);  // What is lost shows in the next step.
 }
 
@@ -193,7 +193,7 @@ Task<Result<void>> ServerLinks::tell_failure(JobFailure failure, Deadline deadli
 
 Task<Result<void>> ServerLinks::look_for_poison() {
   if (!poisoned_) co_return Result<void>{};
-  const auto told = co_await control(*poisoned_, "failure", {}, env_.after(kRequestTimeout));
+  const auto told = co_await control(*poisoned_, "failure", {}, answer_by());
   if (!told) co_return told.error();
   poisoned_.reset();
   co_return Result<void>{};

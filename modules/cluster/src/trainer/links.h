@@ -29,6 +29,8 @@ class ServerLinks {
   void ask_for(transport::Encoding weights) {
     for (auto& link : links_) link->ask_for(weights);
   }
+  /// When an answer that begins to be waited for now is late: nothing is waited for longer than ready_timeout.
+  SteadyTime answer_by() const { return env_.after(std::min<Duration>(kRequestTimeout, options_.ready_timeout)); }
   /// The epoch of the servers' state, which every message names; 0 if it is not known yet.
   uint64_t epoch() const { return epoch_; }
   void set_epoch(uint64_t epoch) { epoch_ = epoch; }

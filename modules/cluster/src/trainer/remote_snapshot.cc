@@ -22,14 +22,14 @@ class RemoteSnapshot final : public Snapshot {
     }
     std::string range = to_json(ReadRange{arena, offset, bytes});
     SHOAL_CO_TRY(transport::Message message,
-                 co_await servers_.control(size_t(shard), "read", std::move(range), env_.after(kRequestTimeout)));
+                 co_await servers_.control(size_t(shard), "read", std::move(range), servers_.answer_by()));
     SHOAL_CO_TRY(const transport::SnapshotPart part, transport::read_snapshot_part(message));
     if (part.offset != offset || part.payload.size() != bytes) co_return data_loss("a server sent another part than asked");
     co_return Part{part.payload, message.body};
   }
   void saved() override { saved_ = true; }
   Task<Result<void>> release() override {
-    return servers_.tell_all("release", env_.after(kRequestTimeout), saved_ ? std::string(kReleaseSaved) : std::string());
+    return servers_.tell_all("release", servers_.answer_by(), saved_ ? std::string(kReleaseSaved) : std::string());
   }
 
  private:
@@ -41,17 +41,30 @@ class RemoteSnapshot final : public Snapshot {
   bool saved_ = false;
 };
 
+constexpr auto kHoldNoteEvery = std::chrono::seconds(10);
+constexpr auto kHoldAnswer = std::chrono::seconds(10);  // A server answers "more" earlier.
+
+/// "hold" is answered once the server has been told, by shard 0, at which commit. It is not while the line between the two is
+/// broken.
 Task<Result<StateText>> hold_on(Environment& env, ServerLinks& servers, size_t shard, HoldRequest request) {
-  const SteadyTime give_up = env.after(kRequestTimeout);
+  const SteadyTime began = env.now(), give_up = servers.answer_by();
+  const std::string whom = to_string(servers[shard].server());
+  std::string cause = shard == 0 ? std::string() : "; is its line to " + to_string(servers[0].server()) + " broken?";
+  SteadyTime note = env.after(kHoldNoteEvery);
   while (env.now() < give_up) {
     std::string what = to_json(request);
     SHOAL_CO_TRY(const transport::Message answer,
-                 co_await servers.control(shard, "hold", std::move(what), env.after(kRequestTimeout)));
+                 co_await servers.control(shard, "hold", std::move(what), give_up + kHoldAnswer));
     SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));
     if (text.verb != "more") co_return parse_state(text.text);
+    if (env.now() < note) continue;
+    env.sometimes("chief.waits_for_hold");
+    env.log().info("waiting for " + whom + " to hold its state for a checkpoint: nothing has told it yet at which update" +
+                   cause);
+    note = env.after(kHoldNoteEvery);
   }
-  Result<StateText> late =
-      unavailable(to_string(servers[shard].server()) + " has not been told to hold its state for a checkpoint");
+  Result<StateText> late = unavailable(whom + " has not been told to hold its state for a checkpoint within " +
+                                       std::to_string(int64_t(to_seconds(env.now() - began))) + " s" + cause);
   co_return servers.noted(std::move(late));
 }
 
@@ -83,7 +96,7 @@ Task<Result<std::unique_ptr<Snapshot>>> hold_for_snapshot(Environment& env, cons
                                                           ResidualExchange& residuals) {
   Result<StateInfo> info = co_await hold(env, servers, residuals);
   if (!info) {  // What some servers hold by now would stay in their memory until the next time.
-    Result<void> released = co_await servers.tell_all("release", env.after(kRequestTimeout));
+    Result<void> released = co_await servers.tell_all("release", servers.answer_by());
     static_cast<void>(released);
     co_return std::move(info).error();
   }

@@ -73,9 +73,9 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<std::unique_ptr<Snapshot>>> snapshot(Positions) override {
     return hold_for_snapshot(env_, plan_, servers_, *residuals_);
   }
-  Task<Result<void>> check_lease() override { return servers_.check_lease(env_.after(kRequestTimeout)); }
+  Task<Result<void>> check_lease() override { return servers_.check_lease(servers_.answer_by()); }
   Task<Result<std::optional<JobFailure>>> failure() override {
-    SHOAL_CO_TRY(ServerStatus status, co_await servers_.status(0, env_.after(kRequestTimeout)));
+    SHOAL_CO_TRY(ServerStatus status, co_await servers_.status(0, servers_.answer_by()));
     co_return std::move(status.failure);
   }
   Task<Result<void>> stay(StopToken stop) override;
@@ -208,11 +208,11 @@ Task<Result<Ready>> RemoteStoreImpl::attach_once(Deadline deadline) {
   servers_.clear_lost();
   restart();
   for (size_t i = 0; i < servers_.size(); ++i) {
-    SHOAL_CO_TRY_VOID(co_await weights_.pull(i, std::min(deadline, env_.after(kRequestTimeout))));
+    SHOAL_CO_TRY_VOID(co_await weights_.pull(i, std::min(deadline, servers_.answer_by())));
   }
   SHOAL_CO_TRY_VOID(co_await pull_one_version(deadline));
   SHOAL_CO_TRY_VOID(co_await servers_.look_for_poison());
-  SHOAL_CO_TRY(Welcome welcome, co_await servers_.welcome(0, push_, env_.after(kRequestTimeout)));
+  SHOAL_CO_TRY(Welcome welcome, co_await servers_.welcome(0, push_, servers_.answer_by()));
   if (welcome.epoch != servers_.epoch() || welcome.phase != Phase::kReady)
     co_return unavailable("the servers are being restored");
   Ready ready{.global_step = global_step_, .epoch = servers_.epoch(), .attached = true, .position = {}, .stop = stop_};
@@ -239,7 +239,12 @@ Task<Result<void>> RemoteStoreImpl::stay(StopToken stop) {
 
 /// Used where trainers wait for each other: those go on while this one asks server after server, but not far without it.
 Task<Result<void>> RemoteStoreImpl::pull_one_version(Deadline deadline) {
+  SteadyTime note = env_.after(kStoreNoteEvery);
   while (paced_ && env_.now() < deadline) {
+    if (env_.now() >= note) {
+      env_.log().info("waiting for weights of one version on all servers");
+      note = env_.after(kStoreNoteEvery);
+    }
     uint64_t newest = 0;
     for (const ServerTraffic& traffic : traffic_) newest = std::max(newest, traffic.version());
     bool same = true;
@@ -291,7 +296,7 @@ Task<Result<Step>> RemoteStoreImpl::begin(StopToken stop) {
     SHOAL_CO_TRY_VOID(co_await weights_.pull_again(i, env_.after(options_.ready_timeout), stop));
     pulled = true;
   }
-  if (pulled) SHOAL_CO_TRY_VOID(co_await pull_one_version(env_.after(kRequestTimeout)));
+  if (pulled) SHOAL_CO_TRY_VOID(co_await pull_one_version(servers_.answer_by()));
   SHOAL_CO_TRY_VOID(co_await servers_.look_for_poison());
   // Each only grows, so equal sums are equal versions.
   for (const ServerTraffic& traffic : traffic_) version.version += traffic.version();
@@ -488,7 +493,7 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
 }
 
 Task<Result<uint64_t>> RemoteStoreImpl::global_step() {
-  SHOAL_CO_TRY(const ServerStatus status, co_await servers_.status(0, env_.after(kRequestTimeout)));
+  SHOAL_CO_TRY(const ServerStatus status, co_await servers_.status(0, servers_.answer_by()));
   global_step_ = status.global_step;
   co_return global_step_;
 }

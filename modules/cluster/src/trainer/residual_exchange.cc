@@ -11,6 +11,7 @@ namespace {
 constexpr uint64_t kResidualPartBytes = uint64_t(1) << 20;
 // The longest that a checkpoint waits for trainers that keep sending.
 constexpr auto kAllResidualsMax = std::chrono::minutes(10);
+constexpr auto kResidualsNoteEvery = std::chrono::seconds(10);
 
 /// Nothing is kept back.
 class NoResiduals final : public ResidualExchange {
@@ -94,7 +95,7 @@ Task<Result<void>> TopKResiduals::hand_in(size_t shard, ServerTraffic::Residual 
     const transport::SnapshotPart part{
         .version = residual.after, .name = name, .offset = done, .total_bytes = bytes, .payload = piece.bytes};
     transport::Message message = transport::make_snapshot_part(env_.buffers(), part);
-    const Deadline soon = std::min(deadline, env_.after(kRequestTimeout));
+    const Deadline soon = std::min(deadline, servers_.answer_by());
     auto answer = co_await servers_.request(shard, std::move(message), soon);
     if (answer) continue;
     env_.log().info(to_string(servers_[shard].server()) +
@@ -114,7 +115,7 @@ Task<Result<void>> TopKResiduals::fetch_from(size_t shard) {
   const Ref<Buffer> arena = env_.buffers().get(bytes);
   for (uint64_t done = 0; done < bytes; done += kResidualPartBytes) {
     std::string range = to_json(ReadRange{own_arena(), done, std::min(kResidualPartBytes, bytes - done)});
-    auto answer = co_await servers_.control(shard, "residual", std::move(range), env_.after(kRequestTimeout));
+    auto answer = co_await servers_.control(shard, "residual", std::move(range), servers_.answer_by());
     if (!answer && answer.error().kind() == ErrorKind::kNotFound) co_return Result<void>{};
     if (!answer) co_return std::move(answer).error();
     SHOAL_CO_TRY(const transport::SnapshotPart part, transport::read_snapshot_part(*answer));
@@ -144,12 +145,18 @@ Task<Result<std::vector<int>>> TopKResiduals::held() {
 }
 
 Task<Result<void>> TopKResiduals::ask_held(size_t shard, std::vector<int>& trainers) {
-  const SteadyTime end = env_.after(kAllResidualsMax);
+  const SteadyTime end = env_.after(std::min<Duration>(kAllResidualsMax, options_.ready_timeout));
+  SteadyTime note = env_.after(kResidualsNoteEvery);
   for (;;) {
+    if (env_.now() >= note) {
+      env_.log().info("waiting for " + to_string(servers_[shard].server()) +
+                      " to be given what the compression of all trainers has kept back, for a checkpoint");
+      note = env_.after(kResidualsNoteEvery);
+    }
     const bool now = !others_asked_ || env_.now() >= end || env_.interrupted().stop_requested();
     std::string how = now ? "now" : "";
     SHOAL_CO_TRY(const transport::Message answer,
-                 co_await servers_.control(shard, "residuals", std::move(how), env_.after(kRequestTimeout)));
+                 co_await servers_.control(shard, "residuals", std::move(how), servers_.answer_by()));
     SHOAL_CO_TRY(const transport::Control text, transport::read_control(answer));
     if (text.verb == "residuals") {
       SHOAL_CO_TRY(trainers, parse_trainers(text.text));

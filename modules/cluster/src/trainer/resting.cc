@@ -25,7 +25,7 @@ Task<Result<RestNews>> Resting::rest(Rest rest, uint64_t newest_push, Deadline d
       Result<void> again = co_await servers_.reconnect(0, deadline, {});
       SHOAL_CO_TRY_VOID(servers_.noted(std::move(again)));
     }
-    Result<RestNews> news = co_await ask(rest, env_.after(kRequestTimeout));
+    Result<RestNews> news = co_await ask(rest, servers_.answer_by());
     const bool broken = !news && news.error().kind() == ErrorKind::kUnavailable && !servers_[0].connected();
     if (!broken) co_return servers_.noted(std::move(news));
   }

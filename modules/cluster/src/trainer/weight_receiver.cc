@@ -53,7 +53,7 @@ Task<Result<void>> WeightReceiver::pull_again(size_t shard, Deadline deadline, S
     auto connected = co_await servers_.reconnect(shard, deadline, std::move(stop));
     SHOAL_CO_TRY_VOID(servers_.noted(std::move(connected)));
   }
-  co_return co_await pull(shard, env_.after(kRequestTimeout));
+  co_return co_await pull(shard, servers_.answer_by());
 }
 
 Task<Result<Message>> WeightReceiver::ask(size_t shard, Deadline deadline) {
@@ -173,7 +173,7 @@ Task<Result<void>> WeightReceiver::receive_all_late(size_t shard, Deadline deadl
 /// The push that they answer has been committed, so it need not go again.
 Task<Result<void>> WeightReceiver::pull_late(size_t shard) {
   env_.sometimes("trainer.late_weights_pulled");
-  SHOAL_CO_TRY(Message message, co_await ask(shard, env_.after(kRequestTimeout)));
+  SHOAL_CO_TRY(Message message, co_await ask(shard, servers_.answer_by()));
   const uint64_t request = message.head.reply_to;
   const size_t parts = traffic_[shard].parts().size();
   for (size_t part = 0; part < parts; ++part) {
