@@ -105,6 +105,44 @@ TEST_F(Auto, ATaskThatWasToldToUseTcpIsNamed) {
   run(serve(), call());
 }
 
+/// As a server closes on what is no hello: that judgement is of its own protocol, and says nothing to people here.
+TEST_F(Auto, ATaskThatWasToldToUseTcpAndClosesIsNamed) {
+  for (const Error& why : {data_loss("a message that is no hello"), invalid_argument("unexpected message"),
+                           failed_precondition("the first message must be a hello")}) {
+    meet({.scheme = "auto"}, "tcp", "auto");
+    const auto serve = [&]() -> Task<Done> {
+      SHOAL_CO_TRY(const Link link, co_await accept());
+      SHOAL_CO_TRY(const Message first, co_await link->receive(soon(server())));
+      link->close(why);
+      co_return Done();
+    };
+    const auto call = [&]() -> Task<Done> {
+      Result<Link> link = co_await connect();
+      expect_error(link, ErrorKind::kFailedPrecondition, "another --transport than auto");
+      expect_error(link, ErrorKind::kFailedPrecondition, why.message());
+      co_return Done();
+    };
+    run(serve(), call());
+    TearDown();
+  }
+}
+
+/// What passes is no refusal: the next attempt may meet somebody else.
+TEST_F(Auto, APeerThatEndsIsNoOtherTransport) {
+  meet({.scheme = "auto"}, "tcp", "auto");
+  const auto serve = [&]() -> Task<Done> {
+    SHOAL_CO_TRY(const Link link, co_await accept());
+    link->close(unavailable("the task has ended"));
+    co_return Done();
+  };
+  const auto call = [&]() -> Task<Done> {
+    Result<Link> link = co_await connect();
+    expect_error(link, ErrorKind::kUnavailable, "the task has ended");
+    co_return Done();
+  };
+  run(serve(), call());
+}
+
 TEST_F(Auto, NobodyIsSentToAnotherListener) {
   meet({.scheme = "auto"}, "tcp", "auto");
   const auto serve = [&]() -> Task<Done> {

@@ -33,14 +33,30 @@ Endpoint fresh_rendezvous(Environment& env) {
   return {"shm", std::move(address)};
 }
 
+Error other_transport(const Endpoint& to, const std::string& said = {}) {
+  return failed_precondition(
+      to_string(to) +
+      ": the task there was started with another --transport than auto; start all tasks of a job with "
+      "the same" +
+      (said.empty() ? "" : " (it said: " + said + ")"));
+}
+
+/// Why there is no answer. A listener of tcp alone takes the question for a wrong first message of its own protocol, and closes
+/// with a judgement of that, which says nothing to people here. What passes (it has ended, it is full) is said as it is.
+Error unanswered(Error why, const Endpoint& to) {
+  switch (why.kind()) {
+    case ErrorKind::kInvalidArgument:
+    case ErrorKind::kTypeMismatch:
+    case ErrorKind::kFailedPrecondition:
+    case ErrorKind::kDataLoss: return other_transport(to, why.message());
+    default: return why;
+  }
+}
+
 /// What the listener answered: an address of shm, or none.
 Result<std::string> rendezvous_in(const Message& answer, const Endpoint& to) {
   const Result<Control> control = read_control(answer);
-  if (!control || control->verb != kVerb) {
-    return failed_precondition(to_string(to) +
-                               ": the task there was started with another --transport than auto; start all "
-                               "tasks of a job with the same");
-  }
+  if (!control || control->verb != kVerb) return other_transport(to);
   std::string place(control->text);
   if (place.empty() || is_rendezvous(place)) return place;
   return failed_precondition(to_string(to) + ": names a place to meet that is none: is it another version of Shoal?");
@@ -69,7 +85,7 @@ Task<Result<std::unique_ptr<Connection>>> connect_from(std::shared_ptr<Postbox> 
   Result<Message> answer = co_await link->receive(agreed_by);
   if (!answer && answer.error().kind() == ErrorKind::kDeadlineExceeded && agreed_by < deadline)
     co_return unavailable(to_string(to) + ": somebody listens there but does not answer as auto does");
-  if (!answer) co_return std::move(answer).error();
+  if (!answer) co_return unanswered(std::move(answer).error(), to);
   SHOAL_CO_TRY(std::string place, rendezvous_in(*answer, to));
 
   std::unique_ptr<Connection> nearer;

@@ -83,6 +83,7 @@ class Server {
   SteadyTime lonely_since_;
   bool numerics_differ_logged_ = false;
   std::string numerics_;
+  std::optional<std::string> last_refusal_;  // Who was refused last, and why.
   // Each kind of line has its own limit, so that none drowns the others.
   BoundedLines nonsense_;
   BoundedLines refusals_;
@@ -171,7 +172,8 @@ Task<Result<void>> Server::supervise() {
       }
     } else if (lonely && now >= next) {
       co_return deadline_exceeded("waiting for chief or workers: none was connected for " +
-                                  std::to_string(int64_t(to_seconds(options_.ready_timeout))) + " s");
+                                  std::to_string(int64_t(to_seconds(options_.ready_timeout))) + " s" +
+                                  (last_refusal_ ? "; the last one that came was refused: " + *last_refusal_ : ""));
     }
     if (lost) next = std::min(next, *lost);
     if (lonely && options_.job_ended) {
@@ -242,7 +244,10 @@ Task<Result<void>> Server::serve_session(Session& session) {
   }
   auto hello = transport::read_hello(*first);
   if (!hello) {
-    nonsense_.log(LogLevel::kWarning, "refused " + to_string(session.connection->peer()) + ": " + hello.error().message());
+    // A task with --transport auto says something else first; it names the remedy itself.
+    const std::string hint = "; is it a task of this job with another --transport than this one?";
+    last_refusal_ = to_string(session.connection->peer()) + ": " + hello.error().message() + hint;
+    nonsense_.log(LogLevel::kWarning, "refused " + *last_refusal_);
     session.connection->close(hello.error());
     co_return Result<void>{};
   }
@@ -354,7 +359,8 @@ SteadyTime Server::chief_heard() const {
 }
 
 Task<Result<void>> Server::refuse(Session& session, MessageHead hello, Error why, uint8_t status) {
-  refusals_.log(LogLevel::kWarning, "refused " + name_of(session.hello) + ": " + why.message());
+  last_refusal_ = name_of(session.hello) + ": " + why.message();
+  refusals_.log(LogLevel::kWarning, "refused " + *last_refusal_);
   Message refusal = transport::make_error(env_.buffers(), why);
   Result<void> sent = co_await core_.reply(session, hello, std::move(refusal), status);
   static_cast<void>(sent);

@@ -44,7 +44,8 @@ Task<Result<void>> ServerLink::connect(Deadline deadline, std::function<bool()> 
     }
     if (env_.after(back_off) >= deadline) {
       co_return deadline_exceeded("waiting for parameter server " + to_string(server_) + ": " +
-                                  connected.error().message());
+                                  connected.error().message() +
+                                  "; does it run there, with the same --transport as this task?");
     }
     if (env_.now() >= next_note) {
       env_.log().info("waiting for parameter server " + to_string(server_) + ": " + connected.error().message());
