@@ -10,6 +10,8 @@
 #include <cstring>
 #include <utility>
 
+#include "shoal/base/exhaustion.h"
+
 namespace shoal::backends::onednn {
 namespace {
 
@@ -170,6 +172,7 @@ Result<void> PrimitiveKernel::execute(Step& step, const KernelCall& call) const 
   });
   for (const Piece& piece : step.pieces) {
     if (piece.status == dnnl_success) continue;
+    if (piece.status == dnnl_out_of_memory) return no_memory(0, "oneDNN's " + implementation_);
     return internal_error("oneDNN failed to execute " + implementation_ + " for " + context_.shapes + ": " +
                           dnnl_status2str(piece.status));
   }

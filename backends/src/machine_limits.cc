@@ -6,6 +6,7 @@
 #include <cstring>
 #include <thread>
 
+#include "shoal/base/environment.h"
 #include "shoal/base/vector_loop.h"
 
 namespace shoal::backends {
@@ -33,18 +34,26 @@ double best_seconds(int threads, const Work& work) {
   std::vector<double> best(size_t(threads), 0.0);
   std::barrier together(threads);
   std::vector<std::jthread> team;
-  for (double& mine : best) {
+  const auto start = [&](double& mine) {
     team.emplace_back([&together, &work, &mine] {
       auto job = work();
       job();  // The first run touches its memory for the first time.
       for (int attempt = 0; attempt < kAttempts; ++attempt) {
         together.arrive_and_wait();
-        const auto start = Clock::now();
+        const auto begun = Clock::now();
         job();
-        const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+        const double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
         mine = attempt == 0 ? seconds : std::min(mine, seconds);
       }
     });
+  };
+  for (double& mine : best) {
+    const Result<void> started = call_user("the measurement of this machine", [&] { start(mine); });
+    if (started) continue;
+    // Those that have begun wait for all that do not come.
+    for (size_t missing = best.size() - team.size(); missing > 0; --missing) together.arrive_and_drop();
+    team.clear();
+    raise(started.error());
   }
   team.clear();
   return *std::max_element(best.begin(), best.end());

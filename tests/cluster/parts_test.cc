@@ -106,7 +106,8 @@ TEST(ServerMemory, AModelThatTheMachineCannotHoldIsRefused) {
   const ShardSpec spec{.segments = {}, .arena_bytes = 3 << 20, .slot_count = 2};
   EXPECT_TRUE(fits_into_memory(spec, 12 << 20));
   expect_error(fits_into_memory(spec, (12 << 20) - 1), ErrorKind::kFailedPrecondition,
-               "takes at least 12 MiB, and the server may have 11 MiB (the machine's memory, or the limit of its cgroup");
+               "takes at least 12 MiB of memory, and this process may have 11 MiB (the least of the machine's memory, the "
+               "limit of its cgroup");
 }
 
 TEST(ServerMemory, MemoryThatIsNotKnownHoldsAnything) {

@@ -31,6 +31,16 @@ TEST(Graph, NamesFollowScopesAndStayUnique) {
   EXPECT_FALSE(graph.find("mine", 1).valid());
 }
 
+/// Places that add such sizes up would wrap round.
+TEST(Graph, RefusesAVariableWithMoreBytesThanAnyMachine) {
+  Graph graph;
+  graph.variable("large", {int64_t(1) << 54});
+  EXPECT_REFUSED(graph.variable("larger", {(int64_t(1) << 54) + 1}),
+                 "variable \"larger\" of shape [18014398509481985]: has more bytes than any machine; make it smaller");
+  EXPECT_REFUSED(graph.variable("larger", {int64_t(1) << 62, 1024}),
+                 "variable \"larger\" of shape [4611686018427387904, 1024]: has more bytes than any machine; make it smaller");
+}
+
 TEST(Graph, RefusesASecondVariableOrInputOfOneName) {
   Graph graph;
   graph.variable("kernel", {2});

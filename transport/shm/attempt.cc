@@ -5,6 +5,7 @@
 
 #include "address.h"
 #include "control.h"
+#include "shoal/base/exhaustion.h"
 
 namespace shoal::transport::shm {
 
@@ -21,7 +22,9 @@ void Attempt::begin() {
 Result<void> Attempt::send_preamble() {
   SHOAL_TRY_VOID(shm_core_->check_memory());
   SHOAL_TRY(const SocketName name, socket_name(to_));
-  const auto unreachable = [this](const char* what) { return unavailable(sentence(what) + ": " + std::strerror(errno)); };
+  const auto unreachable = [this](const char* what) {
+    return unavailable(sentence(what) + ": " + system_error_text(errno));
+  };
   File socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return unreachable("no socket to be had");
   if (::connect(socket.get(), name.get(), name.bytes) != 0)
@@ -36,7 +39,7 @@ Result<void> Attempt::send_preamble() {
   socket_.emplace(core_->io);
   error_code error;
   socket_->assign(socket.get(), error);
-  if (error) return unavailable(sentence("its socket cannot be watched: ") + error.message());
+  if (error) return unavailable(sentence("its socket cannot be watched: ") + system_error_text(error.value()));
   socket.release();
   return {};
 }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "rings.h"
+#include "shoal/base/exhaustion.h"
 
 namespace shoal::transport::shm {
 
@@ -83,7 +84,7 @@ Result<pid_t> check_same_user(int socket) {
   ucred peer{};
   socklen_t bytes = sizeof peer;
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0)
-    return unavailable(std::string("who is at the other end cannot be told: ") + std::strerror(errno));
+    return unavailable(std::string("who is at the other end cannot be told: ") + system_error_text(errno));
   if (peer.uid != ::geteuid())
     return failed_precondition("process " + std::to_string(peer.pid) + " there belongs to user " +
                                std::to_string(peer.uid) + ", this one to user " + std::to_string(::geteuid()) +

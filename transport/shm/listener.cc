@@ -1,10 +1,10 @@
 #include "listener.h"
 
 #include <cerrno>
-#include <cstring>
 
 #include "address.h"
 #include "handshake.h"
+#include "shoal/base/exhaustion.h"
 
 namespace shoal::transport::shm {
 namespace {
@@ -25,7 +25,7 @@ Result<File> bind_and_listen(Core& core, Endpoint& endpoint) {
   }
   if (bound && ::listen(socket.get(), kBacklog) == 0) return socket;
   const bool taken = errno == EADDRINUSE;
-  return unavailable(to_string(endpoint) + ": cannot listen there: " + std::strerror(errno) +
+  return unavailable(to_string(endpoint) + ": cannot listen there: " + system_error_text(errno) +
                      (taken ? "; another process has this address, choose another or end that one" : ""));
 }
 
@@ -36,7 +36,8 @@ Result<Watched> listen_on(Core& core, Endpoint& endpoint) {
   Watched watched(core.io);
   error_code error;
   watched.assign(socket.get(), error);
-  if (error) return unavailable(to_string(endpoint) + ": its socket cannot be watched: " + error.message());
+  if (error)
+    return unavailable(to_string(endpoint) + ": its socket cannot be watched: " + system_error_text(error.value()));
   socket.release();
   return watched;
 }
@@ -61,7 +62,7 @@ void Acceptance::accept_peers() {
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       break;
     } else if (errno != EINTR && errno != ECONNABORTED) {
-      return pause_accepting();
+      return pause_accepting(system_error_text(errno));
     }
   }
   accept_next();

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "control.h"
+#include "shoal/base/exhaustion.h"
 #include "shoal/transport/message_queue.h"
 
 namespace shoal::transport::shm {
@@ -113,7 +114,7 @@ Result<Outbox::Put> Outbox::announce(const std::shared_ptr<const OwnSegment>& se
   const Sent sent = send_datagram(socket_, std::as_bytes(std::span(&notice, 1)), segment->segment.file.get());
   if (sent == Sent::kSocketFull) return Put::kSocketFull;
   if (sent == Sent::kFailed && (errno == EPIPE || errno == ECONNRESET)) return Put::kGone;
-  if (sent == Sent::kFailed) return unavailable(std::string("memory cannot be passed to it: ") + std::strerror(errno));
+  if (sent == Sent::kFailed) return unavailable(std::string("memory cannot be passed to it: ") + system_error_text(errno));
   announced_.emplace(segment->id, segment);
   return Put::kDone;
 }

@@ -6,8 +6,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <string>
+
+#include "shoal/base/exhaustion.h"
 
 namespace shoal::transport::shm {
 namespace {
@@ -16,8 +17,8 @@ namespace {
 constexpr unsigned kNoExecute = 0x0008U;  // MFD_NOEXEC_SEAL, Linux 6.3.
 constexpr int kSealFutureWrite = 0x0010;  // F_SEAL_FUTURE_WRITE, Linux 5.1.
 
-Error none_left(size_t bytes) {
-  return unavailable("no shared memory of " + std::to_string(bytes) + " bytes to be had: " + std::strerror(errno));
+Error none_left(size_t bytes, int number) {
+  return unavailable("no shared memory of " + std::to_string(bytes) + " bytes to be had: " + system_error_text(number));
 }
 
 File create_file() {
@@ -42,14 +43,17 @@ Result<Segment> create_segment(size_t bytes, PeersMay peers) {
   bytes = (bytes + page - 1) / page * page;
   Segment segment;
   segment.file = create_file();
-  if (!segment.file || ::ftruncate(segment.file.get(), off_t(bytes)) != 0) return none_left(bytes);
+  if (!segment.file || ::ftruncate(segment.file.get(), off_t(bytes)) != 0) return none_left(bytes, errno);
+  // Memory that is missing shall be missed here: whoever writes where there is none is killed (SIGBUS).
+  const int reserved = ::posix_fallocate(segment.file.get(), 0, off_t(bytes));
+  if (reserved != 0 && reserved != EOPNOTSUPP && reserved != EINVAL) return none_left(bytes, reserved);
   void* base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, segment.file.get(), 0);
-  if (base == MAP_FAILED) return none_left(bytes);
+  if (base == MAP_FAILED) return none_left(bytes, errno);
   segment.memory = Mapping(base, bytes);
   constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
   // Our own mapping, made before, stays writable.
   if (peers == PeersMay::kRead) (void)::fcntl(segment.file.get(), F_ADD_SEALS, kSealFutureWrite);
-  if (::fcntl(segment.file.get(), F_ADD_SEALS, kSeals | F_SEAL_SEAL) != 0) return none_left(bytes);
+  if (::fcntl(segment.file.get(), F_ADD_SEALS, kSeals | F_SEAL_SEAL) != 0) return none_left(bytes, errno);
   return segment;
 }
 
@@ -63,7 +67,7 @@ Result<Mapping> map_segment(const File& file, size_t bytes, PeersMay access) {
   const int protection = access == PeersMay::kWrite ? PROT_READ | PROT_WRITE : PROT_READ;
   void* base = ::mmap(nullptr, bytes, protection, MAP_SHARED, file.get(), 0);
   if (base == MAP_FAILED)
-    return unavailable("no room to map " + std::to_string(bytes) + " bytes of its memory: " + std::strerror(errno));
+    return unavailable("no room to map " + std::to_string(bytes) + " bytes of its memory: " + system_error_text(errno));
   return Mapping(base, bytes);
 }
 

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "shoal/base/exhaustion.h"
+
 namespace shoal::transport {
 namespace {
 
@@ -47,7 +49,7 @@ Result<Secret> read_owned_file(const OwnedFile& file) {
   const std::string name = file.what + " " + file.path;
   const auto failed = [&](const char* what) {
     const int code = errno;
-    std::string sentence = name + ": " + what + ": " + std::strerror(code);
+    std::string sentence = name + ": " + what + ": " + system_error_text(code);
     return code == ENOENT ? not_found(std::move(sentence)) : unavailable(std::move(sentence));
   };
   const Descriptor descriptor(file.path.c_str());

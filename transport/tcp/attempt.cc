@@ -1,5 +1,7 @@
 #include "attempt.h"
 
+#include "shoal/base/exhaustion.h"
+
 namespace shoal::transport::tcp {
 namespace {
 
@@ -22,16 +24,21 @@ void Attempt::begin() {
   if (!tls) return fail(tls.error().with_context(to_string(to_)));
   tls_ = std::move(*tls);
   if (auto addresses = numeric_addresses(*at); !addresses.empty()) return resolved(std::move(addresses));
+  const auto resolve = [this, &at] {
+    resolver_->async_resolve(
+        at->host, std::to_string(at->port),
+        [self = stream::self_of(this)](const error_code& error, const Resolver::results_type& found) {
+          if (self->done() || !self->resolver_) return;
+          if (error) return self->fail(unavailable(self->sentence("the host name does not resolve: ") + error.message()));
+          std::vector<SocketAddress> addresses;
+          for (const auto& entry : found) addresses.push_back(entry.endpoint());
+          self->resolved(std::move(addresses));
+        });
+  };
   resolver_.emplace(core_->io);
-  resolver_->async_resolve(
-      at->host, std::to_string(at->port),
-      [self = stream::self_of(this)](const error_code& error, const Resolver::results_type& found) {
-        if (self->done() || !self->resolver_) return;
-        if (error) return self->fail(unavailable(self->sentence("the host name does not resolve: ") + error.message()));
-        std::vector<SocketAddress> addresses;
-        for (const auto& entry : found) addresses.push_back(entry.endpoint());
-        self->resolved(std::move(addresses));
-      });
+  // It looks names up on a thread of its own, which may not be had.
+  const Result<void> resolving = call_user("the look-up of a host name", resolve);
+  if (!resolving) fail(resolving.error().with_context(to_string(to_)));
 }
 
 void Attempt::resolved(std::vector<SocketAddress> addresses) {
@@ -47,7 +54,7 @@ void Attempt::try_next() {
   socket_->async_connect(addresses_[next_], [self = stream::self_of(this)](const error_code& error) {
     if (self->done() || !self->socket_) return;
     if (!error && !connected_to_itself(*self->socket_)) return self->start_handshake();
-    self->failures_ = error ? error.message() : "nobody listens there yet";
+    self->failures_ = error ? system_error_text(error.value()) : "nobody listens there yet";
     ++self->next_;
     self->try_next();
   });

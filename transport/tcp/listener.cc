@@ -1,6 +1,7 @@
 #include "listener.h"
 
 #include "handshake.h"
+#include "shoal/base/exhaustion.h"
 
 namespace shoal::transport::tcp {
 
@@ -17,7 +18,7 @@ void Acceptance::accept_next() {
       self->begin_handshake(
           std::make_shared<Handshake>(self->weak_from_this(), *self->core_, std::move(socket), self->tls_));
     } else if (error != asio::error::connection_aborted) {
-      return self->pause_accepting();
+      return self->pause_accepting(system_error_text(error.value()));
     }
     self->accept_next();
   });
@@ -37,7 +38,7 @@ Result<Acceptor> listen_on(asio::io_context& io, const std::vector<SocketAddress
   }
   if (error) {
     const bool taken = error == asio::error::address_in_use;
-    return unavailable(to_string(endpoint) + ": cannot listen there: " + error.message() +
+    return unavailable(to_string(endpoint) + ": cannot listen there: " + system_error_text(error.value()) +
                        (taken ? "; another process has this port, choose another or end that one" : ""));
   }
   // The host as it was named, with the port that the system gave if it was asked for any.

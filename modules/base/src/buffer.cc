@@ -10,6 +10,8 @@
 #include <new>
 #include <vector>
 
+#include "shoal/base/exhaustion.h"
+
 #if defined(__SANITIZE_ADDRESS__)
 #define SHOAL_ASAN 1
 #elif defined(__has_feature)
@@ -34,6 +36,7 @@ static_assert(sizeof(Buffer) <= kHeaderBytes);
 size_t size_class(size_t bytes) {
   constexpr size_t kSmallest = 256, kMiB = size_t(1) << 20;
   if (bytes <= kSmallest) return kSmallest;
+  if (bytes > PTRDIFF_MAX / 2) return bytes;  // There is no such memory.
   if (bytes > 3 * kMiB) return align_up(bytes, kMiB);
   const size_t power = std::bit_ceil(bytes);
   return bytes <= power / 4 * 3 ? power / 4 * 3 : power;
@@ -51,21 +54,18 @@ void ask_for_huge_pages(void* block, size_t bytes) {
   static_cast<void>(::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE));
 }
 
-/// Header and data in one block: the header takes the first cache line.
+/// Header and data in one block: the header takes the first cache line. Null when memory is used up.
 std::byte* allocate_block(size_t capacity) {
-  SHOAL_CHECK(capacity <= PTRDIFF_MAX - 2 * kHeaderBytes);
+  if (capacity > PTRDIFF_MAX - 2 * kHeaderBytes) return nullptr;
   void* block = std::aligned_alloc(kBufferAlignment, kHeaderBytes + align_up(capacity));
-  SHOAL_CHECK(block != nullptr);  // Fails when memory is used up.
-  ask_for_huge_pages(block, capacity);
+  if (block) ask_for_huge_pages(block, capacity);
   return static_cast<std::byte*>(block);
 }
 
-/// A header by itself: the memory of a source may be seen by others.
-void* allocate_header() {
-  void* header = std::aligned_alloc(kBufferAlignment, kHeaderBytes);
-  SHOAL_CHECK(header != nullptr);  // Fails when memory is used up.
-  return header;
-}
+/// A header by itself: the memory of a source may be seen by others. Null when memory is used up.
+void* allocate_header() { return std::aligned_alloc(kBufferAlignment, kHeaderBytes); }
+
+[[noreturn]] void raise_no_memory(size_t bytes) { raise_exhausted(no_memory(bytes, "a buffer of numbers")); }
 
 void free_block(Buffer* buffer) { std::free(static_cast<void*>(buffer)); }
 
@@ -73,6 +73,7 @@ void free_block(Buffer* buffer) { std::free(static_cast<void*>(buffer)); }
 
 Ref<Buffer> Buffer::allocate(size_t bytes) {
   std::byte* block = allocate_block(bytes);
+  if (!block) raise_no_memory(bytes);
   return Ref<Buffer>::adopt(::new (block) Buffer(block + kHeaderBytes, bytes, align_up(bytes), nullptr));
 }
 
@@ -152,9 +153,13 @@ std::shared_ptr<BlockSource> BufferPool::adopt_source(std::shared_ptr<BlockSourc
 }
 
 Buffer* BufferPool::make(size_t bytes, size_t capacity, BlockSource* source) {
-  if (std::byte* block = source ? source->allocate(capacity) : nullptr)
-    return ::new (allocate_header()) Buffer(block, bytes, capacity, this, source);
+  if (std::byte* block = source ? source->allocate(capacity) : nullptr) {
+    if (void* header = allocate_header()) return ::new (header) Buffer(block, bytes, capacity, this, source);
+    source->free(block, capacity);
+    return nullptr;
+  }
   std::byte* block = allocate_block(capacity);
+  if (!block) return nullptr;
   return ::new (block) Buffer(block + kHeaderBytes, bytes, capacity, this);
 }
 
@@ -191,7 +196,21 @@ Ref<Buffer> BufferPool::get(size_t bytes) {
   } else {
     buffer = make(bytes, capacity, source);
   }
+  if (!buffer) {
+    forget(capacity);
+    raise_no_memory(bytes);
+  }
   return Ref<Buffer>::adopt(buffer);
+}
+
+/// Of a buffer that could not be made.
+void BufferPool::forget(size_t capacity) {
+  std::shared_ptr<BufferPool> last;  // It may end the pool, so it goes only after the lock is given up.
+  std::lock_guard lock(state_->mutex);
+  State& state = *state_;
+  state.stats.in_use_bytes -= capacity;
+  state.stats.allocated_bytes -= capacity;
+  if (--state.in_use_count == 0) last = std::move(state.while_in_use);
 }
 
 void BufferPool::take_back(Buffer* buffer) {

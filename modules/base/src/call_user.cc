@@ -1,10 +1,14 @@
+#include <optional>
+
 #include "shoal/base/environment.h"
+#include "shoal/base/exhaustion.h"
 
 namespace shoal {
 
 Error current_exception_to_error(std::string_view where) {
 #if defined(__cpp_exceptions)
   const std::exception_ptr cause = std::current_exception();
+  if (std::optional<Error> error = exhaustion_of_current_exception(where)) return std::move(*error).with_cause(cause);
   const std::string place(where);
   try {
     throw;

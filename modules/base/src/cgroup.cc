@@ -33,6 +33,10 @@ void lower_cores(CgroupLimits& limits, std::optional<uint64_t> quota, std::optio
   if (quota && period && *quota > 0 && *period > 0) lower(limits.cores, double(*quota) / double(*period));
 }
 
+void lower_processes(CgroupLimits& limits, const std::string& file) {
+  if (const auto count = numbers_in(file, 1)[0]) lower(limits.processes, *count);
+}
+
 bool names(const std::string& controllers, const std::string& controller) {
   return ("," + controllers + ",").find("," + controller + ",") != std::string::npos;
 }
@@ -57,14 +61,17 @@ CgroupLimits read_cgroup_limits(const std::string& root) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
-    const bool unified = controllers.empty(), memory = names(controllers, "memory"), cpu = names(controllers, "cpu");
+    const bool unified = controllers.empty(), memory = names(controllers, "memory"), cpu = names(controllers, "cpu"),
+               pids = names(controllers, "pids");
     for_each_above(line.substr(second + 1), [&](const std::string& group) {
       if (unified) {
         lower_memory(limits, mounts + group + "/memory.max");
+        lower_processes(limits, mounts + group + "/pids.max");
         const auto cores = numbers_in(mounts + group + "/cpu.max", 2);
         lower_cores(limits, cores[0], cores[1]);
       }
       if (memory) lower_memory(limits, mounts + "/memory" + group + "/memory.limit_in_bytes");
+      if (pids) lower_processes(limits, mounts + "/pids" + group + "/pids.max");
       if (cpu) {  // The folder's name: systemd and Docker link cpu to cpu,cpuacct.
         const std::string folder = mounts + "/cpu" + group;
         lower_cores(limits, numbers_in(folder + "/cpu.cfs_quota_us", 1)[0],

@@ -4,6 +4,8 @@
 
 #include "guarded.h"
 #include "shoal/base/cpu.h"
+#include "shoal/base/exhaustion.h"
+#include "start_thread.h"
 
 namespace shoal {
 
@@ -30,9 +32,13 @@ ComputeThread::~ComputeThread() {
 void ComputeThread::add(OffloadWaiter& waiter) {
   {
     std::lock_guard lock(mutex_);
+    if (!thread_.joinable()) {
+      Result<std::thread> started = start_thread([this] { run(); });
+      if (!started) raise_exhausted(std::move(started).error());
+      thread_ = std::move(*started);
+    }
     known_.push_back(&waiter);
     waiting_.push_back(&waiter);
-    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   }
   changed_.notify_one();
 }
@@ -54,7 +60,7 @@ void ComputeThread::run() {
     waiting_.pop_front();
     OffloadWaiter& waiter = *running_;
     lock.unlock();
-    run_guarded(*waiter.work_, "offloaded work");
+    waiter.ended_ = run_awaited(*waiter.work_, "offloaded work");
     loop_.wake(waiter);  // The waiter is still there: its destructor waits for running_.
     lock.lock();
     running_ = nullptr;

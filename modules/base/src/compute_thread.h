@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "loop.h"
+#include "shoal/base/result.h"
 
 namespace shoal {
 
@@ -19,11 +20,13 @@ class OffloadWaiter : public Waiter {
   OffloadWaiter(Loop& loop, ComputeThread& thread, Work& work) : Waiter(loop), thread_(&thread), work_(&work) {}
   ~OffloadWaiter();
   void await_suspend(std::coroutine_handle<> handle);
+  Result<void> await_resume() { return std::move(ended_); }
 
  private:
   friend class ComputeThread;
   ComputeThread* thread_;  // Null once that thread is gone.
   Work* work_;
+  Result<void> ended_;  // Written before the loop is woken.
 };
 
 class ComputeThread {

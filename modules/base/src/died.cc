@@ -4,9 +4,12 @@
 #include <cstdlib>
 #include <exception>
 
+#include "exhaustion.h"
+
 namespace shoal {
 
 void died_of_current_exception(const char* where) noexcept {
+  end_if_exhausted(where);
 #if defined(__cpp_exceptions)
   try {
     throw;

@@ -155,14 +155,25 @@ std::string first_line_of(int descriptor) {
   return std::string(all.substr(0, all.find('\n')));
 }
 
+/// What file systems say that have no locks, or whose servers keep none: some give the kernel's own number away (524,
+/// ENOTSUPP), which has no name here.
+bool has_no_locks(int number) {
+  constexpr int kInternalNotSupported = 524;
+  constexpr int kNone[] = {ENOLCK, EOPNOTSUPP, ENOSYS, EIO, EINVAL, EPROTONOSUPPORT, kInternalNotSupported};
+  return std::ranges::find(kNone, number) != std::end(kNone);
+}
+
 Result<std::unique_ptr<StorageLock>> lock_file(const std::string& path, std::string_view note) {
   const int descriptor = retry_interrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); });
   if (descriptor < 0) return path_error("lock", path, errno);
   auto lock = std::make_unique<PosixLock>(descriptor, path);
   if (retry_interrupted([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) != 0) {
     const int number = errno;
-    if (number == ENOLCK || number == EOPNOTSUPP || number == ENOSYS) {
-      return failed_precondition("cannot lock " + path + ": this file system has no locks");
+    if (has_no_locks(number)) {
+      return failed_precondition(
+          "cannot lock " + path + ": " + std::generic_category().message(number) +
+          "; its file system gives no locks, by which two tasks are kept from writing there at once: "
+          "mount it with locks, or choose a folder elsewhere");
     }
     if (number != EWOULDBLOCK) return path_error("lock", path, number);
     const std::string holder = first_line_of(descriptor);
@@ -193,7 +204,7 @@ class FileStorage final : public Storage {
   Result<std::unique_ptr<WritableFile>> append(const std::string& path) override { return open_writable(path, O_APPEND); }
 
   Result<std::unique_ptr<ReadableFile>> open(const std::string& path) override {
-    // Non-blocking, so that a pipe of this name cannot hold us; ordinary files do not care.
+      // Non-blocking, so that a pipe of this name cannot hold us; ordinary files do not care.
     const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
     const int descriptor = retry_interrupted([&] { return ::open(path.c_str(), flags); });
     if (descriptor < 0) return path_error("open", path, errno);
@@ -220,21 +231,21 @@ class FileStorage final : public Storage {
   }
 
   Result<void> remove_all(const std::string& path) override {
-    std::error_code error;
+      std::error_code error;
     std::filesystem::remove_all(path, error);
     if (error) return path_error("remove", path, error.value());
     return {};
   }
 
   Result<void> make_folders(const std::string& path) override {
-    std::error_code error;
+      std::error_code error;
     std::filesystem::create_directories(path, error);
     if (error) return path_error("make the folder", path, error.value());
     return {};
   }
 
   Result<void> sync_folder(const std::string& path) override {
-    const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+      const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
     const int descriptor = retry_interrupted([&] { return ::open(path.c_str(), flags); });
     if (descriptor < 0) return path_error("sync the folder", path, errno);
     // EINVAL: this file system keeps no folders to sync.
@@ -246,7 +257,7 @@ class FileStorage final : public Storage {
   }
 
   Result<std::vector<FileInfo>> list(const std::string& path) override {
-    std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
+      std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
     if (!folder) return path_error("list", path, errno);
     std::vector<FileInfo> entries;
     for (;;) {

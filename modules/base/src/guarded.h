@@ -1,6 +1,9 @@
 #pragma once
 /// Entering what others wrote from a loop or thread of ours: an exception that comes out ends the process with its text.
+#include <optional>
+
 #include "died.h"
+#include "shoal/base/exhaustion.h"
 #include "shoal/base/function.h"
 
 namespace shoal {
@@ -15,6 +18,21 @@ inline void run_guarded(Work& work, [[maybe_unused]] const char* what) noexcept 
 #else
   work();
 #endif
+}
+
+/// The same for work that somebody waits for, who is told if memory, threads or descriptors ran out.
+inline Result<void> run_awaited(Work& work, [[maybe_unused]] const char* what) noexcept {
+#if defined(__cpp_exceptions)
+  try {
+    work();
+  } catch (...) {
+    if (std::optional<Error> error = exhaustion_of_current_exception(what)) return *std::move(error);
+    died_of_current_exception(what);
+  }
+#else
+  work();
+#endif
+  return {};
 }
 
 }  // namespace shoal

@@ -1,5 +1,6 @@
 #pragma once
 /// How the event loop sleeps: in Asio, so that sockets wake it too, or, in a build without Asio, on a condition variable.
+#include <exception>
 #include <memory>
 
 #include "shoal/base/event_loop.h"
@@ -19,6 +20,10 @@ class LoopWait {
   virtual boost::asio::io_context* context() = 0;
 };
 
+/// Raises Unavailable if the system gives no descriptor for it.
 std::unique_ptr<LoopWait> make_loop_wait();
+
+/// The error number of the system that an exception of Asio carries; 0 for any other exception.
+int error_number_of(const std::exception& exception);
 
 }  // namespace shoal

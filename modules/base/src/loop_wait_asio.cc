@@ -4,9 +4,13 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
+#include <boost/system/system_error.hpp>
+
 #include <atomic>
 
+#include "died.h"
 #include "loop_wait.h"
+#include "shoal/base/exhaustion.h"
 
 namespace shoal {
 namespace {
@@ -16,16 +20,20 @@ class AsioLoopWait final : public LoopWait {
   bool poll() override {
     constexpr int kHandlersMax = 64;  // A busy socket may not keep posted work and timers waiting.
     int count = 0;
-    while (count < kHandlersMax && context_.poll_one() > 0) ++count;
+    guarded([&] {
+      while (count < kHandlersMax && context_.poll_one() > 0) ++count;
+    });
     return count > 0;
   }
 
   void wait_until(SteadyTime deadline) override {
-    if (deadline == kNoDeadline) {
-      context_.run_one();
-    } else {
-      context_.run_one_until(std::chrono::steady_clock::time_point(deadline.time_since_epoch()));
-    }
+    guarded([&] {
+      if (deadline == kNoDeadline) {
+        context_.run_one();
+      } else {
+        context_.run_one_until(std::chrono::steady_clock::time_point(deadline.time_since_epoch()));
+      }
+    });
   }
 
   void wake() override {
@@ -36,6 +44,20 @@ class AsioLoopWait final : public LoopWait {
   boost::asio::io_context* context() override { return &context_; }
 
  private:
+  /// A handler belongs to no call that an error could be given to.
+  template <class Run>
+  static void guarded(const Run& run) noexcept {
+#if defined(__cpp_exceptions)
+    try {
+      run();
+    } catch (...) {
+      died_of_current_exception("a handler of the event loop");
+    }
+#else
+    run();
+#endif
+  }
+
   boost::asio::io_context context_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> never_out_of_work_{context_.get_executor()};
   std::atomic<bool> waking_{false};
@@ -43,6 +65,22 @@ class AsioLoopWait final : public LoopWait {
 
 }  // namespace
 
-std::unique_ptr<LoopWait> make_loop_wait() { return std::make_unique<AsioLoopWait>(); }
+int error_number_of(const std::exception& exception) {
+  const auto* const error = dynamic_cast<const boost::system::system_error*>(&exception);
+  const bool of_system = error && error->code().category() == boost::system::system_category();
+  return of_system ? error->code().value() : 0;
+}
+
+std::unique_ptr<LoopWait> make_loop_wait() {
+#if defined(__cpp_exceptions)
+  try {
+#endif
+    return std::make_unique<AsioLoopWait>();
+#if defined(__cpp_exceptions)
+  } catch (const boost::system::system_error& error) {
+    raise_exhausted(unavailable("the event loop of a task cannot be made: " + system_error_text(error.code().value())));
+  }
+#endif
+}
 
 }  // namespace shoal

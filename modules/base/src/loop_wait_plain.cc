@@ -38,6 +38,8 @@ class PlainLoopWait final : public LoopWait {
 
 }  // namespace
 
+int error_number_of(const std::exception&) { return 0; }
+
 std::unique_ptr<LoopWait> make_loop_wait() { return std::make_unique<PlainLoopWait>(); }
 
 }  // namespace shoal

@@ -1,13 +1,14 @@
 #include "shoal/base/path_error.h"
 
 #include <cerrno>
-#include <system_error>
+
+#include "shoal/base/exhaustion.h"
 
 namespace shoal {
 
 Error path_error(std::string_view verb, const std::string& path, int number) {
   std::string sentence = "cannot ";
-  sentence.append(verb).append(" ").append(path).append(": ").append(std::generic_category().message(number));
+  sentence.append(verb).append(" ").append(path).append(": ").append(system_error_text(number));
   switch (number) {
     case ENOENT: return not_found(std::move(sentence));
     case EACCES:
@@ -21,9 +22,6 @@ Error path_error(std::string_view verb, const std::string& path, int number) {
     case ELOOP:
     case EINVAL:
     case EXDEV: return failed_precondition(std::move(sentence));
-    case ENOSPC:
-    case EDQUOT: return unavailable(sentence + "; free some space");
-    case EFBIG: return unavailable(sentence + "; raise the limit of file sizes (ulimit -f)");
     default: return unavailable(std::move(sentence));
   }
 }

@@ -5,6 +5,7 @@
 
 #include "guarded.h"
 #include "shoal/base/cpu.h"
+#include "start_thread.h"
 
 namespace shoal {
 
@@ -45,18 +46,22 @@ ThreadPool::~ThreadPool() {
 bool ThreadPool::submit(Work job) {
   {
     std::lock_guard lock(mutex_);
-    if (stopping_) return false;
+    if (stopping_ || !start_threads()) return false;
     jobs_.push_back(std::move(job));
-    start_threads();
   }
   changed_.notify_one();
   return true;
 }
 
-void ThreadPool::start_threads() {
-  if (!threads_.empty()) return;
+bool ThreadPool::start_threads() {
+  if (!threads_.empty() || no_more_threads_) return !threads_.empty();
   threads_.reserve(size_t(thread_count_));
-  for (int i = 0; i < thread_count_; ++i) threads_.emplace_back([this] { run(); });
+  for (int i = 0; i < thread_count_ && !no_more_threads_; ++i) {
+    Result<std::thread> thread = start_thread([this] { run(); });
+    no_more_threads_ = !thread;
+    if (thread) threads_.push_back(std::move(*thread));
+  }
+  return !threads_.empty();
 }
 
 ThreadPool::Region* ThreadPool::open_region() {

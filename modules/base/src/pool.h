@@ -28,7 +28,8 @@ class ThreadPool final : public JobPool {
 
  private:
   struct Region;
-  void start_threads();  // Called with the mutex held.
+  /// Called with the mutex held. Where there is a limit of threads, those that there are do the work; false: there is none.
+  bool start_threads();
   void run();
   Region* open_region();  // Called with the mutex held.
 
@@ -38,6 +39,7 @@ class ThreadPool final : public JobPool {
   std::condition_variable region_left_;
   // All guarded by mutex_.
   std::vector<std::thread> threads_;
+  bool no_more_threads_ = false;  // The system gave fewer than there should be.
   std::deque<Work> jobs_;
   Region* regions_ = nullptr;  // A list through the stacks of those who wait in parallel_for().
   bool stopping_ = false;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cgroup.h"
+#include "memory_limit.h"
 #include "topology.h"
 
 namespace shoal {
@@ -26,14 +27,6 @@ std::string read_temporary_folder() {
   std::error_code none;
   const std::filesystem::path folder = std::filesystem::temp_directory_path(none);
   return none ? "/tmp" : folder.string();
-}
-
-uint64_t memory_bytes(const CgroupLimits& limits) {
-  const int64_t pages = ::sysconf(_SC_PHYS_PAGES), page_bytes = ::sysconf(_SC_PAGESIZE);
-  const bool known = pages > 0 && page_bytes > 0;
-  const uint64_t machine = known ? uint64_t(pages) * uint64_t(page_bytes) : UINT64_MAX;
-  if (!known && !limits.memory_bytes) return 0;
-  return std::min(machine, limits.memory_bytes.value_or(UINT64_MAX));
 }
 
 struct Allowed {
@@ -69,7 +62,7 @@ ProcessInfo read_process_info() {
           .usable_cores = quota ? std::max(1, int(*limits.cores)) : cores,
           .usable_processors = processors > cores ? processors : 0,
           .core_quota = quota ? limits.cores : std::nullopt,
-          .memory_bytes = memory_bytes(limits)};
+          .memory_bytes = read_memory_limit().bytes};
 }
 
 }  // namespace shoal

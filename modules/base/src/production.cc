@@ -128,18 +128,17 @@ Task<Result<void>> ProductionEnvironment::sleep_until(SteadyTime when, StopToken
 Task<Result<void>> ProductionEnvironment::offload(Work work) {
   if (!offload_inline_) {
     OffloadWaiter waiter(loop_, compute_, work);
-    co_await waiter;
-    co_return Result<void>();
+    co_return co_await waiter;
   }
   in_inline_work_ = true;
-  run_guarded(work, "offloaded work");
+  Result<void> ended = run_awaited(work, "offloaded work");
   in_inline_work_ = false;
   if (loop_.on_strand() && now() - loop_.turn_began() > kTurnMax) {
     Waiter waiter(loop_);
     loop_.wake(waiter);
     co_await waiter;
   }
-  co_return Result<void>();
+  co_return ended;
 }
 
 void ProductionEnvironment::parallel_for(int64_t count, int64_t grain, const ThreadPool::Body& body) {

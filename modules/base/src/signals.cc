@@ -18,6 +18,8 @@
 
 #include "guarded.h"
 #include "shoal/base/check.h"
+#include "shoal/base/exhaustion.h"
+#include "start_thread.h"
 
 namespace shoal {
 namespace {
@@ -75,11 +77,11 @@ char read_letter(int pipe_reader) {
 }
 
 /// A thread that no signal is delivered to: the handler should interrupt others, not the one that waits for it.
-std::thread start_quiet_thread(Work work) {
+Result<std::thread> start_quiet_thread(Work work) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread(std::move(work));
+  Result<std::thread> thread = start_thread(std::move(work));
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return thread;
 }
@@ -93,8 +95,9 @@ class SignalWatchers {
   void remove(SignalWatch& watch);
 
  private:
-  void begin();  // Called before the first watch comes.
-  void end();    // Called after the last one went.
+  Result<void> begin();  // Called before the first watch comes.
+  void end();            // Called after the last one went.
+  void close_pipe();
   void pass_on();
   void tell_all();
 
@@ -120,15 +123,20 @@ SignalWatchers& watchers() {
 
 }  // namespace
 
-void SignalWatchers::begin() {
+Result<void> SignalWatchers::begin() {
   int ends[2];
-  SHOAL_CHECK(::pipe2(ends, O_CLOEXEC) == 0);
+  if (::pipe2(ends, O_CLOEXEC) != 0) return unavailable("signals cannot be watched: " + system_error_text(errno));
   pipe_reader_ = ends[0];
   pipe_writer = ends[1];
   signals_seen = 0;
   first_signal_ms = kNoSignalYet;
   signal_ = 0;
-  thread_ = start_quiet_thread([this] { pass_on(); });
+  Result<std::thread> thread = start_quiet_thread([this] { pass_on(); });
+  if (!thread) {
+    close_pipe();
+    return std::move(thread).error().with_context("signals cannot be watched");
+  }
+  thread_ = std::move(*thread);
   struct sigaction action{};
   action.sa_handler = shoal_on_signal;
   action.sa_flags = SA_RESTART;
@@ -138,14 +146,19 @@ void SignalWatchers::begin() {
     const bool stays_ignored = kWatched[i] == SIGHUP && previous_[i].sa_handler == SIG_IGN;
     if (!stays_ignored) ::sigaction(kWatched[i], &action, nullptr);
   }
+  return {};
+}
+
+void SignalWatchers::close_pipe() {
+  ::close(pipe_reader_);
+  ::close(pipe_writer.exchange(-1));
 }
 
 void SignalWatchers::end() {
   for (size_t i = 0; i < kWatched.size(); ++i) ::sigaction(kWatched[i], &previous_[i], nullptr);
   write_letter('q');
   thread_.join();
-  ::close(pipe_reader_);
-  ::close(pipe_writer.exchange(-1));
+  close_pipe();
 }
 
 void SignalWatchers::pass_on() {
@@ -185,10 +198,14 @@ void SignalWatchers::add(SignalWatch& watch) {
     is_first = alive_.empty();
     alive_.push_back(&watch);
   }
-  if (is_first)
-    begin();
-  else
-    write_letter('n');  // The thread looks whether the new one is to be told.
+  if (!is_first) return write_letter('n');  // The thread looks whether the new one is to be told.
+  const Result<void> begun = begin();
+  if (begun) return;
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase(alive_, &watch);
+  }
+  raise_exhausted(begun.error());
 }
 
 void SignalWatchers::remove(SignalWatch& watch) {

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "died.h"
+#include "exhaustion.h"
 
 namespace shoal::task_detail {
 namespace {
@@ -88,6 +89,13 @@ void free_frame(void* frame, size_t bytes) noexcept {
   ::operator delete(frame);
 }
 
-void PromiseBase::unhandled_exception() noexcept { died_of_current_exception("a coroutine"); }
+/// Where a small piece of memory is missing, what this coroutine was changing stays half changed, and others go on with that: so it
+/// ends the process. What raise_exhausted() raises comes from places where that is not so.
+Error error_of_unhandled_exception() noexcept {
+  if (std::optional<Error> error = raised_exhaustion()) return *std::move(error);
+  end_of_unhandled_exception();
+}
+
+void end_of_unhandled_exception() noexcept { died_of_current_exception("a coroutine"); }
 
 }  // namespace shoal::task_detail

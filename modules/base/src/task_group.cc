@@ -33,11 +33,13 @@ struct Detached {
     std::suspend_never initial_suspend() noexcept { return {}; }
     std::suspend_never final_suspend() noexcept { return {}; }
     void return_void() noexcept {}
+    void unhandled_exception() noexcept { task_detail::end_of_unhandled_exception(); }
   };
 };
 
 template <class State>
 Detached run_child(std::shared_ptr<State> state, Task<Result<void>> child) {
+  ++state->running;  // Here, and not by who spawns: there may be no memory for this frame.
   Result<void> result;
   {
     Task<Result<void>> running = std::move(child);
@@ -56,7 +58,6 @@ StopToken TaskGroup::token() const { return state_->stop.token(); }
 
 void TaskGroup::spawn(Task<Result<void>> child) {
   SHOAL_CHECK(child.valid());
-  ++state_->running;
   run_child(state_, std::move(child));
 }
 

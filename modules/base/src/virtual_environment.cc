@@ -80,7 +80,7 @@ Task<Result<void>> VirtualEnvironment::offload(Work work) {
   if (killed()) co_return cancelled();
   VirtualEnvironment* strand = std::exchange(world_.current, nullptr);  // The work is on the compute thread.
   longer_ = {};
-  run_guarded(work, "offloaded work");
+  Result<void> ended = run_awaited(work, "offloaded work");
   world_.current = strand;
   end += longer_;
   compute_free_at_ = std::max(compute_free_at_, end);
@@ -89,7 +89,7 @@ Task<Result<void>> VirtualEnvironment::offload(Work work) {
     co_await waiter;
   }
   if (killed()) co_return cancelled();
-  co_return Result<void>();
+  co_return ended;
 }
 
 Duration VirtualEnvironment::draw_offload_duration() {

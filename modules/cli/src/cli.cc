@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "commands.h"
+#include "shoal/base/environment.h"
 #include "shoal/base/nearest_text.h"
 
 namespace shoal::cli {
@@ -105,7 +106,8 @@ int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& 
   const std::unique_ptr<Storage> storage = make_file_storage();
   Context context{in, out, err, *storage, terminals};
   if (own_words < argc) context.program.assign(argv + own_words + 1, argv + argc);
-  const Result<int> status = selected(context);
+  const Result<Result<int>> ran = call_user("shoal", [&] { return selected(context); });
+  const Result<int> status = ran ? *ran : Result<int>(ran.error());
   out.flush();
   if (!status) {
     context.complain(status.error().message());

@@ -1,6 +1,7 @@
 #include <iostream>
 #include <string_view>
 
+#include "shoal/base/exhaustion.h"
 #include "shoal/base/write_signals.h"
 #include "shoal/cli/cli.h"
 #include "shoal/monitor/terminal.h"
@@ -11,6 +12,8 @@ int main(int argc, char** argv) {
   const bool launches = argc > 1 && std::string_view(argv[1]) == "launch";
   static const auto& write_errors = *new shoal::WriteSignalsAsErrors({.pipe = launches});
   static_cast<void>(write_errors);
+  static const auto& exhaustion_errors = *new shoal::ExhaustionAsError;
+  static_cast<void>(exhaustion_errors);
   std::ios::sync_with_stdio(false);  // So that standard input comes in blocks.
   const shoal::cli::Terminals terminals{.output = shoal::monitor::output_is_terminal(),
                                         .errors = shoal::monitor::read_terminal().renews_lines};

@@ -5,7 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+
+#include "shoal/base/exhaustion.h"
 
 namespace shoal::cli {
 namespace {
@@ -14,8 +15,9 @@ Result<void> write_new_file(const NewFile& file) {
   const mode_t mode = file.secret ? S_IRUSR | S_IWUSR : S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH;
   const int id = ::open(file.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   if (id < 0) {
-    const std::string sentence = file.path + ": cannot be made: " + std::strerror(errno);
-    return errno == EEXIST ? failed_precondition(sentence + "; nothing was changed") : unavailable(sentence);
+    const int number = errno;
+    const std::string sentence = file.path + ": cannot be made: " + system_error_text(number);
+    return number == EEXIST ? failed_precondition(sentence + "; nothing was changed") : unavailable(sentence);
   }
   const bool written = ::write(id, file.text.data(), file.text.size()) == ssize_t(file.text.size());
   if (::close(id) == 0 && written) return {};
@@ -37,7 +39,7 @@ Result<void> write_new_files(const std::vector<NewFile>& files) {
 
 Result<void> make_folder(const std::string& path) {
   if (::mkdir(path.c_str(), S_IRWXU) == 0 || errno == EEXIST) return {};  // If it is no folder, writing into it fails.
-  return unavailable(path + ": cannot be made: " + std::strerror(errno));
+  return unavailable(path + ": cannot be made: " + system_error_text(errno));
 }
 
 }  // namespace shoal::cli

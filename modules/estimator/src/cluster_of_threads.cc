@@ -70,11 +70,17 @@ Task<std::vector<TaskOutcome>> ThreadedCluster::run(std::vector<RunConfig> confi
   co_return std::move(outcomes_);
 }
 
+/// Where there is no thread for a task, the others would wait for it.
 void ThreadedCluster::start(size_t index, RunConfig config) {
-  threads_.emplace_back([this, index, config = std::move(config)] {
-    Result<void> result = call_user("the program", [&] { body_(config); });
-    env_.post([this, index, result = std::move(result)]() mutable { ended(index, std::move(result)); });
+  const Result<void> started = call_user("the start of a task", [&] {
+    threads_.emplace_back([this, index, config = std::move(config)] {
+      Result<void> result = call_user("the program", [&] { body_(config); });
+      env_.post([this, index, result = std::move(result)]() mutable { ended(index, std::move(result)); });
+    });
   });
+  if (started) return;
+  stop_.request_stop();
+  ended(index, started);
 }
 
 void ThreadedCluster::ended(size_t index, Result<void> result) {

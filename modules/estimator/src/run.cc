@@ -6,6 +6,7 @@
 #include "flag_values.h"
 #include "flags.h"
 #include "print_error.h"
+#include "shoal/base/exhaustion.h"
 #include "shoal/base/storage.h"
 #include "shoal/base/write_signals.h"
 #include "shoal/estimator/task_host.h"
@@ -73,8 +74,7 @@ void print_results(const TaskReports& reports, const ParsedFlags& flags) {
   std::cerr << "warning: the results could not be written to standard output; is its disk full, or its reader gone?\n";
 }
 
-int run_program(int argc, const char* const* argv, const ProgramInfo& program, FlagReader reader, const ProgramBody& body) {
-  const WriteSignalsAsErrors write_errors;
+int run_flags(int argc, const char* const* argv, const ProgramInfo& program, FlagReader reader, const ProgramBody& body) {
   const Result<FlagsOutcome> parsed = parse_flags(program, reader, argc, argv);
   if (!parsed) return print_error(parsed.error());
   if (parsed->exit_status) return *parsed->exit_status;
@@ -100,6 +100,13 @@ int run_program(int argc, const char* const* argv, const ProgramInfo& program, F
   write_results(reports);
   print_results(reports, flags);
   return 0;
+}
+
+int run_program(int argc, const char* const* argv, const ProgramInfo& program, FlagReader reader, const ProgramBody& body) {
+  const WriteSignalsAsErrors write_errors;
+  const ExhaustionAsError exhaustion_errors;
+  const Result<int> status = call_user("the program", [&] { return run_flags(argc, argv, program, reader, body); });
+  return status ? *status : print_error(status.error());
 }
 
 }  // namespace

@@ -81,6 +81,21 @@ Value Graph::constant(Tensor value, std::string_view name) {
   return Value(this, append_or_raise(std::move(node)), 0);
 }
 
+namespace {
+
+/// Sizes are added up and multiplied by many places, none of which shall wrap round.
+Result<void> check_size(const Variable& variable) {
+  constexpr int64_t kBytesMax = int64_t(1) << 56;
+  int64_t bytes = int64_t(size_of(variable.dtype));
+  bool countable = true;
+  for (const int64_t dim : variable.shape.dims()) countable = countable && !__builtin_mul_overflow(bytes, dim, &bytes);
+  if (countable && bytes <= kBytesMax) return {};
+  return invalid_argument("variable \"" + variable.name + "\" of shape " + to_string(variable.shape) +
+                          ": has more bytes than any machine; make it smaller");
+}
+
+}  // namespace
+
 Value Graph::variable(std::string_view name, Shape shape, VariableOptions options) {
   if (finds_variables()) return value_or_raise(find_shared(scope_ + std::string(name), shape, options.dtype));
   Variable variable{.name = scope_ + std::string(name),
@@ -94,6 +109,7 @@ Value Graph::variable(std::string_view name, Shape shape, VariableOptions option
 }
 
 Result<void> Graph::add_variable(Variable variable) {
+  SHOAL_TRY_VOID(check_size(variable));
   if (names_->variables.contains(variable.name)) {
     return invalid_argument("variable \"" + variable.name +
                             "\": a variable of this name exists; choose another name or scope");

@@ -108,12 +108,18 @@ class Authority:
 class Process:
     """One process, and what it has written to both outputs."""
 
-    def __init__(self, name, command, environment, output):
+    def __init__(self, name, command, environment, output, limit=None):
         self.name = name
         self._output = output
+
+        def before():
+            _before_the_program()
+            if limit:
+                limit()
+
         with open(output, "wb") as file:
             self._process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=file,
-                                             stderr=subprocess.STDOUT, preexec_fn=_before_the_program)
+                                             stderr=subprocess.STDOUT, preexec_fn=before)
         self.pid = self._process.pid
 
     def text(self):
@@ -211,9 +217,9 @@ class Job:
         role, index = task.split()
         return json.dumps({"cluster": self._cluster, "task": {"type": role, "index": int(index)}})
 
-    def start(self, task="local", *flags, command=None, tf_config=None, **variables):
+    def start(self, task="local", *flags, command=None, tf_config=None, limit=None, **variables):
         """Starts that task of the job, by default as the trainee with this job's flags and `flags`. `variables` go into its
-        environment; None keeps one out."""
+        environment; None keeps one out. Its process calls `limit` before it becomes the program."""
         # What this test itself may have been started by says nothing of the job.
         leave_out = re.compile(r"TF_CONFIG|SHOAL_(?!TEST_)\w+|(SLURM|OMPI|PMI|PMIX|PET|JAX|DMLC|TORCHELASTIC)_\w+|RANK|WORLD_SIZE|"
                                r"MASTER_(ADDR|PORT)|LOCAL_(RANK|WORLD_SIZE)|JOB_COMPLETION_INDEX")
@@ -222,7 +228,7 @@ class Job:
         if tf_config or task != "local":
             environment["TF_CONFIG"] = tf_config or self.tf_config(task)
         command = (command or program("trainee")) + ["--model-dir", str(self.model_dir), *self.flags, *flags]
-        process = Process(task, command, environment, self.folder / f"output-{len(self.started)}")
+        process = Process(task, command, environment, self.folder / f"output-{len(self.started)}", limit)
         self.started.append(process)
         return process
 

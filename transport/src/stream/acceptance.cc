@@ -23,9 +23,8 @@ void Acceptance::start() {
   accept_next();
 }
 
-void Acceptance::pause_accepting() {
-  core_->env.log().warning_once(
-      "accept", to_string(endpoint()) + ": cannot take new connections for now; are there too many open files?");
+void Acceptance::pause_accepting(const std::string& why) {
+  core_->env.log().warning_once("accept", to_string(endpoint()) + ": cannot take new connections for now: " + why);
   pause_timer_.emplace(core_->io, kAcceptPause);
   pause_timer_->async_wait([self = shared_from_this()](const error_code& error) {
     if (!error && self->open_) self->accept_next();

@@ -38,8 +38,8 @@ class Acceptance : public Holder, public std::enable_shared_from_this<Acceptance
 
   bool is_open() const { return open_; }
   void begin_handshake(std::shared_ptr<Handshake> handshake);
-  /// Goes on a moment later, after a failure that this may mend.
-  void pause_accepting();
+  /// Goes on a moment later, after a failure that this may mend: `why`.
+  void pause_accepting(const std::string& why);
 
   const std::shared_ptr<Core> core_;
 

@@ -14,6 +14,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "shoal/base/exhaustion.h"
 #include "shoal/base/storage.h"
 #include "shoal/cluster/tf_config.h"
 
@@ -114,8 +115,7 @@ Result<std::string> find_program(const std::string& name) {
 
 Result<std::string> current_folder() {
   std::string path(4096, '\0');
-  if (!::getcwd(path.data(), path.size()))
-    return unavailable("the folder of this process: " + std::string(std::strerror(errno)));
+  if (!::getcwd(path.data(), path.size())) return unavailable("the folder of this process: " + system_error_text(errno));
   path.resize(std::strlen(path.c_str()));
   return path;
 }
@@ -175,6 +175,7 @@ Result<ChildGroup> ChildGroup::start(const Program& program) {
     SHOAL_TRY(input, make_pipe());
   } else {
     input.reader = Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!input.reader) return unavailable("/dev/null cannot be opened: " + system_error_text(errno));
   }
   const std::vector<char*> command = pointers_to(program.command), environment = pointers_to(program.environment);
   const Beginning beginning{.file = program.file.c_str(),
@@ -189,13 +190,13 @@ Result<ChildGroup> ChildGroup::start(const Program& program) {
                             .files = program.files};
   const pid_t id = ::fork();
   if (id == 0) beginning.run();
-  if (id < 0) return unavailable("no process can be made: " + std::string(std::strerror(errno)));
+  if (id < 0) return unavailable("no process can be made: " + no_thread_text(errno));
   ::setpgid(id, id);  // Here and there: whoever comes first.
   ChildGroup child;
   child.id_ = id;
   failure.writer.close();
   if (const int error = failure_from(failure.reader.number()); error != 0) {
-    std::string why = program.file + ": cannot be run: " + std::strerror(error);
+    std::string why = program.file + ": cannot be run: " + no_thread_text(error);
     return stays(error) ? failed_precondition(std::move(why)) : unavailable(std::move(why));
   }
   for (const Descriptor* end : {&input.writer, &output.reader, &errors.reader}) {

@@ -3,16 +3,14 @@
 #include <fcntl.h>
 
 #include <cerrno>
-#include <cstring>
+
+#include "shoal/base/exhaustion.h"
 
 namespace shoal::cli::launch {
 
 Result<Pipe> make_pipe() {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
-    return unavailable("no pipe can be made: " + std::string(std::strerror(errno)) +
-                       (errno == EMFILE ? "; the limit of open files (ulimit -n) is too low for so many tasks" : ""));
-  }
+  if (::pipe2(ends, O_CLOEXEC) != 0) return unavailable("no pipe can be made: " + system_error_text(errno));
   return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
 }
 

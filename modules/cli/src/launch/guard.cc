@@ -17,6 +17,8 @@
 #include <set>
 #include <vector>
 
+#include "shoal/base/exhaustion.h"
+
 namespace shoal::cli::launch {
 namespace {
 
@@ -235,7 +237,7 @@ Guard::~Guard() {
 Result<void> Guard::begin() {
   int ends[2];  // Of a socket, since a pipe takes no descriptors. Each note is a message.
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-    return unavailable("no socket can be made: " + std::string(std::strerror(errno)));
+    return unavailable("no socket can be made: " + system_error_text(errno));
   }
   Pipe pipe{Descriptor(ends[0]), Descriptor(ends[1])};
   id_ = ::fork();
@@ -244,7 +246,7 @@ Result<void> Guard::begin() {
     // What there already is it knows from its birth: this process may be killed before it could tell.
     GuardProcess(pipe.reader.number(), folder_, patience_, last_commands_, groups_).run();
   }
-  if (id_ < 0) return unavailable("no process can be made: " + std::string(std::strerror(errno)));
+  if (id_ < 0) return unavailable("no process can be made: " + no_thread_text(errno));
   writer_ = std::move(pipe.writer);
   return {};
 }

@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
+
+#include "shoal/base/exhaustion.h"
 
 namespace shoal::cli::launch {
 
@@ -26,7 +27,7 @@ Result<SignalInbox> SignalInbox::open() {
     if (!disregarded) sigaddset(&awaited, signal);
   }
   inbox.reader_ = Descriptor(::signalfd(-1, &awaited, SFD_NONBLOCK | SFD_CLOEXEC));
-  if (!inbox.reader_) return unavailable("signals cannot be watched: " + std::string(std::strerror(errno)));
+  if (!inbox.reader_) return unavailable("signals cannot be watched: " + system_error_text(errno));
   ::pthread_sigmask(SIG_BLOCK, &awaited, &inbox.blocked_before_);
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;

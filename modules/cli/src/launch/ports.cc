@@ -7,10 +7,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <string>
+
+#include "shoal/base/exhaustion.h"
 
 namespace shoal::cli::launch {
 namespace {
@@ -55,7 +56,7 @@ Result<ReservedPort> ReservedPort::on_loopback() {
   auto* const any = reinterpret_cast<sockaddr*>(&address);
   if (!socket || ::setsockopt(socket.number(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
       ::bind(socket.number(), any, bytes) != 0 || ::getsockname(socket.number(), any, &bytes) != 0) {
-    return unavailable("no free port of 127.0.0.1: " + std::string(std::strerror(errno)));
+    return unavailable("no free port of 127.0.0.1: " + system_error_text(errno));
   }
   return ReservedPort(std::move(socket), ntohs(address.sin_port));
 }

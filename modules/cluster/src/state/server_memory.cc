@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "shoal/base/exhaustion.h"
+
 namespace shoal::cluster {
 
 using transport::Encoding;
@@ -37,11 +39,7 @@ PushLimit push_limit(const ShardSpec& spec) {
 
 Result<void> fits_into_memory(const ShardSpec& spec, uint64_t memory_bytes) {
   const uint64_t least = (2 + uint64_t(spec.slot_count)) * spec.arena_bytes;
-  if (memory_bytes == 0 || least <= memory_bytes) return {};
-  return failed_precondition("this server's part of the model takes at least " + std::to_string(least >> 20) +
-                             " MiB, and the server may have " + std::to_string(memory_bytes >> 20) +
-                             " MiB (the machine's memory, or the limit of its cgroup where that is less); use more "
-                             "parameter servers");
+  return fits_memory(least, memory_bytes, "this server's part of the model", "use more parameter servers");
 }
 
 std::string to_string(const ServerMemory& memory) {

@@ -7,6 +7,7 @@
 #include "model/rest.h"
 #include "shoal/base/compute.h"
 #include "shoal/base/durable_folder.h"
+#include "shoal/base/exhaustion.h"
 #include "shoal/cluster/identity.h"
 #include "shoal/cluster/local_store.h"
 #include "shoal/cluster/model_identity.h"
@@ -203,9 +204,31 @@ Result<void> bind_program(const ResumableInput& input, TrainSetup& setup) {
   return setup.store->bind(variables, updates, by_rows);
 }
 
+/// FailedPrecondition if this process could never hold the model, whatever else it holds: its weights and, where no servers have
+/// them, slots and gradients. (Those of tables by rows are never written whole. A server looks at its own part.)
+Result<void> check_memory(const TrainScope& scope, const std::vector<cluster::VariableSpec>& specs) {
+  uint64_t bytes = 0, largest_bytes = 0;
+  const cluster::VariableSpec* largest = nullptr;
+  for (const cluster::VariableSpec& spec : specs) {
+    const uint64_t weights = uint64_t(spec.shape.elements()) * size_of(spec.dtype);
+    const uint64_t gradients = spec.lazy_rows ? 0 : uint64_t(scope.config().replicas());
+    const uint64_t copies = scope.distributed() ? 1 : 1 + uint64_t(nn::slot_count(spec.rule)) + gradients;
+    uint64_t all = 0;
+    const bool countless = __builtin_mul_overflow(copies, weights, &all) || __builtin_add_overflow(bytes, all, &bytes);
+    if (countless) bytes = UINT64_MAX;
+    if (weights > largest_bytes) largest = &spec;
+    largest_bytes = std::max(largest_bytes, weights);
+    if (countless) break;
+  }
+  std::string whose = "the model";
+  if (largest) whose += ", whose largest variable is " + largest->name + " of shape " + to_string(largest->shape) + ",";
+  return fits_memory(bytes, scope.env.process().memory_bytes, whose, "make it smaller, or use a machine with more memory");
+}
+
 Result<void> make_store(TrainScope& scope, TrainerFolder& folder, const ResumableInput& input, TrainSetup& setup) {
   BuiltModel& model = *setup.model;
   SHOAL_TRY(const std::vector<cluster::VariableSpec> specs, variable_specs(model));
+  SHOAL_TRY_VOID(check_memory(scope, specs));
   SHOAL_TRY(cluster::ShardPlan plan, plan_variables(scope, model, specs));
   if (scope.distributed()) {
     SHOAL_TRY(auto remote, make_remote_store(scope, folder, model, specs, std::move(plan)));

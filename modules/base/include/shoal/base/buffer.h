@@ -69,7 +69,8 @@ class BlockSource {
 /// references; the last one returns the block to its pool (or frees it).
 class Buffer {
  public:
-  /// A buffer outside any pool. `bytes` may be 0. Contents are undefined.
+  /// A buffer outside any pool. `bytes` may be 0. Contents are undefined. Raises Unavailable, or FailedPrecondition, if there
+  /// is no such memory (no_memory() in exhaustion.h).
   static Ref<Buffer> allocate(size_t bytes);
   /// Lends memory that others may only read: a view of `bytes`, and of `rest` that belongs behind it, both of which
   /// stay until `owner` takes the buffer back. Never unique(). Begins with one reference.
@@ -132,7 +133,7 @@ class BufferPool final : private BufferOwner {
   static std::shared_ptr<BufferPool> create(size_t retained_bytes_max = size_t(1) << 30);
   ~BufferPool();
 
-  /// A buffer with size() == bytes, contents undefined. Buffers keep the pool alive.
+  /// A buffer with size() == bytes, contents undefined. Buffers keep the pool alive. Raises as Buffer::allocate() does.
   Ref<Buffer> get(size_t bytes);
 
   /// From now on new blocks come from `source`, unless the pool got one before. Returns the one in use. Blocks of ordinary
@@ -151,7 +152,9 @@ class BufferPool final : private BufferOwner {
  private:
   BufferPool();
   void take_back(Buffer* buffer) override;
+  /// Null: there is no memory.
   Buffer* make(size_t bytes, size_t capacity, BlockSource* source);
+  void forget(size_t capacity);
   static void give_up(Buffer* buffer);
   struct State;
   std::unique_ptr<State> state_;

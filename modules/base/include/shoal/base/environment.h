@@ -35,7 +35,7 @@ class Transport;
 class JobPool {
  public:
   virtual ~JobPool() = default;
-  /// False if the pool is shutting down: the job was dropped.
+  /// False if the pool is shutting down, or if the system gives it no thread: the job was dropped.
   virtual bool submit(Work job) = 0;
   virtual int threads() const = 0;
 };

@@ -19,7 +19,7 @@ struct ProcessInfo {
   int usable_processors = 0;
   /// Cores that this process's cgroups grant, where that is less than the affinity mask's cores.
   std::optional<double> core_quota = {};
-  /// Memory of the machine, or the limit of this process's cgroup where that is less. 0: not known.
+  /// The least of the machine's memory, the limit of this process's cgroup, and its own (ulimit -v, -d). 0: not known.
   uint64_t memory_bytes = 0;
 };
 

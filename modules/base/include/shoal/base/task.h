@@ -10,9 +10,11 @@
 #include <cstddef>
 #include <exception>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "shoal/base/check.h"
+#include "shoal/base/error.h"
 
 namespace shoal {
 
@@ -41,9 +43,13 @@ struct PromiseBase {
     void await_resume() noexcept {}
   };
   FinalAwaiter final_suspend() noexcept { return {}; }
-  // Errors are values inside; user code is entered through call_user(). An exception here is a bug of ours.
-  [[noreturn]] void unhandled_exception() noexcept;
 };
+
+/// What a coroutine ends with that let an exception out. Errors are values inside; user code is entered through call_user(). So
+/// raise_exhausted() raised what came out (exhaustion.h), and its error is the coroutine's. Any other exception ends the process.
+Error error_of_unhandled_exception() noexcept;
+/// The same where a coroutine gives nobody an error: the process ends in both cases.
+[[noreturn]] void end_of_unhandled_exception() noexcept;
 
 template <class T>
 struct Promise : PromiseBase {
@@ -51,6 +57,13 @@ struct Promise : PromiseBase {
   Task<T> get_return_object();
   template <class U>
   void return_value(U&& result) { value.emplace(std::forward<U>(result)); }
+  void unhandled_exception() noexcept {
+    if constexpr (std::is_constructible_v<T, Error>) {
+      value.emplace(error_of_unhandled_exception());
+    } else {
+      end_of_unhandled_exception();
+    }
+  }
   T take() { return std::move(*value); }
 };
 
@@ -58,6 +71,7 @@ template <>
 struct Promise<void> : PromiseBase {
   Task<void> get_return_object();
   void return_void() noexcept {}
+  void unhandled_exception() noexcept { end_of_unhandled_exception(); }
   void take() noexcept {}
 };
 

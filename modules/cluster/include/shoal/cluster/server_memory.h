@@ -39,8 +39,8 @@ struct PushLimit {
 };
 PushLimit push_limit(const ShardSpec& spec);
 
-/// FailedPrecondition if weights, slots and one push alone are more than `memory_bytes` (ProcessInfo: the machine's, or the
-/// cgroup's limit); 0, which is not known, holds anything.
+/// FailedPrecondition if weights, slots and one push alone are more than `memory_bytes` (ProcessInfo: the machine's, the
+/// cgroup's limit, or the process's own); 0, which is not known, holds anything.
 Result<void> fits_into_memory(const ShardSpec& spec, uint64_t memory_bytes);
 
 /// "at most 20.0 MiB: versions 12.0, slots 0.0, updates 4.0, snapshot 4.0"; and ", row numbers 0.5" where there are any.

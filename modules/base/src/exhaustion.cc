@@ -1,0 +1,270 @@
+#include "shoal/base/exhaustion.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <new>
+#include <system_error>
+
+#include "cgroup.h"
+#include "exhaustion.h"
+#include "loop_wait.h"
+#include "memory_limit.h"
+
+namespace shoal {
+namespace {
+
+constexpr uint64_t kMiB = uint64_t(1) << 20;
+
+// A handler reaches nothing else: hence globals here.
+std::atomic<void*> reserve{nullptr};  // Memory to tell of the end by. It is given up once.
+std::atomic<std::terminate_handler> terminate_before{nullptr};
+
+class Exhausted final : public Exception {
+ public:
+  using Exception::Exception;
+};
+
+std::string mib(uint64_t bytes) { return std::to_string(bytes / kMiB) + " MiB"; }
+/// What is taken counts as more than it is, so that it never looks as if it fits.
+std::string mib_taken(uint64_t bytes) { return std::to_string(bytes / kMiB + (bytes % kMiB != 0 ? 1 : 0)) + " MiB"; }
+
+std::optional<uint64_t> own_limit(decltype(RLIMIT_AS) resource) {
+  rlimit limit{};
+  if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  return limit.rlim_cur;
+}
+
+/// The address space that this process has. 0: not known.
+uint64_t address_space_bytes() {
+  std::ifstream statm("/proc/self/statm");  // In pages: the program's size comes first.
+  uint64_t pages = 0;
+  return statm >> pages ? pages * uint64_t(::sysconf(_SC_PAGESIZE)) : 0;
+}
+
+/// "; this process has 60 MiB of address space and may have 64 MiB (its limit of address space, ulimit -v)".
+std::string memory_text() {
+  const MemoryLimit limit = read_memory_limit();
+  if (limit.bytes == 0) return "";
+  const std::string has = limit.of_process ? "has " + mib_taken(address_space_bytes()) + " of address space and " : "";
+  return "; this process " + has + "may have " + mib(limit.bytes) + " (" + limit.whose + ")";
+}
+
+/// The limits that a further thread may have met.
+std::string threads_text() {
+  std::string limits;
+  const auto add = [&limits](const std::string& limit) { limits += (limits.empty() ? "; limits: " : ", ") + limit; };
+  if (const auto count = own_limit(RLIMIT_NPROC))
+    add(std::to_string(*count) + " threads and processes of this user (ulimit -u)");
+  if (const auto count = read_cgroup_limits().processes) add(std::to_string(*count) + " of its cgroup (pids.max)");
+  if (const auto bytes = own_limit(RLIMIT_AS)) {
+    add(mib(*bytes) + " of address space (ulimit -v), of which it has " + mib_taken(address_space_bytes()));
+    if (const auto stack = own_limit(RLIMIT_STACK)) add(mib(*stack) + " of it for each thread (ulimit -s)");
+  }
+  return limits + "; raise the limit, or use fewer threads (--threads)";
+}
+
+std::string descriptors_text() {
+  const auto count = own_limit(RLIMIT_NOFILE);
+  return "; this process may have " + (count ? std::to_string(*count) + " " : "no more ") +
+         "files and sockets open (ulimit -n): raise that limit";
+}
+
+/// "" where the number tells of no limit.
+std::string limit_text(int number) {
+  switch (number) {
+    case EMFILE: return descriptors_text();
+    case ENFILE: return "; all processes of this machine together have as many files open as it allows (fs.file-max)";
+    case ENOMEM: return memory_text();
+    case ENOSPC:
+    case EDQUOT: return "; free some space";
+    case EFBIG: return "; raise the limit of file sizes (ulimit -f)";
+    default: return "";
+  }
+}
+
+Error memory_ran_out(std::string_view where) {
+  return unavailable("memory ran out while " + std::string(where) + " ran" + memory_text() +
+                     "; raise the limit, or take less: a smaller model or batch, fewer batches ahead (prefetch)");
+}
+
+Error ran_out(int number, std::string_view where) {
+  if (number == ENOMEM) return memory_ran_out(where);
+  const std::string what = number == EAGAIN ? "a thread could not be started" : "a descriptor could not be had";
+  return unavailable(what + " while " + std::string(where) + " ran: " + no_thread_text(number));
+}
+
+/// Those that an exception stands for when a limit is met.
+bool is_limit(int number) {
+  constexpr int kLimits[] = {ENOMEM, EAGAIN, EMFILE, ENFILE};
+  return std::find(std::begin(kLimits), std::end(kLimits), number) != std::end(kLimits);
+}
+
+void write_line(const char* begin, std::string_view sentence) {
+  std::array<char, 1024> line;
+  const int bytes = std::snprintf(line.data(), line.size(), "%s%.*s\n", begin, int(sentence.size()), sentence.data());
+  const auto written = std::min(size_t(std::max(bytes, 0)), line.size() - 1);
+  if (written > 0) line[written - 1] = '\n';
+  static_cast<void>(!::write(STDERR_FILENO, line.data(), written));
+}
+
+[[noreturn]] void on_terminate() {
+  end_if_exhausted("a part of it that may not fail");
+  if (const auto before = terminate_before.load()) before();
+  std::abort();
+}
+
+constexpr size_t kFaultProbeBytes = 8 * kMiB;
+
+/// Writing where nothing is has two causes: a mistake, and memory that was not there. The second is so where there is none now.
+extern "C" void shoal_on_fault(int number) {
+  if (!has_memory_left(kFaultProbeBytes)) {
+    constexpr std::string_view kText =
+        "memory ran out while a library, or a stack that had to grow, took some; raise the limit (ulimit -v), or take "
+        "less: a "
+        "smaller model or batch, fewer threads";
+    write_line("error: ", kText);
+    ::_exit(exit_status(ErrorKind::kUnavailable));
+  }
+  struct sigaction standard {};  // The same instruction runs again, and ends the process as ever.
+  standard.sa_handler = SIG_DFL;
+  ::sigaction(number, &standard, nullptr);
+}
+
+/// A stack that cannot grow cannot be the one that its handler runs on.
+bool watch_faults() {
+  struct sigaction now {};
+  ::sigaction(SIGSEGV, nullptr, &now);
+  if (now.sa_handler != SIG_DFL) return false;  // A sanitizer's, or the program's own.
+  alignas(16) static std::array<std::byte, size_t(64) * 1024> stack;
+  stack_t other{};
+  other.ss_sp = stack.data();
+  other.ss_size = stack.size();
+  if (::sigaltstack(&other, nullptr) != 0) return false;
+  struct sigaction action {};
+  action.sa_handler = shoal_on_fault;
+  action.sa_flags = SA_ONSTACK;
+  sigemptyset(&action.sa_mask);
+  return ::sigaction(SIGSEGV, &action, nullptr) == 0;
+}
+
+}  // namespace
+
+std::string system_error_text(int number) { return std::generic_category().message(number) + limit_text(number); }
+
+std::string no_thread_text(int number) {
+  return number == EAGAIN ? std::generic_category().message(number) + threads_text() : system_error_text(number);
+}
+
+Error no_memory(uint64_t bytes, std::string_view what) {
+  const MemoryLimit limit = read_memory_limit();
+  const std::string sentence =
+      "no memory of " + mib_taken(bytes) + " could be had for " + std::string(what) + memory_text();
+  if (limit.bytes != 0 && bytes > limit.bytes) return failed_precondition(sentence + ", so it can never have that");
+  return unavailable(sentence);
+}
+
+Result<void> fits_memory(uint64_t bytes, uint64_t memory_bytes, std::string_view whose, std::string_view advice) {
+  if (memory_bytes == 0 || bytes <= memory_bytes) return {};
+  return failed_precondition(std::string(whose) + " takes at least " + mib_taken(bytes) +
+                             " of memory, and this process may have " + mib(memory_bytes) +
+                             " (the least of the machine's memory, the limit of its cgroup, and ulimit -v); " +
+                             std::string(advice));
+}
+
+std::optional<Error> exhaustion_of_current_exception([[maybe_unused]] std::string_view where) noexcept {
+#if defined(__cpp_exceptions)
+  std::free(reserve.exchange(nullptr));
+  // What tells of it takes memory, too, and there may be none.
+  try {
+    try {
+      throw;
+    } catch (const Exhausted& exhausted) {
+      return exhausted.error();
+    } catch (const std::bad_alloc&) {
+      return memory_ran_out(where);
+    } catch (const std::system_error& error) {
+      if (is_limit(error.code().value())) return ran_out(error.code().value(), where);
+    } catch (const std::exception& exception) {
+      if (const int number = error_number_of(exception); is_limit(number)) return ran_out(number, where);
+    } catch (...) {
+      return std::nullopt;
+    }
+    return std::nullopt;
+  } catch (...) {
+    return Error(ErrorKind::kUnavailable, "memory ran out");  // It fits into the string itself.
+  }
+#else
+  return std::nullopt;
+#endif
+}
+
+std::optional<Error> raised_exhaustion() noexcept {
+#if defined(__cpp_exceptions)
+  try {
+    throw;
+  } catch (const Exhausted& exhausted) {
+    return exhausted.error();
+  } catch (...) {
+    return std::nullopt;
+  }
+#else
+  return std::nullopt;
+#endif
+}
+
+void raise_exhausted(Error error) {
+#if defined(__cpp_exceptions)
+  error = Error(error).with_cause(std::make_exception_ptr(Exhausted(error)));
+#endif
+  raise(std::move(error));
+}
+
+bool has_memory_left(size_t bytes) noexcept {
+  void* const probe = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (probe == MAP_FAILED) return false;
+  ::munmap(probe, bytes);
+  return true;
+}
+
+void end_if_exhausted(const char* where) noexcept {
+#if defined(__cpp_exceptions)
+  if (!std::current_exception()) return;
+  const std::optional<Error> error = exhaustion_of_current_exception(where);
+  if (!error) return;
+  write_line("error: ", error->message());
+  ::_exit(exit_status(error->kind()));
+#else
+  static_cast<void>(where);
+#endif
+}
+
+ExhaustionAsError::ExhaustionAsError() {
+  constexpr size_t kReserveBytes =
+      256 * 1024;  // Large enough to be a mapping of its own, which goes back when it is freed.
+  std::free(reserve.exchange(std::malloc(kReserveBytes)));
+  terminate_before = std::set_terminate(on_terminate);
+  watches_faults_ = watch_faults();
+}
+
+ExhaustionAsError::~ExhaustionAsError() {
+  if (watches_faults_) {
+    struct sigaction standard {};
+    standard.sa_handler = SIG_DFL;
+    ::sigaction(SIGSEGV, &standard, nullptr);
+  }
+  std::set_terminate(terminate_before);
+  std::free(reserve.exchange(nullptr));
+}
+
+}  // namespace shoal

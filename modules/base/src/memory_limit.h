@@ -1,0 +1,16 @@
+#pragma once
+/// How much memory this process may have.
+#include <cstdint>
+
+namespace shoal {
+
+struct MemoryLimit {
+  uint64_t bytes = 0;       ///< 0: not known.
+  const char* whose = "";   ///< "the machine's memory", or the limit that is less.
+  bool of_process = false;  ///< True: it counts this process's address space alone (ulimit -v, ulimit -d).
+};
+
+/// The least of the machine's memory, the limit of this process's cgroup, and its own limits.
+MemoryLimit read_memory_limit();
+
+}  // namespace shoal
