@@ -57,6 +57,8 @@ TEST(TfConfig, Check03_ModelDirAndService) {
   EXPECT_EQ(parsed(R"({"model_dir": null})").model_dir, std::nullopt);
   EXPECT_EQ(parsed(R"({})").model_dir, std::nullopt);
   expect_invalid(R"({"model_dir": ""})", {"model_dir", "empty string"});
+  expect_invalid(R"({"model_dir": "gs://bucket/m"})", {"model_dir", "gs://bucket/m"});
+  expect_invalid(R"({"model_dir": "~/m"})", {"model_dir", "$HOME/m"});
   expect_mismatch(R"({"model_dir": 3})", {"model_dir", "string"});
   expect_refused(R"({"model_dir": "a"})", ErrorKind::kInvalidArgument, {"model_dir", "\"a\"", "\"b\""}, {.model_dir = "b"});
   EXPECT_TRUE(parse_tf_config(R"({"model_dir": "a"})", {.model_dir = "a"}));

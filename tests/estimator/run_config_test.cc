@@ -183,6 +183,8 @@ TEST(RunConfig, RefusesEachValueOutOfRangeByName) {
     EXPECT_THAT(construction_refusal(c.options), AllOf(HasSubstr(c.field), HasSubstr(c.accepted)));
   }
   EXPECT_THAT(construction_refusal({.model_dir = ""}), AllOf(HasSubstr("model_dir"), HasSubstr("empty string")));
+  EXPECT_THAT(construction_refusal({.model_dir = "gs://bucket/m"}), AllOf(HasSubstr("model_dir: gs://bucket/m"), HasSubstr("mount")));
+  EXPECT_THAT(construction_refusal({.model_dir = "~/m"}), AllOf(HasSubstr("model_dir: ~/m"), HasSubstr("$HOME/m")));
   EXPECT_THAT(construction_refusal({.runtime = RuntimeOptions{.transport = ""}}), HasSubstr("runtime.transport"));
   EXPECT_THAT(construction_refusal({.runtime = RuntimeOptions{.backend = ""}}), HasSubstr("runtime.backend"));
 }

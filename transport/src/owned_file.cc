@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "shoal/base/exhaustion.h"
+#include "shoal/base/path_error.h"
 
 namespace shoal::transport {
 namespace {
@@ -52,6 +53,7 @@ Result<Secret> read_owned_file(const OwnedFile& file) {
     std::string sentence = name + ": " + what + ": " + system_error_text(code);
     return code == ENOENT ? not_found(std::move(sentence)) : unavailable(std::move(sentence));
   };
+  if (Result<void> path = check_path(file.path); !path) return std::move(path).error().with_context(file.what);
   const Descriptor descriptor(file.path.c_str());
   if (descriptor.id < 0) return failed("cannot be opened");
   struct stat status {};

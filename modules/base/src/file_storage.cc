@@ -120,6 +120,7 @@ class PosixReadableFile final : public ReadableFile {
 };
 
 Result<std::unique_ptr<WritableFile>> open_writable(const std::string& path, int extra_flags) {
+  SHOAL_TRY_VOID(check_path(path));
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | extra_flags;
   const int descriptor = retry_interrupted([&] { return ::open(path.c_str(), flags, 0666); });
   if (descriptor < 0) return path_error("create", path, errno);
@@ -164,6 +165,7 @@ bool has_no_locks(int number) {
 }
 
 Result<std::unique_ptr<StorageLock>> lock_file(const std::string& path, std::string_view note) {
+  SHOAL_TRY_VOID(check_path(path));
   const int descriptor = retry_interrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); });
   if (descriptor < 0) return path_error("lock", path, errno);
   auto lock = std::make_unique<PosixLock>(descriptor, path);
@@ -204,7 +206,8 @@ class FileStorage final : public Storage {
   Result<std::unique_ptr<WritableFile>> append(const std::string& path) override { return open_writable(path, O_APPEND); }
 
   Result<std::unique_ptr<ReadableFile>> open(const std::string& path) override {
-      // Non-blocking, so that a pipe of this name cannot hold us; ordinary files do not care.
+    SHOAL_TRY_VOID(check_path(path));
+    // Non-blocking, so that a pipe of this name cannot hold us; ordinary files do not care.
     const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
     const int descriptor = retry_interrupted([&] { return ::open(path.c_str(), flags); });
     if (descriptor < 0) return path_error("open", path, errno);
@@ -231,21 +234,24 @@ class FileStorage final : public Storage {
   }
 
   Result<void> remove_all(const std::string& path) override {
-      std::error_code error;
+    SHOAL_TRY_VOID(check_path(path));
+    std::error_code error;
     std::filesystem::remove_all(path, error);
     if (error) return path_error("remove", path, error.value());
     return {};
   }
 
   Result<void> make_folders(const std::string& path) override {
-      std::error_code error;
+    SHOAL_TRY_VOID(check_path(path));
+    std::error_code error;
     std::filesystem::create_directories(path, error);
     if (error) return path_error("make the folder", path, error.value());
     return {};
   }
 
   Result<void> sync_folder(const std::string& path) override {
-      const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+    SHOAL_TRY_VOID(check_path(path));
+    const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
     const int descriptor = retry_interrupted([&] { return ::open(path.c_str(), flags); });
     if (descriptor < 0) return path_error("sync the folder", path, errno);
     // EINVAL: this file system keeps no folders to sync.
@@ -257,7 +263,8 @@ class FileStorage final : public Storage {
   }
 
   Result<std::vector<FileInfo>> list(const std::string& path) override {
-      std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
+    SHOAL_TRY_VOID(check_path(path));
+    std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
     if (!folder) return path_error("list", path, errno);
     std::vector<FileInfo> entries;
     for (;;) {

@@ -1,10 +1,45 @@
 #include "shoal/base/path_error.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include "shoal/base/exhaustion.h"
 
 namespace shoal {
+namespace {
+
+/// The scheme of an address ("gs" of "gs://bucket"); empty for a path.
+std::string_view scheme_of(std::string_view path) {
+  const size_t end = path.find("://");
+  if (end == path.npos || end == 0) return {};
+  const std::string_view scheme = path.substr(0, end);
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto fits = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.'; };
+  return is_letter(scheme.front()) && std::all_of(scheme.begin(), scheme.end(), fits) ? scheme : std::string_view();
+}
+
+}  // namespace
+
+Result<void> check_path(std::string_view path) {
+  const std::string named(path);
+  if (path == "~" || path.starts_with("~/")) {
+    return invalid_argument(
+        named + ": a shell replaces ~ by the home folder at the beginning of a word only, and this one came " +
+        "with it: write $HOME" + named.substr(1) + " (or ./" + named + " for a folder that is named ~)");
+  }
+  const std::string_view scheme = scheme_of(path);
+  if (scheme.empty()) return {};
+  if (scheme == "file") {
+    const std::string_view rest = path.substr(scheme.size() + 3);  // Behind "://" comes a host, which is mostly empty.
+    const size_t slash = rest.find('/');
+    const std::string plain(slash == rest.npos ? rest : rest.substr(slash));
+    return invalid_argument(named + ": is an address, and a path is wanted here: write " + plain);
+  }
+  return invalid_argument(named + ": files are read and written on file systems only, and this is an address of " +
+                          std::string(scheme) +
+                          ": mount what is there as a folder, or copy it to one, and give its path (./" + named +
+                          " for a folder of that name)");
+}
 
 Error path_error(std::string_view verb, const std::string& path, int number) {
   std::string sentence = "cannot ";

@@ -7,11 +7,13 @@
 #include <cerrno>
 
 #include "shoal/base/exhaustion.h"
+#include "shoal/base/path_error.h"
 
 namespace shoal::cli {
 namespace {
 
 Result<void> write_new_file(const NewFile& file) {
+  SHOAL_TRY_VOID(check_path(file.path));
   const mode_t mode = file.secret ? S_IRUSR | S_IWUSR : S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH;
   const int id = ::open(file.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   if (id < 0) {

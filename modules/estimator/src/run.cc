@@ -7,6 +7,7 @@
 #include "flags.h"
 #include "print_error.h"
 #include "shoal/base/exhaustion.h"
+#include "shoal/base/path_error.h"
 #include "shoal/base/storage.h"
 #include "shoal/base/write_signals.h"
 #include "shoal/estimator/task_host.h"
@@ -79,6 +80,9 @@ int run_flags(int argc, const char* const* argv, const ProgramInfo& program, Fla
   if (!parsed) return print_error(parsed.error());
   if (parsed->exit_status) return *parsed->exit_status;
   const ParsedFlags& flags = parsed->flags;
+  if (Result<void> path = check_path(flags.command_line.data_dir.value_or("")); !path) {
+    return print_error(std::move(path).error().with_context("--data-dir"));
+  }
   Result<TaskHost> host = task_host(flags);
   if (!host) return print_error(host.error());
   TaskReports reports;

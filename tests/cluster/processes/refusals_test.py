@@ -32,6 +32,15 @@ class Refusals(JobTest):
             self.expect_refusal(job.start("chief 0"), "different update strategy: chief 0 has async, ps 0 has sync")
             self.expect_error(server, DEADLINE, "none was connected", "refused: chief 0: different update strategy")
 
+    def test_paths_that_are_none(self):
+        for path, word in (("gs://bucket/m", "mount"), ("s3://bucket/m", "mount"), ("hdfs://name:8020/m", "mount"),
+                           ("file:///tmp/m", "write /tmp/m"), ("~/m", r"write \$HOME/m"), ("~", r"write \$HOME")):
+            with self.subTest(path), Job(TASKS, FLAGS) as job:
+                self.expect_refusal(job.start("local", f"--data-dir={path}"), path, word)
+                self.expect_refusal(job.start(tf_config='{"model_dir": "%s"}' % path), path, word)
+                job.model_dir = path
+                self.expect_refusal(job.start("local"), path, word)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -7,6 +7,7 @@
 #include "job/quote.h"
 #include "job/tf_config_json.h"
 #include "shoal/base/number_text.h"
+#include "shoal/base/path_error.h"
 
 namespace shoal::cluster {
 namespace {
@@ -32,6 +33,7 @@ Result<std::optional<std::string>> read_model_dir(const Json& parts, const std::
   if (!value->is_string()) return wrong_type("model_dir", *value, "a string");
   std::string path = value->get<std::string>();
   if (path.empty()) return invalid_argument("model_dir: is the empty string; give a path or leave it out");
+  if (Result<void> usable = check_path(path); !usable) return std::move(usable).error().with_context("model_dir");
   if (given && *given != path) {
     return invalid_argument("model_dir: " + in_quotes(path) + " is not the " + in_quotes(*given) +
                             " that RunConfig was given; give only one, or the same");

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <type_traits>
 
+#include "shoal/base/path_error.h"
 #include "shoal/cluster/strategy_text.h"
 #include "task/meet_others.h"
 
@@ -79,6 +80,10 @@ Result<void> check_runtime(const RuntimeOptions& runtime) {
 Result<void> check_fields(const RunConfigOptions& options) {
   if (options.model_dir && options.model_dir->empty()) {
     return invalid_argument("RunConfig: model_dir: is the empty string; give a path or leave it out");
+  }
+  if (options.model_dir) {
+    Result<void> path = check_path(*options.model_dir);
+    if (!path) return std::move(path).error().with_context("RunConfig: model_dir");
   }
   SHOAL_TRY_VOID(check_not_negative("save_checkpoints_steps", options.save_checkpoints_steps.optional()));
   SHOAL_TRY_VOID(check_not_negative("save_checkpoints_secs", options.save_checkpoints_secs.optional()));

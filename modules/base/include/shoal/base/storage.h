@@ -50,7 +50,7 @@ struct FileInfo {
 };
 
 /// Errors name the path and the cause: NotFound (no such file), Unavailable (disk full, input/output error),
-/// FailedPrecondition (not permitted, read-only).
+/// FailedPrecondition (not permitted, read-only), InvalidArgument (what is no path: check_path()).
 class Storage {
  public:
   virtual ~Storage() = default;
