@@ -81,6 +81,33 @@ TEST_F(EventWriterTest, NamesFilesForTensorBoardInOrderOfOpening) {
   EXPECT_EQ(*listed, paths);
 }
 
+/// CONTRACT RU-5: the order of the files, by which readers tell what is later, is that of opening, whatever the clock says.
+TEST_F(EventWriterTest, NamesComeBehindAllThatAreThereAlsoWhenTheClockGoesBack) {
+  Duration ahead{};
+  const auto clock = [&ahead](SteadyTime now) {
+    return WallTime(std::chrono::hours(500'000) + now.time_since_epoch() + ahead);
+  };
+  Environment& jumping = world.add_task({.wall_clock = clock});
+  std::vector<std::string> paths;
+  for (const Duration jump : {Duration(0), Duration(std::chrono::hours(-1)), Duration(std::chrono::hours(24 * 365)),
+                              Duration(std::chrono::hours(-2)), Duration(0)}) {
+    ahead = jump;
+    for (const char* host : {"b", "a"}) {  // The host comes before the parts of a second.
+      paths.push_back(value_or_raise(EventWriter::open(jumping, folder.path(), {.host = host}))->path());
+      world.run_for(std::chrono::milliseconds(1));
+    }
+  }
+  EXPECT_EQ(*list_event_files(env.storage(), folder.path()), paths);
+}
+
+TEST_F(EventWriterTest, NamesComeBehindThoseOfOtherPrograms) {
+  overwrite(folder.path() + "/events.out.tfevents.5000000000.somebody.v2", "");
+  overwrite(folder.path() + "/events.out.tfevents.notes", "");
+  EXPECT_THAT(open_writer()->path(), HasSubstr("events.out.tfevents.5000000001.testhost.000000000-"));
+  overwrite(folder.path() + "/events.out.tfevents.9999999999.somebody.v2", "");
+  EXPECT_THAT(open_writer()->path(), HasSubstr("events.out.tfevents.1")) << "no name of ten digits comes behind that";
+}
+
 TEST_F(EventWriterTest, NamesFilesAfterTheHostThatTheEnvironmentKnows) {
   Environment& elsewhere = world.add_task({.process = {.host_name = "node-17"}});
   const auto writer = value_or_raise(EventWriter::open(elsewhere, folder.path(), {}));

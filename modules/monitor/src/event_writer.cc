@@ -1,5 +1,6 @@
 #include "shoal/monitor/event_writer.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
@@ -12,18 +13,53 @@ namespace {
 /// Seconds to the microsecond: more does not fit into a double.
 double seconds_of(WallTime time) { return double(time.time_since_epoch() / std::chrono::microseconds(1)) / 1e6; }
 
-/// The order of the names is the order of opening, also within one second. `host` may hold no slash.
-std::string file_name(WallTime now, std::string host, uint32_t unique) {
+constexpr std::string_view kNameHead = "events.out.tfevents.";
+constexpr size_t kSecondsDigits = 10;
+constexpr int64_t kSecondsMax = 9'999'999'999;  // More are eleven digits, which come before ten in the order of bytes.
+
+/// The seconds in the name of an event file, ours or another program's; nothing where they are not ten digits.
+std::optional<int64_t> seconds_in(std::string_view name) {
+  if (!name.starts_with(kNameHead)) return std::nullopt;
+  name.remove_prefix(kNameHead.size());
+  const size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+  if (digits != kSecondsDigits) return std::nullopt;
+  int64_t seconds = 0;
+  for (const char digit : name.substr(0, digits)) seconds = 10 * seconds + (digit - '0');
+  return seconds;
+}
+
+/// `host` may hold no slash.
+std::string file_name(int64_t seconds, int64_t nanoseconds, std::string host, uint32_t unique) {
   for (char& c : host) {
     if (c == '/' || c == '\0') c = '_';
   }
-  const int64_t nanoseconds = now.time_since_epoch().count();
   std::array<char, 64> head{};
   std::array<char, 32> tail{};
-  constexpr int64_t kPerSecond = 1'000'000'000;
-  std::snprintf(head.data(), head.size(), "events.out.tfevents.%010lld.", static_cast<long long>(nanoseconds / kPerSecond));
-  std::snprintf(tail.data(), tail.size(), ".%09lld-%08x", static_cast<long long>(nanoseconds % kPerSecond), unique);
+  std::snprintf(head.data(), head.size(), "%s%010lld.", kNameHead.data(), static_cast<long long>(seconds));
+  std::snprintf(tail.data(), tail.size(), ".%09lld-%08x", static_cast<long long>(nanoseconds), unique);
   return head.data() + host + tail.data();
+}
+
+/// A name behind those of all event files in `folder`, in the order of bytes, which is how readers put files in order: it has the
+/// time, or the second after the newest name's where that is larger, as it is when a clock has gone back. A folder that cannot be
+/// listed gives the time.
+std::string next_file_name(Environment& env, const std::string& folder, const std::string& host) {
+  constexpr int64_t kPerSecond = 1'000'000'000;
+  const int64_t now = env.wall_now().time_since_epoch().count();
+  const uint32_t unique = uint32_t(env.entropy());
+  std::string name = file_name(now / kPerSecond, now % kPerSecond, host, unique);
+  const auto listing = env.storage().list(folder);
+  if (!listing) return name;
+  int64_t newest = -1;
+  bool is_behind = true;
+  for (const FileInfo& file : *listing) {
+    const std::optional<int64_t> seconds = file.is_folder ? std::nullopt : seconds_in(file.name);
+    if (!seconds) continue;
+    newest = std::max(newest, *seconds);
+    is_behind &= name > file.name;
+  }
+  if (is_behind || newest >= kSecondsMax) return name;
+  return file_name(newest + 1, 0, host, unique);
 }
 
 }  // namespace
@@ -43,7 +79,7 @@ Result<std::unique_ptr<EventWriter>> EventWriter::open(Environment& env, const s
   if (options.host.empty()) options.host = env.process().host_name;
   std::string path;
   do {  // The call of create() would truncate another writer's file.
-    path = join_path(folder, file_name(env.wall_now(), options.host, uint32_t(env.entropy())));
+    path = join_path(folder, next_file_name(env, folder, options.host));
   } while (storage.exists(path));
   SHOAL_TRY(std::unique_ptr<WritableFile> file, storage.create(path));
   std::unique_ptr<EventWriter> writer(new EventWriter(env, std::move(path), std::move(file), std::move(options)));

@@ -38,7 +38,7 @@ class EventFileReader {
   std::optional<Error> damage_;
 };
 
-/// All event files of a folder, by name (which begins with the time of opening): one history. `visit` sees every value in
+/// All event files of a folder, by name, which is the order of opening (see event_writer.h): one history. `visit` sees every value in
 /// that order; returning false stops. Returns one DataLoss per damaged file (read up to the damage). A missing folder
 /// has no events. Other errors (not permitted, input/output) end the reading.
 Result<std::vector<Error>> read_events(Storage& storage, const std::string& folder,

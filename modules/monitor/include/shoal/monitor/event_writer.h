@@ -1,5 +1,7 @@
 #pragma once
-/// Writes event files that TensorBoard reads: `events.out.tfevents.<seconds>.<host>.<nanoseconds>-<unique>`.
+/// Writes event files that TensorBoard reads: `events.out.tfevents.<seconds>.<host>.<nanoseconds>-<unique>`. Readers take the files
+/// of a folder in the order of their names, so a new file's name comes behind all that are there: its seconds are those since
+/// 1970, or one more than the newest name's where the clock has gone back.
 ///
 /// Framing (TFRecord): u64 length, u32 masked CRC-32C of it, payload, u32 masked CRC-32C of the payload; little-endian.
 /// Payload: protobuf `Event`. Scalars are `simple_value`. Texts are `tensor` (DT_STRING, shape []) with the metadata of
