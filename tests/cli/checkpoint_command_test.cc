@@ -1,4 +1,5 @@
 #include <cmath>
+#include <filesystem>
 
 #include "fixture.h"
 #include "shoal/checkpoint/end_mark.h"
@@ -65,6 +66,20 @@ TEST_F(CheckpointCommand, ListsTheRetainedOnes) {
                                           {"bytes", bytes}, {"save_time", 1700000000.25}, {"intact", true}}));
   EXPECT_EQ(json["checkpoints"][2]["newest"], true);
   EXPECT_EQ(everything(), before);
+}
+
+/// CONTRACT RU-5, CK-6: the list tells which one is the newest, and neither steps nor times of files do.
+TEST_F(CheckpointCommand, ListsInTheOrderOfTheList) {
+  for (int64_t step : {30, 10, 20}) save(step);
+  const auto soon = std::filesystem::file_time_type::clock::now() + std::chrono::hours(1);
+  for (const std::string& name : {data(30), std::string("model.ckpt-30.index")}) {
+    std::filesystem::last_write_time(folder + "/" + name, soon);
+  }
+  const Json json = shoal_program({"checkpoint", "list", folder}).json();
+  EXPECT_EQ(json["newest"], "model.ckpt-20");
+  ASSERT_EQ(json["checkpoints"].size(), 3u);
+  EXPECT_EQ(json["checkpoints"][0]["global_step"], 30);
+  EXPECT_EQ(json["checkpoints"][1]["global_step"], 10);
 }
 
 TEST_F(CheckpointCommand, ListShowsTheEndMark) {

@@ -78,6 +78,19 @@ TEST_F(ExportCommand, ShowsWhatAnExportTakesAndGives) {
   EXPECT_EQ(everything(), before);
 }
 
+/// CONTRACT RU-5: the number tells, and no time of a file.
+TEST_F(ExportCommand, TheNewestOfAFolderHasTheLargestNumber) {
+  const std::string path = exported(), base = path.substr(0, path.rfind('/'));
+  std::filesystem::copy(path, base + "/0000000007", std::filesystem::copy_options::recursive);  // It is written later.
+  std::filesystem::copy(path, base + "/8000000000", std::filesystem::copy_options::recursive);
+  const auto long_ago = std::filesystem::file_time_type::clock::now() - std::chrono::hours(10'000);
+  for (const char* entry : {"/8000000000/export.json", "/8000000000"}) {
+    std::filesystem::last_write_time(base + entry, long_ago);
+  }
+  EXPECT_EQ(shoal_program({"export", "show", base}).json()["path"], base + "/8000000000");
+  EXPECT_EQ(shoal_program({"export", "list", base}).json()["exports"][2]["path"], base + "/8000000000");
+}
+
 TEST_F(ExportCommand, ShowSaysWhatIsWrong) {
   const Output missing = shoal_program({"export", "show", folder + "/none"});
   EXPECT_NE(missing.status, 0);

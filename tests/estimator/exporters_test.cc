@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "fixture.h"
+#include "model/export_format.h"
+#include "shoal/estimator/export_names.h"
 
 namespace shoal::testing {
 namespace {
@@ -38,6 +40,12 @@ struct Exporters : ::testing::Test {
     std::sort(names.begin(), names.end());
     return names;
   }
+  /// Writes what the best exporter reads of an export: the step that it is of.
+  void write_export(const Exporter& exporter, const std::string& name, int64_t global_step) const {
+    const std::string folder = path(exporter) + "/" + name;
+    std::filesystem::create_directories(folder);
+    write_file(folder + "/export.json", encode_export({.global_step = global_step}));
+  }
   /// Writes as if exports of long ago were there, and other things beside them.
   void clutter(const Exporter& exporter) const {
     for (const char* folder :
@@ -68,15 +76,36 @@ TEST_F(Exporters, LatestKeepsAllWithoutALimit) {
   EXPECT_EQ(written(*latest).size(), 9u);
 }
 
-TEST_F(Exporters, NamesOfOneSecondGoToTheNext) {
+int64_t number_of(const std::optional<std::string>& path) {
+  return export_number(path.value().substr(path->rfind('/') + 1)).value();
+}
+
+TEST_F(Exporters, NumbersOfOneSecondFollowEachOther) {
   const auto latest = latest_exporter("latest");
-  const auto first = call(*latest, 1), second = call(*latest, 1);
-  ASSERT_TRUE(first && second);
-  EXPECT_LT(*first, *second);
-  EXPECT_THAT(written(*latest), ElementsAre(first->substr(first->rfind('/') + 1), second->substr(second->rfind('/') + 1)));
+  const int64_t first = number_of(call(*latest, 1)), second = number_of(call(*latest, 1));
+  EXPECT_GT(second, first);
   const int64_t now =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-  EXPECT_LE(std::stoll(second->substr(second->rfind('/') + 1)), now);  // No name lies in the future.
+  EXPECT_NEAR(double(first), double(now), 600);
+}
+
+/// CONTRACT EST-13, EX-7: what a clock that was wrong named is no obstacle, and does not cost the export that was just made.
+TEST_F(Exporters, AnExportFollowsTheNewestOneWhateverTheClockSays) {
+  const auto latest = latest_exporter("latest", {.exports_to_keep = 1});
+  write_export(*latest, "5000000000", 7);
+  write_file(path(*latest) + "/5000000001", "a file in the way, not an export");
+  EXPECT_EQ(number_of(call(*latest, 1)), 5000000002);
+  EXPECT_EQ(number_of(call(*latest, 1)), 5000000003);
+  EXPECT_THAT(written(*latest), ElementsAre("5000000001", "5000000003"));
+}
+
+TEST_F(Exporters, BeyondTheLastNumberIsAnError) {
+  const auto latest = latest_exporter("latest");
+  write_export(*latest, "9999999998", 7);
+  EXPECT_EQ(number_of(call(*latest, 1)), kExportNumberMax);
+  EXPECT_THAT(refusal([&] { call(*latest, 1); }, ErrorKind::kFailedPrecondition),
+              HasSubstr("9999999999 is there; move it"));
+  EXPECT_THAT(written(*latest), ElementsAre("9999999998", "9999999999"));  // Nothing unfinished is left.
 }
 
 TEST_F(Exporters, FinalWritesOnlyAtTheFinalExport) {

@@ -28,12 +28,13 @@ PROGRAMS = ["README.md", "docs/tutorial.md", "docs/coming-from-tf-estimator.md"]
 # Modules of which shoal/shoal.h includes all headers but these.
 WHOLE = ["nn", "data", "estimator"]
 LEFT_OUT = {
-    "shoal/data/iterator.h",        # for code that walks through a dataset by itself
-    "shoal/estimator/task_host.h",  # for tests, and for programs that lend a task their own process
-    "shoal/nn/apply_update.h",      # for those who apply updates
-    "shoal/nn/update_rule.h",       # the same
-    "shoal/nn/value_map.h",         # comes with what uses it
-    "shoal/nn/window.h",            # the same
+    "shoal/data/iterator.h",          # for code that walks through a dataset by itself
+    "shoal/estimator/export_names.h", # for code that walks through folders of exports
+    "shoal/estimator/task_host.h",    # for tests, and for programs that lend a task their own process
+    "shoal/nn/apply_update.h",        # for those who apply updates
+    "shoal/nn/update_rule.h",         # the same
+    "shoal/nn/value_map.h",           # comes with what uses it
+    "shoal/nn/window.h",              # the same
 }
 
 

@@ -5,6 +5,7 @@
 #include "exports.h"
 #include "json_out.h"
 #include "shoal/base/environment.h"
+#include "shoal/estimator/export_names.h"
 #include "shoal/estimator/exported_model.h"
 
 namespace shoal::cli {
@@ -24,13 +25,12 @@ Result<int64_t> source_step(Storage& storage, const std::string& folder) {
 }
 
 Result<int> list_exports(Context& context, const std::string& folder) {
-  SHOAL_TRY(const std::vector<FileInfo> listing, context.storage.list(folder));
+  SHOAL_TRY(const std::vector<std::string> exports, exports_in(context.storage, folder));
   Json json{{"directory", folder}, {"exports", Json::array()}};
   bool all_intact = true;
-  for (const FileInfo& file : listing) {
-    if (!file.is_folder || !is_export_name(file.name)) continue;
-    const std::string path = join_path(folder, file.name);
-    Json entry{{"path", path}, {"timestamp", std::stoll(file.name)}, {"global_step", nullptr}};
+  for (const std::string& name : exports) {
+    const std::string path = join_path(folder, name);
+    Json entry{{"path", path}, {"timestamp", export_number(name).value()}, {"global_step", nullptr}};
     const Result<int64_t> step = source_step(context.storage, path);
     if (step) {
       entry["global_step"] = *step;

@@ -7,10 +7,7 @@
 
 namespace shoal::cli {
 
-/// CONTRACT EX-7: a folder of exactly ten digits is an export.
-bool is_export_name(std::string_view name);
-
-/// `path` if it is an export, else the newest export in the folder `path`. NotFound if there is none.
+/// `path` if it is an export, else the export in the folder `path` that has the largest number. NotFound if there is none.
 Result<std::string> find_export(Storage& storage, const std::string& path);
 
 /// --backend and --threads, for commands that run a model.

@@ -6,10 +6,10 @@
 #include "model/export_format.h"
 #include "model/open_checkpoint.h"
 #include "model/signatures.h"
-#include "shoal/base/blocking.h"
 #include "shoal/base/random.h"
 #include "shoal/checkpoint/directory.h"
 #include "shoal/estimator/estimator.h"
+#include "shoal/estimator/export_names.h"
 #include "shoal/estimator/exported_model.h"
 #include "shoal/estimator/task_host.h"
 #include "shoal/graph/graph_json.h"
@@ -19,7 +19,7 @@
 namespace shoal {
 namespace {
 
-constexpr int kNameTries = 10;
+constexpr int kNameTries = 100;
 
 ExportedTensor exported_tensor(std::string name, const ValueType& type) {
   ExportedTensor tensor{std::move(name), type.dtype, {}};
@@ -100,19 +100,26 @@ Result<void> copy_assets(Environment& env, const std::string& folder, const std:
   return {};
 }
 
-std::string ten_digits(int64_t seconds) {
-  std::string digits = std::to_string(seconds);
-  return std::string(digits.size() < 10 ? 10 - digits.size() : 0, '0') + digits;
+Error no_name_left(const std::string& base, int64_t newest, int64_t now) {
+  const std::string why =
+      newest >= kExportNumberMax
+          ? join_path(base, export_name(newest)) + " is there; move it away, if a clock that was wrong named it"
+          : "the clock says " + std::to_string(now) + " seconds since 1970; set it right";
+  return failed_precondition("export: a name of ten digits that is beyond all others in " + base +
+                             " does not exist: " + why);
 }
 
-/// Renames the finished export to the current second; if that is taken, waits for the next, ten times. A name never lies in
-/// the future, so names tell the order of exports, also of several processes. Nobody looks before: renaming a folder to one
-/// that has files in it fails, so of two that race for a name one gets it, whole, and the other waits.
+/// Renames the finished export to the seconds since 1970, or to the number behind the newest one there, whichever is larger: so
+/// numbers tell the order of exports, whatever clocks say, and nobody waits for the next second. Renaming a folder to one that
+/// has files in it fails, so of two processes that race for a number one gets it, whole, and the other takes the next.
 Result<std::string> publish(Environment& env, const std::string& base, const std::string& temporary) {
-  std::string path;
-  for (int i = 0; i < kNameTries; ++i) {
-    const auto now = std::chrono::floor<std::chrono::seconds>(env.wall_now());
-    path = join_path(base, ten_digits(now.time_since_epoch().count()));
+  const int64_t now = std::chrono::floor<std::chrono::seconds>(env.wall_now()).time_since_epoch().count();
+  SHOAL_TRY(const std::vector<std::string> exports, exports_in(env.storage(), base));
+  const int64_t newest = exports.empty() ? -1 : export_number(exports.back()).value();
+  int64_t number = std::max(now, newest + 1);
+  for (int i = 0; i < kNameTries; ++i, ++number) {
+    if (number > kExportNumberMax) return no_name_left(base, newest, now);
+    const std::string path = join_path(base, export_name(number));
     Result<void> renamed = env.storage().rename(temporary, path);
     if (renamed) {
       SHOAL_TRY_VOID(env.storage().sync_folder(base));
@@ -121,9 +128,10 @@ Result<std::string> publish(Environment& env, const std::string& base, const std
     // It failed not for want of a free name; or a disk reports an error, which may have renamed it all the same.
     const bool taken = renamed.error().kind() == ErrorKind::kFailedPrecondition && env.storage().exists(path);
     if (!taken) return std::move(renamed).error();
-    SHOAL_TRY_VOID(block_until(env, env.after(now + std::chrono::seconds(1) - env.wall_now())));
+    env.sometimes("export.name_taken");
   }
-  return unavailable("export: the name of this second was taken ten times in " + base + ", last " + path);
+  return unavailable("export: " + std::to_string(kNameTries) + " names in a row were taken in " + base + ", the last one " +
+                     export_name(number - 1) + "; do other processes export there?");
 }
 
 struct ServingModel {

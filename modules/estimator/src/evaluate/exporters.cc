@@ -1,8 +1,6 @@
-#include <algorithm>
-#include <charconv>
-
 #include "shoal/base/finite.h"
 #include "shoal/estimator/estimator.h"
+#include "shoal/estimator/export_names.h"
 #include "shoal/estimator/exporter.h"
 #include "shoal/monitor/event_reader.h"
 
@@ -19,18 +17,17 @@ void check_keep(const std::string& name, const std::optional<int64_t>& keep) {
   }
 }
 
-/// Keeps the `keep` folders of ten digits with the largest numbers; everything else in `folder` is left alone.
-void collect_garbage(Environment& env, const std::string& folder, const std::optional<int64_t>& keep) {
+/// Keeps the `keep` exports in `folder` that have the largest numbers, and `made` in any case, which another process may have
+/// overtaken; everything else in `folder` is left alone.
+void collect_garbage(Environment& env, const std::string& folder, const std::optional<int64_t>& keep,
+                     const std::string& made) {
   if (!keep) return;
-  std::vector<std::string> exports;
-  for (const FileInfo& file : value_or_raise(env.storage().list(folder))) {
-    const bool digits = file.name.size() == 10 &&
-                        std::all_of(file.name.begin(), file.name.end(), [](char c) { return c >= '0' && c <= '9'; });
-    if (file.is_folder && digits) exports.push_back(file.name);
-  }
+  const std::vector<std::string> exports = value_or_raise(exports_in(env.storage(), folder));
   const size_t surplus = exports.size() > size_t(*keep) ? exports.size() - size_t(*keep) : 0;
   for (size_t i = 0; i < surplus; ++i) {
-    Result<void> removed = env.storage().remove_all(join_path(folder, exports[i]));
+    const std::string path = join_path(folder, exports[i]);
+    if (path == made) continue;
+    Result<void> removed = env.storage().remove_all(path);
     if (!removed) env.log().warning("export: an old export could not be deleted: " + removed.error().message());
   }
 }
@@ -52,7 +49,7 @@ class LatestExporter final : public Exporter {
   const std::string& name() const override { return name_; }
   std::optional<std::string> export_model(const ExportRequest& request) override {
     std::string path = export_now(request, request.serving_input);
-    collect_garbage(request.env, request.export_path, options_.exports_to_keep);
+    collect_garbage(request.env, request.export_path, options_.exports_to_keep, path);
     return path;
   }
 
@@ -94,7 +91,7 @@ class BestExporter final : public Exporter {
     }
     std::string path = export_now(request, request.serving_input);
     best_.insert_or_assign(request.estimator.model_dir(), request.eval_result);
-    collect_garbage(request.env, request.export_path, options_.exports_to_keep);
+    collect_garbage(request.env, request.export_path, options_.exports_to_keep, path);
     return path;
   }
 

@@ -114,9 +114,10 @@ class Estimator {
   /// Runs until the input ends. If the input function gives pairs, labels are dropped. Without a checkpoint as evaluate().
   std::unique_ptr<Predictions> predict(const InputFn& input_fn, PredictOptions options = {}) const;
   Result<std::unique_ptr<Predictions>> try_predict(const InputFn& input_fn, PredictOptions options = {}) const;
-  /// Writes `base_dir/<seconds since 1970>/`: the graph of PREDICT and the weights, loadable by load_exported_model().
-  /// `serving_input` gives one batch of the features that the exported model takes. Without a checkpoint: the
-  /// warm-started model at step 0; NotFound, if there is no warm start. Returns the folder.
+  /// Writes `base_dir/<ten digits>/`, the graph of PREDICT and the weights, loadable by load_exported_model(). The digits are
+  /// those of the seconds since 1970, or of one more than the largest number there, whichever is larger. `serving_input` gives
+  /// one batch of the features that the exported model takes. Without a checkpoint: the warm-started model at step 0; NotFound,
+  /// if there is no warm start. FailedPrecondition where 9999999999 is there. Returns the folder.
   std::string export_model(const std::string& base_dir, const InputFn& serving_input, ExportOptions options = {}) const;
   Result<std::string> try_export_model(const std::string& base_dir, const InputFn& serving_input,
                                        ExportOptions options = {}) const;

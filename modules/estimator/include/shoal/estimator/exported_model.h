@@ -1,7 +1,7 @@
 #pragma once
 /// A model that was exported: a folder with a graph and its weights, loaded without the program that trained it.
 ///
-/// The folder (`<seconds since 1970>/`):
+/// The folder (named by ten digits, see export_names.h):
 ///   export.json   what this is: format version, global step, inputs and outputs (see export_format.h)
 ///   graph.json    the graph of PREDICT, as Graph::to_json() writes it
 ///   variables/    the weights, as a checkpoint folder: checksums included
