@@ -1,6 +1,7 @@
 #include "task/temporary_files.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace shoal {
 namespace {
@@ -15,18 +16,35 @@ WallTime last_touched(Storage& storage, const std::string& path, const FileInfo&
   return last;
 }
 
+/// The time on the clock of whoever keeps `folder`, which is that of its files: the task's own clock may be another one, or wrong.
+/// Nothing where no file can be made.
+std::optional<WallTime> time_of(Storage& storage, const std::string& folder, std::string_view prefix) {
+  const std::string name = std::string(prefix) + "now-" + storage.unique_name(), path = join_path(folder, name);
+  auto file = storage.create(path);
+  const Result<void> closed = file ? (*file)->close() : Result<void>(file.error());
+  const auto entries = closed ? storage.list(folder) : Result<std::vector<FileInfo>>(closed.error());
+  static_cast<void>(storage.remove(path).has_value());
+  if (!entries) return std::nullopt;
+  const auto made = std::ranges::find(*entries, name, &FileInfo::name);
+  return made == entries->end() ? std::nullopt : std::optional(made->modified);
+}
+
 }  // namespace
 
 void remove_temporary_files(Environment& env, const std::string& folder, const std::vector<std::string_view>& prefixes,
                             Duration age) {
   const auto entries = env.storage().list(folder);
   if (!entries) return;
+  std::optional<WallTime> now;  // It is asked for once there is something to compare it with.
   for (const FileInfo& entry : *entries) {
     const bool ours =
         std::any_of(prefixes.begin(), prefixes.end(), [&](auto prefix) { return entry.name.starts_with(prefix); });
+    if (!ours) continue;
     const std::string path = join_path(folder, entry.name);
-    const bool young = age > Duration::zero() && env.wall_now() - last_touched(env.storage(), path, entry) < age;
-    if (!ours || young) continue;
+    if (age > Duration::zero()) {
+      if (!now) now = time_of(env.storage(), folder, prefixes.front());
+      if (!now || *now - last_touched(env.storage(), path, entry) < age) continue;
+    }
     const Result<void> removed = env.storage().remove_all(path);
     if (removed) env.log().info("removed " + path + ", which a process that was killed left unfinished");
   }

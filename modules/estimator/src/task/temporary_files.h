@@ -13,7 +13,8 @@ namespace shoal {
 inline constexpr auto kAbandonedAfter = std::chrono::hours(1);
 
 /// Removes the entries of `folder` whose names begin with one of `prefixes`, if nothing in them has been touched for
-/// `age`: zero for who alone writes such files, and holds the folder. What cannot be removed is tried again at the next start.
+/// `age`, by the clock of whoever keeps the folder: zero for who alone writes such files, and holds the folder. What cannot be
+/// removed is tried again at the next start.
 void remove_temporary_files(Environment& env, const std::string& folder, const std::vector<std::string_view>& prefixes,
                             Duration age = kAbandonedAfter);
 
