@@ -133,41 +133,6 @@ TEST_F(Exporters, BestComparesAsAsked) {
   EXPECT_TRUE(call(*best, Metrics{{"accuracy", 0.6}}));
 }
 
-TEST_F(Exporters, BestOfANewProcessKnowsTheHistoryYetExportsOnce) {
-  int64_t batch = 0;
-  for (const float loss : {50.0f, 60.0f}) {
-    estimator.train(endless, {.steps = 1});
-    estimator.evaluate([loss] { return losses({loss}); });
-    ++batch;
-  }
-  step = 10;
-  const auto best = best_exporter("best");
-  EXPECT_TRUE(call(*best, 100));
-  EXPECT_EQ(place.log.count('I', "an earlier evaluation was better"), 1);
-  EXPECT_TRUE(call(*best, 10));
-  EXPECT_FALSE(call(*best, 20));
-}
-
-TEST_F(Exporters, BestReadsTheHistoryItIsPointedAt) {
-  estimator.evaluate([] { return losses({50}); }, {.name = "other"});
-  step = 10;
-  const auto unnamed = best_exporter("unnamed"), other = best_exporter("other", {.event_dir = "eval_other"});
-  EXPECT_TRUE(call(*unnamed, 100));
-  EXPECT_EQ(place.log.count('I', "an earlier evaluation was better"), 0);
-  EXPECT_TRUE(call(*other, 100));
-  EXPECT_EQ(place.log.count('I', "an earlier evaluation was better"), 1);
-}
-
-TEST_F(Exporters, BestIgnoresRecordsWithoutScalarsAndDamagedTails) {
-  estimator.evaluate([] { return losses({50}); });
-  for (const std::string& path : value_or_raise(monitor::list_event_files(*make_file_storage(), estimator.eval_dir()))) {
-    write_file(path, read_file(path) + "cut");
-  }
-  step = 10;
-  EXPECT_TRUE(call(*best_exporter("best"), 60));
-  EXPECT_EQ(place.log.count('I', "an earlier evaluation was better"), 1);
-}
-
 TEST_F(Exporters, BestTakesNoNotANumberForTheBestThereWillBe) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const auto best = best_exporter("best");
@@ -270,6 +235,29 @@ TEST(Exporting, FollowsTheLossesOfTheEvaluations) {
   EXPECT_EQ(count("best"), 2);  // The two are of 0.5 and 0.4.
   EXPECT_EQ(count("last"), 1);
   EXPECT_EQ(place.log.count('W', "never made"), 0);
+}
+
+/// CONTRACT EX-6: the best model outlives starts that reach nothing better, though only one export is kept.
+TEST(Exporting, AStartExportsOnlyWhatBeatsTheStartsBefore) {
+  Place place;
+  Estimator estimator = place.estimator(counting_model, {.save_checkpoints_steps = 10});
+  const auto start = [&](int64_t max_steps, std::vector<float> scripted) {
+    size_t evaluation = 0;
+    const InputFn test = [&](const InputContext& context) {
+      return losses({scripted.at(context.mode == Mode::kEval ? evaluation++ : 0)});
+    };
+    train_and_evaluate(estimator, {.input_fn = endless, .max_steps = max_steps},
+                       {.input_fn = test, .throttle_secs = 0, .exporters = best_exporter("best", {.exports_to_keep = 1})});
+    const auto exports = value_or_raise(exports_in(*make_file_storage(), place.model_dir() + "/export/best"));
+    EXPECT_EQ(exports.size(), 1u);
+    return load_exported_model(place.model_dir() + "/export/best/" + exports.back(), {.backend = "reference"})
+        ->global_step();
+  };
+  EXPECT_EQ(start(20, {0.5f, 0.3f}), 20);
+  EXPECT_EQ(start(40, {0.6f, 0.4f}), 20);
+  EXPECT_EQ(place.log.count('I', "export best: an earlier evaluation, at global step 20, of which the newest export is,"),
+            1);
+  EXPECT_EQ(start(60, {0.3f, 0.2f}), 60);  // Equal is not better.
 }
 
 TEST(Exporting, ClashingNamesAreRefusedBeforeAnything) {

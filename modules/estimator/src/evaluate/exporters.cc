@@ -1,8 +1,10 @@
+// The exporters that Shoal has.
+#include "shoal/estimator/exporter.h"
+
+#include "evaluate/best_result.h"
 #include "shoal/base/finite.h"
 #include "shoal/estimator/estimator.h"
 #include "shoal/estimator/export_names.h"
-#include "shoal/estimator/exporter.h"
-#include "shoal/monitor/event_reader.h"
 
 namespace shoal {
 namespace {
@@ -77,55 +79,85 @@ class BestExporter final : public Exporter {
   BestExporter(std::string name, BestExporterOptions options) : name_(std::move(name)), options_(std::move(options)) {}
   const std::string& name() const override { return name_; }
   std::optional<std::string> export_model(const ExportRequest& request) override {
-    if (has_nan_loss(request.eval_result)) {
-      request.env.log().warning("export " + name_ + ": the loss of the evaluation at global step " +
-                                std::to_string(int64_t(request.eval_result.at("global_step"))) +
-                                " is NaN, so it is no best one, and not exported");
+    const Metrics& current = request.eval_result;
+    if (has_nan_loss(current) || compares_nan(options_.compare, current)) {
+      tell_of_nan(request);
       return std::nullopt;
     }
-    const auto best = best_.find(request.estimator.model_dir());
-    if (best == best_.end()) {
-      check_history(request);
-    } else if (!options_.compare(best->second, request.eval_result)) {
+    const std::string& model_dir = request.estimator.model_dir();
+    const std::string newest = newest_export(request);
+    const auto found = best_.find(model_dir);
+    const bool first = found == best_.end();
+    Best best = first ? first_to_beat(request) : found->second;
+    // Another evaluator of this folder has exported meanwhile.
+    if (!first && newest > best.newest) take_over(best, request);
+    best.newest = newest;
+    if (!is_better(best, current)) {
+      if (first) tell_of_first_skip(best, request);
+      best_.insert_or_assign(model_dir, std::move(best));
       return std::nullopt;
     }
     std::string path = export_now(request, request.serving_input);
-    best_.insert_or_assign(request.estimator.model_dir(), request.eval_result);
+    best_.insert_or_assign(model_dir, Best{.result = current, .newest = path.substr(path.rfind('/') + 1)});
     collect_garbage(request.env, request.export_path, options_.exports_to_keep, path);
     return path;
   }
 
  private:
-  void check_history(const ExportRequest& request) const;
+  /// What a result has to beat.
+  struct Best {
+    std::optional<Metrics> result;  // Nothing: any result is better.
+    bool recorded = false;          // True if `result` was read, so that its values are float32 numbers.
+    int64_t global_step = 0;        // Where `result` is from, if it was read.
+    bool exported = false;          // True if it was read, and the newest export is of it.
+    std::string newest = {};        // The name of the newest export when this was found out.
+  };
+
+  bool is_better(const Best& best, const Metrics& current) const {
+    return !best.result || options_.compare(*best.result, best.recorded ? as_recorded(current) : current);
+  }
+  BestRule rule(const ExportRequest& request) const {
+    return {.exporter = name_,
+            .compare = options_.compare,
+            .event_folder = options_.event_dir ? join_path(request.estimator.model_dir(), *options_.event_dir)
+                                               : request.estimator.eval_dir()};
+  }
+  Best first_to_beat(const ExportRequest& request) const {
+    const std::optional<ResultToBeat> past = result_to_beat(request, rule(request));
+    if (!past) return {};
+    return {.result = past->metrics, .recorded = true, .global_step = past->global_step, .exported = past->exported};
+  }
+  void take_over(Best& best, const ExportRequest& request) const {
+    const Best found = first_to_beat(request);
+    if (found.exported) best = found;
+  }
+  /// "" where there is none.
+  static std::string newest_export(const ExportRequest& request) {
+    const auto exports = exports_in(request.env.storage(), request.export_path);
+    if (!exports && exports.error().kind() == ErrorKind::kNotFound) return "";
+    const std::vector<std::string>& names = value_or_raise(exports);
+    return names.empty() ? "" : names.back();
+  }
+  void tell_of_nan(const ExportRequest& request) const;
+  void tell_of_first_skip(const Best& best, const ExportRequest& request) const;
 
   std::string name_;
   BestExporterOptions options_;
-  std::map<std::string, Metrics> best_;  // The best result that was exported, by model_dir.
+  std::map<std::string, Best> best_;  // By model_dir.
 };
 
-/// The first decision of a process for a model_dir exports in any case and takes that result as the best (CONTRACT EX-6);
-/// what earlier processes reached is told, since the export to come may be worse.
-void BestExporter::check_history(const ExportRequest& request) const {
-  const std::string folder =
-      options_.event_dir ? join_path(request.estimator.model_dir(), *options_.event_dir) : request.estimator.eval_dir();
-  std::map<int64_t, Metrics> history;
-  const auto damage =
-      value_or_raise(monitor::read_events(request.env.storage(), folder, [&](const monitor::EventValue& value) {
-        if (value.kind == monitor::EventValue::Kind::kScalar) history[value.global_step][value.tag] = value.scalar;
-        return true;
-      }));
-  for (const Error& error : damage) request.env.log().warning("export " + name_ + ": " + error.message());
-  const int64_t now = int64_t(request.eval_result.at("global_step"));
-  std::optional<Metrics> best;
-  for (const auto& [step, metrics] : history) {
-    const bool counts = step != now && !has_nan_loss(metrics);
-    if (counts && (!best || options_.compare(*best, metrics))) best = metrics;
-  }
-  if (best && !options_.compare(*best, request.eval_result)) {
-    request.env.log().info("export " + name_ +
-                           ": an earlier evaluation was better; the first one of this process is "
-                           "exported all the same");
-  }
+void BestExporter::tell_of_nan(const ExportRequest& request) const {
+  const std::string what = has_nan_loss(request.eval_result) ? "the loss" : "what is compared";
+  request.env.log().warning("export " + name_ + ": " + what + " of the evaluation at global step " +
+                            std::to_string(int64_t(request.eval_result.at("global_step"))) +
+                            " is NaN, so it is no best one, and not exported");
+}
+
+/// A process that was started again exports nothing at first: its user should know that this is meant so.
+void BestExporter::tell_of_first_skip(const Best& best, const ExportRequest& request) const {
+  request.env.log().info("export " + name_ + ": an earlier evaluation, at global step " + std::to_string(best.global_step) +
+                         (best.exported ? ", of which the newest export is," : "") +
+                         " was as good or better, so this one is not exported");
 }
 
 }  // namespace
