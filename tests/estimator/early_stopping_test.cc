@@ -212,6 +212,26 @@ TEST_F(EarlyStop, InLocalModeEndsAtTheEvaluationThatSaysSo) {
   EXPECT_EQ(end_mark(place.model_dir())->global_step, 50);
 }
 
+/// A start that ends after one step, with status 0, says why, and what helps.
+TEST_F(EarlyStop, AStopThatRepeatsAtOnceSaysWhatHelps) {
+  Estimator estimator = place.estimator(counting_model, {.save_checkpoints_steps = 10});
+  const auto start = [&](int64_t max_steps, int64_t min_steps) {
+    place.log.clear();
+    train_and_evaluate(
+        estimator,
+        {.input_fn = endless, .max_steps = max_steps, .hooks = {stop_if_higher("loss", .25, each_step_from(min_steps))}},
+        {.input_fn = [] { return losses({.5f}); }, .throttle_secs = 0});
+    return end_mark(place.model_dir())->global_step;
+  };
+  EXPECT_EQ(start(50, 15), 20);
+  EXPECT_EQ(place.log.count('W', "early stopping"), 0) << "the first start is stopped by an evaluation of its own";
+  EXPECT_EQ(start(50, 15), 21);
+  EXPECT_EQ(place.log.count('W', "this start began at global step 20, and the last evaluation is of step 20"), 1);
+  EXPECT_EQ(place.log.count('W', "(22 or more)"), 1);
+  EXPECT_EQ(start(50, 22), 31) << "what it says helps";
+  EXPECT_EQ(place.log.count('W', "early stopping"), 0);
+}
+
 /// Calls a hook as a trainer of one step a second does, and notes at which steps it looked.
 std::vector<uint64_t> looks_of(EarlyStoppingOptions options, std::vector<std::pair<uint64_t, uint64_t>> runs,
                                bool is_chief = true) {

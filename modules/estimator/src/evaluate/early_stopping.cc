@@ -24,8 +24,14 @@ class EarlyStopping final : public Hook {
   EarlyStopping(StopRule rule, EarlyStoppingOptions options)
       : rule_(std::move(rule)), options_(std::move(options)), timer_(options_.run_every_steps, options_.run_every_secs) {}
 
-  void begin(HookSetup&) override { timer_.reset(); }  // A hook may serve several runs.
-  void after_ready(RunContext& run) override { timer_.reset_if_behind(run.global_step()); }
+  void begin(HookSetup&) override {  // A hook may serve several runs.
+    timer_.reset();
+    start_step_.reset();
+  }
+  void after_ready(RunContext& run) override {
+    timer_.reset_if_behind(run.global_step());
+    if (!start_step_) start_step_ = int64_t(run.global_step());
+  }
   void after_step(RunContext& run, const StepValues&) override {
     if (!run.is_chief() || !timer_.due(run.global_step(), run.now())) return;
     timer_.trigger(run.global_step(), run.now());
@@ -34,10 +40,22 @@ class EarlyStopping final : public Hook {
     const StopReason reason = rule_(*history, run.log());
     if (!reason) return;
     run.log().info("early stopping at global step " + std::to_string(run.global_step()) + ": " + *reason);
+    warn_of_old_results(run, *history);
     run.request_stop();
   }
 
  private:
+  /// Such a start ends after one step, and with status 0: its user has to be told why, and what helps.
+  void warn_of_old_results(RunContext& run, const EvaluationHistory& history) const {
+    if (history.empty() || start_step_.value_or(0) == 0 || history.rbegin()->first > *start_step_) return;
+    run.log().warning("early stopping: this start began at global step " + std::to_string(*start_step_) +
+                      ", and the last evaluation is of step " + std::to_string(history.rbegin()->first) +
+                      ", so results of earlier starts alone stop it, as they will stop each further one. To train on, set "
+                      "EarlyStoppingOptions::min_steps beyond the step that this start ends with (" +
+                      std::to_string(run.global_step() + 1) +
+                      " or more), which ignores them, give the hook another limit, or leave it out");
+  }
+
   /// A folder that cannot be read now is no reason to lose a job: nothing, and the next look tries again.
   std::optional<EvaluationHistory> read_history(RunContext& run) const {
     const std::string folder = options_.eval_dir.value_or(eval_folder(run.model_dir(), std::nullopt));
@@ -63,6 +81,7 @@ class EarlyStopping final : public Hook {
   const StopRule rule_;
   const EarlyStoppingOptions options_;
   IntervalTimer timer_;
+  std::optional<int64_t> start_step_;  // The global step at which this start began.
 };
 
 struct MetricAtStep {
