@@ -249,11 +249,18 @@ class Job:
 
     def shoal(self, *arguments):
         """What `shoal ARGUMENTS` prints, as JSON; it has to end with status 0."""
+        return json.loads(self._output_of_shoal(*arguments))
+
+    def shoal_lines(self, *arguments):
+        """The same of a command that prints one JSON value in each line."""
+        return [json.loads(line) for line in self._output_of_shoal(*arguments).splitlines()]
+
+    def _output_of_shoal(self, *arguments):
         ended = subprocess.run(program("shoal") + [str(argument) for argument in arguments], text=True, timeout=SECONDS_MAX,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         if ended.returncode != 0:
             raise AssertionError(f"shoal {arguments}: status {ended.returncode}: {ended.stderr}")
-        return json.loads(ended.stdout)
+        return ended.stdout
 
     def newest_step(self):
         """Of the newest checkpoint, which is there and intact, as all that are listed, and has an update for each step."""

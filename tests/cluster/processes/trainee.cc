@@ -11,6 +11,7 @@
 #include "count_updates.h"
 #include "shoal/base/random.h"
 #include "shoal/estimator/early_stopping.h"
+#include "shoal/estimator/exporter.h"
 #include "shoal/estimator/run.h"
 #include "shoal/estimator/train_and_evaluate.h"
 #include "shoal/nn/dense.h"
@@ -22,15 +23,17 @@ namespace nn = shoal::nn;
 
 const shoal::ProgramInfo kProgram{
     .description = "trainee: learns rings, and is killed while it does",
-    .flags = {{"units", "Width of the hidden layer", int64_t(16), {}},
-              {"learning-rate", "Of Adam", 0.01, {}},
-              {"step-ms", "Least time of a step, in milliseconds, as if the network were a large one", int64_t(0), {}},
-              {"stop-above", "Ends the job once an evaluation has an accuracy above this; 1: never", 1.0, {}},
-              {"batches",
-               "How many batches the inputs of the chief, worker 0, ... have, as \"120,20,100\"; default: no end",
-               std::string(),
-               {}},
-              {"hurry", "Once this file is there, steps take no longer than they need", std::string(), {}}},
+    .flags =
+        {{"units", "Width of the hidden layer", int64_t(16), {}},
+         {"learning-rate", "Of Adam", 0.01, {}},
+         {"step-ms", "Least time of a step, in milliseconds, as if the network were a large one", int64_t(0), {}},
+         {"stop-above", "Ends the job once an evaluation has an accuracy above this; 1: never", 1.0, {}},
+         {"exports", "How many of the latest and of the best models are kept as exports; 0: none is made", int64_t(0), {}},
+         {"batches",
+          "How many batches the inputs of the chief, worker 0, ... have, as \"120,20,100\"; default: no end",
+          std::string(),
+          {}},
+         {"hurry", "Once this file is there, steps take no longer than they need", std::string(), {}}},
     .save_checkpoints_steps = 10};
 
 shoal::EstimatorSpec rings(const shoal::Features& points, const shoal::Labels& labels, shoal::Mode mode,
@@ -95,8 +98,13 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
   const auto pace = std::make_shared<Pace>(line.flags.get_int("step-ms"), line.flags.get_string("hurry"));
   const auto enough = shoal::stop_if_higher("accuracy", line.flags.get_real("stop-above"),
                                             {.run_every_secs = std::nullopt, .run_every_steps = 10});
+  shoal::EvalSpec evaluation{.input_fn = test, .throttle_secs = line.throttle_secs, .start_delay_secs = 0};
+  if (const int64_t kept = line.flags.get_int("exports"); kept > 0) {
+    evaluation.exporters = {shoal::latest_exporter("latest", {.exports_to_keep = kept}),
+                            shoal::best_exporter("best", {.exports_to_keep = kept})};
+  }
   shoal::train_and_evaluate(estimator, {.input_fn = training, .max_steps = line.steps, .hooks = {pace, enough}},
-                            {.input_fn = test, .throttle_secs = line.throttle_secs, .start_delay_secs = 0});
+                            evaluation);
 }
 
 }  // namespace
