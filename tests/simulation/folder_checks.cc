@@ -1,13 +1,17 @@
 #include "folder_checks.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "shoal/base/finite.h"
 #include "shoal/checkpoint/end_mark.h"
 #include "shoal/checkpoint/reader.h"
 #include "shoal/checkpoint/run_file.h"
+#include "shoal/estimator/export_names.h"
 #include "shoal/graph/meaning.h"
+#include "shoal/json/fields.h"
+#include "shoal/monitor/event_reader.h"
 
 namespace shoal::simulation {
 
@@ -43,6 +47,7 @@ std::vector<std::string> FolderChecks::at_the_end(const JobEnding& ending) {
   } else if (!ending.interrupted) {
     violated("the job ended without a checkpoint");
   }
+  if (plan_.job.exporters) check_exports();
   return violations_;
 }
 
@@ -129,6 +134,40 @@ void FolderChecks::check_last_step(int64_t last, const JobEnding& ending) {
   if (ending.evaluated && notes_.last_evaluated != double(last)) {
     violated("the last checkpoint is of step " + std::to_string(last) + ", the last evaluation of step " +
              (notes_.last_evaluated ? std::to_string(int64_t(*notes_.last_evaluated)) : "none"));
+  }
+}
+
+/// However clocks were turned, numbers tell in which order exports were made (CONTRACT RU-5): the step of a later one is none
+/// before, and a later best one is at least as good (EX-6). A step that was made once more after damage, or after a loss of
+/// power, may have another result by then; and two evaluators at once have an order each.
+void FolderChecks::check_exports() {
+  const auto spoils = [](const Fault& fault) {
+    return fault.kind == FaultKind::kBitFlip || fault.kind == FaultKind::kPower || fault.kind == FaultKind::kPowerInSave ||
+           (fault.kind == FaultKind::kStartTwice && fault.task.starts_with("evaluator"));
+  };
+  if (std::ranges::any_of(plan_.faults, spoils)) return;
+  std::map<int64_t, double> losses;
+  const auto read = monitor::read_events(world_.shared(), kModelDir + "/eval", [&losses](const monitor::EventValue& value) {
+    if (value.tag == "loss") losses[value.global_step] = value.scalar;
+    return true;
+  });
+  if (!read) return violated("the evaluations cannot be read: " + read.error().message());
+  for (const std::string exporter : {"latest", "best"}) {
+    const std::string folder = kModelDir + "/export/" + exporter;
+    auto names = exports_in(world_.shared(), folder);
+    if (!names && names.error().kind() != ErrorKind::kNotFound) violated(names.error().message());
+    int64_t before = -1;
+    for (const std::string& name : std::move(names).value_or({})) {
+      const auto text = world_.shared().read_all(folder + "/" + name + "/export.json");
+      const auto object = text ? json::parse_object(*text) : Result<json::Json>(text.error());
+      const auto step = object ? json::whole_member<int64_t>(*object, "global_step", 0) : Result<int64_t>(object.error());
+      if (!step) return violated("export " + name + " of " + exporter + ": " + step.error().message());
+      const std::string what = "export " + name + " of " + exporter + " is of step " + std::to_string(*step) +
+                               ", and the one before it of step " + std::to_string(before);
+      if (*step < before) violated(what);
+      if (exporter == "best" && before >= 0 && losses[*step] > losses[before]) violated(what + ", which was better");
+      before = *step;
+    }
   }
 }
 

@@ -60,6 +60,7 @@ class FolderChecks {
   bool flipped(const std::string& name) const;
   void check_mark(const std::string& newest);
   void check_last_step(int64_t last, const JobEnding& ending);
+  void check_exports();
   void compare_weights();
   void violated(std::string sentence) { violations_.push_back(std::move(sentence)); }
 

@@ -26,6 +26,8 @@ class Dice {
   RandomStream random_;
 };
 
+constexpr int64_t kYearSeconds = 365 * 24 * 3600;
+
 constexpr std::array<std::string_view, kFaultKinds> kNames{
     "kill",        "power",     "freeze",     "interrupt",     "cut",          "cut one way",
     "reset",       "slow",      "wall clock", "late start",    "kill in save", "power in save",
@@ -319,6 +321,12 @@ Plan draw_plan(uint64_t seed) {
   if (run.chance(0.04) && plan.job.poison == Poison::kNone) {  // Other faults would only hide whether it ends by this.
     plan.faults = {draw_fault(run, plan.job, {FaultKind::kFolderMoved})};
     plan.job.hook_stops_at = plan.job.hook_throws_at = plan.job.early_stop_from = std::nullopt;
+  }
+  Dice clocks(fold_in(RandomKey(seed), "clocks that were never set"));
+  if (clocks.chance(0.2)) {
+    for (Fault& fault : plan.faults) {
+      if (fault.kind == FaultKind::kWallClock) fault.number += (clocks.chance(0.5) ? 1 : -1) * kYearSeconds;
+    }
   }
   std::ranges::stable_sort(plan.faults, {}, &Fault::step);
   return plan;
