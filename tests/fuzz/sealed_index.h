@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "checksum.h"
+#include "shoal/checkpoint/checksum.h"
 
 namespace shoal::fuzz {
 

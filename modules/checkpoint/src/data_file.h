@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "checksum.h"
 #include "shoal/base/storage.h"
+#include "shoal/checkpoint/checksum.h"
 #include "shoal/checkpoint/writer.h"
 
 namespace shoal::checkpoint {

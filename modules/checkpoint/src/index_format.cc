@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <set>
 
-#include "checksum.h"
 #include "json_text.h"
 #include "manifest_check.h"
 #include "shoal/base/base64.h"
+#include "shoal/checkpoint/checksum.h"
 #include "shoal/checkpoint/manifest.h"
 #include "shoal/json/fields.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "checksum.h"
+#include "shoal/checkpoint/checksum.h"
 
 namespace shoal::checkpoint {
 namespace {
@@ -78,8 +78,9 @@ class PieceChecker {
 }  // namespace
 
 Error Reader::damaged(std::string_view what) const {
-  return data_loss("checkpoint " + prefix_ + ": " + std::string(what) + "; delete this checkpoint (" + prefix_ +
-                   ".*) to resume from an older one");
+  const std::string help =
+      if_damaged_.empty() ? "delete this checkpoint (" + prefix_ + ".*) to resume from an older one" : if_damaged_;
+  return data_loss("checkpoint " + prefix_ + ": " + std::string(what) + "; " + help);
 }
 
 /// The files are open from here on: what is deleted later can be read all the same.
@@ -100,8 +101,8 @@ Result<bool> Reader::open_files(Storage& storage) {
 
 /// A file that an index names and that is not there: its step may have been saved again between our two looks, and then
 /// another index has taken that one's place.
-Result<std::unique_ptr<Reader>> Reader::open(Storage& storage, std::string prefix) {
-  std::unique_ptr<Reader> reader(new Reader(std::move(prefix), Manifest{}));
+Result<std::unique_ptr<Reader>> Reader::open(Storage& storage, std::string prefix, std::string if_damaged) {
+  std::unique_ptr<Reader> reader(new Reader(std::move(prefix), std::move(if_damaged)));
   for (std::optional<std::string> before;;) {
     Result<std::string> text = storage.read_all(reader->prefix_ + ".index", kIndexBytesMax);
     if (!text && text.error().kind() == ErrorKind::kInvalidArgument) return reader->damaged(text.error().message());

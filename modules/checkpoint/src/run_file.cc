@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "checksum.h"
 #include "json_text.h"
+#include "shoal/checkpoint/checksum.h"
 #include "shoal/json/fields.h"
 
 namespace shoal::checkpoint {

@@ -264,7 +264,8 @@ Result<Saved> FolderWriter::make_newest(const CommitOptions& options) {
   if (Result<void> deleted = delete_old(change.deleted, options.warn); !deleted && options.warn) {
     options.warn("old checkpoints could not be deleted: " + deleted.error().message());
   }
-  return Saved{name_, path_of(name_), std::move(change.retained), std::move(change.kept), manifest_.data_bytes()};
+  return Saved{name_,    path_of(name_), std::move(change.retained), std::move(change.kept), manifest_.data_bytes(),
+               manifest_};
 }
 
 Result<void> FolderWriter::delete_old(const std::vector<std::string>& deleted, const WarningSink& warn) {

@@ -19,8 +19,9 @@ namespace shoal::checkpoint {
 class Reader {
  public:
   /// `prefix`: "m/model.ckpt-200". Reads and checks the index; opens the data files and compares their lengths.
-  /// Where the same step is saved again meanwhile, it gives the earlier save or the later one, whole.
-  static Result<std::unique_ptr<Reader>> open(Storage& storage, std::string prefix);
+  /// Where the same step is saved again meanwhile, it gives the earlier save or the later one, whole. `if_damaged` ends the
+  /// sentences about damage: what to do. Empty: to delete this checkpoint, and to resume from an older one.
+  static Result<std::unique_ptr<Reader>> open(Storage& storage, std::string prefix, std::string if_damaged = {});
 
   const std::string& prefix() const { return prefix_; }
   const Manifest& manifest() const { return manifest_; }
@@ -41,7 +42,7 @@ class Reader {
   std::vector<std::string> file_names() const;
 
  private:
-  Reader(std::string prefix, Manifest manifest) : prefix_(std::move(prefix)), manifest_(std::move(manifest)) {}
+  Reader(std::string prefix, std::string if_damaged) : prefix_(std::move(prefix)), if_damaged_(std::move(if_damaged)) {}
   Error damaged(std::string_view what) const;
   Result<bool> open_files(Storage& storage);
   Result<void> read_piece(const TensorEntry& tensor, const Piece& piece, int64_t row_begin, int64_t row_end,
@@ -49,6 +50,7 @@ class Reader {
   Result<void> verify_file(uint32_t file) const;
 
   std::string prefix_;
+  std::string if_damaged_;
   Manifest manifest_;
   std::vector<std::unique_ptr<ReadableFile>> files_;
 };

@@ -67,6 +67,7 @@ struct Saved {
   std::vector<std::string> retained;  ///< Names, oldest to newest; the last is `name`.
   std::vector<std::string> kept;      ///< Names that left the list and stay on disk for good.
   uint64_t data_bytes = 0;
+  Manifest manifest = {};  ///< What the index says; its text is encode_manifest() of this.
 };
 
 /// A save in progress. One thread at a time. Destroyed before it is published, it removes its files, and the checkpoint
