@@ -164,6 +164,10 @@ class FileSeeds {
     seed("export_json", "all", nlohmann::json::parse(encode_export(description)).dump());
     seed("export_json", "empty", encode_export({}));
     seed("export_json", "newer", R"({"format":2})");
+    description.files = {{"graph.json", 12, 7}, {"variables/checkpoint", 3, 8}};
+    const std::string sealed = encode_export(description);
+    seed("export_json", "checksums", sealed);
+    seed("export_json", "behind_a_checksum", sealed.substr(sealed.find('\n') + 1));
   }
 
  private:

@@ -9,6 +9,7 @@
 #include "shoal/checkpoint/reader.h"
 #include "shoal/checkpoint/run_file.h"
 #include "shoal/estimator/export_names.h"
+#include "shoal/estimator/exported_model.h"
 #include "shoal/graph/meaning.h"
 #include "shoal/json/fields.h"
 #include "shoal/monitor/event_reader.h"
@@ -47,8 +48,28 @@ std::vector<std::string> FolderChecks::at_the_end(const JobEnding& ending) {
   } else if (!ending.interrupted) {
     violated("the job ended without a checkpoint");
   }
-  if (plan_.job.exporters) check_exports();
+  if (plan_.job.exporters) {
+    check_exports();
+    check_that_exports_load();
+  }
   return violations_;
+}
+
+/// An export that has its name is whole, whatever was killed or lost its power meanwhile (CONTRACT EST-13).
+void FolderChecks::check_that_exports_load() {
+  if (std::ranges::any_of(plan_.faults, [](const Fault& fault) { return fault.kind == FaultKind::kBitFlip; })) return;
+  for (const std::string exporter : {"latest", "best", "final"}) {
+    const std::string folder = kModelDir + "/export/" + exporter;
+    if (!world_.shared().exists(folder)) continue;
+    const auto exports = world_.shared().list(folder);
+    if (!exports) return violated("the exports cannot be listed: " + exports.error().message());
+    for (const FileInfo& entry : *exports) {
+      if (entry.name.starts_with(".")) continue;  // A killed export left this folder.
+      const auto model =
+          try_load_exported_model(world_.shared(), folder + "/" + entry.name, {.threads = 1, .backend = "reference"});
+      if (!model) violated("export " + entry.name + " of " + exporter + " is not whole: " + model.error().message());
+    }
+  }
 }
 
 void FolderChecks::check_list(const std::vector<checkpoint::ListedCheckpoint>& listed) {

@@ -61,6 +61,7 @@ class FolderChecks {
   void check_mark(const std::string& newest);
   void check_last_step(int64_t last, const JobEnding& ending);
   void check_exports();
+  void check_that_exports_load();
   void compare_weights();
   void violated(std::string sentence) { violations_.push_back(std::move(sentence)); }
 

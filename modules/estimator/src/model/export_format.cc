@@ -4,6 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "shoal/checkpoint/checksum.h"
 #include "shoal/graph/meaning.h"
 
 namespace shoal {
@@ -14,6 +15,11 @@ using OrderedJson = nlohmann::ordered_json;
 using Json = nlohmann::json;
 constexpr int kFormat = 1;
 constexpr size_t kEntriesMax = 65536;
+// The first line: between these two are the digits of the checksum, behind them is what it covers.
+constexpr std::string_view kSealBegin = "{\"checksum\": \"";
+constexpr size_t kSealDigits = 16;
+constexpr std::string_view kSealEnd = "\",\n";
+constexpr size_t kSealed = kSealBegin.size() + kSealDigits + kSealEnd.size();
 
 OrderedJson tensor_json(const ExportedTensor& tensor) {
   OrderedJson json{{"name", tensor.name}, {"dtype", std::string(to_string(tensor.dtype))}, {"shape", tensor.shape}};
@@ -54,11 +60,54 @@ ExportedTensor tensor_from(const Json& json, bool may_be_text) {
   return tensor;
 }
 
-ExportDescription description_from(const Json& json) {
+/// A name cannot lead out of the folder of the export.
+bool stays_inside(const std::string& name) {
+  if (name.empty() || name.starts_with('/')) return false;
+  for (size_t begin = 0; begin <= name.size();) {
+    const size_t end = std::min(name.find('/', begin), name.size());
+    const std::string_view part = std::string_view(name).substr(begin, end - begin);
+    if (part == "..") return false;
+    begin = end + 1;
+  }
+  return true;
+}
+
+ExportedFile file_from(const Json& json) {
+  ExportedFile file{.name = json.at("name").get<std::string>()};
+  if (!stays_inside(file.name)) raise(data_loss("it lists a file \"" + file.name + "\", which is not inside of an export"));
+  file.bytes = integer_from<uint64_t>(json.at("bytes"), "bytes", 0);
+  const auto checksum = checkpoint::from_hex(json.at("checksum").get<std::string>());
+  if (!checksum) raise(data_loss("the checksum of file " + file.name + " has not 16 hexadecimal digits"));
+  file.checksum = *checksum;
+  return file;
+}
+
+/// An export has both marks of a checksum, or neither.
+std::optional<std::vector<ExportedFile>> files_from(const Json& json, bool sealed) {
+  const bool listed = json.contains("files");
+  if (!sealed && (listed || json.contains("checksum"))) raise(data_loss("its first line, the checksum, is damaged"));
+  if (!sealed) return std::nullopt;
+  std::vector<ExportedFile> files;
+  for (const Json& file : list_at(json, "files")) files.push_back(file_from(file));
+  return files;
+}
+
+/// Whether the text has a checksum. DataLoss: of something else.
+Result<bool> check_seal(std::string_view text) {
+  if (text.size() < kSealed || !text.starts_with(kSealBegin)) return false;
+  if (text.substr(kSealed - kSealEnd.size(), kSealEnd.size()) != kSealEnd) return false;
+  const std::string_view expected = text.substr(kSealBegin.size(), kSealDigits);
+  const std::string found = checkpoint::to_hex(checkpoint::checksum_of(text.substr(kSealed)));
+  if (found != expected) return data_loss("checksum " + found + ", expected " + std::string(expected));
+  return true;
+}
+
+ExportDescription description_from(const Json& json, bool sealed) {
   ExportDescription description;
   const auto format = integer_from<int64_t>(json.at("format"), "format", 0);
   if (format != kFormat)
     raise(failed_precondition("written in format " + std::to_string(format) + "; this version reads 1"));
+  description.files = files_from(json, sealed);
   description.global_step = integer_from<int64_t>(json.at("global_step"), "global_step", 0);
   for (const Json& input : list_at(json, "inputs")) description.inputs.push_back(tensor_from(input, true));
   for (const Json& output : list_at(json, "outputs")) {
@@ -97,6 +146,14 @@ OrderedJson signatures_json(const std::vector<nn::ExportSignature>& signatures) 
   return list;
 }
 
+OrderedJson files_json(const std::vector<ExportedFile>& files) {
+  OrderedJson list = OrderedJson::array();
+  for (const ExportedFile& file : files) {
+    list.push_back({{"name", file.name}, {"bytes", file.bytes}, {"checksum", checkpoint::to_hex(file.checksum)}});
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string encode_export(const ExportDescription& description) {
@@ -117,12 +174,16 @@ std::string encode_export(const ExportDescription& description) {
                    {"texts", texts},    {"signatures", signatures_json(description.signatures)}};
   if (!description.meaning.empty()) json["meaning"] = description.meaning;
   if (!description.run.empty()) json["run"] = description.run;
-  return json.dump(2) + "\n";
+  if (!description.files) return json.dump(2) + "\n";
+  json["files"] = files_json(*description.files);
+  const std::string body = json.dump(2).substr(2) + "\n";  // Without the brace and the end of its line.
+  return std::string(kSealBegin).append(checkpoint::to_hex(checkpoint::checksum_of(body))).append(kSealEnd).append(body);
 }
 
 Result<ExportDescription> decode_export(std::string_view text) {
+  SHOAL_TRY(const bool sealed, check_seal(text));
   try {
-    return description_from(Json::parse(text));
+    return description_from(Json::parse(text), sealed);
   } catch (const Json::exception& e) {
     return data_loss(e.what());
   } catch (const Exception& e) {

@@ -1,5 +1,6 @@
 #pragma once
 /// The file export.json, field by field:
+///   checksum      the first line, exactly {"checksum": "<XXH3-64 of all that follows this line>",
 ///   format        1
 ///   global_step   of the checkpoint that was exported
 ///   inputs        list of {name, dtype, shape}; a size of -1 is the batch. Where others vary, too, "axes" names those of
@@ -13,7 +14,11 @@
 ///   meaning       what ids and logits stand for, the text of Meaning::encode() (shoal/graph/meaning.h). Older exports
 ///                 have none.
 ///   run           the text of run.json, as the checkpoint repeats it. Older exports have none.
+///   files         list of {name, bytes, checksum}: every other file of the export. An export has the checksum and this list,
+///                 or, of a version before 2026-11-27, neither. Two marks at two ends, so that damage to one of them does
+///                 not make an older export of it.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +40,12 @@ struct ExportedText {
   std::vector<std::string> vocabulary;
   bool by_position = false;
 };
+/// A file of the export beside export.json.
+struct ExportedFile {
+  std::string name;  ///< "graph.json", "variables/checkpoint": relative to the folder of the export.
+  uint64_t bytes = 0;
+  uint64_t checksum = 0;  ///< XXH3-64 of all of it.
+};
 struct ExportDescription {
   int64_t global_step = 0;
   std::vector<ExportedTensor> inputs;
@@ -43,14 +54,18 @@ struct ExportDescription {
   std::vector<nn::ExportSignature> signatures;
   std::string meaning = {};  ///< Meaning::encode() of what it was trained with; empty: not known.
   std::string run = {};      ///< What its checkpoint says of the run (checkpoint::encode_run()); empty: not known.
+  /// All other files. Nothing: an export of a version without checksums, which cannot tell damage.
+  std::optional<std::vector<ExportedFile>> files = {};
 };
 
+/// With `files`, the text has its checksum.
 std::string encode_export(const ExportDescription& description);
-/// DataLoss saying what is wrong; FailedPrecondition for another format version.
+/// DataLoss saying what is wrong, a checksum that does not fit too; FailedPrecondition for another format version.
 Result<ExportDescription> decode_export(std::string_view text);
 
 inline constexpr std::string_view kExportFile = "export.json";
 inline constexpr std::string_view kExportGraph = "graph.json";
 inline constexpr std::string_view kExportVariables = "variables";
+inline constexpr std::string_view kExportAssets = "assets";
 
 }  // namespace shoal

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "model/export_format.h"
+#include "model/export_files.h"
 #include "model/open_checkpoint.h"
 #include "shoal/graph/meaning.h"
 #include "shoal/graph/vocabulary.h"
@@ -21,11 +21,9 @@ Result<std::unique_ptr<checkpoint::Reader>> open_named(Environment& env, const s
 Result<std::unique_ptr<checkpoint::Reader>> open_origin(Environment& env, const std::string& from) {
   Storage& storage = env.storage();
   if (storage.exists(from + ".index")) return open_named(env, from);
-  const bool is_export = storage.exists(join_path(from, kExportFile));
-  const std::string folder = is_export ? join_path(from, kExportVariables) : from;
-  SHOAL_TRY(auto newest, open_checkpoint(env, folder, std::nullopt));
+  if (storage.exists(join_path(from, kExportFile))) return open_exported_variables(storage, from);
+  SHOAL_TRY(auto newest, open_checkpoint(env, from, std::nullopt));
   if (newest) return newest;
-  if (is_export) return data_loss("export " + from + " has no variables");
   return not_found("there is no checkpoint of that name, and no folder with checkpoints or an exported model");
 }
 

@@ -2,16 +2,22 @@
 /// A model that was exported: a folder with a graph and its weights, loaded without the program that trained it.
 ///
 /// The folder (named by ten digits, see export_names.h):
-///   export.json   what this is: format version, global step, inputs and outputs (see export_format.h)
+///   export.json   what this is: format version, global step, inputs and outputs (see export_format.h), and the other files
+///                 with their checksums
 ///   graph.json    the graph of PREDICT, as Graph::to_json() writes it
 ///   variables/    the weights, as a checkpoint folder: checksums included
+///   assets/       what the program added
+#include <cstddef>
+#include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "shoal/backends/profile.h"
 #include "shoal/base/result.h"
+#include "shoal/base/storage.h"
 #include "shoal/data/element.h"
 #include "shoal/estimator/run_config.h"
 #include "shoal/nn/export_signature.h"
@@ -31,7 +37,8 @@ struct ProfileOptions {
   int64_t runs = 50;   ///< How many runs are measured, after three that are not; at least 1.
 };
 
-/// One thread at a time. The `try_` forms give as values what the others raise (docs/errors.md).
+/// One thread at a time. A loaded model needs no file: its folder may be moved, replaced or deleted.
+/// The `try_` forms give as values what the others raise (docs/errors.md).
 class ExportedModel {
  public:
   virtual ~ExportedModel() = default;
@@ -55,9 +62,24 @@ class ExportedModel {
   virtual Result<backends::Profile> try_profile(const ProfileOptions& options = {}) = 0;
 };
 
-/// Raises NotFound if there is no export in `folder`, DataLoss naming the file if one is damaged, FailedPrecondition for a
-/// format of another version.
+/// The files of an export by their names in its folder: "export.json", "graph.json", "variables/checkpoint", ... For a model
+/// that is part of a program, or was downloaded. std::as_bytes(std::span(text)) makes such bytes of a string or an array.
+using ExportBytes = std::map<std::string, std::span<const std::byte>>;
+
+/// Loads all of the export in `folder`, and compares it with its checksums, assets too. (An export of a version before
+/// 2026-11-27 has those of its weights alone: damage to its other files can go unnoticed.) Raises NotFound if there is no
+/// export in `folder`, DataLoss naming the file if one is damaged or missing, FailedPrecondition for a format of another
+/// version.
 std::unique_ptr<ExportedModel> load_exported_model(const std::string& folder, RuntimeOptions runtime = {});
 Result<std::unique_ptr<ExportedModel>> try_load_exported_model(const std::string& folder, RuntimeOptions runtime = {});
+/// The same from a storage of the caller's, of which open(), read_at() and exists() are called, and nothing else; not after
+/// the call.
+std::unique_ptr<ExportedModel> load_exported_model(Storage& storage, const std::string& folder,
+                                                   RuntimeOptions runtime = {});
+Result<std::unique_ptr<ExportedModel>> try_load_exported_model(Storage& storage, const std::string& folder,
+                                                               RuntimeOptions runtime = {});
+/// The same from memory. The bytes are not looked at after the call. Raises NotFound if none is "export.json".
+std::unique_ptr<ExportedModel> load_exported_model(const ExportBytes& files, RuntimeOptions runtime = {});
+Result<std::unique_ptr<ExportedModel>> try_load_exported_model(const ExportBytes& files, RuntimeOptions runtime = {});
 
 }  // namespace shoal

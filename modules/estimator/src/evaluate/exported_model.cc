@@ -1,0 +1,261 @@
+// load_exported_model: an export from a folder, another storage or memory.
+#include "shoal/estimator/exported_model.h"
+
+#include <algorithm>
+
+#include "evaluate/evaluation.h"
+#include "evaluate/predictor.h"
+#include "model/export_files.h"
+#include "model/signatures.h"
+#include "shoal/base/random.h"
+#include "shoal/estimator/task_host.h"
+#include "shoal/graph/graph_json.h"
+
+namespace shoal {
+namespace {
+
+// Errors call an export in memory so, and its files seem to lie in a folder of this name.
+constexpr char kMemory[] = "in-memory";
+
+ValueType value_type(const ExportedTensor& tensor) {
+  std::vector<Dim> dims;
+  auto axis = tensor.axes.begin();
+  for (int64_t size : tensor.shape) {
+    dims.push_back(size >= 0 ? Dim(size) : Dim::symbol(axis == tensor.axes.end() ? kBatchAxis : *axis++));
+  }
+  return {tensor.dtype, DimShape(std::move(dims))};
+}
+
+data::TensorMap generated_features(const std::vector<ExportedTensor>& inputs, int64_t batch) {
+  data::TensorMap features;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    std::vector<int64_t> sizes = inputs[i].shape;
+    std::replace(sizes.begin(), sizes.end(), int64_t(-1), batch);
+    const bool text = inputs[i].dtype == DType::kString;
+    Tensor tensor = text ? Tensor::of_strings(Shape(sizes), std::vector<std::string>(size_t(Shape(sizes).elements())))
+                         : Tensor::zeros(inputs[i].dtype, Shape(sizes));
+    if (tensor.dtype() == DType::kFloat32) fill_uniform(fold_in(RandomKey{1}, i), 0, tensor.mutable_as<float>(), -1, 1);
+    features.set(inputs[i].name, std::move(tensor));
+  }
+  return features;
+}
+
+class LoadedExport final : public ExportedModel {
+ public:
+  LoadedExport(std::shared_ptr<Environment> env, ExportDescription description, std::unique_ptr<Predictor> predictor)
+      : env_(std::move(env)), description_(std::move(description)), predictor_(std::move(predictor)) {
+    for (const ExportedOutput& output : description_.outputs) outputs_.push_back(output.tensor);
+    for (const ExportedText& text : description_.texts) {
+      const auto source = std::find_if(outputs_.begin(), outputs_.end(),
+                                       [&](const ExportedTensor& tensor) { return tensor.name == text.source; });
+      if (source != outputs_.end()) outputs_.push_back({text.name, DType::kString, source->shape, source->axes});
+    }
+  }
+  int64_t global_step() const override { return description_.global_step; }
+  const std::vector<ExportedTensor>& inputs() const override { return description_.inputs; }
+  const std::vector<ExportedTensor>& outputs() const override { return outputs_; }
+  Result<data::TensorMap> try_predict(const data::TensorMap& features) override {
+    data::Batch batch{features, {}};
+    return predictor_->predict(batch);
+  }
+  const std::vector<nn::ExportSignature>& signatures() const override { return description_.signatures; }
+  Result<data::TensorMap> try_predict(const data::TensorMap& features, std::string_view signature) override;
+  Result<backends::Profile> try_profile(const ProfileOptions& options) override;
+
+ private:
+  std::shared_ptr<Environment> env_;
+  ExportDescription description_;
+  std::vector<ExportedTensor> outputs_;
+  std::unique_ptr<Predictor> predictor_;
+};
+
+Result<data::TensorMap> LoadedExport::try_predict(const data::TensorMap& features, std::string_view signature) {
+  std::string names;
+  for (const nn::ExportSignature& one : description_.signatures) {
+    names += (names.empty() ? "" : ", ") + one.name;
+    if (one.name != signature) continue;
+    SHOAL_TRY(const data::TensorMap predictions, try_predict(features));
+    data::TensorMap outputs;
+    for (const auto& [name, key] : one.outputs) outputs.set(name, *predictions.find(key));
+    return outputs;
+  }
+  return invalid_argument("predict: the export has no signature \"" + std::string(signature) + "\"; there are: " + names);
+}
+
+Result<backends::Profile> LoadedExport::try_profile(const ProfileOptions& options) {
+  if (options.batch < 1) return invalid_argument("profile: batch must be at least 1, not " + std::to_string(options.batch));
+  if (options.runs < 1) return invalid_argument("profile: runs must be at least 1, not " + std::to_string(options.runs));
+  const data::TensorMap features = generated_features(description_.inputs, options.batch);
+  const auto run = [&](const StepRequest& request) -> Result<void> {
+    data::Batch batch{features, {}};
+    SHOAL_TRY(data::TensorMap unused, predictor_->predict(batch, request));
+    return {};
+  };
+  for (int i = 0; i < 3; ++i) SHOAL_TRY_VOID(run({}));  // The first runs compile, touch memory and fill caches.
+  backends::Profiler profiler([this] { return env_->now(); });
+  StepRequest request;
+  request.observe(profiler);
+  while (profiler.runs() < options.runs) SHOAL_TRY_VOID(run(request));
+  return profiler.profile(backends::measure_machine_limits(predictor_->model().numerics().threads));
+}
+
+Result<EstimatorSpec> spec_of(Graph& graph, const ExportDescription& description) {
+  EstimatorSpec spec;
+  spec.mode = Mode::kPredict;
+  for (const ExportedOutput& output : description.outputs) {
+    const auto node =
+        std::find_if(graph.nodes().begin(), graph.nodes().end(), [&](const Node& n) { return n.name == output.node; });
+    if (node == graph.nodes().end() || output.output < 0 || size_t(output.output) >= node->outputs.size()) {
+      return data_loss("prediction " + output.tensor.name + " is not in the graph");
+    }
+    spec.predictions.emplace_back(output.tensor.name, Value(&graph, NodeId(node - graph.nodes().begin()), output.output));
+  }
+  for (const ExportedText& text : description.texts) {
+    std::shared_ptr<const Vocabulary> vocabulary;
+    if (!text.vocabulary.empty()) {
+      SHOAL_TRY(Vocabulary names, Vocabulary::make(text.vocabulary));
+      vocabulary = std::make_shared<const Vocabulary>(std::move(names));
+    }
+    spec.text_predictions.push_back(text.by_position
+                                        ? nn::TextPrediction::of_positions(text.name, text.source, std::move(vocabulary))
+                                        : nn::TextPrediction(text.name, text.source, std::move(vocabulary)));
+  }
+  spec.export_outputs = description.signatures;
+  if (auto checked = check_signatures(spec.export_outputs, spec); !checked) return data_loss(checked.error().message());
+  return spec;
+}
+
+/// The model's inputs, which have to be those of the graph; what no node reads may be missing there.
+Result<InputTypes> inputs_of(Graph& graph, const std::vector<ExportedTensor>& inputs) {
+  InputTypes types;
+  for (const ExportedTensor& input : inputs) {
+    types.features.emplace_back(input.name, value_type(input));
+    const ValueType& stated = types.features.back().second;
+    const Value value = graph.find(input_name("features", input.name));
+    if (!value.valid() || value.type() == stated) continue;
+    return data_loss("input \"" + input.name + "\" is " + std::string(to_string(stated.dtype)) + " " +
+                     to_string(stated.shape) + " there, and " + std::string(to_string(value.dtype())) + " " +
+                     to_string(value.shape()) + " in " + std::string(kExportGraph));
+  }
+  return types;
+}
+
+/// One export while it is loaded: where its files are, and what they say.
+class ExportLoader {
+ public:
+  ExportLoader(std::shared_ptr<Environment> env, Storage& storage, const std::string& folder)
+      : env_(std::move(env)), storage_(storage), folder_(folder), files_(&storage) {}
+  Result<std::unique_ptr<ExportedModel>> load(RunConfig config);
+
+ private:
+  Result<ExportDescription> read_description();
+  Result<std::unique_ptr<Graph>> read_graph();
+  std::string path_of(std::string_view name) const { return join_path(folder_, name); }
+
+  std::shared_ptr<Environment> env_;
+  Storage& storage_;
+  const std::string& folder_;
+  MemoryFiles files_;  // Files that were compared with their checksums; all others are those of the storage.
+};
+
+Result<ExportDescription> ExportLoader::read_description() {
+  const std::string path = path_of(kExportFile);
+  Result<std::string> text = storage_.read_all(path);
+  if (!text && text.error().kind() == ErrorKind::kNotFound)
+    return not_found(path + " is missing: there is no export in " + folder_);
+  if (!text) return std::move(text).error().with_context("export " + folder_);
+  Result<ExportDescription> description = decode_export(*text);
+  if (!description && description.error().kind() == ErrorKind::kDataLoss)
+    return damaged_export(folder_, path, description.error().message());
+  if (!description) return std::move(description).error().with_context("export " + path);
+  if (description->files) SHOAL_TRY_VOID(check_export_files(storage_, folder_, *description->files, files_));
+  return description;
+}
+
+/// That the graph is missing is damage, since export.json, which is written last, is there.
+Result<std::unique_ptr<Graph>> ExportLoader::read_graph() {
+  const std::string path = path_of(kExportGraph);
+  Result<std::string> text = files_.read_all(path);
+  if (!text && text.error().kind() == ErrorKind::kNotFound) return damaged_export(folder_, path, "the file is missing");
+  if (!text) return std::move(text).error().with_context("export " + folder_);
+  auto graph = graph_from_json(*text);
+  if (!graph) return damaged_export(folder_, path, graph.error().message());
+  return graph;
+}
+
+Result<std::unique_ptr<ExportedModel>> ExportLoader::load(RunConfig config) {
+  SHOAL_TRY(ExportDescription description, read_description());
+  SHOAL_TRY(std::unique_ptr<Graph> graph, read_graph());
+  const auto misfit = [this](const Error& error) { return damaged_export(folder_, path_of(kExportFile), error.message()); };
+  auto spec = spec_of(*graph, description);
+  if (!spec) return misfit(spec.error());
+  description.signatures = signatures_of(*spec);
+  auto types = inputs_of(*graph, description.inputs);
+  if (!types) return misfit(types.error());
+  SHOAL_TRY(const auto reader, open_exported_variables(files_, folder_));
+  SHOAL_TRY_VOID(reader->verify());  // All of it: the header of a file, which holds no weights, is part of the export, too.
+  SHOAL_TRY(LoadedVariables variables, LoadedVariables::load(*env_, *graph, *reader));
+  auto model = BuiltModel::from_graph(std::move(graph), std::move(spec).value(), std::move(types).value());
+  SHOAL_TRY(auto backend, make_configured_backend(config));
+  model->use_backend(std::move(backend), config.compute_threads(env_->process().usable_cores), config.compute_dtype());
+  SHOAL_TRY(auto predictor, Predictor::make(std::move(model), std::move(variables), {}));
+  return std::unique_ptr<ExportedModel>(
+      new LoadedExport(std::move(env_), std::move(description), std::move(predictor)));
+}
+
+/// `storage` null: the file system.
+Result<std::unique_ptr<ExportedModel>> load(Storage* storage, const std::string& folder, RuntimeOptions runtime) {
+  RunConfig config({.runtime = std::move(runtime)});
+  auto env = make_call_environment(config);
+  Storage& files = storage ? *storage : env->storage();
+  return ExportLoader(std::move(env), files, folder).load(std::move(config));
+}
+
+/// Names may have the "./" in front that archives write.
+Result<std::unique_ptr<ExportedModel>> load(const ExportBytes& bytes, RuntimeOptions runtime) {
+  const std::string folder = kMemory;
+  MemoryFiles files;
+  bool described = false;
+  std::string names;
+  for (const auto& [given, contents] : bytes) {
+    const std::string name = given.starts_with("./") ? given.substr(2) : given;
+    described |= name == kExportFile;
+    names += (names.empty() ? "" : ", ") + name;
+    files.lend(join_path(folder, name), contents);
+  }
+  if (!described) {
+    return not_found("load_exported_model: no file is called " + std::string(kExportFile) +
+                     "; names are those in the folder of the export (graph.json, variables/checkpoint, ...); there are: " +
+                     (names.empty() ? "none" : names));
+  }
+  return load(&files, folder, std::move(runtime));
+}
+
+}  // namespace
+
+std::unique_ptr<ExportedModel> load_exported_model(const std::string& folder, RuntimeOptions runtime) {
+  return value_or_raise(load(nullptr, folder, std::move(runtime)));
+}
+
+Result<std::unique_ptr<ExportedModel>> try_load_exported_model(const std::string& folder, RuntimeOptions runtime) {
+  return load(nullptr, folder, std::move(runtime));
+}
+
+std::unique_ptr<ExportedModel> load_exported_model(Storage& storage, const std::string& folder, RuntimeOptions runtime) {
+  return value_or_raise(load(&storage, folder, std::move(runtime)));
+}
+
+Result<std::unique_ptr<ExportedModel>> try_load_exported_model(Storage& storage, const std::string& folder,
+                                                               RuntimeOptions runtime) {
+  return load(&storage, folder, std::move(runtime));
+}
+
+std::unique_ptr<ExportedModel> load_exported_model(const ExportBytes& files, RuntimeOptions runtime) {
+  return value_or_raise(load(files, std::move(runtime)));
+}
+
+Result<std::unique_ptr<ExportedModel>> try_load_exported_model(const ExportBytes& files, RuntimeOptions runtime) {
+  return load(files, std::move(runtime));
+}
+
+}  // namespace shoal
