@@ -216,6 +216,7 @@ ALLOWED = {
         ("modules/estimator/include/shoal/estimator/run_config.h", "edge", "TF_CONFIG, unless one passes a function"),
         ("modules/estimator/include/shoal/estimator/task_host.h", "edge", "hosts measure the machine, unless one says"),
         ("modules/estimator/src/evaluate/exported_model.cc", "edge", "ExportedModel::profile(), for programs without a host"),
+        ("modules/estimator/src/evaluate/predictor_pool.*", "lock", "an exported model is used by a server's own threads"),
         ("modules/cluster/src/job/task_config.cc", "variable", "process_getenv(); the rest calls what it is passed"),
         ("modules/monitor/src/terminal.cc", "variable host print system", "what standard error is"),
         ("backends/src/machine_limits.cc", "clock thread lock", "measures the machine: real threads, real time"),

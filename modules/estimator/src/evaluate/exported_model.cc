@@ -1,10 +1,10 @@
-// load_exported_model: an export from a folder, another storage or memory.
+// load_exported_model: an export from a folder, another storage or memory, and predictions of it on any thread.
 #include "shoal/estimator/exported_model.h"
 
 #include <algorithm>
 
 #include "evaluate/evaluation.h"
-#include "evaluate/predictor.h"
+#include "evaluate/predictor_pool.h"
 #include "model/export_files.h"
 #include "model/signatures.h"
 #include "shoal/base/random.h"
@@ -40,10 +40,31 @@ data::TensorMap generated_features(const std::vector<ExportedTensor>& inputs, in
   return features;
 }
 
+/// The parts that all predictors of one export share. Nobody changes them once the export is loaded.
+struct ServedModel {
+  RunConfig config;
+  int threads = 1;
+  std::shared_ptr<Graph> graph;
+  EstimatorSpec spec;
+  InputTypes types;
+  LoadedVariables variables;
+
+  Result<std::unique_ptr<Predictor>> make_predictor() const {
+    auto model = BuiltModel::from_graph(graph, spec, types);
+    SHOAL_TRY(auto backend, make_configured_backend(config));
+    model->use_backend(std::move(backend), threads, config.compute_dtype());
+    return Predictor::make(std::move(model), variables, {});
+  }
+};
+
 class LoadedExport final : public ExportedModel {
  public:
-  LoadedExport(std::shared_ptr<Environment> env, ExportDescription description, std::unique_ptr<Predictor> predictor)
-      : env_(std::move(env)), description_(std::move(description)), predictor_(std::move(predictor)) {
+  LoadedExport(std::shared_ptr<Environment> env, ExportDescription description, std::shared_ptr<const ServedModel> served,
+               std::unique_ptr<Predictor> first)
+      : env_(std::move(env)),
+        description_(std::move(description)),
+        pool_(std::move(first), env_->process().usable_cores,
+              [served = std::move(served)] { return served->make_predictor(); }) {
     for (const ExportedOutput& output : description_.outputs) outputs_.push_back(output.tensor);
     for (const ExportedText& text : description_.texts) {
       const auto source = std::find_if(outputs_.begin(), outputs_.end(),
@@ -55,8 +76,9 @@ class LoadedExport final : public ExportedModel {
   const std::vector<ExportedTensor>& inputs() const override { return description_.inputs; }
   const std::vector<ExportedTensor>& outputs() const override { return outputs_; }
   Result<data::TensorMap> try_predict(const data::TensorMap& features) override {
+    SHOAL_TRY(const PredictorPool::Lease predictor, pool_.take());
     data::Batch batch{features, {}};
-    return predictor_->predict(batch);
+    return predictor->predict(batch);
   }
   const std::vector<nn::ExportSignature>& signatures() const override { return description_.signatures; }
   Result<data::TensorMap> try_predict(const data::TensorMap& features, std::string_view signature) override;
@@ -66,7 +88,7 @@ class LoadedExport final : public ExportedModel {
   std::shared_ptr<Environment> env_;
   ExportDescription description_;
   std::vector<ExportedTensor> outputs_;
-  std::unique_ptr<Predictor> predictor_;
+  PredictorPool pool_;
 };
 
 Result<data::TensorMap> LoadedExport::try_predict(const data::TensorMap& features, std::string_view signature) {
@@ -86,9 +108,10 @@ Result<backends::Profile> LoadedExport::try_profile(const ProfileOptions& option
   if (options.batch < 1) return invalid_argument("profile: batch must be at least 1, not " + std::to_string(options.batch));
   if (options.runs < 1) return invalid_argument("profile: runs must be at least 1, not " + std::to_string(options.runs));
   const data::TensorMap features = generated_features(description_.inputs, options.batch);
+  SHOAL_TRY(const PredictorPool::Lease predictor, pool_.take());
   const auto run = [&](const StepRequest& request) -> Result<void> {
     data::Batch batch{features, {}};
-    SHOAL_TRY(data::TensorMap unused, predictor_->predict(batch, request));
+    SHOAL_TRY(data::TensorMap unused, predictor->predict(batch, request));
     return {};
   };
   for (int i = 0; i < 3; ++i) SHOAL_TRY_VOID(run({}));  // The first runs compile, touch memory and fill caches.
@@ -96,7 +119,7 @@ Result<backends::Profile> LoadedExport::try_profile(const ProfileOptions& option
   StepRequest request;
   request.observe(profiler);
   while (profiler.runs() < options.runs) SHOAL_TRY_VOID(run(request));
-  return profiler.profile(backends::measure_machine_limits(predictor_->model().numerics().threads));
+  return profiler.profile(backends::measure_machine_limits(predictor->model().numerics().threads));
 }
 
 Result<EstimatorSpec> spec_of(Graph& graph, const ExportDescription& description) {
@@ -185,7 +208,7 @@ Result<std::unique_ptr<Graph>> ExportLoader::read_graph() {
 
 Result<std::unique_ptr<ExportedModel>> ExportLoader::load(RunConfig config) {
   SHOAL_TRY(ExportDescription description, read_description());
-  SHOAL_TRY(std::unique_ptr<Graph> graph, read_graph());
+  SHOAL_TRY(std::shared_ptr<Graph> graph, read_graph());
   const auto misfit = [this](const Error& error) { return damaged_export(folder_, path_of(kExportFile), error.message()); };
   auto spec = spec_of(*graph, description);
   if (!spec) return misfit(spec.error());
@@ -195,12 +218,16 @@ Result<std::unique_ptr<ExportedModel>> ExportLoader::load(RunConfig config) {
   SHOAL_TRY(const auto reader, open_exported_variables(files_, folder_));
   SHOAL_TRY_VOID(reader->verify());  // All of it: the header of a file, which holds no weights, is part of the export, too.
   SHOAL_TRY(LoadedVariables variables, LoadedVariables::load(*env_, *graph, *reader));
-  auto model = BuiltModel::from_graph(std::move(graph), std::move(spec).value(), std::move(types).value());
-  SHOAL_TRY(auto backend, make_configured_backend(config));
-  model->use_backend(std::move(backend), config.compute_threads(env_->process().usable_cores), config.compute_dtype());
-  SHOAL_TRY(auto predictor, Predictor::make(std::move(model), std::move(variables), {}));
+  const int threads = config.compute_threads(env_->process().usable_cores);
+  auto served = std::make_shared<const ServedModel>(ServedModel{.config = std::move(config),
+                                                                .threads = threads,
+                                                                .graph = std::move(graph),
+                                                                .spec = std::move(spec).value(),
+                                                                .types = std::move(types).value(),
+                                                                .variables = std::move(variables)});
+  SHOAL_TRY(auto first, served->make_predictor());
   return std::unique_ptr<ExportedModel>(
-      new LoadedExport(std::move(env_), std::move(description), std::move(predictor)));
+      new LoadedExport(std::move(env_), std::move(description), std::move(served), std::move(first)));
 }
 
 /// `storage` null: the file system.

@@ -192,7 +192,7 @@ Result<std::unique_ptr<BuiltModel>> BuiltModel::build(const BuildRequest& reques
   std::unique_ptr<BuiltModel> model(new BuiltModel);
   model->types_ = types;
   if (request.mode == Mode::kPredict) model->types_.labels.clear();
-  model->graph_ = std::make_unique<Graph>(request.seed);
+  model->graph_ = std::make_shared<Graph>(request.seed);
   if (!model->types_.labels.empty() && !request.model_fn.takes_labels()) {
     return invalid_argument("model_fn takes no labels, and the input function gives " +
                             names_of(model->types_.labels, "labels") + "; give features alone, or take `const Labels&`");
@@ -209,7 +209,7 @@ Result<std::unique_ptr<BuiltModel>> BuiltModel::build(const BuildRequest& reques
   return model;
 }
 
-std::unique_ptr<BuiltModel> BuiltModel::from_graph(std::unique_ptr<Graph> graph, EstimatorSpec spec, InputTypes types) {
+std::unique_ptr<BuiltModel> BuiltModel::from_graph(std::shared_ptr<Graph> graph, EstimatorSpec spec, InputTypes types) {
   std::unique_ptr<BuiltModel> model(new BuiltModel);
   model->graph_ = std::move(graph);
   model->spec_ = std::move(spec);

@@ -62,8 +62,9 @@ class BuiltModel {
   /// a required field is missing, the loss is not one element, a metric has a reserved name, another mode's spec.
   static Result<std::unique_ptr<BuiltModel>> build(const BuildRequest& request, const InputTypes& types);
 
-  /// A PREDICT model that was described before: `spec` names its predictions in `graph`.
-  static std::unique_ptr<BuiltModel> from_graph(std::unique_ptr<Graph> graph, EstimatorSpec spec, InputTypes types);
+  /// A PREDICT model that was described before: `spec` names its predictions in `graph`. Several models may share a graph,
+  /// which nobody changes then, and predict on threads of their own.
+  static std::unique_ptr<BuiltModel> from_graph(std::shared_ptr<Graph> graph, EstimatorSpec spec, InputTypes types);
 
   Graph& graph() { return *graph_; }
   const Graph& graph() const { return *graph_; }
@@ -116,7 +117,7 @@ class BuiltModel {
     bool fetching;
     BoundProgram program;
   };
-  std::unique_ptr<Graph> graph_;
+  std::shared_ptr<Graph> graph_;  // Shared by models of from_graph() alone.
   EstimatorSpec spec_;
   InputTypes types_;
   InitialValues initial_values_;

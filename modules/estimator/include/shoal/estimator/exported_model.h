@@ -37,7 +37,13 @@ struct ProfileOptions {
   int64_t runs = 50;   ///< How many runs are measured, after three that are not; at least 1.
 };
 
-/// One thread at a time. A loaded model needs no file: its folder may be moved, replaced or deleted.
+/// Any thread, and any number of threads at once: equal features have equal predictions, bit for bit, whoever else predicts.
+/// As many predictions are made at once as the process has cores, and further callers wait for one of them. The weights are
+/// there once; what a prediction computes lies in memory of its own, for the last eight sizes of batches each. A thread that
+/// predicts with a large model has helpers (RuntimeOptions::threads) for as long as it lives, so a few threads that stay
+/// are better than one for each call.
+///
+/// A loaded model needs no file: its folder may be moved, replaced or deleted. The model has to outlive all calls of it.
 /// The `try_` forms give as values what the others raise (docs/errors.md).
 class ExportedModel {
  public:
@@ -56,8 +62,8 @@ class ExportedModel {
     return value_or_raise(try_predict(features, signature));
   }
   virtual Result<data::TensorMap> try_predict(const data::TensorMap& features, std::string_view signature) = 0;
-  /// Where the time of predictions goes, measured on generated features: uniform in [-1, 1), integers 0. Raises
-  /// InvalidArgument if an option is out of range.
+  /// Where the time of predictions goes, measured on generated features: uniform in [-1, 1), integers 0. Predictions of
+  /// other threads go on meanwhile, and are part of what is measured. Raises InvalidArgument if an option is out of range.
   backends::Profile profile(const ProfileOptions& options = {}) { return value_or_raise(try_profile(options)); }
   virtual Result<backends::Profile> try_profile(const ProfileOptions& options = {}) = 0;
 };

@@ -1,0 +1,59 @@
+#include "evaluate/predictor_pool.h"
+
+#include <algorithm>
+
+namespace shoal {
+
+/// The place of a predictor that is being made. If that fails, or throws for want of memory, somebody else may try.
+class PredictorPool::Place {
+ public:
+  explicit Place(PredictorPool& pool) : pool_(&pool) {}
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+  ~Place() {
+    if (!pool_) return;
+    {
+      const std::lock_guard lock(pool_->mutex_);
+      --pool_->made_;
+    }
+    pool_->returned_.notify_one();
+  }
+  void is_taken() { pool_ = nullptr; }
+
+ private:
+  PredictorPool* pool_;
+};
+
+PredictorPool::PredictorPool(std::unique_ptr<Predictor> first, int most, Make make)
+    : most_(std::max(most, 1)), make_(std::move(make)) {
+  idle_.reserve(size_t(most_));  // Giving back allocates nothing.
+  idle_.push_back(std::move(first));
+}
+
+Result<PredictorPool::Lease> PredictorPool::take() {
+  {
+    std::unique_lock lock(mutex_);
+    // Each of those that are out comes back when its prediction ends, whichever way that is.
+    returned_.wait(lock, [this] { return !idle_.empty() || made_ < most_; });
+    if (!idle_.empty()) {
+      std::unique_ptr<Predictor> predictor = std::move(idle_.back());
+      idle_.pop_back();
+      return Lease(*this, std::move(predictor));
+    }
+    ++made_;
+  }
+  Place place(*this);  // Made without the lock: predictions of others go on.
+  SHOAL_TRY(std::unique_ptr<Predictor> made, make_());
+  place.is_taken();
+  return Lease(*this, std::move(made));
+}
+
+void PredictorPool::give_back(std::unique_ptr<Predictor> predictor) {
+  {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(predictor));
+  }
+  returned_.notify_one();
+}
+
+}  // namespace shoal
