@@ -199,6 +199,82 @@ TEST_F(Export, RefusesFeaturesThatDoNotFit) {
   EXPECT_EQ(model->predict(features(2)).size(), 6u);  // It still works.
 }
 
+// Without checkpoints.
+
+/// The same training, which writes none.
+struct ExportWithoutCheckpoints : ExportedClassifier {
+  Place other;
+  Estimator without = other.estimator(classifier, {.save_checkpoints_secs = 0}, {{"text", true}});
+  const InputFn training = [] { return named().repeat().batch(4); };
+  std::unique_ptr<ExportedModel> exported(const Estimator& from, ExportOptions options = {}) {
+    return load_exported_model(from.export_model(base, serving, std::move(options)), kReference);
+  }
+};
+
+TEST_F(ExportWithoutCheckpoints, HasTheWeightsJustTrained) {
+  without.train(training, {.steps = 7});
+  EXPECT_FALSE(without.latest_checkpoint());
+  const std::string folder = without.export_model(base, serving);
+  const auto model = load_exported_model(folder, kReference);
+  EXPECT_EQ(model->global_step(), 7);
+  EXPECT_EQ(bits(model->predict(features(6))), bits(load_exported_model(write(), kReference)->predict(features(6))));
+  EXPECT_EQ(other.log.count('I', "the weights that training has left in memory, of global step 7"), 1);
+  // The export states the meaning and the run, as others do.
+  const ExportDescription description = value_or_raise(decode_export(read_file(folder + "/export.json")));
+  EXPECT_EQ(description.meaning, value_or_raise(decode_export(read_file(write() + "/export.json"))).meaning);
+  EXPECT_THAT(description.run, HasSubstr("\"seed\":7"));
+}
+
+TEST_F(ExportWithoutCheckpoints, GoesOnFromACheckpointThatIsThere) {
+  Estimator more = estimator.with_config(place.config({.save_checkpoints_secs = 0}));
+  more.train(training, {.steps = 3});
+  estimator.train(training, {.steps = 3});
+  EXPECT_EQ(exported(more)->global_step(), 10);
+  EXPECT_EQ(bits(exported(more)->predict(features(6))), bits(exported(estimator)->predict(features(6))));
+  EXPECT_EQ(exported(more, {.checkpoint = place.model_dir() + "/model.ckpt-7"})->global_step(), 7);
+}
+
+TEST_F(ExportWithoutCheckpoints, ACheckpointThatIsWrittenLaterIsNewer) {
+  without.train(training, {.steps = 7});
+  const Estimator copy = without;
+  Estimator saving = without.with_config(other.config({.save_checkpoints_steps = 5}));
+  saving.train(training, {.steps = 2});  // This training begins anew, since the other one left no checkpoint.
+  EXPECT_EQ(exported(saving)->global_step(), 2);
+  EXPECT_EQ(exported(copy)->global_step(), 7);
+}
+
+TEST_F(ExportWithoutCheckpoints, NeedsATraining) {
+  EXPECT_THAT(refusal([&] { exported(without); }, ErrorKind::kNotFound), HasSubstr("no checkpoint"));
+  without.train(training, {.steps = 1});
+  Place elsewhere;
+  EXPECT_THAT(refusal(
+                  [&] {
+                    exported(elsewhere.estimator(classifier, {.save_checkpoints_secs = 0}, {{"text", true}}));
+                  },
+                  ErrorKind::kNotFound),
+              HasSubstr("no checkpoint"));
+}
+
+TEST_F(ExportWithoutCheckpoints, RefusesWordsOfAnotherMeaning) {
+  bool turned = false;
+  const auto model_fn = [&turned](const Features& given, const Labels& labels, Mode mode, const Params&, const RunConfig&) {
+    const std::vector<std::string> words =
+        turned ? std::vector<std::string>{"high", "middle", "low"} : std::vector<std::string>{"low", "middle", "high"};
+    return nn::multi_class_head({.n_classes = 3, .label_vocabulary = words})
+        ->build({.mode = mode,
+                 .labels = labels,
+                 .logits = nn::dense(given["x"], {.units = 3}),
+                 .optimizer = nn::sgd({.learning_rate = 0.1})});
+  };
+  Place own;
+  Estimator trained = own.estimator(model_fn, {.save_checkpoints_secs = 0});
+  trained.train(training, {.steps = 2});
+  exported(trained);
+  turned = true;
+  EXPECT_THAT(refusal([&] { exported(trained); }, ErrorKind::kFailedPrecondition),
+              HasSubstr("the training of this process"));
+}
+
 // Damage.
 
 /// Checksums do not find texts that were written so, and exports of older versions have none.

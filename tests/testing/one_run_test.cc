@@ -3,6 +3,7 @@
 
 #include "shoal/checkpoint/directory.h"
 #include "shoal/checkpoint/end_mark.h"
+#include "shoal/estimator/exported_model.h"
 #include "shoal/testing/forwarding_storage.h"
 #include "shoal/testing/world.h"
 #include "small_job.h"
@@ -191,6 +192,41 @@ TEST(EstimatorTrain, IsATaskOfItsCluster) {  // Its port, its checks and its end
   ASSERT_TRUE(world.run(10min)) << world.report();
   for (const std::string& task : world.tasks()) EXPECT_EQ(world.exit_status(task), 0) << world.report();
   EXPECT_TRUE(value_or_raise(checkpoint::read_end_mark(world.shared(), "/shared/model")));
+}
+
+/// Two servers hold the model, which goes with them (CONTRACT EST-13).
+TEST(EstimatorTrain, ExportsWhatServersHeldWithoutCheckpoints) {
+  std::vector<std::string> predictions;
+  for (const bool saves : {true, false}) {
+    World world;
+    const std::string cluster = R"({"cluster": {"chief": ["chief-0:1"], "ps": ["ps-0:1", "ps-1:1"]}, "task": )";
+    RunConfigOptions config = every_steps(1000);
+    if (!saves) {
+      config.save_checkpoints_steps = std::nullopt;
+      config.save_checkpoints_secs = 0;
+    }
+    const Program trains = [](RunConfig task) {
+      Estimator estimator(small_model, std::move(task));
+      estimator.train(training_data, {.max_steps = 40});
+      estimator.export_model("/shared/exports", test_data);
+    };
+    world.add_task("chief 0", cluster + R"({"type": "chief", "index": 0}})", trains, config);
+    for (const char* index : {"0", "1"}) {
+      world.add_task(std::string("ps ") + index, cluster + R"({"type": "ps", "index": )" + index + "}}",
+                     SmallJob{.max_steps = {}}, config);
+    }
+    ASSERT_TRUE(world.run(10min)) << world.report();
+    for (const std::string& task : world.tasks()) ASSERT_EQ(world.exit_status(task), 0) << world.report();
+    EXPECT_EQ(value_or_raise(checkpoint::latest(world.shared(), "/shared/model")).has_value(), saves);
+    const auto exports = value_or_raise(world.shared().list("/shared/exports"));
+    ASSERT_EQ(exports.size(), 1u);
+    const auto model =
+        load_exported_model(world.shared(), "/shared/exports/" + exports[0].name, {.threads = 1, .backend = "reference"});
+    EXPECT_EQ(model->global_step(), 40);
+    const Tensor logits = *model->predict(Tensor::of<float>({2, 2}, {0.5f, -1, 0.25f, 1})).find("logits");
+    predictions.emplace_back(reinterpret_cast<const char*>(logits.view().data), logits.bytes());
+  }
+  EXPECT_EQ(predictions[0], predictions[1]);
 }
 
 TEST(EstimatorTrain, ChecksItsTaskFirst) {

@@ -131,10 +131,13 @@ Result<void> Estimator::try_train(const InputFn& input_fn, TrainOptions options)
                              .hooks = options.hooks,
                              .listeners = options.saving_listeners,
                              .write_end_mark = distributed && config_.is_chief(),
-                             .new_pass_at_end = !distributed};
+                             .new_pass_at_end = !distributed,
+                             .keep_weights = !config_.saves_checkpoints()};
   auto outcome = distributed ? env->run(trainer_task(*env, request)) : env->run(train_task(*env, request));
   if (!outcome && gives_way(*env, outcome.error())) return gave_way(own.config());
   if (!outcome && !(distributed && is_interrupt(outcome.error()))) return std::move(outcome).error();
+  // Weights of an earlier call are older than a checkpoint that this one has written.
+  if (outcome && (outcome->weights || config_.saves_checkpoints())) trained_ = outcome->weights;
   return {};
 }
 

@@ -1,10 +1,13 @@
 // Estimator::export_model.
 #include <algorithm>
+#include <cstring>
 
 #include "evaluate/evaluation.h"
+#include "model/check_meaning.h"
 #include "model/export_files.h"
 #include "model/open_checkpoint.h"
 #include "model/signatures.h"
+#include "model/trained_weights.h"
 #include "shoal/base/blocking.h"
 #include "shoal/base/durable_folder.h"
 #include "shoal/base/random.h"
@@ -127,22 +130,53 @@ Result<std::string> publish(Environment& env, const std::string& base, const std
                      export_name(number - 1) + "; do other processes export there?");
 }
 
-/// Where the weights of an export come from: a checkpoint, or none.
+/// Where the weights of an export come from: a checkpoint, what training left in memory, or neither.
 struct Origin {
   std::unique_ptr<checkpoint::Reader> reader;
+  const TrainedWeights* trained = nullptr;
 
-  int64_t global_step() const { return reader ? reader->global_step() : 0; }
-  std::string meaning() const { return reader ? reader->manifest().info.meaning : ""; }
-  std::string run() const { return reader ? reader->manifest().info.run : ""; }
+  int64_t global_step() const { return reader ? reader->global_step() : trained ? trained->global_step : 0; }
+  std::string meaning() const { return reader ? reader->manifest().info.meaning : trained ? trained->meaning : ""; }
+  std::string run() const { return reader ? reader->manifest().info.run : trained ? trained->run : ""; }
 };
 
-Result<Origin> find_origin(Environment& env, const Estimator& estimator, const ExportOptions& options) {
+/// Training without checkpoints begins with the newest one that is there, so what it left in memory is newer.
+Result<Origin> find_origin(Environment& env, const Estimator& estimator, const TrainedWeights* trained,
+                           const ExportOptions& options) {
   Origin origin;
+  if (trained && !options.checkpoint) {
+    origin.trained = trained;
+    env.log().info("export: the weights that training has left in memory, of global step " +
+                   std::to_string(trained->global_step) + ", are exported, since checkpoints are off");
+    return origin;
+  }
   SHOAL_TRY(origin.reader, open_checkpoint(env, estimator.model_dir(), options.checkpoint));
   if (!origin.reader && !estimator.warm_start())
     return not_found("export: no checkpoint in " + estimator.model_dir() + "; train first");
   if (!origin.reader) env.log().info("export: " + without_checkpoint(estimator) + " is exported");
   return origin;
+}
+
+Result<LoadedVariables> load_trained(Environment& env, const Estimator& estimator, const BuiltModel& model,
+                                     const TrainedWeights& trained) {
+  SHOAL_TRY_VOID(
+      check_meaning(env.log(), estimator.config(), trained.meaning, "the training of this process", model, Mode::kPredict));
+  const auto copy = [&trained](const Variable& variable, std::span<std::byte> place) -> Result<void> {
+    const auto value = trained.values.find(variable.name);
+    if (value == trained.values.end()) {
+      return invalid_argument("export: training has no variable " + variable.name +
+                              ", which predictions read; build the same network in both modes");
+    }
+    const Tensor& tensor = value->second;
+    if (tensor.dtype() != variable.dtype || tensor.shape() != variable.shape) {
+      return invalid_argument("export: variable " + variable.name + " is " + to_string(tensor.shape()) +
+                              " in training and " + to_string(variable.shape) +
+                              " in prediction; build the same network in both modes");
+    }
+    if (!place.empty()) std::memcpy(place.data(), tensor.view().data, place.size());
+    return {};
+  };
+  return LoadedVariables::load(env, model.graph(), LoadedVariables::Fill(copy));
 }
 
 struct ServingModel {
@@ -162,8 +196,9 @@ Result<ServingModel> build_serving(Environment& env, const Estimator& estimator,
   SHOAL_TRY(auto model, BuiltModel::build({estimator.model_fn(), Mode::kPredict, estimator.params(), estimator.config(),
                                            graph_seed(env, seed)},
                                           types));
-  SHOAL_TRY(LoadedVariables variables,
-            load_variables(env, estimator, Mode::kPredict, *model, origin.reader.get()));
+  SHOAL_TRY(LoadedVariables variables, origin.trained
+                                           ? load_trained(env, estimator, *model, *origin.trained)
+                                           : load_variables(env, estimator, Mode::kPredict, *model, origin.reader.get()));
   return ServingModel{std::move(model), std::move(variables)};
 }
 
@@ -183,9 +218,9 @@ Result<void> write_export(Environment& env, const std::string& folder, const Ser
   return env.storage().write_atomically(join_path(folder, kExportFile), encode_export(description));
 }
 
-Result<std::string> export_to(Environment& env, const Estimator& estimator, const std::string& base_dir,
-                              const InputFn& serving_input, const ExportOptions& options) {
-  SHOAL_TRY(const Origin origin, find_origin(env, estimator, options));
+Result<std::string> export_to(Environment& env, const Estimator& estimator, const TrainedWeights* trained,
+                              const std::string& base_dir, const InputFn& serving_input, const ExportOptions& options) {
+  SHOAL_TRY(const Origin origin, find_origin(env, estimator, trained, options));
   SHOAL_TRY(const ServingModel serving, build_serving(env, estimator, serving_input, origin));
   const Graph& graph = serving.model->graph();
   SHOAL_TRY(std::string meaning, exported_meaning(graph, origin.meaning()));
@@ -214,7 +249,7 @@ Result<std::string> Estimator::try_export_model(const std::string& base_dir, con
                                                 ExportOptions options) const {
   if (!serving_input) return type_mismatch("Estimator::export_model: a serving input function is required");
   const std::shared_ptr<Environment> env = make_call_environment(config_);
-  return export_to(*env, *this, base_dir, serving_input, options);
+  return export_to(*env, *this, trained_.get(), base_dir, serving_input, options);
 }
 
 }  // namespace shoal

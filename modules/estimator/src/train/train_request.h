@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "model/trained_weights.h"
 #include "shoal/estimator/estimator.h"
 
 namespace shoal {
@@ -29,6 +30,8 @@ struct TrainRequest {
   /// Begin a new pass where the position of the checkpoint is the input's end: a program that calls train() pass by pass. A
   /// job that is merely restarted must not (it would repeat batches).
   bool new_pass_at_end = false;
+  /// Whoever leads hands its last weights out (TrainOutcome::weights), where checkpoints are off.
+  bool keep_weights = false;
 };
 
 struct TrainOutcome {
@@ -39,6 +42,7 @@ struct TrainOutcome {
   int64_t examples = 0;
   std::optional<double> loss = {};  ///< Of the last step.
   bool interrupted = false;
+  std::shared_ptr<const TrainedWeights> weights = {};  ///< Null: not asked for, or nothing was trained.
 };
 
 }  // namespace shoal

@@ -7,6 +7,7 @@
 #include "shoal/base/compute.h"
 #include "task/give_way.h"
 #include "task/task_network.h"
+#include "train/keep_weights.h"
 #include "train/rest.h"
 #include "train/training_warnings.h"
 #include "train/wait_for_workers.h"
@@ -86,7 +87,11 @@ Task<Result<void>> TrainRun::close(TrainingLoop& loop) {
   }
   if (setup_.servers && !scope_.leads() && !job_is_over_) SHOAL_CO_TRY_VOID(co_await rest());
   if (scope_.request.last_evaluation) scope_.request.last_evaluation->set_ending(true);
-  co_return co_await loop.finish();
+  SHOAL_CO_TRY_VOID(co_await loop.finish());
+  if (!scope_.request.keep_weights || !scope_.leads() || loop.is_poisoned()) co_return Result<void>{};
+  TrainedWeights known{.meaning = setup_.model->graph().meaning().encode(), .run = folder_.run_text()};
+  SHOAL_CO_TRY(weights_, co_await keep_weights(env_, *setup_.store, std::move(known)));
+  co_return Result<void>{};
 }
 
 /// The task will be started again, so nothing has ended (CONTRACT FA-12): who leads saves what there is, and a worker leaves

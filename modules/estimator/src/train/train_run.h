@@ -19,6 +19,8 @@ class TrainRun {
   Task<Result<void>> run();
   /// True if a step may have been made.
   bool has_begun() const { return begun_; }
+  /// The last weights, once run() has come to a clean end; null unless they were asked for (TrainRequest::keep_weights).
+  std::shared_ptr<const TrainedWeights> weights() const { return weights_; }
 
  private:
   LoopOptions loop_options();
@@ -40,6 +42,7 @@ class TrainRun {
   TrainSetup setup_;
   bool begun_ = false;
   bool job_is_over_ = false;  // True once a worker has seen the end of the job in the folder, without its servers.
+  std::shared_ptr<const TrainedWeights> weights_;
   SteadyTime made_ready_{};  // When the model was ready last.
 };
 

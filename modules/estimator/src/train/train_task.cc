@@ -89,7 +89,9 @@ Task<Result<TrainOutcome>> TrainTask::run_steps() {
       SHOAL_CO_TRY_VOID(evaluated);
     }
   }
-  co_return end_.outcome();
+  TrainOutcome outcome = end_.outcome();
+  outcome.weights = run_->weights();
+  co_return outcome;
 }
 
 }  // namespace

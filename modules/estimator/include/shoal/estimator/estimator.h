@@ -59,6 +59,7 @@ struct ExportOptions {
 using VaryingAxes = std::map<std::string, std::vector<std::string>>;
 
 struct MetricsInput;
+struct TrainedWeights;
 using NamedMetrics = std::vector<std::pair<std::string, nn::Metric>>;
 
 /// Errors are raised as shoal::Exception; what the user's own functions throw comes out unchanged. The `try_` forms give the
@@ -116,8 +117,10 @@ class Estimator {
   Result<std::unique_ptr<Predictions>> try_predict(const InputFn& input_fn, PredictOptions options = {}) const;
   /// Writes `base_dir/<ten digits>/`, the graph of PREDICT and the weights, loadable by load_exported_model(). The digits are
   /// those of the seconds since 1970, or of one more than the largest number there, whichever is larger. `serving_input` gives
-  /// one batch of the features that the exported model takes. Without a checkpoint: the warm-started model at step 0; NotFound,
-  /// if there is no warm start. FailedPrecondition where 9999999999 is there. Returns the folder.
+  /// one batch of the features that the exported model takes. After train() with checkpoints off: the weights that this estimator
+  /// has just trained, which it keeps in memory (evaluate() and predict() read checkpoints alone). Without a checkpoint: the
+  /// warm-started model at step 0; NotFound, if there is no warm start. FailedPrecondition where 9999999999 is there. Returns the
+  /// folder.
   std::string export_model(const std::string& base_dir, const InputFn& serving_input, ExportOptions options = {}) const;
   Result<std::string> try_export_model(const std::string& base_dir, const InputFn& serving_input,
                                        ExportOptions options = {}) const;
@@ -143,6 +146,7 @@ class Estimator {
   std::string model_dir_;
   std::shared_ptr<const WarmStart> warm_start_;
   VaryingAxes varying_;
+  std::shared_ptr<const TrainedWeights> trained_;  // Weights that train() left, with checkpoints off.
 };
 
 }  // namespace shoal
