@@ -1,4 +1,7 @@
 // Estimator::predict (CONTRACT 9.4).
+#include <atomic>
+#include <thread>
+
 #include "fixture.h"
 #include "shoal/nn/head.h"
 
@@ -54,6 +57,56 @@ TEST(Predict, IsLazy) {
   EXPECT_LE(drawn, 4);
   predictions.reset();  // The input has not ended.
   EXPECT_LE(drawn, 4);
+}
+
+TEST(Predict, ASecondCallBesideTheFirstIsRefused) {
+  Place place;
+  std::unique_ptr<Predictions> predictions;
+  std::vector<Error> errors;
+  const auto ask =
+      after_each_step([&](RunContext&, const StepValues&) { errors.push_back(predictions->try_next().error()); });
+  predictions = place.estimator(counting_model).predict([] { return losses({1, 2}); }, {.hooks = {ask}});
+  EXPECT_THAT(floats(*predictions->next()->find("twice")), ElementsAre(2));
+  EXPECT_THAT(floats(*predictions->next()->find("twice")), ElementsAre(4));
+  ASSERT_EQ(errors.size(), 2u);
+  EXPECT_EQ(errors[0].kind(), ErrorKind::kFailedPrecondition);
+  EXPECT_THAT(errors[0].message(), HasSubstr("one thread at a time"));
+}
+
+TEST(Predict, EachResultOfTwoThreadsGoesToOneOfThem) {
+  Place place;
+  const auto predictions = place.estimator(counting_model).predict([] { return losses({1, 2, 3}).repeat(50); });
+  std::atomic<int> results{0}, odd{0};
+  const auto ask = [&] {
+    for (bool more = true; more;) {
+      const auto next = predictions->try_next();
+      if (next) results += (more = next->has_value());
+      if (!next) odd += next.error().kind() != ErrorKind::kFailedPrecondition;
+    }
+  };
+  std::thread other(ask);
+  ask();
+  other.join();
+  EXPECT_EQ(results, 150);
+  EXPECT_EQ(odd, 0);
+}
+
+TEST(Predict, SeveralThreadsUseOneEstimator) {
+  Place place;
+  const Estimator estimator = place.estimator(counting_model);
+  std::atomic<int> odd{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      const auto input = [i] { return losses({float(i), float(i)}); };
+      for (int k = 0; k < 3; ++k) {
+        odd += estimator.evaluate(input).at("loss") != i;
+        odd += floats(*estimator.predict(input)->next()->find("twice")) != std::vector<float>{float(2 * i)};
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(odd, 0);
 }
 
 TEST(Predict, OutlivesItsEstimator) {

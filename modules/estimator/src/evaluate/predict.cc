@@ -1,5 +1,6 @@
 // Estimator::predict: lazily, one result per example or per batch.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "evaluate/predictor.h"
@@ -40,6 +41,7 @@ class LazyPredictions final : public Predictions {
   Result<std::optional<data::TensorMap>> try_next() override;
 
  private:
+  Result<std::optional<data::TensorMap>> next_result();
   Result<void> finish();
   Result<bool> next_batch();
   Result<void> check_rows() const;
@@ -57,6 +59,7 @@ class LazyPredictions final : public Predictions {
   data::TensorMap results_;
   int64_t rows_ = 0;
   int64_t row_ = 0;
+  std::atomic_flag busy_;  // A thread is in try_next().
 };
 
 Result<void> LazyPredictions::open(const InputFn& input_fn) {
@@ -134,7 +137,19 @@ Result<void> LazyPredictions::check_rows() const {
   return {};
 }
 
+/// A second thread is refused, and not made to wait: it may be in one of the user's functions that this calls.
 Result<std::optional<data::TensorMap>> LazyPredictions::try_next() {
+  if (busy_.test_and_set(std::memory_order_acquire)) {
+    return failed_precondition(
+        "predict: next() was called while another call of it was under way; let one thread at a time ask, or give each "
+        "thread predictions of its own");
+  }
+  Result<std::optional<data::TensorMap>> result = next_result();
+  busy_.clear(std::memory_order_release);
+  return result;
+}
+
+Result<std::optional<data::TensorMap>> LazyPredictions::next_result() {
   const bool single = options_.yield_single_examples;
   while (!single || row_ >= rows_) {  // A batch may be empty.
     SHOAL_TRY(const bool more, next_batch());

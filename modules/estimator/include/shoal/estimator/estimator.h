@@ -39,7 +39,8 @@ struct PredictOptions {
   bool yield_single_examples = true;           ///< False for one result per batch.
 };
 
-/// Lazily yields predictions, in input order.
+/// Lazily yields predictions, in input order. Holds all that it needs: the estimator may go first, or train on meanwhile. One
+/// thread at a time, which may be another one each time; a call beside another one is FailedPrecondition.
 class Predictions {
  public:
   virtual ~Predictions() = default;
@@ -64,7 +65,9 @@ using NamedMetrics = std::vector<std::pair<std::string, nn::Metric>>;
 
 /// Errors are raised as shoal::Exception; what the user's own functions throw comes out unchanged. The `try_` forms give the
 /// same errors as values, for programs that are built without exceptions (docs/errors.md). Copies share nothing but immutable
-/// parts. One thread at a time per object.
+/// parts. Several threads at once may call what is const (evaluate(), predict(), export_model(), ...): each call has a model of
+/// its own, and what it calls of the user's, the same functions, has to allow it (model_fn.h). train(), warm_start(), vary() and
+/// assignments want the object for themselves.
 ///
 /// Weights of a checkpoint are of use with the words, classes, buckets and boundaries that they were trained with: train(),
 /// evaluate(), predict() and export_model() raise FailedPrecondition, naming what differs, where the model has others, unless
