@@ -128,6 +128,7 @@ ALLOWED = {
         ("modules/base/src/production.cc", "clock sleep network random edge",
          "makes it of these; entropy(), wall_now(), block_until()"),
         ("modules/base/src/file_storage.cc", "file random system", "storage(); names that no other process gives"),
+        ("modules/base/src/missing_path.cc", "file system", "why a path leads nowhere, for errors of storage()"),
         ("modules/base/src/process_info.cc", "thread file host edge system", "process()"),
         ("modules/base/src/cgroup.cc", "file", "limits of this process's control groups, for process()"),
         ("modules/base/src/memory_limit.cc", "host edge system", "how much memory this process may have, for process()"),

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -265,6 +266,35 @@ TEST(JoinPath, PutsExactlyOneSlash) {
   EXPECT_EQ(join_path("a//", "/b"), "a/b");
   EXPECT_EQ(join_path("/", "b"), "/b");
   EXPECT_EQ(join_path("", "b"), "b");
+}
+
+TEST_F(FileStorageTest, ALinkThatLeadsNowhereIsNamed) {
+  std::filesystem::create_symlink("/old/disk", folder / "m");
+  for (const Error& error :
+       {storage->make_folders(folder / "m").error(), storage->make_folders(folder / "m/eval/x").error(),
+        storage->open(folder / "m").error(), storage->list(folder / "m").error()}) {
+    EXPECT_THAT(error.message(), HasSubstr("; " + (folder / "m") +
+                                           " is a link to /old/disk, which is not there: make that, or "
+                                           "remove the link"));
+  }
+  EXPECT_THAT(storage->open(folder / "none").error().message(), testing::EndsWith("none: No such file or directory"));
+}
+
+TEST_F(FileStorageTest, AWorkingFolderThatIsGoneIsNamed) {
+  const std::string gone = folder / "gone";
+  ASSERT_TRUE(storage->make_folders(gone));
+  const pid_t child = ::fork();  // Which alone changes its working folder.
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const bool there = ::chdir(gone.c_str()) == 0 && ::rmdir(gone.c_str()) == 0;
+    const auto made = storage->make_folders("m");
+    const std::string text = made ? "" : made.error().message();
+    ::_exit(there && text.find("; the working folder of this process was removed: change to one") != std::string::npos ? 0
+                                                                                                                       : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace

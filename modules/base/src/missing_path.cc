@@ -1,0 +1,42 @@
+#include "shoal/base/missing_path.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+namespace shoal {
+namespace {
+
+/// Whether a name that does not begin with / leads nowhere, whatever it is.
+bool working_folder_is_gone() {
+  std::error_code error;
+  static_cast<void>(std::filesystem::current_path(error));
+  return error.value() == ENOENT;
+}
+
+/// "; PATH is a link to TARGET, which is not there" if it is one.
+std::string dangling_link(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0 || !S_ISLNK(status.st_mode) || ::stat(path.c_str(), &status) == 0) return "";
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::read_symlink(path, error);
+  if (error) return "";
+  return "; " + path + " is a link to " + target.string() + ", which is not there: make that, or remove the link";
+}
+
+}  // namespace
+
+std::string why_missing(const std::string& path) {
+  if (!path.starts_with('/') && working_folder_is_gone()) {
+    return "; the working folder of this process was removed: change to one that is there, and start it again";
+  }
+  for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    std::string link = dangling_link(path.substr(0, end));
+    if (!link.empty() || end == std::string::npos) return link;
+  }
+}
+
+}  // namespace shoal
