@@ -86,6 +86,11 @@ TEST_F(Idx, RefusesAFileThatIsCutAnywhere) {
 
 TEST_F(Idx, RefusesBytesAfterTheEnd) { expect_error(images_ + "x", ErrorKind::kDataLoss, "goes on after its 28 bytes"); }
 
+TEST_F(Idx, SaysWhichArchiveAFileIs) {
+  expect_error("PK\x03\x04" + images_, ErrorKind::kFailedPrecondition, "the file is a zip archive");
+  expect_error("\x28\xb5\x2f\xfd" + images_, ErrorKind::kFailedPrecondition, "the file is compressed with zstd");
+}
+
 TEST_F(Idx, RefusesBadHeaders) {
   for (const char* magic :
        {"\x01\x00\x08\x01", "\x00\x01\x08\x01", "\x00\x00\x0a\x01", "\x00\x00\x0f\x01", "\x89PNG", "<htm"}) {

@@ -227,10 +227,13 @@ TEST_F(Csv, NamesFileLineAndWhatIsWrong) {
   EXPECT_EQ(sentence("Ann,x,1\n", options_),
             ", line 1 (offset 0): the field of column age is \"x\", expected int64; if that says that it is missing, let "
             "missing_text (--missing) be that text");
-  EXPECT_EQ(sentence("Ann,1.5,1\n", options_), ", line 1 (offset 0): the field of column age is \"1.5\", expected int64");
+  EXPECT_EQ(sentence("Ann,1.5,1\n", options_),
+            ", line 1 (offset 0): the field of column age is \"1.5\", expected int64; it has a fraction, so the column has to be "
+            "float32");
   EXPECT_EQ(sentence("Ann,+-5,1\n", options_), ", line 1 (offset 0): the field of column age is \"+-5\", expected int64");
   EXPECT_EQ(sentence("Ann,99999999999999999999,1\n", options_),
-            ", line 1 (offset 0): the field of column age is \"99999999999999999999\", expected int64");
+            ", line 1 (offset 0): the field of column age is \"99999999999999999999\", expected int64; it is beyond "
+            "the range of int64");
   EXPECT_EQ(sentence("\"A\nB\",1,2\n\"C,1,2\n", options_), ", line 3 (offset 10): the file ends inside a quoted field");
   EXPECT_EQ(sentence("\"A\"B,1,2\n", options_), ", line 1 (offset 0): text follows the closing quote of field 1");
 }
@@ -277,7 +280,9 @@ TEST_F(Csv, SurvivesAnyBytes) {
     CsvOptions options{.columns = {{.name = "a"}, {.name = "b"}}, .trim_blanks = round % 2 == 0, .line_bytes_max = 20};
     const auto error = read(contents, options, elements);
     if (error) {
-      EXPECT_EQ(error->kind(), ErrorKind::kDataLoss) << contents;
+      // A lone CR in the first line: lines may end with it in all of the file.
+      const bool lone_cr = error->kind() == ErrorKind::kFailedPrecondition && contents.find('\r') != std::string::npos;
+      EXPECT_TRUE(error->kind() == ErrorKind::kDataLoss || lone_cr) << contents << error->message();
     }
     EXPECT_LE(elements.size(), contents.size());
   }

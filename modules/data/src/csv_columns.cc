@@ -47,7 +47,7 @@ Result<std::vector<CsvColumn>> infer_csv_columns(const std::string& path, const 
   if (names.empty()) --text.header_lines;
   SHOAL_TRY(CsvReader reader, CsvReader::open(storage, path, text));
   if (names.empty()) {
-    SHOAL_TRY(names, reader.fields());
+    SHOAL_TRY(names, reader.header());
     if (names.empty()) return reader.damaged("the file ends in its header");
   }
   std::vector<CsvColumn> known;

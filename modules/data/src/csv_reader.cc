@@ -1,6 +1,7 @@
 #include "shoal/data/csv_reader.h"
 
 #include <optional>
+#include <utility>
 
 #include "csv_record.h"
 #include "record_reader.h"
@@ -12,21 +13,12 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // UTF-8's (RFC 362
 
 class CallSource final : public ByteSource {
  public:
-  CallSource(ReadBytes read, std::string name) : read_(std::move(read)), name_(std::move(name)) {}
-  Result<size_t> read(std::span<std::byte> out) override {
-    SHOAL_TRY(const size_t count, read_(out));
-    if (first_ && count >= 2 && out[0] == std::byte(0x1f) && out[1] == std::byte(0x8b)) {
-      return failed_precondition(name_ + " is compressed with gzip; decompress it first, for example with gunzip -c");
-    }
-    first_ = false;
-    return count;
-  }
+  explicit CallSource(ReadBytes read) : read_(std::move(read)) {}
+  Result<size_t> read(std::span<std::byte> out) override { return read_(out); }
   uint64_t left_max() const override { return UINT64_MAX; }
 
  private:
   const ReadBytes read_;
-  const std::string name_;
-  bool first_ = true;
 };
 
 size_t fields_in(std::string_view record, char separator) {
@@ -37,6 +29,23 @@ size_t fields_in(std::string_view record, char separator) {
     if (c == separator && !quoted) ++fields;
   }
   return fields;
+}
+
+/// The record that named the columns.
+struct HeaderRecord {
+  uint64_t line = 0;
+  size_t fields = 0;
+  std::string first = {};  ///< Its first field.
+};
+
+/// What helps where a record has another number of fields than a header that looks like a remark; else nothing.
+std::string header_hint(const HeaderRecord& header, size_t fields) {
+  const std::string& first = header.first;
+  const bool remark = first.starts_with('#') || first.starts_with('%') || first.starts_with("//");
+  if (fields == header.fields || (header.fields > 1 && !remark)) return "";
+  constexpr size_t kShownMax = 40;
+  return "; the names of the columns were taken from line " + std::to_string(header.line) + ", which begins with \"" +
+         first.substr(0, kShownMax) + "\": if that is a remark, count it among header_lines (--skip-lines)";
 }
 
 RecordOptions record_options(const CsvOptions& options) {
@@ -50,6 +59,7 @@ struct CsvReader::State {
   CsvOptions options;
   std::optional<CsvParser> parser = std::nullopt;
   bool began = false;
+  std::optional<HeaderRecord> header = std::nullopt;
 
   /// The next record after the header; false at the end.
   Result<bool> next(std::string_view& record) {
@@ -67,7 +77,8 @@ struct CsvReader::State {
 
 CsvReader::CsvReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
 CsvReader::CsvReader(ReadBytes read, std::string name, CsvOptions options)
-    : state_(new State{{std::make_unique<CallSource>(std::move(read), name), name, record_options(options)}, options}) {}
+    : state_(
+          new State{{std::make_unique<CallSource>(std::move(read)), std::move(name), record_options(options)}, options}) {}
 CsvReader::CsvReader(CsvReader&&) noexcept = default;
 CsvReader& CsvReader::operator=(CsvReader&&) noexcept = default;
 CsvReader::~CsvReader() = default;
@@ -99,6 +110,18 @@ Result<std::vector<std::string>> CsvReader::fields() {
   return fields;
 }
 
+Result<std::vector<std::string>> CsvReader::header() {
+  SHOAL_TRY(std::vector<std::string> names, fields());
+  if (names.empty()) return names;
+  if (names.size() == 1 && names[0].find_first_not_of(" \t") == std::string::npos) {
+    return damaged(
+        "the line is blank, and the names of the columns are expected there; if they come later, count the line "
+        "among header_lines (--skip-lines)");
+  }
+  state_->header = HeaderRecord{state_->reader.last().line, names.size(), names[0]};
+  return names;
+}
+
 Result<void> CsvReader::expect(std::vector<CsvColumn> columns, std::vector<std::string> unused) {
   CsvOptions options = state_->options;
   options.columns = std::move(columns);
@@ -116,7 +139,11 @@ Result<bool> CsvReader::next(Element& element) {
     SHOAL_TRY(const bool more, state_->next(record));
     if (!more) return false;
   } while (record.empty());
-  if (auto parsed = state_->parser->parse(record, element); !parsed) return damaged(parsed.error().message());
+  if (auto parsed = state_->parser->parse(record, element); !parsed) {
+    const std::optional<HeaderRecord>& header = state_->header;
+    const size_t fields = fields_in(record, state_->options.separator);
+    return damaged(parsed.error().message() + (header ? header_hint(*header, fields) : ""));
+  }
   return true;
 }
 

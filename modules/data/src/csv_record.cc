@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "csv_number.h"
 #include "shoal/base/nearest_text.h"
-#include "shoal/base/number_text.h"
 #include "shoal/data/csv_reader.h"
 
 namespace shoal::data {
@@ -21,8 +21,7 @@ std::string_view trimmed(std::string_view field) {
 
 template <class T>
 bool parse_into(std::string_view field, Tensor& tensor) {
-  if (field.starts_with('+') && !field.starts_with("+-")) field.remove_prefix(1);  // People write a plus.
-  const auto number = number_from<T>(field);
+  const auto number = field_number<T>(field);
   if (number) tensor.mutable_as<T>()[0] = *number;
   return number.has_value();
 }
@@ -176,10 +175,11 @@ Result<void> CsvParser::store(const CsvColumn& column, std::string_view field, T
   }
   if (parse_field(field, tensor)) return {};
   constexpr size_t kShownMax = 40;
-  const bool is_word = field.find_first_of("0123456789") == std::string_view::npos;
+  const std::string hint = field == column.name ? "; that is the column's name: if the line is a header, count it among "
+                                                  "header_lines (--skip-lines), or take it out from between the rows"
+                                                : number_hint(field, column.dtype);
   return invalid_argument("the field of column " + column.name + " is \"" + std::string(field.substr(0, kShownMax)) +
-                          "\", expected " + std::string(to_string(column.dtype)) +
-                          (is_word ? "; if that says that it is missing, let missing_text (--missing) be that text" : ""));
+                          "\", expected " + std::string(to_string(column.dtype)) + hint);
 }
 
 Result<void> CsvParser::parse(std::string_view record, Element& element) {

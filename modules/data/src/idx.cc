@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "byte_source.h"
+#include "no_text.h"
 
 namespace shoal::data {
 namespace {
@@ -61,6 +62,9 @@ Result<Header> read_header(ByteSource& source) {
   std::tie(header.width, header.dtype) = element_of(header.type);
   const auto rank = size_t(magic[3]);
   if (magic[0] != std::byte(0) || magic[1] != std::byte(0) || header.width == 0) {
+    if (const auto what = what_is_no_text({reinterpret_cast<const char*>(magic.data()), magic.size()})) {
+      return failed_precondition("the file " + *what);
+    }
     return data_loss("not an IDX file: its first four bytes (offset 0) are " + std::to_string(big_endian(magic.data())) +
                      ", expected 2048 to 4095 as in 2049 (labels) or 2051 (images)");
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "no_text.h"
+
 namespace shoal::data {
 namespace {
 
@@ -50,14 +52,27 @@ Result<bool> RecordReader::refill() {
   return count > 0;
 }
 
+/// An error of the first record, too, may come of a file that is no text, and then that is what helps.
 Result<bool> RecordReader::next(std::string_view& record) {
+  const bool first = place_.offset == 0;
+  Result<bool> found = find(record);
+  if (!first) return found;
+  const char* const begin = found && *found ? record.data() : buffer_.data() + begin_;
+  const std::string_view seen(begin, size_t(buffer_.data() + end_ - begin));
+  const auto what = options_.quotes ? what_is_no_table(seen) : what_is_no_text(seen);
+  if (what) return failed_precondition(path_ + " " + *what);
+  return found;
+}
+
+/// The next record, as next() documents it, of a file that is text.
+Result<bool> RecordReader::find(std::string_view& record) {
   size_t size = 0;  // The bytes looked at so far.
   bool quoted = false;
   uint64_t lines = 0;
   last_ = place_;
   for (;; ++size) {
     if (int64_t(size) > options_.record_bytes_max) {
-      return damaged("the record is longer than " + std::to_string(options_.record_bytes_max) + " bytes (line_bytes_max)");
+      return too_long(quoted);
     }
     if (begin_ + size == end_) {
       SHOAL_TRY(const bool more, refill());
@@ -82,6 +97,12 @@ Result<bool> RecordReader::next(std::string_view& record) {
   place_.offset += size + ended;
   place_.line += lines;
   return true;
+}
+
+Error RecordReader::too_long(bool quoted) const {
+  return damaged("the record is longer than " + std::to_string(options_.record_bytes_max) + " bytes (line_bytes_max" +
+                 (options_.quotes ? ", --line-bytes-max)" : ")") +
+                 (quoted ? "; it is inside of quotes there: does a quote in it have no end?" : ""));
 }
 
 Error RecordReader::damaged(const std::string& sentence) const {

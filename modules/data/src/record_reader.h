@@ -31,7 +31,8 @@ class RecordReader {
   Result<void> go_to(Place place);
 
   /// The next record, without its line end, valid until the next call. False at the end of the file. DataLoss, naming the
-  /// file, line and offset, if it is too long or ends inside quotes.
+  /// file, line and offset, if it is too long or ends inside quotes. FailedPrecondition for a file that is no text (an
+  /// archive, another encoding), told at its first record.
   Result<bool> next(std::string_view& record);
   /// The place of the record that next() gave last; place() is that of what comes next.
   Place last() const { return last_; }
@@ -41,6 +42,8 @@ class RecordReader {
   Error damaged(const std::string& sentence) const;
 
  private:
+  Result<bool> find(std::string_view& record);
+  Error too_long(bool quoted) const;
   Result<bool> refill();
 
   std::unique_ptr<ByteSource> source_;

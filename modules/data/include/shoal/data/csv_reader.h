@@ -20,7 +20,7 @@ using ReadBytes = std::function<Result<size_t>(std::span<std::byte>)>;
 /// Records as Dataset::csv() reads them, save that a byte order mark at the start is left out. One thread at a time.
 ///
 ///   shoal::data::CsvReader reader(read, "standard input", options);
-///   const auto names = reader.fields();     // Where the text has a header.
+///   const auto names = reader.header();     // Where the text has one.
 ///   reader.expect(columns, unused);
 ///   while (reader.next(element)) ...        // Errors left out.
 class CsvReader {
@@ -36,6 +36,9 @@ class CsvReader {
 
   /// The fields of the next record as text, however many there are; an empty line has one. None: the end.
   Result<std::vector<std::string>> fields();
+  /// The same for a record that names the columns. DataLoss if it is blank: names stand behind it, then. An error of next()
+  /// about a record of more or fewer fields says what this one was.
+  Result<std::vector<std::string>> header();
   /// What next() gives from here on; until then it is what the options say. InvalidArgument as of Dataset::csv().
   Result<void> expect(std::vector<CsvColumn> columns, std::vector<std::string> unused = {});
   /// The next record that is not an empty line. False: the end. DataLoss, naming text and line, for one that does not fit.
