@@ -448,5 +448,34 @@ TEST(Train, ErrorsOfTheInputNameIt) {
               }), HasSubstr("features"));
 }
 
+/// How often the event files of `folder` say that training begins (anew) with `first_step`, below 128: an Event with that
+/// step and a SessionLog whose status is START (tests/monitor/event.proto).
+int starts_at(const std::string& folder, int first_step) {
+  const std::string record = std::string("\x10") + char(first_step) + "\x3a\x02\x08\x01";
+  int found = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().filename().string().find("tfevents") == std::string::npos) continue;
+    const std::string bytes = read_file(entry.path().string());
+    for (size_t at = bytes.find(record); at != std::string::npos; at = bytes.find(record, at + 1)) ++found;
+  }
+  return found;
+}
+
+TEST(Train, EventFilesSayWhereTrainingBeginsAnew) {
+  Place place;
+  Estimator estimator = place.estimator(counting_model, {.save_checkpoints_steps = 5});
+  estimator.train(endless, {.steps = 5});
+  EXPECT_EQ(starts_at(place.model_dir(), 1), 1);
+  estimator.train(endless, {.steps = 3});
+  EXPECT_EQ(starts_at(place.model_dir(), 6), 1);
+  // A start whose newest checkpoint is gone makes steps again that an earlier file has.
+  for (const auto& entry : std::filesystem::directory_iterator(place.model_dir())) {
+    if (entry.path().filename().string().starts_with("model.ckpt-8")) std::filesystem::remove_all(entry.path());
+  }
+  estimator.train(endless, {.steps = 1});
+  EXPECT_EQ(starts_at(place.model_dir(), 6), 2);
+  EXPECT_EQ(starts_at(place.model_dir(), 1), 1);
+}
+
 }  // namespace
 }  // namespace shoal::testing

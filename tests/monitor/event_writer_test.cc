@@ -182,9 +182,10 @@ TEST_F(EventWriterTest, AnIndependentReaderDecodesTheEvents) {
   ASSERT_TRUE(writer->add_scalars(300, scalars));
   ASSERT_TRUE(writer->add_text(300, "checkpoint_path", "m/model.ckpt-300"));
   ASSERT_TRUE(writer->add_histogram(-1, "h", {.min = 1, .max = 2, .sum = 3, .sum_squares = 5, .count = 2, .limits = {1.5, 2.5}, .counts = {1, 1}}));
+  ASSERT_TRUE(writer->add_start(301));
   ASSERT_TRUE(writer->close());
   const std::vector<std::string> events = payloads(contents(writer->path()));
-  ASSERT_EQ(events.size(), 4u);
+  ASSERT_EQ(events.size(), 5u);
   std::vector<std::string> decoded;
   for (const std::string& event : events) {
     overwrite(folder.path() + "/payload", event);
@@ -218,6 +219,7 @@ TEST_F(EventWriterTest, AnIndependentReaderDecodesTheEvents) {
                             "      bucket_limit: 1.5\n      bucket_limit: 2.5\n      bucket: 1\n      bucket: 1\n    }\n"
                             "  }\n"
                             "}\n");
+  EXPECT_EQ(decoded[4], wall_time + "step: 301\nsession_log {\n  status: START\n}\n");
 }
 
 TEST(Histogram, CountsEveryFiniteValueOnce) {

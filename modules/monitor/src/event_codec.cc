@@ -152,6 +152,17 @@ std::string encode_version_event(double wall_time) {
   return bytes;
 }
 
+std::string encode_start(double wall_time, int64_t first_step) {
+  std::string bytes;
+  pbf_writer event(bytes);
+  event.add_double(event_field::kWallTime, wall_time);
+  event.add_int64(event_field::kStep, first_step);
+  pbf_writer session(event, event_field::kSessionLog);
+  session.add_enum(session_field::kStatus, kSessionStart);
+  session.commit();
+  return bytes;
+}
+
 std::string encode_scalars(double wall_time, int64_t global_step, std::span<const Scalar> scalars) {
   return encode_summary(wall_time, global_step, [&](pbf_writer& summary) {
     for (const Scalar& scalar : scalars) {

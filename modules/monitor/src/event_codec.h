@@ -12,6 +12,7 @@
 namespace shoal::monitor {
 
 std::string encode_version_event(double wall_time);
+std::string encode_start(double wall_time, int64_t first_step);
 std::string encode_scalars(double wall_time, int64_t global_step, std::span<const Scalar> scalars);
 std::string encode_histogram(double wall_time, int64_t global_step, std::string_view tag, const Histogram& histogram);
 std::string encode_text(double wall_time, int64_t global_step, std::string_view tag, std::string_view text);

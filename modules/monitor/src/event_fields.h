@@ -10,7 +10,13 @@ inline constexpr uint32_t kWallTime = 1;     // double
 inline constexpr uint32_t kStep = 2;         // int64
 inline constexpr uint32_t kFileVersion = 3;  // string
 inline constexpr uint32_t kSummary = 5;      // Summary
+inline constexpr uint32_t kSessionLog = 7;   // SessionLog
 }  // namespace event_field
+
+namespace session_field {
+inline constexpr uint32_t kStatus = 1;  // SessionStatus
+}
+inline constexpr int32_t kSessionStart = 1;
 
 namespace summary_field {
 inline constexpr uint32_t kValue = 1;  // repeated Value

@@ -88,6 +88,10 @@ Result<std::unique_ptr<EventWriter>> EventWriter::open(Environment& env, const s
   return writer;
 }
 
+Result<void> EventWriter::add_start(int64_t first_step) {
+  return add_record(encode_start(seconds_of(env_.wall_now()), first_step));
+}
+
 Result<void> EventWriter::add_scalar(int64_t global_step, std::string_view tag, double value) {
   const Scalar scalar{tag, value};
   return add_scalars(global_step, {&scalar, 1});

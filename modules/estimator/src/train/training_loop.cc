@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "shoal/base/compute.h"
+#include "shoal/monitor/event_writer.h"
 #include "train/step_verdict.h"
 
 namespace shoal {
@@ -291,6 +292,10 @@ Result<void> TrainingLoop::compute_replica(size_t replica, bool observed) {
 }
 
 Result<void> TrainingLoop::call_after_ready() {
+  // Only one of the tasks that write into the folder says so: readers drop what all of them have of these steps.
+  if (context_.is_chief() && context_.summaries()) {
+    SHOAL_TRY_VOID(context_.summaries()->add_start(int64_t(context_.global_step()) + 1));
+  }
   for (const auto& hook : options_.hooks) {
     SHOAL_TRY_VOID(call_user("hook after_ready", [&] { hook->after_ready(context_); }));
   }

@@ -42,6 +42,9 @@ class EventWriter {
   EventWriter(const EventWriter&) = delete;
   EventWriter& operator=(const EventWriter&) = delete;
 
+  /// Says that training begins, or begins anew, with this step: TensorBoard drops what earlier files have of it and of later
+  /// ones (SessionLog.START), which is history that has not happened.
+  Result<void> add_start(int64_t first_step);
   Result<void> add_scalar(int64_t global_step, std::string_view tag, double value);
   /// Adds all in one record: an evaluation's results (CONTRACT EVT-3).
   Result<void> add_scalars(int64_t global_step, std::span<const Scalar> scalars);
