@@ -477,5 +477,23 @@ TEST(Train, EventFilesSayWhereTrainingBeginsAnew) {
   EXPECT_EQ(starts_at(place.model_dir(), 1), 1);
 }
 
+TEST(Train, ABatchThatTheModelRefusesIsNumbered) {
+  Place place;
+  const auto model = [](const Features& features, const Labels&, Mode mode, const Params&, const RunConfig&) {
+    EstimatorSpec spec;
+    spec.mode = mode;
+    spec.loss = ops::reduce_mean(ops::check_range(features.single(), {.low = 0, .what = "label"}));
+    if (mode == Mode::kTrain) spec.train_op = nn::train_op({});
+    return spec;
+  };
+  Estimator estimator = place.estimator(model);
+  const std::string expected = "batch 3 of the input (its rows count from 0): ";
+  const InputFn input = [] { return losses({1, 2, -1, 4}); };
+  EXPECT_THAT(refusal([&] { estimator.train(input); }),
+              ::testing::AllOf(HasSubstr(expected), HasSubstr("label -1 in row 0")));
+  EXPECT_THAT(refusal([&] { (void)estimator.evaluate(input, {.checkpoint = {}}); }),
+              ::testing::AllOf(HasSubstr(expected), HasSubstr("label -1 in row 0")));
+}
+
 }  // namespace
 }  // namespace shoal::testing

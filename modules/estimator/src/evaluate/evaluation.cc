@@ -117,13 +117,15 @@ Result<void> EvaluationRun::one_batch(data::Batch& batch) {
   SHOAL_TRY(const int64_t size, batch_size(batch));
   SHOAL_TRY(const SymbolSizes sizes, model_.sizes_of(batch));
   SHOAL_TRY(BoundProgram * program, model_.program(sizes, request_.fetches()));
-  SHOAL_TRY_VOID(model_.feed(*program, batch, request_.feeds()));
+  const auto number = uint64_t(batches_) + 1;
+  if (auto fed = model_.feed(*program, batch, request_.feeds()); !fed) return in_batch(std::move(fed).error(), number);
   SHOAL_TRY(const std::vector<backends::Pieces> variables, variables_.bind(*program->program));
-  SHOAL_TRY_VOID(program->program->run({.inputs = program->inputs,
-                                        .variables = variables,
-                                        .updates = {},
-                                        .weights = {1, 1},  // Nothing changes while we evaluate.
-                                        .key = {}}));
+  Result<void> ran = program->program->run({.inputs = program->inputs,
+                                            .variables = variables,
+                                            .updates = {},
+                                            .weights = {1, 1},  // Nothing changes while we evaluate.
+                                            .key = {}});
+  if (!ran) return in_batch(std::move(ran).error(), number);
   const std::span<const TensorView> fetched = program->program->fetched();
   const double loss = double(fetched[0].as<float>()[0]);
   loss_sum_ += loss;

@@ -405,4 +405,9 @@ Result<void> BuiltModel::feed(BoundProgram& bound, const data::Batch& batch,
   return {};
 }
 
+Error in_batch(Error error, uint64_t number) {
+  if (error.kind() != ErrorKind::kInvalidArgument) return error;
+  return std::move(error).with_context("batch " + std::to_string(number) + " of the input (its rows count from 0)");
+}
+
 }  // namespace shoal

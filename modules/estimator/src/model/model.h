@@ -131,6 +131,10 @@ class BuiltModel {
   int64_t plans_logged_ = 0;
 };
 
+/// What a model says of a batch that it does not take, with what is known of where that batch is: the number of the batch
+/// in its input, from 1. Rows in such sentences count within the batch, and a batch of a shuffled input knows no lines.
+Error in_batch(Error error, uint64_t number);
+
 /// A variable of `model` as servers see it, without the rule of its updates: how it starts.
 cluster::VariableSpec cluster_variable(const BuiltModel& model, const Variable& variable);
 

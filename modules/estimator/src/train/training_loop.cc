@@ -333,7 +333,9 @@ Result<void> TrainingLoop::begin_program(size_t replica, bool observed) {
   SHOAL_TRY(const int64_t size, batch_size(batch));
   SHOAL_TRY(const SymbolSizes sizes, options_.model->sizes_of(batch));
   SHOAL_TRY(BoundProgram* const program, options_.model->program(sizes, request_.fetches() && observed));
-  SHOAL_TRY_VOID(options_.model->feed(*program, batch, request_.feeds()));
+  const uint64_t number = options_.inputs[replica]->iterator->ordinal();
+  if (auto fed = options_.model->feed(*program, batch, request_.feeds()); !fed)
+    return in_batch(std::move(fed).error(), number);
   const nn::TrainOp& train_op = *options_.model->spec().train_op;
   backends::UpdateApplier* applier = nullptr;
   if (scalar_values_.empty()) {
@@ -346,7 +348,7 @@ Result<void> TrainingLoop::begin_program(size_t replica, bool observed) {
                           .variables = step_.variables,
                           .updates = step_.updates,
                           .weights = step_.weights,
-                          .key = {options_.trainer_index + replica, options_.inputs[replica]->iterator->ordinal()},
+                          .key = {options_.trainer_index + replica, number},
                           .arrivals = step_.arrivals,
                           .applier = applier,
                           .may_apply = loss_check(options_.allow_non_finite),
@@ -354,12 +356,14 @@ Result<void> TrainingLoop::begin_program(size_t replica, bool observed) {
                           .observer = observed ? request_.observer() : nullptr},
               .progress = {},
               .batch_size = size,
+              .batch_number = number,
               .observed = observed};
   return {};
 }
 
 Result<void> TrainingLoop::run_on() {
-  SHOAL_TRY_VOID(running_.program->run_on(running_.binding, running_.progress));
+  Result<void> ran = running_.program->run_on(running_.binding, running_.progress);
+  if (!ran) return in_batch(std::move(ran).error(), running_.batch_number);
   return running_.progress.done ? take_results() : Result<void>();
 }
 

@@ -130,6 +130,7 @@ class TrainingLoop {
     backends::StepBinding binding;
     backends::RunProgress progress;
     int64_t batch_size = 0;
+    uint64_t batch_number = 0;  ///< The batch's number in its input, from 1.
     bool observed = false;
   };
   std::vector<Replica> replicas_;    // by input
