@@ -202,5 +202,26 @@ TEST(Evaluate, OfAHeadWithTextLabels) {
               HasSubstr("odd"));
 }
 
+TEST(Evaluate, AFolderThatCannotBeWrittenIsToldBeforeAnythingIsComputed) {
+  Place place;
+  Estimator estimator = place.estimator(linear_model);
+  const InputFn input = [] { return line({1}).batch(1); };
+  estimator.train(input);
+  write_file(estimator.eval_dir(), "a file in the place of the folder");
+  const auto hook = std::make_shared<RecordingHook>();
+  EXPECT_THAT(refusal([&] { (void)estimator.evaluate(input, {.hooks = {hook}}); }, ErrorKind::kFailedPrecondition),
+              HasSubstr(estimator.eval_dir()));
+  EXPECT_THAT(hook->calls(), ::testing::IsEmpty());
+}
+
+TEST(Evaluate, OneThatFailsLeavesNoEvents) {
+  Place place;
+  Estimator estimator = place.estimator(linear_model);
+  estimator.train([] { return line({1}).batch(1); });
+  const auto failing = after_each_step([](RunContext&, const StepValues&) { raise(data_loss("no")); });
+  refusal([&] { (void)estimator.evaluate([] { return line({1}).batch(1); }, {.hooks = {failing}}); }, ErrorKind::kDataLoss);
+  EXPECT_TRUE(std::filesystem::is_empty(estimator.eval_dir()));
+}
+
 }  // namespace
 }  // namespace shoal::testing

@@ -170,16 +170,40 @@ Metrics EvaluationRun::results(uint64_t global_step) const {
   return metrics;
 }
 
-Result<void> write_results(Environment& env, const std::string& folder, const Metrics& metrics, const std::string& prefix) {
-  SHOAL_TRY(const auto writer, monitor::EventWriter::open(env, folder));
+/// Where the results go. It is opened before anything is computed: a folder that cannot be written costs no evaluation.
+/// A file that nothing came into is removed.
+class ResultsFile {
+ public:
+  static Result<ResultsFile> open(Environment& env, const std::string& folder) {
+    SHOAL_TRY(auto writer, monitor::EventWriter::open(env, folder));
+    return ResultsFile(env, std::move(writer));
+  }
+  ResultsFile(ResultsFile&&) noexcept = default;
+  ~ResultsFile() {
+    if (!writer_ || written_) return;
+    static_cast<void>(writer_->close().has_value());
+    static_cast<void>(env_->storage().remove(writer_->path()).has_value());
+  }
+  Result<void> write(const Metrics& metrics, const std::string& prefix);
+
+ private:
+  ResultsFile(Environment& env, std::unique_ptr<monitor::EventWriter> writer) : env_(&env), writer_(std::move(writer)) {}
+
+  Environment* env_;
+  std::unique_ptr<monitor::EventWriter> writer_;
+  bool written_ = false;
+};
+
+Result<void> ResultsFile::write(const Metrics& metrics, const std::string& prefix) {
+  written_ = true;
   const int64_t step = int64_t(metrics.at("global_step"));
   std::vector<monitor::Scalar> scalars;
   for (const auto& [name, value] : metrics) {
     if (name != "global_step") scalars.push_back({name, value});
   }
-  SHOAL_TRY_VOID(writer->add_scalars(step, scalars));
-  if (!prefix.empty()) SHOAL_TRY_VOID(writer->add_text(step, "checkpoint_path", prefix));
-  return writer->close();
+  SHOAL_TRY_VOID(writer_->add_scalars(step, scalars));
+  if (!prefix.empty()) SHOAL_TRY_VOID(writer_->add_text(step, "checkpoint_path", prefix));
+  return writer_->close();
 }
 
 std::string describe(const Metrics& metrics) {
@@ -346,13 +370,14 @@ Result<Evaluation> run_evaluation_of(Environment& env, const WeightsToEvaluate& 
   const std::string title = "evaluation" + (options.name ? " " + *options.name : "");
   EvaluationRun run(env, title, estimator.config().host().get(), *model, *input.iterator, std::move(variables),
                     std::move(hooks));
+  SHOAL_TRY(ResultsFile results, ResultsFile::open(env, estimator.eval_dir(options.name)));
   SHOAL_TRY_VOID(run.prepare(weights.global_step, estimator.model_dir()));
   SHOAL_TRY_VOID(run.run(options.steps, std::move(first), stop));
   Evaluation evaluation{.metrics = run.results(weights.global_step),
                         .batches = run.batches(),
                         .ended_by_steps = run.ended_by_steps() && input.dataset->is_finite().value_or(true),
                         .input_batches = input.dataset->cardinality()};
-  SHOAL_TRY_VOID(write_results(env, estimator.eval_dir(options.name), evaluation.metrics, weights.checkpoint));
+  SHOAL_TRY_VOID(results.write(evaluation.metrics, weights.checkpoint));
   env.log().info(title + ": " + describe(evaluation.metrics));
   return evaluation;
 }
