@@ -6,6 +6,7 @@
 
 #include "../base/temporary_folder.h"
 #include "fixture.h"
+#include "shoal/columns/statistics.h"
 
 namespace shoal::columns {
 namespace {
@@ -48,7 +49,12 @@ TEST(NumericColumn, RefusesWhatDoesNotFit) {
               HasSubstr("the normalizer has to return float32 [batch, 2]"));
   EXPECT_THAT(raised([] { numeric("x", {.shape = {0}}); }), HasSubstr("1 or more"));
   EXPECT_THAT(raised([] { numeric("x", {.default_value = INFINITY}); }),
-              HasSubstr("default_value has to be a finite number"));
+              HasSubstr("default_value has to be a finite number, and it is infinite; if it was measured, the data have an "
+                        "infinite number in that column (inf, 1e999)"));
+  EXPECT_THAT(raised([] { numeric("x", {.default_value = NAN}); }), HasSubstr("and it is NaN"));
+  EXPECT_THAT(raised([] { columns::standardizer(INFINITY, NAN); }),
+              HasSubstr("the data have an infinite number (inf, 1e999)"));
+  EXPECT_THAT(raised([] { columns::rescaler(0, INFINITY); }), HasSubstr("the data have an infinite number (inf, 1e999)"));
 }
 
 TEST(BucketizedColumn, TakesTheIntervalFromItsLowerEdgeOn) {

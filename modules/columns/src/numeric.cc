@@ -122,7 +122,10 @@ class Bucketized final : public Definition, public Categories, public Numbers {
 Column numeric(std::string key, NumericOptions options) {
   check_least(key, "the number of elements of its shape", options.shape.elements(), 1);
   if (options.default_value && !std::isfinite(*options.default_value)) {
-    raise(invalid_argument("column \"" + key + "\": default_value has to be a finite number"));
+    const char* const given = std::isnan(*options.default_value) ? "NaN" : "infinite";
+    raise(invalid_argument("column \"" + key + "\": default_value has to be a finite number, and it is " + given +
+                           "; if it was measured, the data have an infinite number in that column (inf, 1e999): leave such "
+                           "rows out by filter(), or replace it by map()"));
   }
   return Column(std::make_shared<Numeric>(std::move(key), std::move(options)));
 }

@@ -82,6 +82,12 @@ const auto& found(const auto& of, const std::string& name, const char* what) {
 }  // namespace
 
 std::function<Value(Value)> standardizer(double mean, double stddev) {
+  if (!std::isfinite(mean) || !std::isfinite(stddev)) {
+    raise(invalid_argument("normalizer: mean and standard deviation have to be finite numbers, and they are " +
+                           std::to_string(mean) + " and " + std::to_string(stddev) +
+                           "; if they were measured, the data have an infinite number (inf, 1e999): leave such rows out by "
+                           "filter(), or replace it by map()"));
+  }
   return [mean, scale = stddev > 0 ? 1 / stddev : 1.0](Value x) { return ops::scale(x - mean, scale); };
 }
 
