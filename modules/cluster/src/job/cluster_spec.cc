@@ -13,8 +13,8 @@ namespace {
 
 bool is_blank_or_control(unsigned char c) { return c <= 0x20 || c == 0x7F; }
 
-Error bad_address(std::string_view text, std::string_view why) {
-  return invalid_argument(in_quotes(text) + " is not host:port: " + std::string(why));
+Error bad_address(std::string_view text, const std::string& why) {
+  return invalid_argument(in_quotes(text) + " is not host:port: " + why);
 }
 
 /// Brackets and what may stand between them: an IPv6 address, with or without a zone ("%eth0").
@@ -35,12 +35,19 @@ bool index_less(const ClusterSpec::Node& node, int32_t index) { return node.inde
 }  // namespace
 
 Result<HostPort> parse_host_port(std::string_view text) {
+  if (const size_t scheme = text.find("://"); scheme != std::string_view::npos) {
+    return bad_address(text, "it begins with a scheme; leave " + std::string(text.substr(0, scheme + 3)) + " out");
+  }
   const size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return bad_address(text, "there is no port");
   const std::string_view host = text.substr(0, colon);
   if (host.empty()) return bad_address(text, "the host is empty");
   if (std::any_of(host.begin(), host.end(), is_blank_or_control)) {
     return bad_address(text, "the host has blanks or control characters");
+  }
+  const size_t other = host.find(':');
+  if (other != std::string_view::npos && number_from<uint16_t>(host.substr(other + 1))) {
+    return bad_address(text, "there are two ports; is one of them part of what should be the host alone?");
   }
   if (host.find_first_of("[]:") != std::string_view::npos && !is_bracketed_ipv6(host)) {
     return bad_address(text, "the host is neither a name nor an IPv4 address nor an IPv6 address in brackets");

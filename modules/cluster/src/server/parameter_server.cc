@@ -51,6 +51,7 @@ class Server {
   Task<Result<void>> welcome(Session& session, MessageHead hello, uint64_t replaced);
   Task<Result<void>> converse(Session& session);
   Task<Result<void>> supervise();
+  std::string interrupted_text(bool lonely) const;
   bool may_give_way();
   Duration orphaned_after() const;
   bool orphaned() const;
@@ -138,6 +139,14 @@ void Server::end_connections(const Result<void>& outcome) {
   }
 }
 
+/// What an interrupt costs that the end of the job did not follow.
+std::string Server::interrupted_text(bool lonely) const {
+  const std::string why = lonely ? "interrupted, and no chief or worker is there to end the job"
+                                 : "interrupted, and the job did not end within 20 s";
+  if (state_.phase() == Phase::kReady) return why + "; this server's state is lost";
+  return why + "; no model was here yet, so nothing is lost (status 1 says that the job, too, has not ended)";
+}
+
 /// Runs until the job has ended, everybody has been gone for too long, or an interrupt was not followed by the end.
 Task<Result<void>> Server::supervise() {
   std::optional<SteadyTime> farewell, leaving, interrupted;  // When each of them runs out.
@@ -166,9 +175,7 @@ Task<Result<void>> Server::supervise() {
       if (!interrupted) interrupted = now + kFarewell;
       next = lonely ? std::min(*interrupted, std::max(lonely_since_, *interrupted - kFarewell) + kDeserted) : *interrupted;
       if (now >= next) {
-        co_return unavailable(
-            lonely ? "interrupted, and no chief or worker is there to end the job; this server's state is lost"
-                   : "interrupted, and the job did not end within 20 s; this server's state is lost");
+        co_return unavailable(interrupted_text(lonely));
       }
     } else if (lonely && now >= next) {
       co_return deadline_exceeded("waiting for chief or workers: none was connected for " +

@@ -58,7 +58,8 @@ Result<void> check_address(std::string_view name, std::string_view text) {
 }
 
 std::string address_of(std::string_view host, int32_t port) {
-  const bool bare_v6 = host.find(':') != std::string_view::npos && !host.starts_with('[');
+  const bool several = host.find(':') != host.rfind(':');  // One colon is that of a scheme or a port, which are mistakes.
+  const bool bare_v6 = several && !host.starts_with('[') && host.find("://") == std::string_view::npos;
   return (bare_v6 ? "[" + std::string(host) + "]" : std::string(host)) + ":" + std::to_string(port);
 }
 
