@@ -1,7 +1,9 @@
 // What the launcher is made of, apart from its policy and its processes.
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -206,6 +208,33 @@ TEST(LaunchPorts, AreReadFromTheKernelsTables) {
       "   0: 00000000000000000000000000000000:1F93 00000000000000000000000000000000:0000 0A 00000000:00000000\n"
       "   1: 00000000000000000000000001000000:1F94 00000000000000000000000000000000:0000 0A 00000000:00000000\n";
   EXPECT_THAT(listening_ports(ipv4, ipv6), ElementsAre(22, 8080, 0x1F93));
+}
+
+/// Exit statuses of the child below.
+enum class Loopback { kReached = 10, kRefused = 11, kNoNamespace = 12 };
+
+TEST(LaunchPorts, ALoopbackThatIsDownIsRefused) {
+  ASSERT_TRUE(check_loopback());
+  // A network of its own, whose loopback nobody has started.
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    Loopback seen = Loopback::kNoNamespace;
+    if (::unshare(CLONE_NEWNET) == 0 || ::unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0) {
+      const auto checked = check_loopback();
+      const bool says = !checked && checked.error().kind() == ErrorKind::kFailedPrecondition &&
+                        checked.error().message().find(
+                            "Network is unreachable; is its loopback interface down? As root, "
+                            "`ip link set lo up` starts it") != std::string::npos;
+      seen = says ? Loopback::kRefused : Loopback::kReached;
+    }
+    ::_exit(int(seen));
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  if (WEXITSTATUS(status) == int(Loopback::kNoNamespace))
+    GTEST_SKIP() << "this system lets nobody make a network namespace";
+  EXPECT_EQ(WEXITSTATUS(status), int(Loopback::kRefused));
 }
 
 /// A socket as tasks have it: bound with SO_REUSEADDR, if that succeeds, and listening.

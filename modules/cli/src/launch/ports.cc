@@ -61,6 +61,18 @@ Result<ReservedPort> ReservedPort::on_loopback() {
   return ReservedPort(std::move(socket), ntohs(address.sin_port));
 }
 
+Result<void> check_loopback() {
+  const Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(9);  // No packet goes there: for datagrams, connect() only looks for the way.
+  if (!socket || ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return {};
+  return failed_precondition(
+      "tasks of this machine cannot reach each other at 127.0.0.1: " + std::string(std::strerror(errno)) +
+      "; is its loopback interface down? As root, `ip link set lo up` starts it");
+}
+
 std::set<uint16_t> listening_ports(std::string_view ipv4, std::string_view ipv6) {
   std::set<uint16_t> ports;
   add_listening(ipv4, false, ports);

@@ -23,6 +23,9 @@ class ReservedPort {
   uint16_t number_;
 };
 
+/// FailedPrecondition where 127.0.0.1 cannot be reached: no task would ever meet another.
+Result<void> check_loopback();
+
 /// The ports at which processes of this machine listen for connections to 127.0.0.1, as far as the kernel tells. `ipv4` and
 /// `ipv6` are texts of /proc/net/tcp and /proc/net/tcp6.
 std::set<uint16_t> listening_ports(std::string_view ipv4, std::string_view ipv6);

@@ -10,6 +10,7 @@ Result<void> ThisMachine::prepare(SignalInbox&) {
 }
 
 Result<std::vector<std::string>> ThisMachine::choose_addresses() {
+  SHOAL_TRY_VOID(check_loopback());
   // The ports of before are held until there are others, so that these are not the same.
   const std::vector<std::optional<ReservedPort>> before =
       std::exchange(ports_, std::vector<std::optional<ReservedPort>>(tasks_.size()));
