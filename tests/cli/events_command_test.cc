@@ -54,6 +54,15 @@ TEST_F(EventsCommand, PrintsOneLinePerValueInFileOrder) {
   EXPECT_EQ(everything(), before);
 }
 
+TEST_F(EventsCommand, TellsOfBytesThatJsonCannotHold) {
+  auto writer = value_or_raise(monitor::EventWriter::open(env, folder, {.host = "h"}));
+  ASSERT_TRUE(writer->add_text(1, "note", "caf\xe9"));
+  ASSERT_TRUE(writer->close());
+  const Output run = shoal_program({"events", folder});
+  EXPECT_EQ(run.lines()[0]["value"], "caf\xEF\xBF\xBD");
+  EXPECT_THAT(run.err, HasSubstr("1 events have text that is no UTF-8"));
+}
+
 TEST_F(EventsCommand, CanBeNarrowedToATag) {
   write_events(10);
   EXPECT_THAT(shoal_program({"events", folder, "--tag", "loss"}).lines(), SizeIs(2));

@@ -207,6 +207,13 @@ TEST_F(PredictTable, SaysWhatIsWrong) {
   EXPECT_THAT(refusal({"--keys", "logits,logits"}, "x,colour\n"), HasSubstr("prediction logits is named twice"));
   EXPECT_THAT(refusal({"--copy", "logits"}, "x,colour,logits\n"), HasSubstr("a prediction has that name"));
   EXPECT_THAT(refusal({"--keys", "colours"}, "x,colour\n"), HasSubstr("there is no prediction colours; there are: "));
+  EXPECT_THAT(refusal({"--keys", "classes,probabilites"}, "x,colour\n"),
+              HasSubstr("there is no prediction probabilites; did you mean probabilities?; there are: "));
+  EXPECT_THAT(refusal({}, "# of 2025\nx,colour\n1,red\n"), HasSubstr("if that is a remark, --skip-lines 1 passes over it"));
+  EXPECT_THAT(refusal({}, "\nx,colour\n1,red\n"), HasSubstr("standard input, line 1 (offset 0): the line is blank"));
+  EXPECT_THAT(refusal({}, std::string("PK\x03\x04\0\0 sheet1.xml", 17)), HasSubstr("standard input is a zip archive"));
+  EXPECT_THAT(refusal({}, std::string("\xff\xfex\0,\0c\0\n\0", 10)), HasSubstr("standard input is text in UTF-16"));
+  EXPECT_THAT(refusal({}, "x,colour\r1,red\r"), HasSubstr("standard input has lines that end with CR alone"));
   EXPECT_THAT(refusal({"--signature", "sing"}, "x,colour\n"), HasSubstr("no signature sing; there are: serving_default, "));
   EXPECT_THAT(refusal({"--separator", "::"}, "x,colour\n"), HasSubstr("one character, or tab"));
   EXPECT_THAT(refusal({"--batch", "0"}, "x,colour\n"), HasSubstr("--batch"));
@@ -235,6 +242,40 @@ TEST_F(PredictTable, NamesOfColumnsMayHaveCommas) {
   ASSERT_EQ(named.status, 0) << named.err;
   EXPECT_EQ(named.out, run.out);
   EXPECT_THAT(shoal_program({"predict", exported(), "--unused", "\"x"}, table).err, HasSubstr("--unused"));
+}
+
+TEST_F(PredictTable, AnEmptyFieldKeepsItsSeparator) {
+  const Output run = shoal_program({"predict", exported(), "--copy", "id", "--keys", "classes,class_ids"},
+                                   "id,x,colour\nA1,1,red\n,1,red\nC3,1,red\n");
+  ASSERT_EQ(run.status, 0) << run.err;
+  const auto rows = lines_of(run.out);
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows[0], "id,classes,class_ids");
+  EXPECT_EQ("A1" + rows[2], rows[1]);
+  EXPECT_EQ(rows[2].front(), ',');
+  const Output last =
+      shoal_program({"predict", exported(), "--copy", "id,note", "--keys", "classes"}, "id,note,x,colour\n,,1,red\n");
+  EXPECT_THAT(lines_of(last.out)[1], StartsWith(",,"));
+}
+
+TEST_F(PredictTable, ARowMayBeAsLongAsTheOptionSays) {
+  const std::string row = "1,red," + std::string(2000, 'n') + "\n";
+  const Output refused =
+      shoal_program({"predict", exported(), "--line-bytes-max", "1000"}, "x,colour,note\n1,red,n\n" + row);
+  EXPECT_THAT(refused.err, HasSubstr("the record is longer than 1000 bytes (line_bytes_max, --line-bytes-max)"));
+  EXPECT_EQ(shoal_program({"predict", exported(), "--line-bytes-max", "3000"}, "x,colour,note\n" + row).status, 0);
+  EXPECT_NE(shoal_program({"predict", exported(), "--line-bytes-max", "0"}, "x,colour\n").status, 0);
+}
+
+TEST_F(PredictTable, TellsOfBytesThatJsonCannotHold) {
+  const std::string table = "id,x,colour\nok,1,red\ncaf\xe9,1,red\n";
+  const Output json = shoal_program({"predict", exported(), "--copy", "id", "--json-lines"}, table);
+  EXPECT_EQ(json.status, 0);
+  EXPECT_EQ(json.lines()[1]["id"], "caf\xEF\xBF\xBD");
+  EXPECT_THAT(json.err, HasSubstr("1 of 2 rows have text that is no UTF-8, which JSON cannot hold"));
+  const Output csv = shoal_program({"predict", exported(), "--copy", "id"}, table);
+  EXPECT_THAT(csv.out, HasSubstr("caf\xe9,"));
+  EXPECT_EQ(csv.err, "");
 }
 
 TEST_F(PredictTable, PredictionsStandInTheOrderOfTheKeys) {
@@ -276,6 +317,42 @@ TEST_F(PredictVectors, TellsOfPredictionsThatAreNoNumbers) {
   EXPECT_EQ(run.status, 0);
   EXPECT_THAT(run.err, HasSubstr("2 of 3 rows have a prediction that is no number (NaN), the first of them row 2"));
   EXPECT_THAT(lines_of(run.out)[2], HasSubstr("NaN"));
+}
+
+/// Predicts from x alone; training also looks at a weight and at a text.
+EstimatorSpec partial(const Features& features, Mode mode) {
+  EstimatorSpec spec;
+  spec.mode = mode;
+  spec.predictions = {{"y", features["x"] * 2.0}};
+  if (mode == Mode::kPredict) return spec;
+  spec.loss =
+      ops::reduce_mean(nn::dense(ops::one_hot(ops::cast(features["weight"], DType::kInt64), {.depth = 3}), {.units = 1}));
+  if (mode == Mode::kTrain) spec.train_op = nn::train_op({});
+  return spec;
+}
+
+TEST_F(PredictVectors, NeedsTheColumnsThatPredictionsAreMadeOfAndNoOthers) {
+  const auto input = [] {
+    return data::Dataset::from_tensor_slices({{"x", Tensor::of<float>({2}, {1, 2})},
+                                              {"weight", Tensor::of<float>({2}, {1, 1})},
+                                              {"note", Tensor::of_strings({2}, {"a", "b"})}})
+        .batch(1);
+  };
+  RunConfigOptions options;
+  options.model_dir = folder + "/p";
+  Estimator estimator(partial, RunConfig(options));
+  estimator.train(input, {.steps = 1});
+  const std::string path = estimator.export_model(folder + "/partial", input);
+  EXPECT_EQ(shoal_program({"predict", path}, "x\n3\n4\n").out, "y\n6.0\n8.0\n");
+  EXPECT_EQ(shoal_program({"predict", path}, "note,x,label\n,3,\n").out, "y\n6.0\n");
+  EXPECT_THAT(shoal_program({"predict", path}, "weight\n3\n").err, HasSubstr("input \"x\" needs a column x"));
+  // A program may go on giving all that the model was exported with.
+  const auto model = load_exported_model(path);
+  ASSERT_EQ(model->inputs().size(), 1u);
+  const Tensor x = Tensor::of<float>({1}, {3}), weight = Tensor::of<float>({1}, {1});
+  EXPECT_EQ(model->predict({{"x", x}}).find("y")->as<float>()[0], 6.f);
+  EXPECT_EQ(model->predict({{"x", x}, {"weight", weight}}).find("y")->as<float>()[0], 6.f);
+  EXPECT_THROW(model->predict({{"x", x}, {"wait", weight}}), Exception);
 }
 
 /// Gives back a byte and a flag, and what no column can say.

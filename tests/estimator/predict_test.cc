@@ -183,6 +183,8 @@ TEST(Predict, FiltersByKeys) {
   // Classes are made from class_ids, which is not handed out.
   EXPECT_THAT(keys_of({"classes"}), ElementsAre("classes"));
   EXPECT_THAT(keys_of({"logits", "unknown"}), ElementsAre("logits"));
+  EXPECT_THAT(refusal([&] { (void)estimator.predict(logits, {.keys = {"probabilites"}}); }),
+              HasSubstr("there is no prediction probabilites; did you mean probabilities?; there are: "));
   EXPECT_THAT(refusal([&] { (void)estimator.predict(logits, {.keys = {"unknown"}}); }),
               AllOf(HasSubstr("probabilities"), HasSubstr("classes")));
 }

@@ -29,14 +29,19 @@ Json value_of(const monitor::EventValue& event) {
 Result<int> print_events(Context& context, const std::string& folder, const std::string& tag) {
   // A folder that does not exist is an error, an empty one is not.
   SHOAL_TRY(const auto unused, context.storage.list(folder));
+  int64_t replaced = 0;
   SHOAL_TRY(const auto damage, monitor::read_events(context.storage, folder, [&](const monitor::EventValue& event) {
     if (!tag.empty() && event.tag != tag) return true;
-    print_line(context.out, Json{{"step", event.global_step},
-                                 {"tag", event.tag},
-                                 {"value", value_of(event)},
-                                 {"wall_time", number(event.wall_time)}});
+    replaced += !print_line(context.out, Json{{"step", event.global_step},
+                                              {"tag", event.tag},
+                                              {"value", value_of(event)},
+                                              {"wall_time", number(event.wall_time)}});
     return bool(context.out);  // It ends when nobody reads any more.
   }));
+  if (replaced > 0) {
+    context.complain(std::to_string(replaced) +
+                     " events have text that is no UTF-8, which JSON cannot hold: such bytes are written as U+FFFD");
+  }
   for (const Error& error : damage) context.complain(error.message());
   return damage.empty() ? 0 : exit_status(ErrorKind::kDataLoss);
 }

@@ -51,10 +51,21 @@ Json unix_seconds(WallTime time) {
   return double(time.time_since_epoch() / std::chrono::microseconds(1)) / 1e6;
 }
 
-void print_line(std::ostream& out, const Json& json) { out << in_one_line(json) << '\n'; }
+bool print_line(std::ostream& out, const Json& json) {
+  try {
+    out << json.dump(-1, ' ', false, Json::error_handler_t::strict) << '\n';
+    return true;
+  } catch (const Json::type_error&) {  // The library tells of bytes that are no UTF-8 in no other way.
+    out << in_one_line(json) << '\n';
+    return false;
+  }
+}
 
 void print(const Context& context, const Json& json) {
-  if (!context.terminals.output) return print_line(context.out, json);
+  if (!context.terminals.output) {
+    static_cast<void>(print_line(context.out, json));
+    return;
+  }
   write_indented(context.out, json, 0);
   context.out << '\n';
 }

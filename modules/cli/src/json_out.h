@@ -16,8 +16,8 @@ Json number(double value);
 Json number(float value);
 /// Seconds since 1970, with a fraction.
 Json unix_seconds(WallTime time);
-/// One line. Bytes that are no UTF-8 become U+FFFD.
-void print_line(std::ostream& out, const Json& json);
+/// One line. Bytes that are no UTF-8 become U+FFFD, and then it returns false.
+bool print_line(std::ostream& out, const Json& json);
 /// What a command has to say as one object: one line, or indented where people read it.
 void print(const Context& context, const Json& json);
 

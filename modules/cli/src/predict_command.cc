@@ -101,7 +101,7 @@ Result<int> predict(Context& context, ExportedModel& model, const PredictArgumen
   SHOAL_TRY(data::CsvReader reader, open_table(context, arguments));
   SHOAL_TRY(std::vector<std::string> names, names_in(arguments.columns, "--columns"));
   if (names.empty()) {
-    SHOAL_TRY(names, reader.fields());
+    SHOAL_TRY(names, reader.header());
     if (names.empty()) {
       return data_loss((arguments.file == "-" ? "standard input" : arguments.file) +
                        ": nothing in it; its first line has to name the columns, unless --columns does");
@@ -120,6 +120,12 @@ Result<int> predict(Context& context, ExportedModel& model, const PredictArgumen
       context.out.flush();
     }
     if (!end) return end.error();
+  }
+  if (writer.rows_with_bytes() > 0) {
+    context.complain(
+        std::to_string(writer.rows_with_bytes()) + " of " + std::to_string(writer.rows()) +
+        " rows have text that is no UTF-8, which JSON cannot hold: such bytes are written as U+FFFD; write CSV, "
+        "or make the table UTF-8 first, for example with iconv");
   }
   if (writer.rows_with_nan() > 0) {
     context.complain(std::to_string(writer.rows_with_nan()) + " of " + std::to_string(writer.rows()) +
@@ -165,6 +171,9 @@ void add_predict_command(CLI::App& app, Action& selected) {
   command->add_flag("--trim", arguments->table.trim_blanks, "Blanks around fields do not count");
   command->add_option("--skip-lines", arguments->table.header_lines, "Lines before the table that are passed over")
       ->check(CLI::NonNegativeNumber);
+  command->add_option("--line-bytes-max", arguments->table.line_bytes_max, "The most bytes of one row")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command->add_option("--batch", arguments->batch, "Rows that are computed together")
       ->check(CLI::Range(int64_t(1), int64_t(1) << 20))
       ->capture_default_str();

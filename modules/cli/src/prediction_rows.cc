@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "shoal/base/nearest_text.h"
 #include "shoal/data/csv_reader.h"
 #include "values_json.h"
 
 namespace shoal::cli {
 namespace {
+
+/// Predictions under the names that the output gives them, and what ExportedModel::predict() calls them.
+using NamedKeys = std::vector<std::pair<std::string, std::string>>;
 
 std::string field_of(const Tensor& tensor, int64_t index, char separator) {
   if (tensor.dtype() == DType::kString) return data::csv_field(tensor.strings()[size_t(index)], separator);
@@ -28,9 +32,8 @@ Result<RowOutput> output_of(const ExportedModel& model, const std::string& name,
   return RowOutput{name.empty() ? "prediction" : name, key, {shape.begin() + 1, shape.end()}};
 }
 
-Result<std::vector<std::pair<std::string, std::string>>> named_by(const ExportedModel& model,
-                                                                  const std::string& signature) {
-  std::vector<std::pair<std::string, std::string>> named;
+Result<NamedKeys> named_by(const ExportedModel& model, const std::string& signature) {
+  NamedKeys named;
   if (signature.empty()) {
     for (const ExportedTensor& output : model.outputs()) named.emplace_back(output.name, output.name);
     return named;
@@ -43,17 +46,36 @@ Result<std::vector<std::pair<std::string, std::string>>> named_by(const Exported
   return invalid_argument("the export has no signature " + signature + "; there are: " + names);
 }
 
+Error unknown_key(const std::string& key, const NamedKeys& named) {
+  std::vector<std::string> names;
+  std::string all;
+  for (const auto& [name, of] : named) {
+    names.push_back(name.empty() ? "\"\"" : name);
+    all += (all.empty() ? "" : ", ") + names.back();
+  }
+  return invalid_argument("there is no prediction " + key + did_you_mean(key, names) + "; there are: " + all);
+}
+
+/// A record of these fields. One that is a lone empty field is quoted, since an empty line is none.
+std::string record_of(const std::vector<std::string>& fields, char separator) {
+  if (fields.size() == 1 && fields[0].empty()) return "\"\"";
+  std::string line;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (i > 0) line += separator;
+    line += fields[i];
+  }
+  return line;
+}
+
 }  // namespace
 
 Result<std::vector<RowOutput>> choose_outputs(const ExportedModel& model, const std::string& signature,
                                               const std::vector<std::string>& keys) {
   SHOAL_TRY(const auto named, named_by(model, signature));
-  std::string names;
-  for (const auto& [name, key] : named) names += (names.empty() ? "" : ", ") + name;
-  std::vector<std::pair<std::string, std::string>> chosen;
+  NamedKeys chosen;
   for (const std::string& key : keys) {
     const auto at = std::find_if(named.begin(), named.end(), [&](const auto& one) { return one.first == key; });
-    if (at == named.end()) return invalid_argument("there is no prediction " + key + "; there are: " + names);
+    if (at == named.end()) return unknown_key(key, named);
     if (std::find(chosen.begin(), chosen.end(), *at) != chosen.end()) {
       return invalid_argument("prediction " + key + " is named twice");
     }
@@ -69,17 +91,14 @@ Result<std::vector<RowOutput>> choose_outputs(const ExportedModel& model, const 
 
 void PredictionRows::write_header() {
   if (format_.json_lines) return;
-  std::string line;
-  const auto add = [&](const std::string& name) {
-    if (!line.empty()) line += format_.separator;
-    line += data::csv_field(name, format_.separator);
-  };
+  std::vector<std::string> fields;
+  const auto add = [&](const std::string& name) { fields.push_back(data::csv_field(name, format_.separator)); };
   for (const std::string& name : format_.copied) add(name);
   for (const RowOutput& output : outputs_) {
     const int64_t values = values_in(output);
     for (int64_t i = 0; i < values; ++i) add(values == 1 ? output.name : output.name + "/" + std::to_string(i));
   }
-  out_ << line << '\n';
+  out_ << record_of(fields, format_.separator) << '\n';
 }
 
 Result<void> PredictionRows::write(std::span<const data::Element> rows, const data::TensorMap& predictions) {
@@ -102,24 +121,23 @@ Result<void> PredictionRows::write(std::span<const data::Element> rows, const da
 }
 
 void PredictionRows::write_csv(const data::Element& row, const std::vector<const Tensor*>& predictions, int64_t at) {
-  std::string line;
+  std::vector<std::string> fields;
   const auto add = [&](const Tensor& tensor, int64_t index) {
-    if (!line.empty()) line += format_.separator;
-    line += field_of(tensor, index, format_.separator);
+    fields.push_back(field_of(tensor, index, format_.separator));
   };
   for (const std::string& name : format_.copied) add(*row.features.find(name), 0);
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const int64_t values = values_in(outputs_[i]);
     for (int64_t j = 0; j < values; ++j) add(*predictions[i], at * values + j);
   }
-  out_ << line << '\n';
+  out_ << record_of(fields, format_.separator) << '\n';
 }
 
 void PredictionRows::write_json(const data::Element& row, const std::vector<const Tensor*>& predictions, int64_t at) {
   Json line = Json::object();
   for (const std::string& name : format_.copied) line[name] = element_json(*row.features.find(name), 0);
   for (size_t i = 0; i < outputs_.size(); ++i) line[outputs_[i].name] = row_json(*predictions[i], at);
-  print_line(out_, line);
+  if (!print_line(out_, line)) ++rows_with_bytes_;
 }
 
 void PredictionRows::count(const std::vector<const Tensor*>& predictions, int64_t at) {

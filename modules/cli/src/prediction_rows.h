@@ -41,6 +41,8 @@ class PredictionRows {
   /// Rows with a prediction that is NaN, and which was the first of them, counted from 1.
   int64_t rows_with_nan() const { return rows_with_nan_; }
   int64_t first_with_nan() const { return first_with_nan_; }
+  /// Rows that had bytes which JSON cannot hold, and has others in their place.
+  int64_t rows_with_bytes() const { return rows_with_bytes_; }
 
  private:
   void write_csv(const data::Element& row, const std::vector<const Tensor*>& predictions, int64_t at);
@@ -50,7 +52,7 @@ class PredictionRows {
   std::ostream& out_;
   const std::vector<RowOutput> outputs_;
   const RowFormat format_;
-  int64_t rows_ = 0, rows_with_nan_ = 0, first_with_nan_ = 0;
+  int64_t rows_ = 0, rows_with_nan_ = 0, first_with_nan_ = 0, rows_with_bytes_ = 0;
 };
 
 }  // namespace shoal::cli

@@ -25,6 +25,9 @@ std::string header_hint(const std::vector<std::string>& names) {
   const bool has_numbers = std::any_of(names.begin(), names.end(),
                                        [](const std::string& name) { return number_from<double>(name).has_value(); });
   if (has_numbers) return "; if that is a row, and no header, --columns names the columns";
+  if (!names.empty() && (names[0].starts_with('#') || names[0].starts_with('%') || names[0].starts_with("//"))) {
+    return "; if that is a remark, --skip-lines 1 passes over it";
+  }
   const std::string hint = data::separator_hint(names);
   return hint.empty() ? hint : hint + " (--separator)";
 }

@@ -6,6 +6,7 @@
 #include "evaluate/evaluation.h"
 #include "evaluate/predictor_pool.h"
 #include "model/export_files.h"
+#include "model/read_inputs.h"
 #include "model/signatures.h"
 #include "shoal/base/random.h"
 #include "shoal/estimator/task_host.h"
@@ -59,10 +60,11 @@ struct ServedModel {
 
 class LoadedExport final : public ExportedModel {
  public:
-  LoadedExport(std::shared_ptr<Environment> env, ExportDescription description, std::shared_ptr<const ServedModel> served,
-               std::unique_ptr<Predictor> first)
+  LoadedExport(std::shared_ptr<Environment> env, ExportDescription description, ReadInputs inputs,
+               std::shared_ptr<const ServedModel> served, std::unique_ptr<Predictor> first)
       : env_(std::move(env)),
         description_(std::move(description)),
+        inputs_(std::move(inputs)),
         pool_(std::move(first), env_->process().usable_cores,
               [served = std::move(served)] { return served->make_predictor(); }) {
     for (const ExportedOutput& output : description_.outputs) outputs_.push_back(output.tensor);
@@ -73,11 +75,11 @@ class LoadedExport final : public ExportedModel {
     }
   }
   int64_t global_step() const override { return description_.global_step; }
-  const std::vector<ExportedTensor>& inputs() const override { return description_.inputs; }
+  const std::vector<ExportedTensor>& inputs() const override { return inputs_.read; }
   const std::vector<ExportedTensor>& outputs() const override { return outputs_; }
   Result<data::TensorMap> try_predict(const data::TensorMap& features) override {
     SHOAL_TRY(const PredictorPool::Lease predictor, pool_.take());
-    data::Batch batch{features, {}};
+    data::Batch batch{inputs_.of(features), {}};
     return predictor->predict(batch);
   }
   const std::vector<nn::ExportSignature>& signatures() const override { return description_.signatures; }
@@ -87,6 +89,7 @@ class LoadedExport final : public ExportedModel {
  private:
   std::shared_ptr<Environment> env_;
   ExportDescription description_;
+  const ReadInputs inputs_;
   std::vector<ExportedTensor> outputs_;
   PredictorPool pool_;
 };
@@ -107,7 +110,7 @@ Result<data::TensorMap> LoadedExport::try_predict(const data::TensorMap& feature
 Result<backends::Profile> LoadedExport::try_profile(const ProfileOptions& options) {
   if (options.batch < 1) return invalid_argument("profile: batch must be at least 1, not " + std::to_string(options.batch));
   if (options.runs < 1) return invalid_argument("profile: runs must be at least 1, not " + std::to_string(options.runs));
-  const data::TensorMap features = generated_features(description_.inputs, options.batch);
+  const data::TensorMap features = generated_features(inputs_.read, options.batch);
   SHOAL_TRY(const PredictorPool::Lease predictor, pool_.take());
   const auto run = [&](const StepRequest& request) -> Result<void> {
     data::Batch batch{features, {}};
@@ -215,6 +218,9 @@ Result<std::unique_ptr<ExportedModel>> ExportLoader::load(RunConfig config) {
   description.signatures = signatures_of(*spec);
   auto types = inputs_of(*graph, description.inputs);
   if (!types) return misfit(types.error());
+  Result<ReadInputs> inputs = read_inputs(*graph, *spec, description.inputs);
+  if (!inputs) return damaged_export(folder_, path_of(kExportGraph), inputs.error().message());
+  SHOAL_TRY(types, inputs_of(*graph, inputs->read));
   SHOAL_TRY(const auto reader, open_exported_variables(files_, folder_));
   SHOAL_TRY_VOID(reader->verify());  // All of it: the header of a file, which holds no weights, is part of the export, too.
   SHOAL_TRY(LoadedVariables variables, LoadedVariables::load(*env_, *graph, *reader));
@@ -227,7 +233,7 @@ Result<std::unique_ptr<ExportedModel>> ExportLoader::load(RunConfig config) {
                                                                 .variables = std::move(variables)});
   SHOAL_TRY(auto first, served->make_predictor());
   return std::unique_ptr<ExportedModel>(
-      new LoadedExport(std::move(env_), std::move(description), std::move(served), std::move(first)));
+      new LoadedExport(std::move(env_), std::move(description), std::move(inputs).value(), std::move(served), std::move(first)));
 }
 
 /// `storage` null: the file system.

@@ -3,7 +3,24 @@
 #include <algorithm>
 #include <cstring>
 
+#include "shoal/base/nearest_text.h"
+
 namespace shoal {
+
+namespace {
+
+/// Keys of which none is a prediction.
+Error unknown_keys(const std::vector<std::string>& keys, const std::vector<std::string>& available) {
+  const auto listed = [](const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+    return text;
+  };
+  return invalid_argument("predict: there is no prediction " + listed(keys) + did_you_mean(keys[0], available) +
+                          "; there are: " + listed(available));
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Predictor>> Predictor::make(std::unique_ptr<BuiltModel> model, LoadedVariables variables,
                                                    const std::vector<std::string>& keys, const Fetches& fetches) {
@@ -17,14 +34,13 @@ Result<void> Predictor::choose(const std::vector<std::string>& keys, const Fetch
   const bool lone = spec.predictions.size() == 1 && spec.predictions[0].first.empty();
   if (lone && !keys.empty())
     return invalid_argument("predict: the model predicts one tensor without a name; leave keys out");
-  std::string available;
-  const auto offer = [&available](const std::string& name) { available += (available.empty() ? "" : ", ") + name; };
+  std::vector<std::string> available;
   const auto asked = [&keys](const std::string& name) {
     return keys.empty() || std::find(keys.begin(), keys.end(), name) != keys.end();
   };
   std::vector<Value> values;
   for (const auto& [name, value] : spec.predictions) {
-    offer(name);
+    available.push_back(name);
     const bool source = std::any_of(spec.text_predictions.begin(), spec.text_predictions.end(),
                                     [&](const auto& text) { return text.source() == name && asked(text.key()); });
     if (!asked(name) && !source) continue;
@@ -33,10 +49,10 @@ Result<void> Predictor::choose(const std::vector<std::string>& keys, const Fetch
     wanted_.push_back(asked(name));
   }
   for (const nn::TextPrediction& text : spec.text_predictions) {
-    offer(text.key());
+    available.push_back(text.key());
     if (asked(text.key())) texts_.push_back(&text);
   }
-  if (values.empty()) return invalid_argument("predict: none of the keys is a prediction; there are: " + available);
+  if (values.empty()) return unknown_keys(keys, available);
   std::vector<Value> sometimes;
   for (const auto& [name, value] : fetches) sometimes.push_back(value);
   model_->set_values(std::move(values), std::move(sometimes), {});

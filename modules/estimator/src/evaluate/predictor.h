@@ -16,8 +16,8 @@ class Predictor {
   /// What hooks named in begin().
   using Fetches = std::vector<std::pair<std::string, Value>>;
 
-  /// `keys`: the predictions wanted; empty: all. InvalidArgument listing what there is if a key is unknown, or keys are
-  /// given for a lone prediction.
+  /// `keys`: the predictions wanted; empty: all. InvalidArgument naming them, and what there is, if none is a prediction, or
+  /// keys are given for a lone prediction.
   static Result<std::unique_ptr<Predictor>> make(std::unique_ptr<BuiltModel> model, LoadedVariables variables,
                                                  const std::vector<std::string>& keys, const Fetches& fetches = {});
 

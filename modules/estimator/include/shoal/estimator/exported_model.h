@@ -49,6 +49,7 @@ class ExportedModel {
  public:
   virtual ~ExportedModel() = default;
   virtual int64_t global_step() const = 0;
+  /// What predictions are computed from. predict() takes the other features of the exported model, too, and passes over them.
   virtual const std::vector<ExportedTensor>& inputs() const = 0;
   /// The predictions: those of the graph, then text that is made of them.
   virtual const std::vector<ExportedTensor>& outputs() const = 0;
