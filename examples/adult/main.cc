@@ -43,13 +43,22 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
     wide.push_back(column);
     deep.push_back(column);
   }
+  // For --predict: people whose income nobody knows, in the same columns without the last.
+  const auto unknown = [table](const std::string& path) {
+    shoal::data::CsvOptions without_income = table;
+    without_income.header_lines = 0;
+    without_income.labels.clear();
+    without_income.columns.pop_back();
+    return shoal::data::Dataset::csv({path}, without_income).batch(500);
+  };
   const nn::LearningRate rate = nn::polynomial_decay({.initial = 0.05, .decay_steps = uint64_t(line.steps.value())});
   shoal::Estimator estimator = shoal::wide_and_deep_classifier(
       {.linear = {.columns = wide},
        .dnn = {.columns = deep, .hidden_units = {64, 32}, .optimizer = nn::adagrad({.learning_rate = rate})}},
       {.label_vocabulary = {"<=50K", ">50K"}}, config);
   shoal::train_and_evaluate(
-      estimator, {.input_fn = training.shuffle(32561).repeat().batch(line.batch), .max_steps = line.steps},
+      estimator,
+      {.input_fn = training.shuffle(32561).repeat().batch(line.batch), .max_steps = line.steps, .predict_input = unknown},
       {.input_fn = test.batch(500), .steps = {}, .throttle_secs = line.throttle_secs, .start_delay_secs = 0});
 }
 

@@ -33,6 +33,13 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
   const shoal::data::Split districts = shoal::data::Dataset::csv({file}, table).map(in_100_000_dollars).split(0.1);
   const auto training = districts.training.cache();
   const auto measure = [&] { return statistics_of(training); };
+  // For --predict: districts whose value nobody knows, so their table lacks the last column.
+  const auto unknown = [table](const std::string& path) {
+    shoal::data::CsvOptions without_value = table;
+    without_value.labels.clear();
+    std::erase_if(without_value.columns, [](const auto& column) { return column.name == "median_house_value"; });
+    return shoal::data::Dataset::csv({path}, without_value).batch(500);
+  };
   const nn::LearningRate rate = nn::polynomial_decay({.initial = 0.003, .decay_steps = uint64_t(line.steps.value())});
   shoal::Estimator estimator = line.flags.get_bool("baseline")
                                    ? shoal::baseline_regressor({}, {}, config)
@@ -44,7 +51,9 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
     return {{"rmse", nn::root_mean_squared_error(of.labels.single(), of.predictions["predictions"])}};
   });
   shoal::train_and_evaluate(estimator,
-                            {.input_fn = training.shuffle(kDistricts).repeat().batch(line.batch), .max_steps = line.steps},
+                            {.input_fn = training.shuffle(kDistricts).repeat().batch(line.batch),
+                             .max_steps = line.steps,
+                             .predict_input = unknown},
                             {.input_fn = districts.held_out.batch(500),
                              .steps = {},
                              .throttle_secs = line.throttle_secs,

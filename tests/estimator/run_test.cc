@@ -69,6 +69,52 @@ TEST(Run, WithJsonTheLastLineIsOneObject) {
   EXPECT_TRUE(outcome.out.ends_with("}\n"));
 }
 
+TEST(Run, TheObjectSaysWhichRunItIsAndWhatWasBest) {
+  Place place;
+  // The loss of an evaluation is the step that it is made at, but for the second, whose loss is 0.
+  const ProgramBody body = [](RunConfig config, const CommandLine& line) {
+    Estimator estimator(counting_model, std::move(config));
+    int evaluations = 0;
+    const auto scripted = [&evaluations] { return losses({++evaluations == 2 ? 0.f : float(evaluations)}); };
+    train_and_evaluate(estimator, {.input_fn = endless, .max_steps = line.steps},
+                       {.input_fn = scripted, .throttle_secs = 0});
+  };
+  const std::vector<std::string> flags{
+      "--json", "--model-dir", place.model_dir(),          "--backend", "reference",       "--units", "7",
+      "--seed", "5",           "--save-checkpoints-steps", "2",         "--throttle-secs", "0"};
+  const auto results = [&](const char* steps) {
+    std::vector<std::string> all = flags;
+    all.insert(all.end(), {"--steps", steps});
+    const Outcome outcome = run_program(all, body);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out.substr(outcome.out.rfind('\n', outcome.out.size() - 2) + 1));
+  };
+  const auto json = results("8");
+  EXPECT_GT(json.at("loss"), 0);
+  ASSERT_EQ(json.at("best").at("loss"), 0) << json;
+  EXPECT_LT(json.at("best").at("global_step"), 8);
+  EXPECT_EQ(json.at("global_step"), 8);
+  EXPECT_EQ(json.at("model_dir"), place.model_dir());
+  EXPECT_EQ(json.at("seed"), 5);
+  EXPECT_EQ(json.at("flags").at("units"), 7);
+  EXPECT_EQ(json.at("flags").at("learning-rate"), 0.5);
+  EXPECT_EQ(json.at("flags").at("shuffle"), true);
+  EXPECT_EQ(json.at("flags").at("steps"), 8);
+  EXPECT_EQ(json.at("flags").at("batch"), 8);
+  EXPECT_FALSE(json.at("version").get<std::string>().empty());
+  // Evaluations of an earlier start count, too.
+  EXPECT_EQ(results("10").at("best").at("global_step"), json.at("best").at("global_step"));
+}
+
+TEST(Run, TheSeedThatWasDrawnIsTold) {
+  Place place;
+  const Outcome outcome =
+      run_program({"--json", "--steps", "2", "--model-dir", place.model_dir(), "--backend", "reference"}, training());
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_THAT(outcome.err,
+              HasSubstr("random seed " + std::to_string(json.at("seed").get<int64_t>()) + ", drawn for this run"));
+}
+
 TEST(Run, LeavesItsResultsInTheFileThatALauncherNames) {
   Place place;
   const TemporaryFolder folder;

@@ -19,7 +19,7 @@ class CifarTraining : public ::testing::Test {
     const Ended ended = run_cifar("--json --quiet --seed 1 --batch 32 --save-checkpoints-steps 1000 --model-dir " +
                                   models_ / name + " " + arguments);
     EXPECT_EQ(ended.status, 0) << ended.output;
-    const size_t at = ended.output.rfind("\"accuracy\":");
+    const size_t at = ended.output.find("\"accuracy\":");
     return at == std::string::npos ? -1 : std::stod(ended.output.substr(at + 11));
   }
   TemporaryFolder models_;

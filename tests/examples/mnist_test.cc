@@ -23,7 +23,7 @@ class MnistProgram : public ::testing::Test {
   }
   /// The loss at the end.
   static double loss(const Ended& ended) {
-    const size_t at = ended.output.rfind("\"loss\":");
+    const size_t at = ended.output.find("\"loss\":");
     return at == std::string::npos ? -1 : std::stod(ended.output.substr(at + 7));
   }
   bool has(const std::string& name) const { return std::filesystem::exists(model_ / name); }

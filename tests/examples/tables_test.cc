@@ -31,7 +31,7 @@ class Tables : public ::testing::Test {
     return ended.output;
   }
   static double value(const std::string& output, const std::string& name) {
-    const size_t at = output.rfind("\"" + name + "\":");
+    const size_t at = output.find("\"" + name + "\":");
     EXPECT_NE(at, std::string::npos) << name << " in " << output;
     return at == std::string::npos ? -1 : std::stod(output.substr(at + name.size() + 3));
   }

@@ -112,6 +112,10 @@ Result<void> Estimator::try_train(const InputFn& input_fn, TrainOptions options)
                                " task; call train_and_evaluate, which runs every role");
   }
   if (!input_fn) return type_mismatch("Estimator::train: an input function is required");
+  if (host_of(config_).predict) {
+    return failed_precondition(
+        "--predict: this program trains by Estimator::train; only train_and_evaluate heeds the flag");
+  }
   SHOAL_TRY_VOID(check_options(options, config_));
   SHOAL_TRY_VOID(check_task(config_));
   const bool distributed = config_.num_ps_replicas() > 0;

@@ -157,9 +157,16 @@ void Flags::add_running() {
           "The same as --NAME VALUE, for any flag: how a search over hyper-parameters gives them")
       ->type_name("NAME=VALUE")
       ->group("Running");
+  app_.add_option(
+          "--predict", parsed_.predict,
+          "Instead of training: write what the newest checkpoint predicts for the rows of this file, as CSV, or with "
+          "--json as one JSON object per row")
+      ->type_name("FILE")
+      ->group("Running");
   app_.add_option("--cluster", parsed_.cluster,
                   "Run a cluster as threads of this process: ps:2,worker:3,evaluator (a chief is always there), or "
                   "master,ps:2,worker:3")
+      ->excludes("--predict")
       ->group("Running");
   app_.add_option("--ready-timeout-secs", parsed_.ready_timeout_secs,
                   "Longest wait for the other tasks of a cluster, at the start and when one is lost")

@@ -12,7 +12,7 @@ namespace shoal {
 /// Everything that a command line says, as it says it.
 struct ParsedFlags {
   CommandLine command_line;  ///< What it says without the program's own flags.
-  RunConfigOptions config;   ///< The configuration without what the next five say.
+  RunConfigOptions config;   ///< The configuration without what the members up to on_sigterm say.
   RuntimeOptions runtime;
   std::optional<double> ready_timeout_secs;
   std::string compute_dtype = "float32";
@@ -20,6 +20,7 @@ struct ParsedFlags {
   std::optional<double> save_secs;
   std::optional<std::string> cluster;
   std::optional<OnSigterm> on_sigterm;  ///< Unset: SHOAL_ON_SIGTERM decides.
+  std::optional<std::string> predict;   ///< The file to predict for, instead of training.
   bool quiet = false;
   bool profile = false;
   bool insecure = false;

@@ -60,19 +60,26 @@ int run_one(const ProgramCall& call, const TaskHost& host) {
 }
 
 /// Hands the results to whoever has started this process and wants them. What was trained is no worse if that fails.
-void write_results(const TaskReports& reports) {
+void write_results(const TaskReports& reports, const CommandLine& line) {
   const std::string file = cluster::process_getenv("SHOAL_REPORT_FILE").value_or("");
   if (file.empty()) return;
-  if (auto written = make_file_storage()->write_atomically(file, reports.to_json() + "\n"); !written) {
+  if (auto written = make_file_storage()->write_atomically(file, reports.to_json(line) + "\n"); !written) {
     std::cerr << "warning: SHOAL_REPORT_FILE: " + written.error().message() + "\n";
   }
 }
 
 /// What was trained is no worse if they cannot be written: their reader has gone, as that of `| head`.
-void print_results(const TaskReports& reports, const ParsedFlags& flags) {
-  const std::string text = flags.command_line.json ? reports.to_json() : flags.quiet ? "" : reports.to_text();
+void print_results(const TaskReports& reports, const ParsedFlags& flags, const CommandLine& line) {
+  const std::string text = line.json ? reports.to_json(line) : flags.quiet ? "" : reports.to_text();
   if (text.empty() || std::cout << text << std::endl) return;
   std::cerr << "warning: the results could not be written to standard output; is its disk full, or its reader gone?\n";
+}
+
+/// The status of a program that was to predict, and has ended without an error.
+int predicted(const PredictFile& request) {
+  if (request.done) return 0;
+  return print_error(
+      failed_precondition("--predict: this program has ended without train_and_evaluate, which alone heeds it"));
 }
 
 int run_flags(int argc, const char* const* argv, const ProgramInfo& program, FlagReader reader, const ProgramBody& body) {
@@ -86,6 +93,10 @@ int run_flags(int argc, const char* const* argv, const ProgramInfo& program, Fla
   Result<TaskHost> host = task_host(flags);
   if (!host) return print_error(host.error());
   TaskReports reports;
+  if (flags.predict) {
+    host->predict = std::make_shared<PredictFile>(
+        PredictFile{.path = *flags.predict, .json_lines = flags.command_line.json, .out = std::cout});
+  }
   host->report = [&reports](const TaskReport& report) { reports.add(report); };
   Result<RunConfigOptions> config = run_config_options(program, flags);
   if (!config) return print_error(config.error());
@@ -94,6 +105,7 @@ int run_flags(int argc, const char* const* argv, const ProgramInfo& program, Fla
       call_user("the program", [&] { return flags.cluster ? run_threads(call, *host) : run_one(call, *host); });
   host->progress->finish();
   const bool cancelled = !status && status.error().kind() == ErrorKind::kCancelled;
+  if (host->predict && (cancelled || (status && *status == 0))) return predicted(*host->predict);
   if (reports.gave_way() && (cancelled || (status && *status == 0))) return kGaveWayStatus;
   if (cancelled) {  // A signal, while the task waited for the others.
     logger_of(*host).info("interrupted before training began");
@@ -101,8 +113,8 @@ int run_flags(int argc, const char* const* argv, const ProgramInfo& program, Fla
   }
   if (!status) return print_error(status.error());
   if (*status != 0) return *status;
-  write_results(reports);
-  print_results(reports, flags);
+  write_results(reports, call.command_line);
+  print_results(reports, flags, call.command_line);
   return 0;
 }
 

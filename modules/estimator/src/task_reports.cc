@@ -6,9 +6,40 @@
 
 namespace shoal {
 
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json metrics_json(const Metrics& metrics) {
+  Json json = Json::object();
+  for (const auto& [name, value] : metrics) {
+    const std::optional<int64_t> count = metrics.count_of(name);
+    json[name] = count ? Json(*count) : Json(value);
+  }
+  return json;
+}
+
+/// The values that the program's own flags have, and those of the flags that its body heeds.
+Json flags_json(const CommandLine& line) {
+  Json json = Json::object();
+  for (const auto& [name, item] : line.flags) {
+    std::visit([&json, &flag = name](const auto& value) { json[flag] = value; }, item);
+  }
+  if (line.steps) json["steps"] = *line.steps;
+  json["batch"] = line.batch;
+  if (line.data_dir) json["data-dir"] = *line.data_dir;
+  return json;
+}
+
+}  // namespace
+
 void TaskReports::add(const TaskReport& report) {
   const std::lock_guard lock(mutex_);
   metrics_.take(report.metrics);
+  const bool better = best_.empty() || (!report.best.empty() && report.best.at("loss") < best_.at("loss"));
+  if (better) best_ = report.best;
+  if (!report.model_dir.empty()) model_dir_ = report.model_dir;
+  if (report.seed) seed_ = report.seed;
   if (report.global_step) global_step_ = std::max(global_step_.value_or(0), *report.global_step);
   if (report.examples_per_second) {
     examples_per_second_ = examples_per_second_.value_or(0) + *report.examples_per_second;
@@ -23,18 +54,19 @@ bool TaskReports::gave_way() const {
   return gave_way_;
 }
 
-std::string TaskReports::to_json() const {
+std::string TaskReports::to_json(const CommandLine& line) const {
   const std::lock_guard lock(mutex_);
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  for (const auto& [name, value] : metrics_) {
-    const std::optional<int64_t> count = metrics_.count_of(name);
-    json[name] = count ? nlohmann::ordered_json(*count) : nlohmann::ordered_json(value);
-  }
+  Json json = metrics_json(metrics_);
   if (global_step_) json["global_step"] = *global_step_;
   if (examples_per_second_) json["examples_per_second"] = *examples_per_second_;
   if (seconds_) json["seconds"] = *seconds_;
   if (interrupted_) json["interrupted"] = true;
-  return json.dump();
+  if (!best_.empty()) json["best"] = metrics_json(best_);
+  if (!model_dir_.empty()) json["model_dir"] = model_dir_;
+  json["flags"] = flags_json(line);
+  if (seed_) json["seed"] = *seed_;
+  json["version"] = SHOAL_VERSION;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);  // Names of folders may be any bytes.
 }
 
 std::string TaskReports::to_text() const {

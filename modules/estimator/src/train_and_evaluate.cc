@@ -1,12 +1,15 @@
 #include "shoal/estimator/train_and_evaluate.h"
 
+#include "evaluate/best_evaluation.h"
 #include "evaluate/evaluating.h"
 #include "evaluate/evaluator_task.h"
 #include "evaluate/local_evaluation.h"
+#include "evaluate/predict_file.h"
 #include "shoal/cluster/parameter_server.h"
 #include "shoal/transport/transport.h"
 #include "task/end_of_job.h"
 #include "task/give_way.h"
+#include "task/run_seed.h"
 #include "task/task_network.h"
 #include "train/train_task.h"
 
@@ -45,8 +48,16 @@ TaskReport report_of(const TrainOutcome& outcome, const RunConfig& config) {
 }
 
 /// What a task returns, which its host is told, too.
-TrainAndEvaluateResult handed_in(const Call& call, TaskReport report) {
-  if (call.config().host() && call.config().host()->report) call.config().host()->report(report);
+TrainAndEvaluateResult handed_in(Environment& env, const Call& call, TaskReport report) {
+  report.model_dir = call.estimator.model_dir();
+  report.seed = call.config().random_seed();
+  if (call.config().host() && call.config().host()->report) {
+    if (!report.model_dir.empty()) report.seed = seed_of_run(env, call.config(), report.model_dir);
+    if (!report.metrics.empty()) {
+      report.best = best_evaluation(env, call.estimator.eval_dir(call.eval.name), report.metrics);
+    }
+    call.config().host()->report(report);
+  }
   return {.metrics = {}, .exports = {}, .report = std::move(report)};
 }
 
@@ -73,7 +84,7 @@ Result<TrainAndEvaluateResult> run_local(Environment& env, const Call& call) {
     result.exports = evaluation->evaluating().exports();
     if (result.metrics) report.metrics = *result.metrics;
   }
-  result.report = handed_in(call, std::move(report)).report;
+  result.report = handed_in(env, call, std::move(report)).report;
   return result;
 }
 
@@ -102,7 +113,7 @@ Result<TrainAndEvaluateResult> run_trainer(Environment& env, const Call& call,
     evaluation->evaluating().warn_about_final_exporters(env.log());
     report.metrics = evaluation->evaluating().metrics().value_or(Metrics());
   }
-  return handed_in(call, std::move(report));
+  return handed_in(env, call, std::move(report));
 }
 
 Result<TrainAndEvaluateResult> run_chief_or_worker(Environment& env, const Call& call) {
@@ -142,7 +153,7 @@ Result<TrainAndEvaluateResult> run_ps(Environment& env, const Call& call) {
   SHOAL_TRY_VOID(env.run(cluster::run_parameter_server(env, std::move(options))));
   TaskReport report;
   report.task = call.config().task().name();
-  return handed_in(call, std::move(report));
+  return handed_in(env, call, std::move(report));
 }
 
 /// A rank that was started after the end of its start (CONTRACT WO-4). An evaluator still makes the evaluation that is missing.
@@ -150,7 +161,7 @@ TrainAndEvaluateResult came_too_late(Environment& env, const Call& call) {
   env.log().info("training finished before this task arrived; nothing to do");
   TaskReport report;
   report.task = call.config().task().name();
-  return handed_in(call, std::move(report));
+  return handed_in(env, call, std::move(report));
 }
 
 Result<TrainAndEvaluateResult> run_evaluator(Environment& env, const Call& call) {
@@ -162,7 +173,7 @@ Result<TrainAndEvaluateResult> run_evaluator(Environment& env, const Call& call)
     report.metrics = *metrics;
     report.global_step = uint64_t(metrics->at("global_step"));
   }
-  return handed_in(call, std::move(report));
+  return handed_in(env, call, std::move(report));
 }
 
 Result<TrainAndEvaluateResult> run_role(Environment& env, const Call& call) {
@@ -182,6 +193,11 @@ TrainAndEvaluateResult train_and_evaluate(Estimator& estimator, TrainSpec train_
 }
 
 Result<TrainAndEvaluateResult> try_train_and_evaluate(Estimator& estimator, TrainSpec train_spec, EvalSpec eval_spec) {
+  if (PredictFile* const request = host_of(estimator.config()).predict.get()) {
+    SHOAL_TRY_VOID(
+        predict_file(estimator, train_spec.predict_input ? train_spec.predict_input : eval_spec.predict_input, *request));
+    return Error(ErrorKind::kCancelled, "the predictions are written, and nothing was trained");
+  }
   SHOAL_TRY_VOID(check({estimator, train_spec, eval_spec}));
   const std::shared_ptr<Environment> env = make_task_environment(estimator.config());
   const Estimator own = estimator.with_config(with_environment(estimator.config(), env));

@@ -12,15 +12,19 @@ constexpr const char* kRate = "examples_per_second";
 constexpr const char* kSeconds = "seconds";
 constexpr const char* kInterrupted = "interrupted";
 
+/// What is no result, but says of which run they are.
+constexpr std::string_view kOfTheRun[] = {"best", "model_dir", "flags", "seed", "version"};
+
 bool is_of_training(std::string_view name) {
-  return name == kStep || name == kRate || name == kSeconds || name == kInterrupted;
+  return name == kStep || name == kRate || name == kSeconds || name == kInterrupted ||
+         std::ranges::find(kOfTheRun, name) != std::end(kOfTheRun);
 }
 
 void merge(Json& results, const std::string& name, const Json& value) {
   const bool both = results.contains(name) && results[name].is_number() && value.is_number();
   if (both && name == kRate) {
     results[name] = results[name].get<double>() + value.get<double>();
-  } else if (!both || !is_of_training(name) || results[name] < value) {
+  } else if (name == "seed" || !both || !is_of_training(name) || results[name] < value) {
     results[name] = value;
   }
 }

@@ -49,6 +49,8 @@ struct EvalSpec {
   ExporterList exporters = {};
   /// May end evaluation, and in local mode training, early (eval_listener.h). Null if nobody does.
   std::shared_ptr<EvalListener> listener = {};
+  /// The same as TrainSpec::predict_input, which counts where both are set.
+  PredictInput predict_input = {};
 
   /// TypeMismatch without an input function; InvalidArgument for steps <= 0, a negative time, a name that is empty or has
   /// a slash, a null hook or exporter, and exporters whose names are empty, have a slash or are equal (all are listed).

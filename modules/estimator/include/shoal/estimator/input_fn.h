@@ -2,6 +2,7 @@
 /// The function that describes a model's input: called once per training, evaluation or prediction, it returns a Dataset.
 #include <cstddef>
 #include <functional>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -60,5 +61,9 @@ class InputFn {
 
   Call call_;
 };
+
+/// How a program reads a file that it shall predict for: the input of its rows, in batches, with the features that the model
+/// takes; labels are dropped. Any callable from a path to a Dataset, or to an InputFn. Empty until assigned.
+using PredictInput = std::function<InputFn(const std::string& path)>;
 
 }  // namespace shoal

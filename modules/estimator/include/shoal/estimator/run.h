@@ -58,9 +58,14 @@ using ProgramBody = std::function<void(RunConfig config, const CommandLine& comm
 /// SIGTERM and SIGHUP are handled while a task runs; SIGPIPE and SIGXFSZ become errors of the write, so that a log whose
 /// reader has gone ends no training: lines and results that cannot be written are dropped, and the status stays. With --json the last line on standard output is one JSON object with what the
 /// tasks of this process know: the last evaluation's metrics (counts as whole numbers), global_step, examples_per_second,
-/// seconds. Without it (and without --quiet) a process that evaluated ends with the metrics as a line of text there. A
+/// seconds; as "best" those of the evaluation in model_dir that has the lowest loss; model_dir, the values of the program's
+/// "flags", the seed of the run, and Shoal's version. Without it (and without --quiet) a process that evaluated ends with the metrics as a line of text there. A
 /// process that ends with 0 also writes that object to the file that SHOAL_REPORT_FILE names, where that is set: so
 /// `shoal launch` learns the results of its tasks, whatever else they print.
+///
+/// With --predict FILE nothing is trained: what the newest checkpoint in model_dir predicts for the rows of that file, read
+/// by predict_input of the program's TrainSpec or EvalSpec, goes to standard output, as CSV or, with --json, as one JSON
+/// object per row. FailedPrecondition (2) where the program has none, NotFound (2) where there is no checkpoint.
 int run(int argc, const char* const* argv, const ProgramInfo& program, const ProgramBody& body);
 /// A run() for programs that take from the command line only what RunConfig holds. The flags that a body would have to
 /// heed (--steps, --batch, --throttle-secs, --data-dir) have no effect in them, so they are not listed, and refused

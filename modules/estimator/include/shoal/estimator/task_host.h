@@ -2,6 +2,7 @@
 /// What a process lends to the tasks that run in it: where lines go, who carries messages, when to stop. shoal::run sets
 /// it up; a RunConfig without one gets that of its process (process_host()).
 #include <functional>
+#include <iosfwd>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,6 +22,14 @@ class ProgressDisplay;
 }
 class RunConfig;
 
+/// What is asked of train_and_evaluate() instead of training: predictions for a file, which the newest checkpoint makes.
+struct PredictFile {
+  std::string path;
+  bool json_lines = false;  ///< One JSON object per row instead of CSV.
+  std::ostream& out;        ///< Where predictions go.
+  bool done = false;        ///< Set when all are written.
+};
+
 struct TaskHost {
   /// Where the task runs, and all that it does inside (evaluations, exports, predictions). Null: a production environment
   /// is made of what follows.
@@ -38,6 +47,9 @@ struct TaskHost {
   std::shared_ptr<monitor::ProgressDisplay> progress = {};  ///< Shown by the local process or the chief.
   bool workers_show_progress = false;                       ///< By each worker, too, whose process is its own.
   std::function<void(const TaskReport&)> report = {};       ///< Called once per task, on its thread.
+  /// Null: the task trains. Else train_and_evaluate() predicts, and ends with Cancelled, since what follows that call in a
+  /// program is meant for what was trained.
+  std::shared_ptr<PredictFile> predict = {};
   std::optional<int64_t> profile_steps = {};                ///< The trainer that leads measures this many (profiler.h).
   /// What profiles compare with, by threads: the machine's own limits, on real threads and by a real clock.
   std::function<backends::MachineLimits(int threads)> measure_limits = backends::measure_machine_limits;

@@ -11,6 +11,11 @@ namespace shoal {
 struct TaskReport {
   std::string task = {};                       ///< The name of the task, such as "chief 0"; "" for a local run.
   Metrics metrics = {};                        ///< Metrics of the last evaluation, where this task evaluates.
+  /// Of all evaluations in model_dir that this task's evaluations go to, also those of earlier starts, the one with the
+  /// lowest loss. Empty if there is none with a number for a loss.
+  Metrics best = {};
+  std::string model_dir = {};        ///< Where results lie; "" for a task that needs none.
+  std::optional<int64_t> seed = {};  ///< The seed of the run, given or drawn.
   std::optional<uint64_t> global_step = {};
   std::optional<double> loss = {};                 ///< The loss of this trainer's last step.
   std::optional<double> examples_per_second = {};  ///< The rate of this trainer.

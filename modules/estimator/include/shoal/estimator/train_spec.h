@@ -23,6 +23,10 @@ struct TrainSpec {
   std::vector<std::shared_ptr<Hook>> hooks = {};
   /// Told about checkpoints, on the chief (or master, or local process) only.
   std::vector<std::shared_ptr<CheckpointListener>> saving_listeners = {};
+  /// For the flag --predict FILE of programs (run.h): reads that file as the program reads what it trains on.
+  ///
+  ///   .predict_input = [table](const std::string& path) { return Dataset::csv({path}, table).batch(500); }
+  PredictInput predict_input = {};
 
   /// TypeMismatch without an input function; InvalidArgument for max_steps <= 0, a null hook or a null listener.
   /// train_and_evaluate asks before anything else.
