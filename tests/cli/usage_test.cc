@@ -35,6 +35,31 @@ TEST(Usage, WrongUsageIsASentenceAndStatusTwo) {
   }
 }
 
+/// Help for a command that there is none of is the sentence that its name alone gets.
+TEST(Usage, AnUnknownCommandIsUnknownWithHelpToo) {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"plot", "--help"},
+                                             {"--help", "plot"},
+                                             {"plot", "-h"},
+                                             {"plot", "--version"},
+                                             {"checkpoint", "lsit", "--help"},
+                                             {"events", "a", "--stepz", "--help"},
+                                             {"events", "--help", "a", "b"},
+                                             {"launch", "./train", "--help"}}) {
+    const Output run = shoal_program(arguments);
+    EXPECT_EQ(run.status, 2) << arguments.front();
+    EXPECT_EQ(run.out, "");
+    EXPECT_THAT(run.err, HasSubstr("not expected: ")) << arguments.front();
+  }
+  EXPECT_EQ(shoal_program({"plot", "--help"}).err, "shoal: not expected: plot; shoal --help says what is\n");
+  EXPECT_EQ(shoal_program({"predcit", "--help"}).err,
+            "shoal: not expected: predcit; did you mean predict?; shoal --help says what is\n");
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"events", "--help"}, {"events", "a", "--help"}, {"launch", "--help", "--", "plot", "--help"}}) {
+    EXPECT_EQ(shoal_program(arguments).status, 0) << arguments.front();
+  }
+}
+
 TEST(Usage, WithoutWordsItSaysWhatThereIs) { EXPECT_EQ(shoal_program({}).err, shoal_program({"--help"}).out); }
 
 TEST(Usage, WhatIsNotExpectedIsToldInItsOrder) {

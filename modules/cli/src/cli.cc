@@ -93,10 +93,11 @@ int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& 
   try {
     app.parse(own_words, argv);
   } catch (const CLI::ParseError& error) {  // Help and version come here too.
-    if (error.get_exit_code() == 0) return app.exit(error, out, err);
-    // A command or a value that is missing may be there, mistyped.
+    // A command or a value that is missing may be there, mistyped; and help for a command that there is none of is no help.
     const std::vector<std::string> left = words_left(app);
-    const bool by_words = dynamic_cast<const CLI::ExtrasError*>(&error) || dynamic_cast<const CLI::RequiredError*>(&error);
+    if (error.get_exit_code() == 0 && left.empty()) return app.exit(error, out, err);
+    const bool by_words = error.get_exit_code() == 0 || dynamic_cast<const CLI::ExtrasError*>(&error) ||
+                          dynamic_cast<const CLI::RequiredError*>(&error);
     err << "shoal: "
         << (by_words && !left.empty() ? unexpected(app, left, own_words < argc)
                                       : error.what() + ("; " + line_of(named_command(app)) + " --help says more"))
