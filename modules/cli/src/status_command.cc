@@ -28,6 +28,9 @@ Examples:
   shoal status node1:4000 --ready         ends with 0 once the job trains
   shoal status --live                     in a container: whether the task that runs there is alive
 
+An address is host:port, as in TF_CONFIG. The task is looked for there over tcp, and then in this machine's shared memory
+(--transport shm); tcp://... or shm://... is the one of them alone.
+
 Asking disturbs nothing: who asks has no part in the job, and nobody waits for them. As any peer they need the job's token
 or a certificate (SHOAL_TOKEN, --token-file, --tls-dir) where the tasks have one.
 
@@ -43,12 +46,15 @@ struct StatusArguments {
   bool insecure = false;
 };
 
+constexpr const char *kTcp = "tcp", *kShm = "shm";
+
 /// Whom to ask, and about whom.
 struct Question {
-  std::vector<transport::Endpoint> endpoints;  ///< Several: the first that answers for this run.
-  std::string task;                            ///< "worker 1"; empty: about the one that answers.
-  std::string run;                             ///< Of the rendezvous; empty: any.
-  bool itself = true;                          ///< The task that the question is about is the one that is asked.
+  /// Several: the first that answers for this run. Without a scheme: over tcp, and where nobody is there in shared memory.
+  std::vector<transport::Endpoint> endpoints;
+  std::string task;    ///< "worker 1"; empty: about the one that answers.
+  std::string run;     ///< Of the rendezvous; empty: any.
+  bool itself = true;  ///< The task that the question is about is the one that is asked.
 };
 
 struct Answer {
@@ -62,7 +68,7 @@ struct Answer {
 Result<transport::Endpoint> endpoint_of(const std::string& address) {
   if (address.find("://") != std::string::npos) return transport::parse_endpoint(address);
   if (auto parsed = cluster::parse_host_port(address); !parsed) return std::move(parsed).error();
-  return transport::Endpoint{"tcp", address};
+  return transport::Endpoint{"", address};
 }
 
 /// By the variables that tell the task of this environment who it is.
@@ -78,11 +84,11 @@ Result<Question> question_of_own_task() {
     SHOAL_TRY_VOID(check_rendezvous(*task.place));
     question.run = task.place->run;
     question.itself = task.place->rank == 0;
-    for (const std::string& address : task.place->rendezvous) question.endpoints.push_back({"tcp", address});
+    for (const std::string& address : task.place->rendezvous) question.endpoints.push_back({"", address});
     return question;
   }
   if (task.type == cluster::kPsRole) {
-    question.endpoints = {{"tcp", task.rpc_address}};
+    question.endpoints = {{"", task.rpc_address}};
     question.itself = true;
     return question;
   }
@@ -92,7 +98,7 @@ Result<Question> question_of_own_task() {
         "TF_CONFIG says that this is " + task.name() +
         ", to which nobody has a connection: nobody can be asked about it; look whether its process runs");
   }
-  question.endpoints = {{"tcp", servers.front().address}};
+  question.endpoints = {{"", servers.front().address}};
   return question;
 }
 
@@ -110,17 +116,43 @@ const PeerStatus* peer_named(const TaskStatus& status, const std::string& task) 
 
 bool is_server(const TaskStatus& status) { return status.role == cluster::kPsRole; }
 
+struct Heard {
+  transport::Endpoint from;
+  TaskStatus status;
+};
+
+/// A description of a cluster has hosts and ports, and does not say by which transport its tasks talk. Where nobody is there,
+/// the sentence is that of tcp.
+Task<Result<Heard>> ask_at(Environment& env, transport::Endpoint at, transport::LinkOptions link, Deadline deadline) {
+  const bool any = at.scheme.empty();
+  if (any) at.scheme = kTcp;
+  auto asking = cluster::ask_status(env, at, link, deadline);
+  Result<TaskStatus> status = co_await std::move(asking);
+  if (status) co_return Heard{.from = at, .status = std::move(*status)};
+  Error by_tcp = std::move(status).error();
+  if (!any || by_tcp.kind() != ErrorKind::kUnavailable || !env.transport(kShm)) co_return by_tcp;
+  at.scheme = kShm;
+  auto asking_in_memory = cluster::ask_status(env, at, std::move(link), deadline);
+  Result<TaskStatus> in_memory = co_await std::move(asking_in_memory);
+  if (in_memory) co_return Heard{.from = at, .status = std::move(*in_memory)};
+  const ErrorKind kind = in_memory.error().kind();
+  const bool somebody = kind == ErrorKind::kDeadlineExceeded || kind == ErrorKind::kDataLoss;
+  if (somebody) co_return std::move(in_memory).error();
+  co_return by_tcp;
+}
+
 Task<Result<Answer>> ask_first(Environment& env, Question question, transport::LinkOptions link, Deadline deadline) {
   Error last = unavailable("nobody was asked");
   for (const transport::Endpoint& endpoint : question.endpoints) {
-    auto asking = cluster::ask_status(env, endpoint, link, deadline);
-    Result<TaskStatus> status = co_await std::move(asking);
-    if (!status) {
-      last = std::move(status).error();
-    } else if (!question.run.empty() && !is_server(*status) && status->run != question.run) {
-      last = unavailable(to_string(endpoint) + ": is the rendezvous of another job, \"" + status->run + "\"");
+    auto asking = ask_at(env, endpoint, link, deadline);
+    Result<Heard> heard = co_await std::move(asking);
+    if (!heard) {
+      last = std::move(heard).error();
+    } else if (!question.run.empty() && !is_server(heard->status) && heard->status.run != question.run) {
+      last = unavailable(to_string(heard->from) + ": is the rendezvous of another job, \"" + heard->status.run + "\"");
     } else {
-      co_return Answer{.from = endpoint, .status = std::move(*status), .server = {}, .of_server = {}, .unheard = {}};
+      co_return Answer{
+          .from = heard->from, .status = std::move(heard->status), .server = {}, .of_server = {}, .unheard = {}};
     }
   }
   co_return last;
@@ -135,11 +167,12 @@ Task<Result<Answer>> ask(Environment& env, Question question, transport::LinkOpt
   const std::string server = task.starts_with(cluster::kPsRole) ? task : std::string(cluster::kPsRole) + " 0";
   const PeerStatus* const peer = peer_named(answer.status, server);
   if (!peer || peer->address.empty()) co_return answer;
-  answer.server = transport::Endpoint{"tcp", peer->address};
-  auto asking_server = cluster::ask_status(env, *answer.server, std::move(link), deadline);
-  Result<TaskStatus> said = co_await std::move(asking_server);
+  answer.server = transport::Endpoint{kTcp, peer->address};
+  auto asking_server = ask_at(env, {"", peer->address}, std::move(link), deadline);
+  Result<Heard> said = co_await std::move(asking_server);
   if (said) {
-    answer.of_server = std::move(*said);
+    answer.server = said->from;
+    answer.of_server = std::move(said->status);
   } else {
     answer.unheard = said.error().message();
   }

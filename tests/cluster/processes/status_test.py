@@ -136,6 +136,23 @@ class Status(JobTest):
             refused = [line for line in server.text().replace("Connection refused", "").splitlines() if "refused" in line]
             self.assertEqual([line for line in refused if "did not introduce itself in time" not in line], [])
 
+    @unittest.skipIf(os.environ.get("SHOAL_TEST_SHM") == "0", "this build has no shared memory")
+    def test_a_job_in_shared_memory_is_found(self):
+        """Neither TF_CONFIG nor an address says by which transport the tasks talk."""
+        with Job(("ps 0", "chief 0"), ["--steps", str(FOREVER), "--step-ms", "5", "--transport", "shm"]) as job:
+            server = job.start("ps 0")
+            job.start("chief 0")
+            for address in ([job.address("ps 0")], [f"shm://{job.address('ps 0')}"], []):
+                own = {} if address else {"TF_CONFIG": job.tf_config("chief 0")}
+                said = until(trains, *address, "--ready", **own)
+                self.assertEqual((said["address"], said["role"], said["phase"]), (job.address("ps 0"), "ps", "ready"))
+            self.assertEqual(shoal_status("--live", TF_CONFIG=job.tf_config("ps 0"))[0], 0)
+            self.assertEqual(shoal_status(f"tcp://{job.address('ps 0')}")[0], 1)
+            server.kill()
+            status, said, complaint = shoal_status("--live", TF_CONFIG=job.tf_config("ps 0"))
+            self.assertEqual((status, said), (1, None))
+            self.assertIn("tcp://" + job.address("ps 0"), complaint)  # whoever reads this knows of no shared memory
+
     def test_who_takes_the_connection_and_says_nothing_is_given_up(self):
         with socket.create_server(("127.0.0.1", 0)) as listener:
             address = f"127.0.0.1:{listener.getsockname()[1]}"
