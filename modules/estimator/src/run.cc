@@ -10,6 +10,7 @@
 #include "shoal/base/path_error.h"
 #include "shoal/base/storage.h"
 #include "shoal/base/write_signals.h"
+#include "shoal/cluster/launched.h"
 #include "shoal/estimator/task_host.h"
 #include "shoal/monitor/progress.h"
 #include "task_reports.h"
@@ -59,6 +60,25 @@ int run_one(const ProgramCall& call, const TaskHost& host) {
   return 0;
 }
 
+/// A task that `shoal launch` has started has its place in that job, and its flags do not say another one.
+Result<void> check_place_of_launched(const ParsedFlags& flags) {
+  if (!cluster::was_launched(cluster::process_getenv)) return {};
+  constexpr const char* kHasPlace =
+      "shoal launch has started this process as a task of its job, by TF_CONFIG; leave the flag out, or unset TF_CONFIG "
+      "for a "
+      "run that has nothing to do with that job";
+  if (flags.cluster) {
+    return invalid_argument("--cluster " + *flags.cluster + " would make a cluster of threads in each task: " + kHasPlace);
+  }
+  for (const auto& [name, flag] : {std::pair("SHOAL_RANK", "--rank"), std::pair("SHOAL_SOURCE", "--source")}) {
+    const auto said = flags.variables.find(name);
+    if (said == flags.variables.end() || said->second == to_string(cluster::ConfigSource::kTfConfig)) continue;
+    return invalid_argument(flag + (" " + said->second) +
+                            " says another place than the one that this task has: " + kHasPlace);
+  }
+  return {};
+}
+
 /// Hands the results to whoever has started this process and wants them. What was trained is no worse if that fails.
 void write_results(const TaskReports& reports, const CommandLine& line) {
   const std::string file = cluster::process_getenv("SHOAL_REPORT_FILE").value_or("");
@@ -90,6 +110,7 @@ int run_flags(int argc, const char* const* argv, const ProgramInfo& program, Fla
   if (Result<void> path = check_path(flags.command_line.data_dir.value_or("")); !path) {
     return print_error(std::move(path).error().with_context("--data-dir"));
   }
+  if (const auto fits = check_place_of_launched(flags); !fits) return print_error(fits.error());
   Result<TaskHost> host = task_host(flags);
   if (!host) return print_error(host.error());
   TaskReports reports;

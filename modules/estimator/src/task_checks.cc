@@ -1,5 +1,6 @@
 // What is looked at before a task does anything: whether it can run here, and who may join its job.
 #include "shoal/cluster/cluster_spec.h"
+#include "shoal/cluster/tf_config.h"
 #include "shoal/transport/transport.h"
 #include "task/task_network.h"
 #include "train/train_task.h"
@@ -43,6 +44,20 @@ Result<void> check_replicas(const RunConfig& config) {
                              ": replicas are the trainers of one process without a cluster; a cluster has workers");
 }
 
+/// Processes cannot meet inside of one. A host that brings a hub of its own connects the tasks of this process by it.
+Result<void> check_transport(const RunConfig& config) {
+  constexpr const char* kInproc = "inproc";
+  const cluster::TaskConfig& task = config.task();
+  if (config.transport() != kInproc || task.in_process || task.mode == cluster::TaskMode::kLocal) return {};
+  if (task.mode == cluster::TaskMode::kDistributed && config.rpc_address().empty()) return {};  // It is alone.
+  if (config.host() && (config.host()->environment || config.host()->transports.contains(kInproc))) return {};
+  return failed_precondition(
+      "runtime.transport (--transport) is inproc, which connects threads of one process, and " +
+      std::string(to_string(task.source)) +
+      " makes this process one task of several: leave it out, or say auto, which shares memory where "
+      "it can");
+}
+
 }  // namespace
 
 Error needs_credential() {
@@ -61,6 +76,7 @@ Result<void> check_task(const RunConfig& config) {
   }
   if (config.task().has_ended) return {};  // It meets nobody.
   SHOAL_TRY_VOID(check_replicas(config));
+  SHOAL_TRY_VOID(check_transport(config));
   if (!config.rpc_address().empty()) SHOAL_TRY_VOID(own_endpoint(config));
   return check_who_may_join(config);  // This check comes after all others.
 }

@@ -36,6 +36,16 @@ class ExitStatus(JobTest):
                 process = job.start(task, "--ready-timeout-secs", "1")
                 self.expect_error(process, DEADLINE, job.address(missing) if missing else "chief or workers")
 
+    def test_processes_do_not_meet_inside_of_one(self):
+        tasks = ("ps 0", "chief 0", "worker 0", "evaluator 0")
+        for task in tasks:
+            with self.subTest(task), Job(tasks, ["--steps", "10"]) as job:
+                self.expect_error(job.start(task, "--transport", "inproc"), INVALID, "inproc, which connects threads of one process",
+                                  "TF_CONFIG makes this process one task of several: leave it out, or say auto")
+                self.assertFalse(job.model_dir.exists())
+        with Job(("chief 0",), ["--steps", "10", "--transport", "inproc"]) as job:  # it meets nobody
+            job.expect_all_end({"chief 0": job.start("chief 0")})
+
     def test_a_worker_without_a_chief(self):
         with Job(("ps 0", "chief 0", "worker 0"), ["--steps", "10", "--ready-timeout-secs", "2"]) as job:
             job.start("ps 0")

@@ -45,6 +45,23 @@ class LaunchJob(JobTest):
                 self.assertIn(f"[{task}] ", ended.stderr)
             self.assertEqual(list(job.folder.glob("shoal-launch-*")), [])
 
+    def test_a_task_makes_no_cluster_of_its_own(self):
+        """A script between the launcher and the program adds flags that the launcher does not see (CONTRACT LA-3)."""
+        for flags, sentence in (("--cluster ps:1", "--cluster ps:1 would make a cluster of threads in each task"),
+                                ("--source local", "--source local says another place"), ("--rank 1", "--rank 1 says another place"),
+                                ("--transport inproc", "inproc, which connects threads of one process")):
+            with Job() as job:
+                script = job.folder / "script"
+                script.write_text(f'#!/bin/sh\nexec "$@" {flags}\n')
+                script.chmod(0o755)
+                command = self.command(job, ["--ps", "1", "--workers", "1"])
+                at = command.index("--") + 1
+                ended = subprocess.run([*command[:at], str(script), *command[at:]], env=self.environment(job), text=True,
+                                       timeout=SECONDS_MAX, stdin=subprocess.DEVNULL, capture_output=True)
+                self.assertEqual(ended.returncode, 2, ended.stderr)
+                self.assertIn(sentence, ended.stderr)
+                self.assertFalse(job.model_dir.exists())
+
     def test_nothing_is_saved_once_a_task_has_failed_for_good(self):
         """CONTRACT CK-17: the launcher stops the others with a signal, which is no end to save for."""
         # Asynchronous workers make steps before the chief's first save, which may so be of what such a rate has made.

@@ -2,36 +2,23 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <string_view>
 
+#include "launch/program_command.h"
 #include "shoal/transport/token.h"
 
 namespace shoal::cli::launch {
 
-namespace {
-
-/// As programs read the value of a flag.
-bool says_no(std::string value) {
-  std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return char(std::tolower(c)); });
-  static constexpr std::array<std::string_view, 7> kNo{"", "0", "f", "false", "n", "no", "off"};
-  return std::find(kNo.begin(), kNo.end(), value) != kNo.end();
-}
-
-}  // namespace
-
 std::optional<std::string> token_for_job(std::span<const std::string> command, const cluster::GetEnv& look_up) {
   static constexpr std::array kVariables{"SHOAL_TOKEN", "SHOAL_TOKEN_FILE", "SHOAL_TLS_DIR"};
-  static constexpr std::array<std::string_view, 3> kFlags{"--token-file", "--tls-dir", "--insecure"};
-  const bool by_variable = std::any_of(kVariables.begin(), kVariables.end(),
-                                       [&](const char* name) { return !look_up(name).value_or("").empty(); });
-  const bool insecure = !says_no(look_up("SHOAL_INSECURE").value_or(""));
-  const bool by_flag = insecure || std::any_of(command.begin(), command.end(), [](const std::string& word) {
-                         const size_t equals = word.find('=');  // "--tls-dir=x" is one word.
-                         const std::string_view name = std::string_view(word).substr(0, equals);
-                         if (name == "--insecure" && equals != std::string::npos) return !says_no(word.substr(equals + 1));
-                         return std::find(kFlags.begin(), kFlags.end(), name) != kFlags.end();
-                       });
+  const ProgramCommand program = read_command(command);
+  const auto variable = [&](const char* name) {
+    const std::optional<std::string> own = program.variable(name);
+    return own ? *own : look_up(name).value_or("");
+  };
+  const bool by_variable =
+      std::any_of(kVariables.begin(), kVariables.end(), [&](const char* name) { return !variable(name).empty(); });
+  const bool by_flag = program.flag("--token-file") || program.flag("--tls-dir") || program.is_on("--insecure") ||
+                       !says_no(variable("SHOAL_INSECURE"));
   if (SHOAL_CLI_TLS == 0 || by_variable || by_flag) return std::nullopt;
   return transport::Token::fresh().to_text();
 }

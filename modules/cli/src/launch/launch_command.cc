@@ -3,16 +3,19 @@
 #include <algorithm>
 
 #include "command.h"
+#include "launch/contradictions.h"
 #include "launch/emit/emit.h"
 #include "launch/hosts/placement.h"
 #include "launch/hosts/ssh_command.h"
 #include "launch/inbox.h"
 #include "launch/launcher.h"
+#include "launch/program_command.h"
 #include "launch/size.h"
 #include "new_files.h"
 #include "shoal/base/number_text.h"
 #include "shoal/base/process_info.h"
 #include "shoal/base/utc_text.h"
+#include "shoal/cluster/launched.h"
 #include "shoal/cluster/tf_config.h"
 #include "shoal/estimator/run_config.h"
 
@@ -20,6 +23,8 @@ namespace shoal::cli {
 namespace {
 
 using launch::LaunchOptions;
+using launch::ProgramCommand;
+using launch::read_command;
 
 constexpr int kTasksMax = 10'000;
 constexpr uint64_t kHostsBytesMax = uint64_t(16) << 20;
@@ -64,9 +69,8 @@ struct LaunchArguments {
   bool copy = false;
   std::optional<std::string> log_dir{};
   bool no_logs = false, no_table = false, dry_run = false, json = false;
-  int max_restarts = launch::PolicyOptions().max_restarts;
-  double restart_secs = to_seconds(launch::PolicyOptions().first_wait);
-  double stop_secs = to_seconds(launch::PolicyOptions().stop_limit);
+  std::optional<int> max_restarts{};
+  std::optional<double> restart_secs{}, stop_secs{};
   double evaluation_secs = to_seconds(launch::PolicyOptions().last_evaluation_limit);
   std::optional<double> chaos_secs{};
   uint64_t chaos_seed = launch::Chaos().seed;
@@ -122,13 +126,12 @@ Result<cluster::ClusterSize> size_from(const Context& context, const LaunchArgum
 
 /// What a SIGTERM means to the tasks: their flag says it, else the variable that they inherit.
 Result<bool> gives_way(const std::vector<std::string>& command) {
-  constexpr std::string_view kFlag = "--on-sigterm", kVariable = "SHOAL_ON_SIGTERM";
-  for (size_t i = command.size(); i-- > 1;) {  // Of two, the last counts.
-    const bool apart = command[i - 1] == kFlag, joined = command[i].starts_with(std::string(kFlag) + "=");
-    if (!apart && !joined) continue;
-    return (apart ? command[i] : command[i].substr(kFlag.size() + 1)) == to_string(OnSigterm::kLeave);
-  }
-  const std::string value = cluster::process_getenv(kVariable).value_or("");
+  constexpr std::string_view kVariable = "SHOAL_ON_SIGTERM";
+  const ProgramCommand read = read_command(command);
+  if (const auto said = read.value("--on-sigterm")) return *said == to_string(OnSigterm::kLeave);
+  std::optional<std::string> variable = read.variable(kVariable);
+  if (!variable) variable = cluster::process_getenv(kVariable);
+  const std::string value = variable.value_or("");
   if (value.empty()) return false;
   SHOAL_TRY(const OnSigterm meaning, parse_on_sigterm(value, kVariable));
   return meaning == OnSigterm::kLeave;
@@ -136,9 +139,9 @@ Result<bool> gives_way(const std::vector<std::string>& command) {
 
 launch::PolicyOptions policy_from(const LaunchArguments& arguments) {
   launch::PolicyOptions policy;
-  policy.max_restarts = arguments.max_restarts;
-  policy.first_wait = seconds_to_duration(arguments.restart_secs);
-  policy.stop_limit = seconds_to_duration(arguments.stop_secs);
+  policy.max_restarts = arguments.max_restarts.value_or(policy.max_restarts);
+  if (arguments.restart_secs) policy.first_wait = seconds_to_duration(*arguments.restart_secs);
+  if (arguments.stop_secs) policy.stop_limit = seconds_to_duration(*arguments.stop_secs);
   policy.last_evaluation_limit = seconds_to_duration(arguments.evaluation_secs);
   if (arguments.chaos_secs) {
     policy.chaos = launch::Chaos{.every = seconds_to_duration(*arguments.chaos_secs), .seed = arguments.chaos_seed};
@@ -151,6 +154,10 @@ Result<LaunchOptions> options_from(const Context& context, const LaunchArguments
   SHOAL_TRY(options.hosts, hosts_from(context, arguments));
   SHOAL_TRY(options.size, size_from(context, arguments, options.hosts));
   if (auto possible = options.size.check(); !possible) return std::move(possible).error();
+  const bool one_machine = !options.hosts || options.hosts->hosts.size() == 1;
+  SHOAL_TRY_VOID(launch::check_contradictions(
+      read_command(context.program), context.program,
+      {.size = options.size, .by = one_machine ? "shoal launch" : "shoal launch --hosts", .one_machine = one_machine}));
   if (!arguments.no_logs) options.log_dir = arguments.log_dir ? *arguments.log_dir : fresh_log_dir();
   options.policy = policy_from(arguments);
   SHOAL_TRY(options.policy.terminate_means_leave, gives_way(context.program));
@@ -187,6 +194,11 @@ Result<int> launch_job(Context& context, const LaunchArguments& arguments) {
         "--model-dir m");
   }
   if (arguments.emit) return emit_job(context, arguments);
+  if (cluster::was_launched(cluster::process_getenv)) {
+    return invalid_argument(
+        "this process is a task that shoal launch has started, with a place in that job by TF_CONFIG, and each task would "
+        "launch a job of its own: launch the program itself, or unset TF_CONFIG for a job that has nothing to do with it");
+  }
   SHOAL_TRY(const LaunchOptions options, options_from(context, arguments));
   if (arguments.dry_run) return print_plan(context, options);
   context.output_is_the_product = false;
@@ -245,16 +257,19 @@ void add_host_options(CLI::App& app, LaunchArguments& arguments) {
 void add_failure_options(CLI::App& app, LaunchArguments& arguments) {
   app.add_option("--max-restarts", arguments.max_restarts, "How often each task is started again after a failure")
       ->check(CLI::Range(0, 1'000'000))
-      ->capture_default_str()
+      ->default_str(CLI::detail::to_string(launch::PolicyOptions().max_restarts))
       ->group("Failures");
-  const auto seconds = [&](const char* name, double& number, const char* help) {
-    app.add_option(name, number, help)->check(seconds_of_at_least(0))->capture_default_str()->group("Failures");
+  const auto seconds = [&](const char* name, auto& number, Duration otherwise, const char* help) {
+    app.add_option(name, number, help)
+        ->check(seconds_of_at_least(0))
+        ->default_str(CLI::detail::to_string(to_seconds(otherwise)))
+        ->group("Failures");
   };
-  seconds("--restart-secs", arguments.restart_secs,
+  seconds("--restart-secs", arguments.restart_secs, launch::PolicyOptions().first_wait,
           "Seconds before a task's first restart; twice as many before each further one, up to 30");
-  seconds("--stop-secs", arguments.stop_secs,
+  seconds("--stop-secs", arguments.stop_secs, launch::PolicyOptions().stop_limit,
           "Seconds that tasks have to leave, once they are asked to, before they are killed");
-  seconds("--evaluation-secs", arguments.evaluation_secs,
+  seconds("--evaluation-secs", arguments.evaluation_secs, launch::PolicyOptions().last_evaluation_limit,
           "Seconds that the last evaluation may take once training is complete");
   CLI::Option* chaos =
       app.add_option(

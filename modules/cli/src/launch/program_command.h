@@ -1,0 +1,50 @@
+#pragma once
+/// The command of a job, read as the programs that it starts read it: flags of shoal::run() in each of their spellings, and
+/// the variables that `env` sets before a program.
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launch/job_tasks.h"
+
+namespace shoal::cli::launch {
+
+/// A flag of shoal::run() that a command line gives.
+struct GivenFlag {
+  std::string name;                    ///< The flag with its dashes, as the help lists it: "--model-dir".
+  std::optional<std::string> value{};  ///< Nothing for a switch, and for a flag whose value is missing.
+};
+
+struct ProgramCommand {
+  std::vector<Variable> variables{};        ///< What `env NAME=VALUE PROGRAM` sets.
+  std::optional<std::string> env_option{};  ///< An option of env's own: "-i".
+  size_t program = 0;                       ///< Where the program's name is among the words; their number if it is missing.
+  std::vector<GivenFlag> flags{};           ///< In the order of the command line.
+
+  /// The last flag of this name; null if it is not given.
+  const GivenFlag* flag(std::string_view name) const;
+  /// The value of the last flag of this name; nothing if it is not given.
+  std::optional<std::string> value(std::string_view name) const;
+  /// Whether a switch ("--insecure", "--insecure=true") is on.
+  bool is_on(std::string_view name) const;
+  /// What `env` sets the variable to; nothing if it does not.
+  std::optional<std::string> variable(std::string_view name) const;
+};
+
+/// Reads a command. It knows the flags that every program on shoal::run() has, and takes any other word for one of the
+/// program's own, or for such a flag's value. "--NAME VALUE", "--NAME=VALUE", "--param NAME=VALUE" and "--param=NAME=VALUE" are
+/// one flag, the last two also where '_' stands for '-'.
+ProgramCommand read_command(std::span<const std::string> words);
+
+/// Whether a program takes `value` of a switch or of a variable for "no".
+bool says_no(std::string_view value);
+
+/// The flags of shoal::run() that take a value, with their dashes. A test compares them with its help.
+std::span<const std::string_view> flags_with_values();
+/// Its switches.
+std::span<const std::string_view> switches();
+
+}  // namespace shoal::cli::launch
