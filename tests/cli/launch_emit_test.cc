@@ -24,7 +24,7 @@ TEST(LaunchEmit, WritesWhatStartsTheJobElsewhere) {
   const Output kubernetes = emitted({"--ps", "1", "--workers", "2", "--evaluator", "--emit", "kubernetes"});
   EXPECT_EQ(kubernetes.status, 0) << kubernetes.err;
   EXPECT_THAT(kubernetes.out,
-              AllOf(HasSubstr("kind: Job\nmetadata:\n  name: mnist\n"), HasSubstr("completions: 5\n"),
+              AllOf(HasSubstr("kind: Job\nmetadata:\n  name: \"mnist\"  #"), HasSubstr("completions: 5\n"),
                     HasSubstr("# A job of chief,ps:1,worker:2,evaluator, by"),
                     HasSubstr(R"(command: ["/bin/mnist", "--model-dir", "/m"])"), HasSubstr("image: \"mnist\"")));
   EXPECT_EQ(kubernetes.out, emitted({"--ps", "1", "--workers", "2", "--evaluator", "--emit", "kubernetes"}).out);

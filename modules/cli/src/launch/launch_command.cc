@@ -76,6 +76,17 @@ struct LaunchArguments {
   uint64_t chaos_seed = launch::Chaos().seed;
   std::optional<std::string> emit{}, emit_dir{};
   std::string name{}, image{}, rendezvous{};
+
+  /// Those of the options that some engines have no place for.
+  std::vector<std::string> given() const {
+    std::vector<std::string> names;
+    if (max_restarts) names.emplace_back("--max-restarts");
+    if (restart_secs) names.emplace_back("--restart-secs");
+    if (stop_secs) names.emplace_back("--stop-secs");
+    if (!image.empty()) names.emplace_back("--image");
+    if (!rendezvous.empty()) names.emplace_back("--rendezvous");
+    return names;
+  }
 };
 
 /// "shoal-logs/20261126-013120-4711": no other launch has it, and names are in the order of time.
@@ -172,7 +183,8 @@ Result<int> emit_job(Context& context, const LaunchArguments& arguments) {
                       .image = arguments.image,
                       .rendezvous = arguments.rendezvous,
                       .model_dir = {},
-                      .policy = policy_from(arguments)};
+                      .policy = policy_from(arguments),
+                      .options = arguments.given()};
   SHOAL_TRY(job.size, size_from(context, arguments, std::nullopt));
   SHOAL_TRY(const std::vector<launch::EmittedFile> emitted, launch::emit(*arguments.emit, std::move(job)));
   if (!arguments.emit_dir) {
@@ -268,7 +280,7 @@ void add_failure_options(CLI::App& app, LaunchArguments& arguments) {
   seconds("--restart-secs", arguments.restart_secs, launch::PolicyOptions().first_wait,
           "Seconds before a task's first restart; twice as many before each further one, up to 30");
   seconds("--stop-secs", arguments.stop_secs, launch::PolicyOptions().stop_limit,
-          "Seconds that tasks have to leave, once they are asked to, before they are killed");
+          "Seconds that tasks have to leave, once they are asked to, before they are killed; with --emit at least 30");
   seconds("--evaluation-secs", arguments.evaluation_secs, launch::PolicyOptions().last_evaluation_limit,
           "Seconds that the last evaluation may take once training is complete");
   CLI::Option* chaos =
@@ -307,7 +319,8 @@ void add_emit_options(CLI::App& app, LaunchArguments& arguments) {
                      "compose. It names the job's token, and holds none")
           ->type_name("KIND")
           ->group("Elsewhere");
-  for (const char* other : {"--dry-run", "--json", "--log-dir", "--no-logs", "--chaos", "--evaluation-secs", "--hosts"}) {
+  for (const char* other :
+       {"--dry-run", "--json", "--log-dir", "--no-logs", "--no-table", "--chaos", "--evaluation-secs", "--hosts"}) {
     emit->excludes(other);
   }
   const auto add = [&](const char* name, auto& value, const char* type, const char* help) {

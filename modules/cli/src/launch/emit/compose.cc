@@ -1,5 +1,5 @@
 // A compose file: a service for each task, on one host.
-#include "launch/emit/emit.h"
+#include "launch/emit/emit_job.h"
 #include "launch/emit/quoting.h"
 #include "launch/job_tasks.h"
 #include "shoal/cluster/place.h"
@@ -20,7 +20,7 @@ x-task: &task
   image: @image@
   entrypoint: @command@
   command: []
-  restart: "on-failure:@restarts@"
+  restart: "@restart@"
   stop_grace_period: @stop_secs@s
   secrets: [token]
   volumes:
@@ -43,7 +43,7 @@ x-environment: &environment
 services:
 @services@secrets:
   token:
-    file: ./@name@-token
+    file: "./@name@-token"
 volumes:
   model: {}
 )";
@@ -55,6 +55,9 @@ constexpr std::string_view kOneService = R"(  @service@:
       SHOAL_RANK: "@rank@"
       SHOAL_HOST: @service@
 )";
+
+/// Docker takes "on-failure:0" for a number without limit.
+std::string restart_policy(int restarts) { return restarts == 0 ? "no" : "on-failure:" + std::to_string(restarts); }
 
 }  // namespace
 
@@ -71,7 +74,7 @@ std::vector<EmittedFile> emit_compose(const EmitJob& job) {
                              {"ps", std::to_string(job.size.ps)},
                              {"evaluator", job.size.evaluator ? "1" : "0"},
                              {"rendezvous", tasks.front().file_name + ":" + std::to_string(cluster::kRendezvousPort)},
-                             {"restarts", std::to_string(job.policy.max_restarts)},
+                             {"restart", restart_policy(job.policy.max_restarts)},
                              {"stop_secs", std::to_string(stop_secs(job))},
                              {"image", yaml_text(without_variables(job.image))},
                              {"command", yaml_list(without_variables(job.command))},

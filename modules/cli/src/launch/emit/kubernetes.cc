@@ -1,7 +1,7 @@
 // An Indexed Job of Kubernetes (1.27 and later), its headless service, and the claim of a volume for checkpoints.
 #include <algorithm>
 
-#include "launch/emit/emit.h"
+#include "launch/emit/emit_job.h"
 #include "launch/emit/quoting.h"
 
 namespace shoal::cli::launch {
@@ -11,19 +11,19 @@ constexpr std::string_view kService = R"(# The names by which the pods of job @n
 apiVersion: v1
 kind: Service
 metadata:
-  name: @name@-tasks
+  name: "@name@-tasks"
 spec:
   clusterIP: None
   publishNotReadyAddresses: true  # tasks meet before they are ready
   selector:
-    job-name: @name@
+    job-name: "@name@"
 )";
 
 constexpr std::string_view kVolume = R"(# Where job @name@ keeps its checkpoints. All pods write there: ReadWriteMany.
 apiVersion: v1
 kind: PersistentVolumeClaim
 metadata:
-  name: @name@-model
+  name: "@name@-model"
 spec:
   accessModes: [ReadWriteMany]
   resources:
@@ -46,7 +46,7 @@ constexpr std::string_view kJob = R"(# A job of @size@, by shoal launch --emit k
 apiVersion: batch/v1
 kind: Job
 metadata:
-  name: @name@
+  name: "@name@"  # in quotes, since no, on and null are names, too
 spec:
   completionMode: Indexed
   completions: @tasks@
@@ -70,7 +70,7 @@ spec:
         values: [2, 3, 4]
   template:
     spec:
-      subdomain: @name@-tasks
+      subdomain: "@name@-tasks"
       restartPolicy: Never  # in place of a pod that failed comes another one
       terminationGracePeriodSeconds: @stop_secs@
       automountServiceAccountToken: false
@@ -83,7 +83,7 @@ spec:
         - name: SHOAL_WORLD_SIZE
           value: "@tasks@"
         - name: SHOAL_SERVICE
-          value: @name@-tasks
+          value: "@name@-tasks"
         - name: SHOAL_PS
           value: "@ps@"
         - name: SHOAL_EVALUATOR
@@ -97,7 +97,7 @@ spec:
         - name: SHOAL_TOKEN
           valueFrom:
             secretKeyRef:
-              name: @name@-token
+              name: "@name@-token"
               key: token
         livenessProbe:
           exec:
@@ -119,7 +119,7 @@ spec:
       volumes:
       - name: model
         persistentVolumeClaim:
-          claimName: @name@-model
+          claimName: "@name@-model"
 )";
 
 }  // namespace

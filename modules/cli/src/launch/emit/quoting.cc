@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "launch/job_tasks.h"
 #include "shoal/base/check.h"
 
 namespace shoal::cli::launch {
@@ -15,6 +16,8 @@ std::string hex(uint32_t number, int digits) {
   for (size_t i = text.size(); i-- > 0; number /= 16) text[i] = "0123456789abcdef"[number % 16];
   return text;
 }
+
+bool is_control_sign(char c) { return uint8_t(c) < 0x20 || c == 0x7f; }
 
 struct CodePoint {
   uint32_t value = 0;
@@ -29,6 +32,9 @@ CodePoint first_of(std::string_view text) {
   if (lead < 0xf0) return {(lead & 0x0f) << 12 | (byte(1) & 0x3f) << 6 | (byte(2) & 0x3f), 3};
   return {(lead & 0x07) << 18 | (byte(1) & 0x3f) << 12 | (byte(2) & 0x3f) << 6 | (byte(3) & 0x3f), 4};
 }
+
+/// Unicode's 66 code points that stand for nothing (section 23.7). systemd takes a line with one for no UTF-8, and ignores it.
+bool is_noncharacter(uint32_t point) { return (point & 0xfffe) == 0xfffe || (point >= 0xfdd0 && point <= 0xfdef); }
 
 /// What YAML 1.2 (5.1) has no place for outside of escapes, or takes for the end of a line.
 bool needs_escape(uint32_t point) {
@@ -75,23 +81,49 @@ std::vector<std::string> without_variables(const std::vector<std::string>& texts
   return all;
 }
 
-std::string unit_word(std::string_view text) {
-  std::string quoted = "\"";
+std::string bash_word(const std::string& text) {
+  if (std::ranges::none_of(text, is_control_sign)) return shell_word(text);
+  std::string quoted = "$'";
   for (const char c : text) {
-    if (c == '"' || c == '\\') {
+    if (c == '\'' || c == '\\') {
       quoted += '\\';
       quoted += c;
-    } else if (c == '%') {
-      quoted += "%%";
-    } else if (c == '\n') {
-      quoted += "\\n";
-    } else if (uint8_t(c) < 0x20 || c == 0x7f) {
-      quoted += "\\x" + hex(uint8_t(c), 2);
+    } else if (is_control_sign(c)) {
+      quoted += c == '\n' ? "\\n" : "\\x" + hex(uint8_t(c), 2);
     } else {
       quoted += c;
     }
   }
+  return quoted + "'";
+}
+
+std::string unit_word(std::string_view text) {
+  std::string quoted = "\"";
+  while (!text.empty()) {
+    const auto [point, bytes] = first_of(text);
+    const char sign = text.front();
+    if (point == '"' || point == '\\') {
+      quoted += '\\';
+      quoted += sign;
+    } else if (point == '%') {
+      quoted += "%%";
+    } else if (point == '\n') {
+      quoted += "\\n";
+    } else if (is_control_sign(sign) || is_noncharacter(point)) {
+      for (const char byte : text.substr(0, bytes)) quoted += "\\x" + hex(uint8_t(byte), 2);
+    } else {
+      quoted += text.substr(0, bytes);
+    }
+    text.remove_prefix(bytes);
+  }
   return quoted + "\"";
+}
+
+bool has_noncharacter(std::string_view text) {
+  for (; !text.empty(); text.remove_prefix(first_of(text).bytes)) {
+    if (is_noncharacter(first_of(text).value)) return true;
+  }
+  return false;
 }
 
 std::string filled(std::string_view text, std::initializer_list<std::pair<std::string_view, std::string>> values) {

@@ -1,6 +1,6 @@
 #pragma once
 /// Texts of users inside of what is emitted: each reader has its own quotes, and its own signs that mean something in them.
-/// (For shells: shell_word() in job_tasks.h.) All take UTF-8.
+/// All take UTF-8.
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -16,8 +16,12 @@ std::string yaml_list(const std::vector<std::string>& texts);
 /// For Kubernetes and compose, which put variables in the place of $(NAME) and $NAME, and $ in the place of $$.
 std::string without_variables(std::string_view text);
 std::vector<std::string> without_variables(const std::vector<std::string>& texts);
+/// A word of a script of bash, on one line whatever is in it: sbatch refuses scripts with DOS line ends.
+std::string bash_word(const std::string& text);
 /// A word of a systemd unit, in quotes. $ is as it is: ExecStart= needs the prefix ":" to leave it so.
 std::string unit_word(std::string_view text);
+/// Whether the text has a code point that Unicode calls no character, which a unit holds in arguments only.
+bool has_noncharacter(std::string_view text);
 
 /// The text with the values in the place of "@name@". What values hold is not looked at again. Every @...@ of the text has
 /// a value.

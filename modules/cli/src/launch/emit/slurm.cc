@@ -1,5 +1,7 @@
 // A batch script for sbatch.
-#include "launch/emit/emit.h"
+#include <algorithm>
+
+#include "launch/emit/emit_job.h"
 #include "launch/emit/quoting.h"
 #include "launch/job_tasks.h"
 
@@ -30,18 +32,25 @@ fi
 exec srun --label --kill-on-bad-exit=1 --wait=0 @command@
 )";
 
+/// The command behind srun's own options. For srun a word ":" ends a program and begins another one, wherever it stands; so
+/// a command that has such a word goes as one word to a shell, which becomes the program.
+std::string words_for_srun(const std::vector<std::string>& command) {
+  std::string words;
+  for (const std::string& word : command) words += (words.empty() ? "" : " ") + bash_word(word);
+  const bool has_colon = std::ranges::find(command, ":") != command.end();
+  return has_colon ? "/bin/bash -c " + shell_word("exec " + words) : words;
+}
+
 }  // namespace
 
 std::vector<EmittedFile> emit_slurm(const EmitJob& job) {
-  std::string command;
-  for (const std::string& word : job.command) command += (command.empty() ? "" : " ") + shell_word(word);
   return {{job.name + ".sbatch", filled(kScript, {{"name", job.name},
                                                   {"at", "@"},
                                                   {"size", "chief," + to_string(job.size)},
                                                   {"tasks", std::to_string(job.size.tasks())},
                                                   {"ps", std::to_string(job.size.ps)},
                                                   {"evaluator", job.size.evaluator ? "1" : "0"},
-                                                  {"command", command}})}};
+                                                  {"command", words_for_srun(job.command)}})}};
 }
 
 }  // namespace shoal::cli::launch

@@ -1,7 +1,7 @@
 // A template unit: the instance is the rank.
 #include <chrono>
 
-#include "launch/emit/emit.h"
+#include "launch/emit/emit_job.h"
 #include "launch/emit/quoting.h"
 
 namespace shoal::cli::launch {
@@ -27,7 +27,8 @@ Description=Shoal job @name@, rank %i of @tasks@
 Wants=network-online.target
 After=network-online.target
 RequiresMountsFor=@model_dir@
-StartLimitIntervalSec=1d
+# systemd gives up after this many starts in this time, those by hand among them; systemctl reset-failed counts anew.
+StartLimitIntervalSec=@window@
 StartLimitBurst=@starts@
 
 [Service]
@@ -40,7 +41,7 @@ Environment=@rendezvous@
 EnvironmentFile=/etc/shoal/@name@.env
 ExecStart=@command@
 # 2, 3, 4: wrong usage, a loss that is not a number, damaged data. No restart mends these.
-Restart=on-failure
+Restart=@restart@
 RestartPreventExitStatus=2 3 4
 # 143: it gave way. That is no failure, and unless systemd itself stops the unit, it is started again.
 SuccessExitStatus=143
@@ -67,6 +68,17 @@ LockPersonality=yes
 WantedBy=multi-user.target
 )";
 
+/// The starts of a day. Without restarts (Restart=no) these are by hand, and of tasks that gave way.
+int64_t starts(int64_t restarts) { return restarts == 0 ? PolicyOptions().max_restarts + 1 : restarts + 1; }
+
+/// A day, or as long as all the restarts take at least: in less time systemd would never have seen too many of them.
+std::string window(const PolicyOptions& policy) {
+  constexpr double kDay = 86'400, kTooLong = 1e10;  // systemd's times end at 5.8e11 s.
+  const double all = 2 * double(starts(policy.max_restarts)) * to_seconds(policy.first_wait);
+  if (all <= kDay) return "1d";
+  return all > kTooLong ? "infinity" : std::to_string(int64_t(all)) + "s";
+}
+
 }  // namespace
 
 std::vector<EmittedFile> emit_systemd(const EmitJob& job) {
@@ -82,7 +94,9 @@ std::vector<EmittedFile> emit_systemd(const EmitJob& job) {
                           {"evaluator", job.size.evaluator ? "1" : "0"},
                           {"rendezvous", unit_word("SHOAL_RENDEZVOUS=" + job.rendezvous)},
                           {"model_dir", unit_word(job.model_dir)},
-                          {"starts", std::to_string(int64_t(job.policy.max_restarts) + 1)},
+                          {"window", window(job.policy)},
+                          {"starts", std::to_string(starts(job.policy.max_restarts))},
+                          {"restart", job.policy.max_restarts == 0 ? "no" : "on-failure"},
                           {"restart_ms", std::to_string(job.policy.first_wait / std::chrono::milliseconds(1))},
                           {"stop_secs", std::to_string(stop_secs(job))},
                           {"command", command}})}};
