@@ -186,6 +186,28 @@ TEST_P(Transforms, CacheReadsItsInputOnceAndForgetsAnIncompletePass) {
   EXPECT_EQ(calls, 6);
 }
 
+// A pass of the cache that is broken off ends its elements, which a batch or a shuffle still refers to.
+TEST_P(Transforms, ACacheWhosePassIsBrokenOffChangesNoRow) {
+  const Dataset all = Dataset::range(100);
+  const auto on_top = [](const Dataset& dataset, int64_t size) {
+    return std::vector<Dataset>{dataset.repeat().batch(size), dataset.repeat().shuffle(15, {.seed = 1}).batch(size),
+                                dataset.concatenate(Dataset::range(5)).repeat().batch(size),
+                                dataset.prefetch(2).repeat().batch(size).prefetch(2),
+                                dataset.repeat().padded_batch(size), Dataset::zip({dataset.repeat()}).batch(size)};
+  };
+  for (int64_t taken = 1; taken < 12; ++taken) {
+    for (int64_t size = 1; size < 2 * taken + 2; ++size) {
+      SCOPED_TRACE("take(" + std::to_string(taken) + "), batches of " + std::to_string(size));
+      const auto cached = on_top(all.cache().take(taken), size), plain = on_top(all.take(taken), size);
+      for (size_t i = 0; i < plain.size(); ++i) {
+        EXPECT_EQ(collect(cached[i].take(4), env()), collect(plain[i].take(4), env())) << "pipeline " << i;
+      }
+      EXPECT_EQ(collect(all.batch(3).cache().take(2).unbatch().repeat().batch(size).take(4), env()),
+                collect(all.batch(3).take(2).unbatch().repeat().batch(size).take(4), env()));
+    }
+  }
+}
+
 TEST_P(Transforms, IteratingTwiceStartsTwice) {
   const Dataset dataset = Dataset::range(5).map([](Element element) { return element; }).prefetch(2);
   const std::unique_ptr<Iterator> first = open(dataset, env());

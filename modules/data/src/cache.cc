@@ -12,7 +12,7 @@ class CacheStage final : public Stage {
 
   Result<bool> next(Item& item) override {
     SHOAL_TRY(const bool more, have(index_));
-    if (more) item.refer(*elements_[index_++]);
+    if (more) item.refer(elements_[index_++]);
     return more;
   }
   Result<int64_t> skip(int64_t count) override {
@@ -62,7 +62,7 @@ class CacheStage final : public Stage {
       return false;
     }
     Element& element = item_.materialise(context_.env.buffers());
-    elements_.push_back(std::make_unique<const Element>(std::exchange(element, Element())));
+    elements_.push_back(std::make_shared<const Element>(std::exchange(element, Element())));
     return true;
   }
 
@@ -83,7 +83,7 @@ class CacheStage final : public Stage {
   StageContext& context_;
   std::unique_ptr<Stage> input_;
   Item item_;
-  std::vector<std::unique_ptr<const Element>> elements_;  // They never move: items downstream refer to them.
+  std::vector<std::shared_ptr<const Element>> elements_;  // Shared with the items that later stages hold.
   size_t index_ = 0;
   bool begun_ = false;
   bool complete_ = false;

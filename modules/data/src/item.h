@@ -1,6 +1,6 @@
 #pragma once
 /// What flows between stages: an element of its own, or a reference to one that is copied only where it is needed. So a
-/// shuffle of rows moves 64 bytes per example, and batch copies each row once, from the source into the batch.
+/// shuffle of rows moves 80 bytes per example, and batch copies each row once, from the source into the batch.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -21,7 +21,9 @@ struct Column {
   const std::string* strings = nullptr;  ///< Set if dtype is kString.
 };
 
-/// Tensors seen as rows. Immutable; outlives the items that point to it.
+/// Tensors seen as rows. Immutable. A node of the dataset owns it, and so it outlives all stages and items of an iterator, which
+/// holds the nodes. Items therefore refer to it without a share of it: counting shares would cost a row of a source more than its
+/// copy into a batch.
 class Rows {
  public:
   /// Every tensor has a first dimension, all of one size. There is at least one.
@@ -48,8 +50,9 @@ Result<void> check_rows(const Element& tensors);
 class Item {
  public:
   void refer(const Rows& rows, int64_t row) { rows_ = &rows, row_ = row, shared_ = nullptr; }
-  /// Refers to an element that outlives the item.
-  void refer(const Element& shared) { rows_ = nullptr, shared_ = &shared; }
+  /// Refers to an element that other items may refer to as well. The item keeps the element alive: the stage that made it may drop
+  /// it (a cache whose pass is broken off, in a repeat) while a batch or a shuffle further on still holds the item.
+  void refer(std::shared_ptr<const Element> shared) { rows_ = nullptr, shared_ = std::move(shared); }
   /// The item's own element, to be filled; its storage may be reused.
   Element& own() { return rows_ = nullptr, shared_ = nullptr, element_; }
 
@@ -68,7 +71,7 @@ class Item {
   const Element& element() const { return shared_ ? *shared_ : element_; }
 
   const Rows* rows_ = nullptr;
-  const Element* shared_ = nullptr;
+  std::shared_ptr<const Element> shared_;
   int64_t row_ = 0;
   Element element_;
 };

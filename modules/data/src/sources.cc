@@ -41,24 +41,24 @@ class SlicesNode final : public Node {
 
 class TensorsNode final : public Node {
  public:
-  explicit TensorsNode(Element element) : element_(std::move(element)) {}
+  explicit TensorsNode(Element element) : element_(std::make_shared<const Element>(std::move(element))) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext&) const override {
     return std::make_unique<TensorsStage>(element_);
   }
-  RandomKey fold_parameters(RandomKey key) const override { return fold_element(fold_in(key, "tensors"), element_); }
+  RandomKey fold_parameters(RandomKey key) const override { return fold_element(fold_in(key, "tensors"), *element_); }
   std::optional<bool> is_finite() const override { return true; }
   std::optional<int64_t> cardinality() const override { return 1; }
 
  private:
   class TensorsStage final : public IndexedStage {
    public:
-    explicit TensorsStage(const Element& element) : IndexedStage(1), element_(element) {}
+    explicit TensorsStage(std::shared_ptr<const Element> element) : IndexedStage(1), element_(std::move(element)) {}
 
    private:
     void give(int64_t, Item& item) override { item.refer(element_); }
-    const Element& element_;
+    const std::shared_ptr<const Element> element_;
   };
-  const Element element_;
+  const std::shared_ptr<const Element> element_;
 };
 
 class RangeNode final : public Node {
