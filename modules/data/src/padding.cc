@@ -55,8 +55,7 @@ Result<Shape> Padding::common_shape(std::span<const Item> items, size_t index) c
   std::vector<int64_t> sizes(size_t(items[0].column(index).shape.rank()), 0);
   for (size_t axis = 0; axis < sizes.size(); ++axis) {
     for (const Item& item : items) sizes[axis] = std::max(sizes[axis], item.column(index).shape[int(axis)]);
-    if (given == options_.sizes.end()) continue;
-    const int64_t size = given->second[axis];
+    const int64_t size = given == options_.sizes.end() ? -1 : given->second[axis];
     if (size < 0) {
       const int64_t over = sizes[axis] % options_.multiple_of;
       if (over != 0) sizes[axis] += options_.multiple_of - over;

@@ -51,7 +51,8 @@ struct PaddedBatchOptions {
   std::map<std::string, std::vector<int64_t>> sizes = {};
   /// What is put behind an element's own values, by tensor: a scalar of its type. Default: 0, false or "".
   std::map<std::string, Tensor> values = {};
-  /// The sizes that are -1 in `sizes` are rounded up to a multiple of this, >= 1: then fewer sizes come.
+  /// Sizes that are -1 in `sizes`, and all sizes of tensors that `sizes` does not name, are rounded up to a multiple of this,
+  /// >= 1. A model is then compiled for fewer different sizes.
   int64_t multiple_of = 1;
   bool drop_remainder = false;  ///< True: a last batch of fewer elements is not handed out.
 };
