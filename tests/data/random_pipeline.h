@@ -29,18 +29,11 @@ inline bool keeps(const Value& value) { return value.numbers.empty() || value.nu
 class RandomPipeline {
  public:
   /// `shuffles`: with shuffle too, which the model cannot follow (model() is then meaningless).
-  RandomPipeline(uint64_t seed, bool shuffles, int length_max = 6) : random_(seed), shuffles_(shuffles) {
+  RandomPipeline(uint64_t seed, bool shuffles, int length_max = 10) : random_(seed), shuffles_(shuffles) {
     source();
-    const int length = below(length_max + 1);
-    for (int i = 0; i < length; ++i) transform();
-    if (below(4) == 0) {
-      const int64_t count = below(60);
-      dataset_ = dataset_->repeat().take(count);
-      text_ += ".repeat().take(" + std::to_string(count) + ")";
-      const Values once = model_.values;
-      while (!model_.fails && !once.empty() && int64_t(model_.values.size()) < count) append(once);
-      if (int64_t(model_.values.size()) >= count) cut(count);
-    }
+    const int64_t length = below(length_max + 1);
+    for (int64_t i = 0; i < length; ++i) transform();
+    if (below(4) == 0) repeat_for_ever(below(60));
   }
   const Dataset& dataset() const { return *dataset_; }
   const Model& model() const { return model_; }
@@ -57,7 +50,7 @@ class RandomPipeline {
 
   void source() {
     const int64_t size = below(25);
-    switch (below(3)) {
+    switch (below(4)) {
       case 0: {
         std::vector<int64_t> numbers;
         for (int64_t i = 0; i < size * 2; ++i) numbers.push_back(below(100));
@@ -70,6 +63,11 @@ class RandomPipeline {
         dataset_ = Dataset::range(size);
         model_.values = counting(0, size);
         text_ = "range(" + std::to_string(size) + ")";
+        return;
+      case 2:
+        dataset_ = Dataset::from_tensors(Tensor::of<int64_t>(Shape{2}, {size, size + 1}));
+        model_.values = {{{2}, {size, size + 1}}};
+        text_ = "tensors(" + std::to_string(size) + ")";
         return;
       default:
         dataset_ = Dataset::from_resumable_generator([size](int64_t first) {
@@ -87,7 +85,7 @@ class RandomPipeline {
   void transform() {
     const int64_t n = below(6);
     const std::string number = "(" + std::to_string(n) + ")";
-    switch (below(shuffles_ ? 14 : 12)) {
+    switch (below(shuffles_ ? 19 : 17)) {
       case 0: return map(1), void(text_ += ".map()");
       case 1: return map(int(2 + below(4))), void(text_ += ".parallel_map()");
       case 2:
@@ -95,9 +93,7 @@ class RandomPipeline {
         std::erase_if(model_.values, [](const Value& value) { return !keeps(value); });
         return void(text_ += ".filter()");
       case 3:
-        dataset_ = dataset_->take(n);
-        cut(n);
-        return void(text_ += ".take" + number);
+        return take(below(3) == 0 ? n : 4 * n);
       case 4:
         dataset_ = dataset_->skip(n);
         model_.may_hide_failure |= model_.fails;
@@ -117,12 +113,99 @@ class RandomPipeline {
       case 10:
         dataset_ = dataset_->prefetch(n);
         return void(text_ += ".prefetch" + number);
-      case 11:
-        if (below(3) == 0) return unbatch();
-        if (below(2) == 0) return split(0.1 * double(1 + below(9)), below(100), below(2) == 0);
+      case 11: return unbatch();
+      case 12: return split(0.1 * double(1 + below(9)), below(100), below(2) == 0);
+      case 13:  // A cache is tried more often: it hands out the same elements again, and a pass of it may be broken off.
+      case 14:
         dataset_ = dataset_->cache();
-        return void(text_ += ".cache()");
+        text_ += ".cache()";
+        return below(2) == 0 ? take(2 * n) : void();
+      case 15: return below(2) == 0 ? zip(4 * n) : enumerate(n);
+      case 16: return below(3) == 0 ? repeat_for_ever(5 * n) : padded_batch(n + 1, 1 + below(2));
       default: return shuffle(1 + below(12));
+    }
+  }
+
+  void take(int64_t count) {
+    dataset_ = dataset_->take(count);
+    cut(count);
+    text_ += ".take(" + std::to_string(count) + ")";
+  }
+
+  void repeat_for_ever(int64_t count) {
+    dataset_ = dataset_->repeat().take(count);
+    text_ += ".repeat().take(" + std::to_string(count) + ")";
+    const Values once = model_.values;
+    while (!model_.fails && !once.empty() && int64_t(model_.values.size()) < count) append(once);
+    if (int64_t(model_.values.size()) >= count) cut(count);
+  }
+
+  /// zip with the numbers below `count`, and a map that adds both tensors, so that one is left.
+  void zip(int64_t count) {
+    text_ += ".zip(" + std::to_string(count) + ")";
+    const auto named = [](const char* name) {
+      return [name](Element element) {
+        return Element{{{name, std::move(element.features.single())}}, {}};
+      };
+    };
+    dataset_ = Dataset::zip({dataset_->map(named("a")), Dataset::range(count).map(named("b"))}).map(sum_of("a", "b"));
+    if (int64_t(model_.values.size()) > count) model_.values.resize(size_t(count)), model_.fails = false;
+    if (model_.fails) model_.may_hide_failure = true;  // The shorter input decides, and skip() asks for no element.
+    add_positions(0);
+  }
+
+  /// enumerate, and a map that adds its number to the other tensor.
+  void enumerate(int64_t start) {
+    text_ += ".enumerate(" + std::to_string(start) + ")";
+    dataset_ = dataset_->enumerate(start, "number").map(sum_of("", "number"));
+    add_positions(start);
+  }
+
+  static std::function<Element(Element)> sum_of(const char* tensor, const char* number) {
+    return [tensor, number](const Element& element) {
+      const Tensor &from = element.features[tensor], &plus = element.features[number];
+      Tensor sum(DType::kInt64, from.shape());
+      for (size_t i = 0; i < from.as<int64_t>().size(); ++i) {
+        sum.mutable_as<int64_t>()[i] = from.as<int64_t>()[i] + plus.as<int64_t>()[0];
+      }
+      return Element{sum, {}};
+    };
+  }
+
+  void add_positions(int64_t start) {
+    for (size_t i = 0; i < model_.values.size(); ++i) {
+      for (int64_t& number : model_.values[i].numbers) number += start + int64_t(i);
+    }
+  }
+
+  void padded_batch(int64_t size, int64_t multiple) {
+    text_ += ".padded_batch(" + std::to_string(size) + ", " + std::to_string(multiple) + ")";
+    dataset_ = dataset_->padded_batch(size, {.multiple_of = multiple});
+    const Values from = std::exchange(model_.values, {});
+    for (size_t begin = 0; begin < from.size(); begin += size_t(size)) {
+      const size_t end = std::min(from.size(), begin + size_t(size));
+      if (end - begin < size_t(size) && model_.fails) break;
+      if (from[begin].shape.size() == size_t(Shape::kRankMax)) return void(model_.fails = true);
+      std::vector<int64_t> dims(from[begin].shape.size(), 0);
+      for (size_t i = begin; i < end; ++i) {
+        if (from[i].shape.size() != dims.size()) return void(model_.fails = true);
+        for (size_t axis = 0; axis < dims.size(); ++axis) dims[axis] = std::max(dims[axis], from[i].shape[axis]);
+      }
+      for (int64_t& dim : dims) dim = (dim + multiple - 1) / multiple * multiple;
+      Value batch{{int64_t(end - begin)}, {}};
+      batch.shape.insert(batch.shape.end(), dims.begin(), dims.end());
+      for (size_t i = begin; i < end; ++i) append_padded(from[i], dims, 0, 0, true, batch.numbers);
+      model_.values.push_back(std::move(batch));
+    }
+  }
+
+  /// Appends `value` filled up with zeros to `dims`, from axis `axis` on. `at`: the position so far, in rows of that axis.
+  /// `inside`: whether the value has a row there.
+  static void append_padded(const Value& value, const std::vector<int64_t>& dims, size_t axis, int64_t at, bool inside,
+                            std::vector<int64_t>& into) {
+    if (axis == dims.size()) return into.push_back(inside ? value.numbers[size_t(at)] : 0);
+    for (int64_t i = 0; i < dims[axis]; ++i) {
+      append_padded(value, dims, axis + 1, at * value.shape[axis] + i, inside && i < value.shape[axis], into);
     }
   }
 
@@ -140,6 +223,7 @@ class RandomPipeline {
     for (size_t begin = 0; begin < from.size(); begin += size_t(size)) {
       const size_t end = std::min(from.size(), begin + size_t(size));
       if (end - begin < size_t(size) && (drop || model_.fails)) break;
+      if (from[begin].shape.size() == size_t(Shape::kRankMax)) return void(model_.fails = true);
       Value stacked{{int64_t(end - begin)}, {}};
       stacked.shape.insert(stacked.shape.end(), from[begin].shape.begin(), from[begin].shape.end());
       for (size_t i = begin; i < end; ++i) {
