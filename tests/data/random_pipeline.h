@@ -265,7 +265,11 @@ class RandomPipeline {
   void split(double share, int64_t seed, bool held_out) {
     text_ +=
         std::string(held_out ? ".held_out" : ".training") + "(" + std::to_string(share) + ", " + std::to_string(seed) + ")";
-    const Split sides = dataset_->split(share, {.seed = seed});
+    std::optional<Split> divided;
+    if (raised([&] { divided = dataset_->split(share, {.seed = seed}); })) {  // Behind a shuffle or a repeat.
+      return void(text_ += " refused");
+    }
+    const Split& sides = *divided;
     dataset_ = held_out ? sides.held_out : sides.training;
     model_.may_hide_failure |= model_.fails;
     const Values from = std::exchange(model_.values, {});

@@ -59,6 +59,50 @@ TEST_P(Transforms, SplitCallsNoFunctionForTheOtherSide) {
   EXPECT_LT(calls, 50);
 }
 
+TEST(Split, IsRefusedWhereElementsMove) {
+  const Dataset all = Dataset::range(1000);
+  const auto same = [](Element element) { return element; };
+  const std::vector<std::pair<Dataset, std::string>> moving = {
+      {all.shuffle(10), "shuffle without a seed"},
+      {all.shuffle(10).map(same).batch(2), "shuffle without a seed"},
+      {all.shuffle(10, {.seed = 1}).cache(), "another order in each pass"},
+      {all.repeat(3), "repeat gives"},
+      {Dataset::zip({all.repeat()}), "repeat gives"},
+      {all.concatenate(all.shuffle(5)), "shuffle without a seed"},
+      {all.map(same, {.parallel = 2, .deterministic = false}), "not deterministic"},
+  };
+  for (const auto& [dataset, why] : moving) {
+    const std::optional<Error> refused = raised([&] { return dataset.split(0.2); });
+    ASSERT_TRUE(refused) << why;
+    EXPECT_EQ(refused->kind(), ErrorKind::kInvalidArgument);
+    EXPECT_NE(refused->message().find(why), std::string::npos) << refused->message();
+    EXPECT_NE(refused->message().find("call split first"), std::string::npos) << refused->message();
+  }
+  for (const Dataset& still : {all.shuffle(10, {.seed = 1, .reshuffle_each_iteration = false}), all.repeat(1), all.cache(),
+                               all.map(same, {.parallel = 2}), all.take(5)}) {
+    EXPECT_FALSE(raised([&] { return still.split(0.2); }));
+  }
+}
+
+TEST(OverlapsByShuffle, IsTrueOfPartsByPositionBehindOneShuffle) {
+  const auto slices = [](int64_t first) {
+    return Dataset::from_tensor_slices(Tensor::of<int64_t>({4}, {first, 2, 3, 4}));
+  };
+  const Dataset all = Dataset::range(1000), mixed = all.shuffle(1000), seeded = all.shuffle(1000, {.seed = 5});
+  const Dataset fixed = all.shuffle(1000, {.seed = 5, .reshuffle_each_iteration = false});
+  EXPECT_TRUE(mixed.skip(200).overlaps_by_shuffle(mixed.take(200)));
+  EXPECT_TRUE(mixed.skip(200).repeat().batch(8).overlaps_by_shuffle(mixed.take(200).batch(8)));
+  EXPECT_TRUE(all.shuffle(1000).skip(200).overlaps_by_shuffle(mixed.take(200)));  // Made twice, as by two input functions.
+  EXPECT_TRUE(seeded.skip(200).repeat().overlaps_by_shuffle(seeded.take(200)));
+  EXPECT_TRUE(slices(1).shuffle(4).skip(2).overlaps_by_shuffle(slices(1).shuffle(4).take(2)));
+  EXPECT_FALSE(seeded.skip(200).overlaps_by_shuffle(seeded.take(200)));  // One pass each, in the same order.
+  EXPECT_FALSE(fixed.skip(200).repeat().overlaps_by_shuffle(fixed.take(200)));
+  EXPECT_FALSE(all.skip(200).shuffle(800).repeat().overlaps_by_shuffle(all.take(200).shuffle(200)));
+  EXPECT_FALSE(mixed.overlaps_by_shuffle(mixed.take(200)));  // Whoever trains on all and looks at a few means it.
+  EXPECT_FALSE(slices(1).shuffle(4).take(2).overlaps_by_shuffle(slices(9).shuffle(4).take(2)));  // Other data.
+  EXPECT_FALSE(all.shuffle(7).skip(200).overlaps_by_shuffle(mixed.take(200)));
+}
+
 TEST(Split, SharesThatAreNoneAreRefused) {
   for (const double share : {0.0, 1.0, -0.5, 2.0, std::nan("")}) {
     const std::optional<Error> refused = raised([share] { return Dataset::range(3).split(share); });

@@ -4,6 +4,7 @@
 
 #include "csv_record.h"
 #include "nodes.h"
+#include "positions.h"
 
 namespace shoal::data {
 namespace {
@@ -171,6 +172,10 @@ Dataset Dataset::shard(int64_t count, int64_t index) const {
 Split Dataset::split(double held_out, SplitOptions options) const {
   require(held_out > 0 && held_out < 1, "split: held_out is " + std::to_string(held_out) +
                                             "; give the share of elements to hold out, more than 0 and less than 1");
+  const std::string_view moving = why_elements_move(*node_);
+  require(moving.empty(), "split: elements are held out by their positions, and a " + std::string(moving) +
+                              ", so that elements that are held out would be trained on as well; call split first, and shuffle "
+                              "or repeat what it gives for training");
   const auto side = [&](bool wants_held_out) {
     return Dataset(make_split_node(node_, held_out, uint64_t(options.seed), wants_held_out));
   };
@@ -196,6 +201,7 @@ bool Dataset::has_unseeded_shuffle() const { return any_node(*node_, &Node::is_u
 bool Dataset::has_shard() const { return any_node(*node_, &Node::is_shard); }
 bool Dataset::depends_on_trainer() const { return has_shard() || any_node(*node_, &Node::depends_on_trainer); }
 bool Dataset::unseeded_shuffle_before_shard() const { return any_shuffle_before_shard(*node_); }
+bool Dataset::overlaps_by_shuffle(const Dataset& other) const { return cut_behind_one_shuffle(*node_, *other.node_); }
 std::optional<bool> Dataset::is_finite() const { return node_->is_finite(); }
 bool Dataset::repeats_for_ever() const { return node_->repeats_for_ever(); }
 std::optional<int64_t> Dataset::cardinality() const { return node_->cardinality(); }

@@ -245,6 +245,10 @@ class ParallelMapNode final : public Node {
   RandomKey fold_parameters(RandomKey key) const override {
     return fold_in(key, options_.deterministic ? "map" : "map/any order");
   }
+  std::string_view moves_elements() const override {
+    if (options_.deterministic) return {};
+    return "map that is not deterministic has another order in each iteration";
+  }
 
  private:
   MapFn fn_;

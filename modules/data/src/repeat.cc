@@ -86,6 +86,10 @@ class RepeatNode final : public Node {
     if (input().is_finite() == false || input().cardinality()) return false;
     return std::nullopt;
   }
+  std::string_view moves_elements() const override {
+    if (passes_ == 0 || passes_ == 1) return {};
+    return "repeat gives each element at several positions";
+  }
   bool repeats_for_ever() const override {
     if (input().cardinality() == 0) return false;
     return passes_ < 0 || (passes_ > 0 && input().repeats_for_ever());

@@ -154,6 +154,7 @@ class TakeNode final : public Node {
     return std::make_unique<TakeStage>(std::move(stage), count_);
   }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(fold_in(key, "take"), uint64_t(count_)); }
+  bool cuts_by_position() const override { return true; }
   std::optional<bool> is_finite() const override { return true; }
   bool repeats_for_ever() const override { return false; }
   std::optional<int64_t> cardinality() const override {
@@ -174,6 +175,7 @@ class SkipNode final : public Node {
     return std::make_unique<SkipStage>(std::move(stage), count_);
   }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(fold_in(key, "skip"), uint64_t(count_)); }
+  bool cuts_by_position() const override { return true; }
   std::optional<bool> is_finite() const override { return count_ < 0 ? true : input().is_finite(); }
   bool repeats_for_ever() const override { return count_ >= 0 && input().repeats_for_ever(); }
   std::optional<int64_t> cardinality() const override {

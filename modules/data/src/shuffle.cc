@@ -292,7 +292,13 @@ class ShuffleNode final : public Node {
     key = fold_in(fold_in(fold_in(key, "shuffle"), buffer_), options_.reshuffle_each_iteration);
     return options_.seed ? fold_in(key, uint64_t(*options_.seed)) : key;
   }
+  bool is_shuffle() const override { return true; }
   bool is_unseeded_shuffle() const override { return !options_.seed; }
+  std::string_view moves_elements() const override {
+    if (!options_.seed) return "shuffle without a seed has another order in each iteration";
+    if (options_.reshuffle_each_iteration) return "shuffle has another order in each pass";
+    return {};
+  }
 
  private:
   uint64_t buffer_;

@@ -1,4 +1,7 @@
 // Sources that need nothing from outside: slices of tensors, one element, numbers.
+#include <algorithm>
+#include <cstring>
+
 #include "indexed_stage.h"
 #include "nodes.h"
 
@@ -19,6 +22,20 @@ RandomKey fold_element(RandomKey key, const Element& element) {
   return fold_tensors(fold_tensors(key, element.features), element.labels);
 }
 
+bool same_data(const TensorMap& a, const TensorMap& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& one, const auto& other) {
+    const Tensor &x = one.second, &y = other.second;
+    if (one.first != other.first || x.dtype() != y.dtype() || !(x.shape() == y.shape())) return false;
+    if (x.dtype() == DType::kString) return std::ranges::equal(x.strings(), y.strings());
+    const void *from = x.view().data, *with = y.view().data;
+    return from == with || x.bytes() == 0 || std::memcmp(from, with, x.bytes()) == 0;
+  });
+}
+
+bool same_data(const Element& a, const Element& b) {
+  return same_data(a.features, b.features) && same_data(a.labels, b.labels);
+}
+
 class SlicesNode final : public Node {
  public:
   explicit SlicesNode(Element tensors) : rows_(std::move(tensors)) {}
@@ -26,6 +43,10 @@ class SlicesNode final : public Node {
   RandomKey fold_parameters(RandomKey key) const override { return fold_element(fold_in(key, "slices"), rows_.tensors()); }
   std::optional<bool> is_finite() const override { return true; }
   std::optional<int64_t> cardinality() const override { return rows_.count(); }
+  bool has_data_of(const Node& other) const override {
+    const auto* slices = dynamic_cast<const SlicesNode*>(&other);
+    return slices && same_data(rows_.tensors(), slices->rows_.tensors());
+  }
 
  private:
   class SlicesStage final : public IndexedStage {
@@ -48,6 +69,10 @@ class TensorsNode final : public Node {
   RandomKey fold_parameters(RandomKey key) const override { return fold_element(fold_in(key, "tensors"), *element_); }
   std::optional<bool> is_finite() const override { return true; }
   std::optional<int64_t> cardinality() const override { return 1; }
+  bool has_data_of(const Node& other) const override {
+    const auto* tensors = dynamic_cast<const TensorsNode*>(&other);
+    return tensors && same_data(*element_, *tensors->element_);
+  }
 
  private:
   class TensorsStage final : public IndexedStage {

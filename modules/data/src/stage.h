@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "item.h"
@@ -70,7 +71,14 @@ class Node {
   virtual std::optional<bool> is_finite() const { return inputs_.at(0)->is_finite(); }
   virtual std::optional<int64_t> cardinality() const { return inputs_.at(0)->cardinality(); }
 
+  virtual bool is_shuffle() const { return false; }
   virtual bool is_unseeded_shuffle() const { return false; }
+  /// Why an element of the input may come at another position in another iteration, or in another pass of one; empty: it does not.
+  virtual std::string_view moves_elements() const { return {}; }
+  /// Whether a node selects elements by their positions: take and skip, whose opposite parts people use for evaluation.
+  virtual bool cuts_by_position() const { return false; }
+  /// Whether `other`, a node of the same kind, parameters and inputs, has the same data: what fold_parameters() leaves out.
+  virtual bool has_data_of(const Node&) const { return true; }
   virtual bool is_shard() const { return false; }
   virtual bool depends_on_trainer() const { return false; }
   /// What Dataset::repeats_for_ever says.

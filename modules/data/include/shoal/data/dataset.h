@@ -142,12 +142,13 @@ class Dataset {
   /// 0 <= index < count.
   Dataset shard(int64_t count, int64_t index) const;
   /// Holds each element out with the probability `held_out`, drawn from its position and the seed: on every run and every
-  /// trainer the same ones, so what is evaluated on was never trained on. The order of this has to be the same each time
-  /// (no shuffle before it).
+  /// trainer the same ones, so what is evaluated on was never trained on. Shuffle and repeat what it gives, behind it.
   ///
   ///   const auto [training, held_out] = Dataset::csv({file}, table).split(0.1);
   ///
-  /// Raises InvalidArgument unless 0 < held_out < 1.
+  /// Raises InvalidArgument unless 0 < held_out < 1, and where an element may come at another position another time, since it
+  /// would then be held out and trained on: behind a shuffle (but for a seeded one with reshuffle_each_iteration false), a
+  /// repeat, or a map that is not deterministic.
   Split split(double held_out, SplitOptions options = {}) const;
   /// Prepares the next `count` elements in the background; 0: off; -1: chosen automatically (2, and up to 16 while the
   /// consumer has to wait).
@@ -168,6 +169,10 @@ class Dataset {
   bool depends_on_trainer() const;
   /// True if elements that each trainer shuffles in its own order are then divided by shard (some are lost, some repeat).
   bool unseeded_shuffle_before_shard() const;
+  /// True if this and `other` both take parts of the elements by position (take, skip) behind one shuffle that has another order
+  /// in each iteration or pass: elements of one part then come in the other as well. Elements behind functions (map, filter,
+  /// generators) count as the same if all else is.
+  bool overlaps_by_shuffle(const Dataset& other) const;
   /// Whether it ends; nullopt if that is not known (generators).
   std::optional<bool> is_finite() const;
   /// True if it ends only should there be nothing to repeat: repeat() without a count, of anything.

@@ -1,0 +1,15 @@
+#pragma once
+/// Whether elements keep their positions, which whoever divides a dataset by position relies on.
+#include <string_view>
+
+#include "stage.h"
+
+namespace shoal::data {
+
+/// Why an element of `node` may come at another position another time; empty: it does not.
+std::string_view why_elements_move(const Node& node);
+
+/// What Dataset::overlaps_by_shuffle() says.
+bool cut_behind_one_shuffle(const Node& one, const Node& other);
+
+}  // namespace shoal::data
