@@ -433,6 +433,23 @@ TEST(TrainAndEvaluate, AChiefAloneTrainsWithoutEvaluationOrPort) {
   EXPECT_EQ(end_mark(place.model_dir())->global_step, 3);
 }
 
+TEST_F(LocalMode, WarnsOnceWhereAShuffleUndoesWhatIsHeldOut) {
+  const auto mixed = [] {
+    return data::Dataset::from_tensor_slices(Tensor::of<float>({8}, {1, 2, 3, 4, 5, 6, 7, 8})).shuffle(8);
+  };
+  const auto stacked = [](const data::Dataset& part) { return part.repeat().batch(2); };
+  run({.input_fn = [&] { return stacked(mixed().skip(2)); }, .max_steps = 22},
+      {.input_fn = [&] { return stacked(mixed().take(2)); }, .steps = 2, .throttle_secs = 0});
+  EXPECT_EQ(place.log.count('W', "may measure elements that were trained on"), 1);
+  EXPECT_EQ(place.log.count('W', "take and skip (or split) first"), 1);
+}
+
+TEST_F(LocalMode, DoesNotWarnWhereThePartsAreShuffledThemselves) {
+  const auto all = data::Dataset::from_tensor_slices(Tensor::of<float>({8}, {1, 2, 3, 4, 5, 6, 7, 8}));
+  run({.input_fn = all.skip(2).shuffle(6).repeat().batch(2), .max_steps = 22}, {.input_fn = all.take(2).batch(2)});
+  EXPECT_EQ(place.log.count('W', "trained on"), 0);
+}
+
 TEST(TrainAndEvaluate, AChiefAloneIsWarnedOnce) {
   const auto alone = environment(R"({"cluster": {"chief": ["127.0.0.1:1"]}, "task": {"type": "chief", "index": 0}})");
   for (const bool at_once : {false, true}) {

@@ -11,6 +11,7 @@
 #include "task/give_way.h"
 #include "task/run_seed.h"
 #include "task/task_network.h"
+#include "train/held_out_check.h"
 #include "train/train_task.h"
 
 namespace shoal {
@@ -201,6 +202,7 @@ Result<TrainAndEvaluateResult> try_train_and_evaluate(Estimator& estimator, Trai
   SHOAL_TRY_VOID(check({estimator, train_spec, eval_spec}));
   const std::shared_ptr<Environment> env = make_task_environment(estimator.config());
   const Estimator own = estimator.with_config(with_environment(estimator.config(), env));
+  warn_if_not_held_out(*env, train_spec.input_fn, eval_spec.input_fn);
   const Call call{own, train_spec, eval_spec};
   for (const std::string& warning : call.config().task().warnings) env->log().warning(warning);
   Result<TrainAndEvaluateResult> result = run_role(*env, call);
