@@ -13,6 +13,7 @@ struct JobNotes {
   int64_t more_steps = 0;               ///< How far beyond max_steps the tasks go that start from now on.
   std::vector<std::string> saved;       ///< Prefixes of checkpoints, as an after-save listener hears of them.
   std::vector<std::string> violations;  ///< What a hook of the user saw that may not be.
+  std::vector<std::string> violations_while_all_take_part;  ///< The same, of what may be once a lost trainer was replaced.
   bool hook_stopped = false;            ///< True once a hook asked to stop its trainer or, if the chief's, the job.
   bool stopped_early = false;           ///< True once an evaluation made the chief stop the job.
   bool hook_threw = false;

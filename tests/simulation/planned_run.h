@@ -66,6 +66,7 @@ class PlannedRun {
   void act();
   bool all_ended() const;
   void check_end();
+  void check_that_workers_stayed();
   void violated(std::string sentence) { verdict_.violations.push_back(std::move(sentence)); }
   void violated(const std::vector<std::string>& sentences) {
     for (const std::string& sentence : sentences) violated(sentence);
@@ -99,6 +100,7 @@ class PlannedRun {
   bool damaged_ = false;                     // True if the chief has ended for good and not well: by damage, say.
   bool failed_ = false;  // True if a task has failed for JobPlan::poison, and all others are told to stop.
   int64_t saves_before_failure_ = 0;
+  std::map<std::string, int64_t> saves_at_end_;  // How many saves had begun when a worker ended well.
   bool marked_ = false;  // True if there was an end mark when the chief was lost, or started again.
   bool moved_ = false;   // True while the folder is elsewhere.
   int acts_ = 0;

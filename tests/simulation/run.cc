@@ -84,6 +84,7 @@ void PlannedRun::start(const std::string& task) {
     mark_at_start_ = world_.shared().exists(kModelDir + "/training_finished");
   }
   leaving_.erase(task);
+  saves_at_end_.erase(task);
   if (trainer_of(task) >= 0) ledger_->started(trainer_of(task));
   started_[task] = world_.elapsed();
   world_.start(task);
@@ -188,7 +189,10 @@ void PlannedRun::look_after() {
       continue;
     }
     const int status = world_.exit_status(task);
-    if (status == 0) continue;
+    if (status == 0) {
+      if (task.starts_with("worker")) saves_at_end_.try_emplace(task, notes_->saves_begun);
+      continue;
+    }
     if (status == kGaveWay) {
       look_after_one_that_gave_way(task);
       continue;
@@ -286,7 +290,20 @@ void PlannedRun::check_end() {
     violated("all inputs together have " + std::to_string(*whole) + " batches, and the job ended at step " +
              std::to_string(*step));
   }
+  if (!early) check_that_workers_stayed();
   if (verdict_.violations.empty() && !early) violated(folder_.against_a_local_run(all_took_part()));
+}
+
+/// CONTRACT JE-1: a worker that is through stays until the last checkpoint is saved, since a server may be lost before. A
+/// checkpoint that is damaged after that is made again without the worker.
+void PlannedRun::check_that_workers_stayed() {
+  for (const char* fault : {"interrupt", "interrupt all", "bit flip"}) {
+    if (verdict_.faults.contains(fault)) return;
+  }
+  if (notes_->hook_stopped) return;
+  for (const auto& [task, saves] : saves_at_end_) {
+    if (saves < notes_->saves_begun) violated(task + " ended with status 0, and a checkpoint was begun after that");
+  }
 }
 
 /// No trainer's share of a step was made by others before its input had ended, and none left before the end.
@@ -348,6 +365,7 @@ void PlannedRun::start_all_again(int64_t more_steps) {
   gone_.clear();
   restarts_.clear();
   chief_ended_.reset();
+  saves_at_end_.clear();
   name_run();
   for (const std::string& task : world_.tasks()) {
     if (!is_second(task)) start_later(task, std::chrono::milliseconds(delays.below(3000)));
@@ -361,6 +379,8 @@ void PlannedRun::act() {
     look_after();
     check_waits();
     check_leaving();
+    if (!ledger_->somebody_was_replaced()) violated(notes_->violations_while_all_take_part);
+    notes_->violations_while_all_take_part.clear();
   } while (!all_ended() && world_.elapsed() < kLimit && ledger_->violations().empty() && notes_->violations.empty() &&
            verdict_.violations.empty());
   violated(ledger_->violations());
