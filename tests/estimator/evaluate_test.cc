@@ -28,6 +28,53 @@ TEST(Evaluate, LossIsTheMeanOverBatchesAndMetricsOverExamples) {
   EXPECT_EQ(place.log.count('I', "freshly initialized"), 1);
 }
 
+/// Batches of these numbers of rows, whose labels count 1, 3, 5, ...
+InputFn batches_of(std::vector<int64_t> sizes) {
+  return [sizes] {
+    return Dataset::from_resumable_generator([sizes](int64_t first) {
+      return [sizes, next = size_t(first)](data::Element& batch) mutable -> Result<bool> {
+        if (next == sizes.size()) return false;
+        int64_t before = 0;
+        for (size_t i = 0; i < next; ++i) before += sizes[i];
+        const Shape shape{sizes[next++], 1};
+        batch = {Tensor::zeros(DType::kFloat32, shape), Tensor::zeros(DType::kFloat32, shape)};
+        for (int64_t i = 0; i < shape[0]; ++i) {
+          batch.labels.single().mutable_as<float>()[size_t(i)] = float(2 * (before + i) + 1);
+        }
+        return true;
+      };
+    });
+  };
+}
+
+TEST(Evaluate, BatchesWithoutRowsHaveNoWeight) {
+  Place place;
+  const Metrics metrics = place.estimator(linear_model).evaluate(batches_of({0, 2, 0, 0, 1, 0}));
+  EXPECT_EQ(metrics, place.estimator(linear_model).evaluate(batches_of({2, 1})));
+  EXPECT_EQ(metrics.at("loss"), 15);
+  EXPECT_EQ(place.log.count('W', "has no rows, and is passed over"), 1);
+  refusal([&] { (void)place.estimator(linear_model).evaluate(batches_of({0, 0})); }, ErrorKind::kInvalidArgument);
+}
+
+TEST(Evaluate, TrainingPassesOverBatchesWithoutRows) {
+  const auto trained_on = [](const std::vector<int64_t>& sizes) {
+    Place place;
+    Estimator estimator = place.estimator(linear_model, {.save_checkpoints_steps = 1, .random_seed = 1});
+    estimator.train(batches_of(sizes));
+    estimator.train(batches_of(sizes));  // It goes on behind the end, where nothing is left, or anew.
+    return estimator.evaluate(batches_of({3}));
+  };
+  EXPECT_EQ(trained_on({0, 2, 0, 1, 0}), trained_on({2, 1}));
+}
+
+TEST(Evaluate, PredictsForRowsOnly) {
+  Place place;
+  const auto predictions = place.estimator(linear_model).predict(batches_of({0, 2, 0, 1, 0}));
+  int rows = 0;
+  while (predictions->next()) ++rows;
+  EXPECT_EQ(rows, 3);
+}
+
 TEST(Evaluate, RunsUntilStepsOrTheEndOfTheInput) {
   Place place;
   Estimator estimator = place.estimator(counting_model);

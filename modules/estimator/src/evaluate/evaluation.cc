@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "hooks/loop_context.h"
+#include "evaluate/batches_with_rows.h"
 #include "model/check_meaning.h"
 #include "model/checkpoint_layout.h"
 #include "model/open_checkpoint.h"
@@ -309,7 +310,7 @@ Result<OpenedInput> open_input(Environment& env, const Estimator& estimator, con
                                .trainer_index = training ? estimator.config().trainer_index() : 0,
                                .num_trainers = training ? estimator.config().num_trainers() : 1,
                                .run_seed = run_seed};
-  SHOAL_TRY(opened.iterator, opened.dataset->iterate(env, options));
+  SHOAL_TRY(opened.iterator, iterate_batches_with_rows(env, *opened.dataset, options));
   return opened;
 }
 

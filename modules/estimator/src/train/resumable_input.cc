@@ -1,5 +1,6 @@
 #include "train/resumable_input.h"
 
+#include "evaluate/batches_with_rows.h"
 #include "shoal/base/random.h"
 #include "train/training_warnings.h"
 
@@ -84,10 +85,11 @@ Result<void> ResumableInput::begin_new_pass() {
 Result<void> ResumableInput::begin_by(int64_t run_seed) {
   resumed_ = false;
   const RunConfig& config = estimator_.config();
-  SHOAL_TRY(input_.iterator, dataset_->iterate(scope_.env, {.seed = config.random_seed(),
-                                                            .trainer_index = config.trainer_index(),
-                                                            .num_trainers = config.num_trainers(),
-                                                            .run_seed = run_seed}));
+  SHOAL_TRY(input_.iterator, iterate_batches_with_rows(scope_.env, *dataset_,
+                                                       {.seed = config.random_seed(),
+                                                        .trainer_index = config.trainer_index(),
+                                                        .num_trainers = config.num_trainers(),
+                                                        .run_seed = run_seed}));
   return {};
 }
 
