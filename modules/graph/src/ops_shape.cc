@@ -63,7 +63,27 @@ std::vector<Value> view_gradient(const GradientRequest& request) {
   return result;
 }
 
-/// What a size of -1 stands for: the numbers of x divided by the other numbers of `shape`.
+/// The axes of x whose symbols `shape` does not have, each symbol of `shape` standing for one axis.
+std::vector<int> axes_left(const DimShape& from, const DimShape& shape) {
+  std::vector<Dim> taken;
+  for (const Dim& dim : shape.dims()) {
+    if (dim.is_symbol()) taken.push_back(dim);
+  }
+  std::vector<int> left;
+  for (int axis = 0; axis < from.rank(); ++axis) {
+    if (!from[axis].is_symbol()) continue;
+    const auto same = std::find(taken.begin(), taken.end(), from[axis]);
+    if (same == taken.end()) {
+      left.push_back(axis);
+    } else {
+      taken.erase(same);
+    }
+  }
+  return left;
+}
+
+/// What a size of -1 stands for, as the attribute "shape" says it: the numbers of x divided by the other numbers of `shape`, or
+/// the one symbol of x that `shape` does not have.
 int64_t size_left(const DimShape& from, const DimShape& shape) {
   auto product = [](const DimShape& sizes) {
     int64_t result = 1;
@@ -75,7 +95,16 @@ int64_t size_left(const DimShape& from, const DimShape& shape) {
   };
   const int64_t all = product(from);
   const int64_t others = product(shape);
-  if (others != 0 && all % others == 0) return all / others;
+  const std::vector<int> symbols = axes_left(from, shape);
+  if (others != 0 && all % others == 0) {
+    if (symbols.empty()) return all / others;
+    if (symbols.size() == 1 && all == others) return size_of_axis(symbols[0]);
+  }
+  if (!symbols.empty()) {
+    raise(invalid_argument("reshape: the -1 in " + to_string(shape) + " would stand for a product with the symbol \"" +
+                           from[symbols[0]].name() + "\" of x " + to_string(from) +
+                           "; a size is one symbol or one number, so give the symbol its own place in the shape"));
+  }
   raise(invalid_argument("reshape: no size in place of -1 in " + to_string(shape) + " gives the elements of x " +
                          to_string(from)));
 }

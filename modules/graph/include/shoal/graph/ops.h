@@ -77,7 +77,9 @@ Value square(Value x, std::string_view name = "");
 /// [d0, d1, ...] to [d0, d1 * ...]: keeps the first size, which may be a symbol; the others are numbers. Rank >= 1.
 Value flatten(Value x, std::string_view name = "");
 /// The same elements in the same order under another shape. Symbols of `shape` are among those of x; at most one size is
-/// -1, which stands for what is left: [batch, 12] becomes [batch, 3, 4] with {batch, 3, -1}.
+/// -1, which stands for what is left: [batch, 12] becomes [batch, 3, 4] with {batch, 3, -1}, and [batch] becomes [batch, 1]
+/// with {-1, 1}. Raises InvalidArgument where no number and no symbol of x is left over for the -1 ([batch, 12] and {-1, 3}: four
+/// times the batch is no size).
 Value reshape(Value x, DimShape shape, std::string_view name = "");
 /// The elements of x under the shape of `like`, whose contents are not used. Both have as many elements.
 Value reshape_like(Value x, Value like, std::string_view name = "");
