@@ -49,7 +49,7 @@ TEST(LaunchCommand, NamedSizesFitTheSlotsOfHosts) {
   EXPECT_THAT(plan.err,
               HasSubstr("more than the 3 slots of these hosts can train with: it is cut to ps:2,worker:2,evaluator"));
   for (const char* place : {"# chief 0 on board1;", "# worker 0 on board2;", "# worker 1 on board2;", "# ps 0 on board1;",
-                            "# ps 1 on board2;", "# evaluator 0 on board1;", "board2:2", "BatchMode=yes"}) {
+                            "# ps 1 on board2;", "# evaluator 0 on board1;", "\"board2:", "BatchMode=yes"}) {
     EXPECT_THAT(plan.out, HasSubstr(place));
   }
   const Output shown =
