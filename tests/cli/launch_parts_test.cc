@@ -344,5 +344,22 @@ TEST(LaunchResults, SayThatTheJobWasInterrupted) {
   EXPECT_EQ(results_text(results_of(*storage, std::span(files).first(2))), "Interrupted at global step 200");
 }
 
+TEST(LaunchResults, WhatSaysOfWhichRunTheyAreIsNoResult) {
+  const TemporaryFolder folder;
+  const auto storage = make_file_storage();
+  const std::vector<std::string> files{
+      folder.write("chief-0",
+                   R"({"global_step": 200, "model_dir": "m", "flags": {"batch": 8}, "seed": 7, "version": "0.1.0"})"),
+      folder.write(
+          "evaluator-0",
+          R"({"loss": 0.5, "global_step": 200, "best": {"loss": 0.25}, "model_dir": "m", "seed": 7, "version": "0.1.0"})")};
+  const Json results = results_of(*storage, files);
+  EXPECT_EQ(results_text(results), "Evaluated at global step 200: loss 0.5");
+  EXPECT_EQ(results["best"]["loss"], 0.25);
+  EXPECT_EQ(results["model_dir"], "m");
+  EXPECT_EQ(results["flags"]["batch"], 8);
+  EXPECT_EQ(results["seed"], 7);
+}
+
 }  // namespace
 }  // namespace shoal::cli::launch

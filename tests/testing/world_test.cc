@@ -194,6 +194,32 @@ TEST(World, AnInterruptBeforeTheFirstStepEndsTheJobToo) {  // CONTRACT FA-12
   EXPECT_EQ(mark->reason, checkpoint::EndReason::kInterrupted);
 }
 
+TEST(World, AServerWithoutAModelLosesNothingByAnInterrupt) {  // CONTRACT FA-12
+  const auto outcome = [](bool trains) {
+    World world({.seed = 2});
+    world.add_cluster("ps:1,worker:1", SmallJob{.max_steps = 100000}, every_steps(20));
+    if (!trains) {
+      world.start_late("chief 0", 1h);
+      world.start_late("worker 0", 1h);
+    }
+    world.at(10s, [&world, trains] {
+      if (trains) {
+        world.kill("chief 0");
+        world.kill("worker 0");
+      }
+      world.after(1s, [&world] { world.interrupt("ps 0"); });
+    });
+    world.run(1min);
+    EXPECT_EQ(world.exit_status("ps 0"), 1) << world.report();
+    const auto ended = world.outcome("ps 0");
+    return ended ? std::string() : ended.error().message();
+  };
+  EXPECT_THAT(outcome(false), ::testing::HasSubstr("no chief or worker is there to end the job; no model was here yet, so "
+                                                   "nothing is lost (status 1 says that the job, too, has not ended)"));
+  EXPECT_THAT(outcome(true),
+              ::testing::HasSubstr("no chief or worker is there to end the job; this server's state is lost"));
+}
+
 TEST(World, AnInterruptWithoutServersEndsTheJobWithItsLastCheckpoint) {  // CONTRACT FA-12, FA-4
   World world({.seed = 2});
   world.add_cluster("ps:2,worker:1", SmallJob{.max_steps = 100000}, every_steps(20));
