@@ -11,6 +11,32 @@ namespace {
 constexpr const char* kLoss = "loss";
 constexpr const char* kGlobalStep = "global_step";
 
+using ByStep = std::map<int64_t, Metrics>;
+
+class PastReader {
+ public:
+  void take(const monitor::EventValue& value) {
+    using Kind = monitor::EventValue::Kind;
+    if (value.kind == Kind::kScalar) numbers_[value.global_step][value.tag] = value.scalar;
+    if (value.kind != Kind::kText || value.tag != "checkpoint_path") return;
+    const auto found = numbers_.extract(value.global_step);
+    if (!found.empty()) evaluations_[value.global_step] = found.mapped();
+  }
+  ByStep finish(std::optional<int64_t> without) && {
+    if (without) {
+      numbers_.erase(*without);
+      evaluations_.erase(*without);
+    }
+    ByStep results = std::move(evaluations_.empty() ? numbers_ : evaluations_);
+    for (auto& [step, metrics] : results) metrics.set_count("global_step", double(step));
+    return results;
+  }
+
+ private:
+  ByStep numbers_;      // No checkpoint_path has come behind these.
+  ByStep evaluations_;  // Of one step the last in the order of the files counts.
+};
+
 double loss_of(const Metrics& metrics) {
   const auto loss = metrics.find(kLoss);
   return loss == metrics.end() ? std::nan("") : loss->second;
@@ -18,13 +44,21 @@ double loss_of(const Metrics& metrics) {
 
 }  // namespace
 
-Metrics best_evaluation(Environment& env, const std::string& folder, const Metrics& last) {
-  std::map<int64_t, Metrics> evaluations;
-  const auto take = [&evaluations](const monitor::EventValue& value) {
-    if (value.kind == monitor::EventValue::Kind::kScalar) evaluations[value.global_step][value.tag] = value.scalar;
+Result<PastEvaluations> read_evaluations(Storage& storage, const std::string& folder, std::optional<int64_t> without) {
+  PastReader reading;
+  const auto take = [&reading](const monitor::EventValue& value) {
+    reading.take(value);
     return true;
   };
-  static_cast<void>(monitor::read_events(env.storage(), folder, take).has_value());
+  PastEvaluations past;
+  SHOAL_TRY(past.damage, monitor::read_events(storage, folder, take));
+  past.by_step = std::move(reading).finish(without);
+  return past;
+}
+
+Metrics best_evaluation(Environment& env, const std::string& folder, const Metrics& last) {
+  std::map<int64_t, Metrics> evaluations;
+  if (auto past = read_evaluations(env.storage(), folder)) evaluations = std::move(past->by_step);
   if (last.contains(kGlobalStep)) evaluations[int64_t(last.at(kGlobalStep))] = last;
   Metrics best;
   for (auto& [step, metrics] : evaluations) {

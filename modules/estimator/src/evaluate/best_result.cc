@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "evaluate/best_evaluation.h"
 #include "model/export_format.h"
 #include "shoal/base/finite.h"
 #include "shoal/estimator/export_names.h"
-#include "shoal/monitor/event_reader.h"
 
 namespace shoal {
 namespace {
@@ -34,41 +34,10 @@ std::optional<int64_t> newest_exported_step(const ExportRequest& request, const 
   return std::nullopt;
 }
 
-/// Reads results by step. An evaluation of a checkpoint ends with the text `checkpoint_path`, by which its numbers are told from
-/// those that others write into the folder. A history of other programs may have no such text at all: then all numbers count.
-class HistoryReader {
- public:
-  void take(const monitor::EventValue& value) {
-    using Kind = monitor::EventValue::Kind;
-    if (value.kind == Kind::kScalar) numbers_[value.global_step][value.tag] = value.scalar;
-    if (value.kind != Kind::kText || value.tag != "checkpoint_path") return;
-    const auto found = numbers_.extract(value.global_step);
-    if (!found.empty()) evaluations_[value.global_step] = found.mapped();
-  }
-  History history(std::optional<int64_t> without) && {
-    if (without) {
-      numbers_.erase(*without);
-      evaluations_.erase(*without);
-    }
-    History history = std::move(evaluations_.empty() ? numbers_ : evaluations_);
-    for (auto& [step, metrics] : history) metrics.set_count("global_step", double(step));
-    return history;
-  }
-
- private:
-  History numbers_;      // No checkpoint_path has come behind these.
-  History evaluations_;  // Of one step the last in the order of the files counts.
-};
-
 History read_history(const ExportRequest& request, const BestRule& rule, std::optional<int64_t> without) {
-  HistoryReader reader;
-  const auto take = [&reader](const monitor::EventValue& value) {
-    reader.take(value);
-    return true;
-  };
-  const auto damage = value_or_raise(monitor::read_events(request.env.storage(), rule.event_folder, take));
-  for (const Error& error : damage) request.env.log().warning("export " + rule.exporter + ": " + error.message());
-  return std::move(reader).history(without);
+  PastEvaluations past = value_or_raise(read_evaluations(request.env.storage(), rule.event_folder, without));
+  for (const Error& error : past.damage) request.env.log().warning("export " + rule.exporter + ": " + error.message());
+  return std::move(past.by_step);
 }
 
 /// Takes out of the history what cannot be compared with `current`.
