@@ -53,6 +53,17 @@ TEST(Stop, ChildrenStopWithTheirParentButNotTheOtherWayRound) {
   EXPECT_TRUE(StopSource(parent.token()).stop_requested());
 }
 
+// A task that saw an interrupt, and not yet that it gives way, took the one for the end of its job.
+TEST(Stop, AChildHasStoppedAsSoonAsItsParentHas) {
+  const StopSource parent, other;
+  StopCallback first(parent.token(), [&] { other.request_stop(); });
+  const StopSource child(parent.token());
+  bool seen = false;
+  StopCallback asks(other.token(), [&] { seen = child.stop_requested(); });
+  parent.request_stop();
+  EXPECT_TRUE(seen);
+}
+
 TEST(Stop, ACallbackMayDestroyItselfItsNeighbourAndItsSource) {
   auto source = std::make_unique<StopSource>();
   const StopToken token = source->token();

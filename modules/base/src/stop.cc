@@ -15,6 +15,8 @@ struct StopState {
     Work callback;
   };
   std::atomic<bool> stopped{false};  // Set under mutex, and read without it.
+  /// The state whose stop is one of this state too. Set before anybody else sees this state.
+  std::shared_ptr<const StopState> parent;
   std::mutex mutex;
   std::condition_variable ran;
   // All guarded by mutex. Callbacks run in the order of registration.
@@ -22,6 +24,15 @@ struct StopState {
   uint64_t next_id = 1;
   uint64_t running_id = 0;
   std::thread::id running_thread;
+
+  /// A parent's stop counts before its callback has reached this state. Whoever sees one consequence of that stop (an interrupt)
+  /// would otherwise miss another one (that the task is to give way), because callbacks run one after another.
+  bool is_stopped() const {
+    for (const StopState* state = this; state; state = state->parent.get()) {
+      if (state->stopped.load(std::memory_order_acquire)) return true;
+    }
+    return false;
+  }
 
   bool request() {
     std::unique_lock lock(mutex);
@@ -64,12 +75,13 @@ struct StopState {
   }
 };
 
-bool StopToken::stop_requested() const { return state_ && state_->stopped.load(std::memory_order_acquire); }
+bool StopToken::stop_requested() const { return state_ && state_->is_stopped(); }
 
 StopSource::StopSource() : state_(std::make_shared<StopState>()) {}
 
 StopSource::StopSource(StopToken parent) : StopSource() {
   if (!parent.stop_possible()) return;
+  state_->parent = parent.state_;
   parent_ = std::make_shared<StopCallback>(parent, [state = state_] { state->request(); });
 }
 
