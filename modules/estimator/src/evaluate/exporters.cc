@@ -5,6 +5,7 @@
 #include "shoal/base/finite.h"
 #include "shoal/estimator/estimator.h"
 #include "shoal/estimator/export_names.h"
+#include "task/temporary_files.h"
 
 namespace shoal {
 namespace {
@@ -19,6 +20,17 @@ void check_keep(const std::string& name, const std::optional<int64_t>& keep) {
   }
 }
 
+/// Takes an export out of sight before its files are deleted one after another. Otherwise a process that is killed, or a host that
+/// loses its power, leaves an export with some of its files. The next process removes what is left under the hidden name.
+Result<void> remove_export(Environment& env, const std::string& folder, const std::string& name) {
+  Storage& storage = env.storage();
+  const std::string hidden = join_path(folder, std::string(kUnfinishedExport) + storage.unique_name());
+  SHOAL_TRY_VOID(storage.rename(join_path(folder, name), hidden));
+  const Result<void> synced = storage.sync_folder(folder);
+  if (!synced && synced.error().kind() != ErrorKind::kFailedPrecondition) return synced.error();  // It may be unsupported.
+  return storage.remove_all(hidden);
+}
+
 /// Keeps the `keep` exports in `folder` that have the largest numbers, and `made` in any case, which another process may have
 /// overtaken; everything else in `folder` is left alone.
 void collect_garbage(Environment& env, const std::string& folder, const std::optional<int64_t>& keep,
@@ -29,7 +41,7 @@ void collect_garbage(Environment& env, const std::string& folder, const std::opt
   for (size_t i = 0; i < surplus; ++i) {
     const std::string path = join_path(folder, exports[i]);
     if (path == made) continue;
-    Result<void> removed = env.storage().remove_all(path);
+    Result<void> removed = remove_export(env, folder, exports[i]);
     if (!removed) env.log().warning("export: an old export could not be deleted: " + removed.error().message());
   }
 }
