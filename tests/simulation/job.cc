@@ -2,8 +2,10 @@
 
 #include <cstring>
 
+#include "shoal/base/blocking.h"
 #include "shoal/base/random.h"
 #include "shoal/estimator/early_stopping.h"
+#include "shoal/estimator/exporter.h"
 #include "shoal/estimator/task_host.h"
 #include "shoal/estimator/train_and_evaluate.h"
 #include "shoal/graph/ops.h"
@@ -19,6 +21,21 @@ namespace shoal::simulation {
 namespace {
 
 constexpr int64_t kEvalExamples = 12, kClasses = 3, kIds = 40, kIdsPerExample = 2;
+
+/// An exporter of the user that takes until the next full second. The exporters behind it then read a checkpoint that the chief may
+/// have deleted meanwhile.
+class SlowExporter final : public Exporter {
+ public:
+  const std::string& name() const override { return name_; }
+  std::optional<std::string> export_model(const ExportRequest& request) override {
+    const SteadyTime now = request.env.now();
+    value_or_raise(block_until(request.env, std::chrono::floor<std::chrono::seconds>(now) + std::chrono::seconds(1)));
+    return std::nullopt;
+  }
+
+ private:
+  const std::string name_ = "slow";
+};
 
 /// Nearly nothing, but where all features of a batch are 0: then it is 0 and its gradient NaN (the root of 0), or it is NaN.
 /// `learned` is what its gradient flows into, beside a variable of its own.
@@ -158,7 +175,8 @@ testing::Program make_program(const JobPlan& job, std::shared_ptr<JobNotes> note
     };
     EvalSpec eval{.input_fn = test, .throttle_secs = job.throttle_secs, .start_delay_secs = 0};
     if (job.exporters)
-      eval.exporters = {latest_exporter("latest", {.exports_to_keep = 2}), best_exporter("best"), final_exporter("final")};
+      eval.exporters = {std::make_shared<SlowExporter>(), latest_exporter("latest", {.exports_to_keep = 2}),
+                        best_exporter("best"), final_exporter("final")};
     TrainSpec train{.input_fn = training,
                     .hooks = {user_hook(job, config, notes)},
                     .saving_listeners = {std::make_shared<Notebook>(notes)}};
