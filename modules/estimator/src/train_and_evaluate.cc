@@ -44,6 +44,7 @@ TaskReport report_of(const TrainOutcome& outcome, const RunConfig& config) {
   report.loss = outcome.loss;
   report.seconds = outcome.seconds;
   report.interrupted = outcome.interrupted;
+  report.seed = outcome.seed;
   if (outcome.seconds > 0) report.examples_per_second = double(outcome.examples) / outcome.seconds;
   return report;
 }
@@ -51,9 +52,11 @@ TaskReport report_of(const TrainOutcome& outcome, const RunConfig& config) {
 /// What a task returns, which its host is told, too.
 TrainAndEvaluateResult handed_in(Environment& env, const Call& call, TaskReport report) {
   report.model_dir = call.estimator.model_dir();
-  report.seed = call.config().random_seed();
+  if (!report.seed) report.seed = call.config().random_seed();
   if (call.config().host() && call.config().host()->report) {
-    if (!report.model_dir.empty()) report.seed = seed_of_run(env, call.config(), report.model_dir);
+    // A trainer has brought it along: a chief that reads files after the end of its job, and is killed then, comes back to a job
+    // whose servers have gone.
+    if (!report.seed && !report.model_dir.empty()) report.seed = seed_of_run(env, call.config(), report.model_dir);
     if (!report.metrics.empty()) {
       report.best = best_evaluation(env, call.estimator.eval_dir(call.eval.name), report.metrics);
     }

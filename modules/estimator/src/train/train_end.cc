@@ -127,7 +127,8 @@ TrainOutcome TrainEnd::outcome() const {
           .seconds = setup_ ? setup_->progress->seconds() : 0,
           .examples = setup_ ? setup_->progress->examples() : 0,
           .loss = setup_ ? setup_->progress->loss() : std::nullopt,
-          .interrupted = end_.reason == checkpoint::EndReason::kInterrupted};
+          .interrupted = end_.reason == checkpoint::EndReason::kInterrupted,
+          .seed = scope_.run.id.empty() ? std::nullopt : std::optional(scope_.run.seed)};
 }
 
 /// The checkpoint that was written by this run, or that it began with; empty if there is none.

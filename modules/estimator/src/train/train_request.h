@@ -42,6 +42,7 @@ struct TrainOutcome {
   int64_t examples = 0;
   std::optional<double> loss = {};  ///< Of the last step.
   bool interrupted = false;
+  std::optional<int64_t> seed = {};  ///< Of the run. Nothing where this task never learned it.
   std::shared_ptr<const TrainedWeights> weights = {};  ///< Null: not asked for, or nothing was trained.
 };
 
