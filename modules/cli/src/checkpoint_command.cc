@@ -6,7 +6,6 @@
 #include "shoal/checkpoint/directory.h"
 #include "shoal/checkpoint/end_mark.h"
 #include "shoal/graph/meaning.h"
-#include "values_json.h"
 
 namespace shoal::cli {
 namespace {
@@ -102,7 +101,7 @@ Result<int> show_checkpoint(Context& context, const std::string& prefix, const s
   if (!names.empty()) json["values"] = Json::object();
   for (const std::string& name : names) {
     SHOAL_TRY(const Tensor tensor, reader->read_tensor(name));
-    json["values"][name] = values_json(tensor.view());
+    json["values"][name] = json::values_json(tensor);
   }
   print(context, json);
   return 0;

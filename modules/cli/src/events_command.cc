@@ -11,15 +11,15 @@ namespace {
 Json value_of(const monitor::EventValue& event) {
   using Kind = monitor::EventValue::Kind;
   switch (event.kind) {
-    case Kind::kScalar: return number(event.scalar);
+    case Kind::kScalar: return json::number_json(event.scalar);
     case Kind::kText: return event.text;
     case Kind::kHistogram: {
       const monitor::Histogram& histogram = event.histogram;
-      return Json{{"count", number(histogram.count)},
-                  {"min", number(histogram.min)},
-                  {"max", number(histogram.max)},
-                  {"sum", number(histogram.sum)},
-                  {"sum_squares", number(histogram.sum_squares)}};
+      return Json{{"count", json::number_json(histogram.count)},
+                  {"min", json::number_json(histogram.min)},
+                  {"max", json::number_json(histogram.max)},
+                  {"sum", json::number_json(histogram.sum)},
+                  {"sum_squares", json::number_json(histogram.sum_squares)}};
     }
     case Kind::kOther: break;
   }
@@ -35,7 +35,7 @@ Result<int> print_events(Context& context, const std::string& folder, const std:
     replaced += !print_line(context.out, Json{{"step", event.global_step},
                                               {"tag", event.tag},
                                               {"value", value_of(event)},
-                                              {"wall_time", number(event.wall_time)}});
+                                              {"wall_time", json::number_json(event.wall_time)}});
     return bool(context.out);  // It ends when nobody reads any more.
   }));
   if (replaced > 0) {

@@ -1,8 +1,6 @@
 #include "json_out.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <utility>
 
 namespace shoal::cli {
@@ -30,21 +28,6 @@ void write_indented(std::ostream& out, const Json& json, size_t depth) {
 }
 
 }  // namespace
-
-Json number(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  return value;
-}
-
-Json number(float value) {
-  if (!std::isfinite(value)) return number(double(value));
-  char digits[32];
-  const auto written = std::to_chars(std::begin(digits), std::end(digits), value);
-  double nearest = 0;
-  std::from_chars(std::begin(digits), written.ptr, nearest);
-  return nearest;
-}
 
 Json unix_seconds(WallTime time) {
   // Nanoseconds do not fit into a double, microseconds do.

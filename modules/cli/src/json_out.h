@@ -5,15 +5,12 @@
 
 #include "command.h"
 #include "shoal/base/time.h"
+#include "shoal/json/values.h"
 
 namespace shoal::cli {
 
-using Json = nlohmann::ordered_json;  // Its fields stand in the order of writing: people read it too.
+using Json = json::PrintedJson;
 
-/// A number, or "NaN", "Infinity", "-Infinity", which JSON has no numbers for.
-Json number(double value);
-/// The same, with the fewest digits that are this float and no other.
-Json number(float value);
 /// Seconds since 1970, with a fraction.
 Json unix_seconds(WallTime time);
 /// One line. Bytes that are no UTF-8 become U+FFFD, and then it returns false.

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "json_out.h"
 #include "shoal/base/nearest_text.h"
 #include "shoal/data/csv_reader.h"
-#include "values_json.h"
 
 namespace shoal::cli {
 namespace {
@@ -15,7 +15,7 @@ using NamedKeys = std::vector<std::pair<std::string, std::string>>;
 
 std::string field_of(const Tensor& tensor, int64_t index, char separator) {
   if (tensor.dtype() == DType::kString) return data::csv_field(tensor.strings()[size_t(index)], separator);
-  const Json value = element_json(tensor, index);
+  const Json value = json::element_json(tensor, index);
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
@@ -56,17 +56,6 @@ Error unknown_key(const std::string& key, const NamedKeys& named) {
   return invalid_argument("there is no prediction " + key + did_you_mean(key, names) + "; there are: " + all);
 }
 
-/// A record of these fields. One that is a lone empty field is quoted, since an empty line is none.
-std::string record_of(const std::vector<std::string>& fields, char separator) {
-  if (fields.size() == 1 && fields[0].empty()) return "\"\"";
-  std::string line;
-  for (size_t i = 0; i < fields.size(); ++i) {
-    if (i > 0) line += separator;
-    line += fields[i];
-  }
-  return line;
-}
-
 }  // namespace
 
 Result<std::vector<RowOutput>> choose_outputs(const ExportedModel& model, const std::string& signature,
@@ -98,7 +87,7 @@ void PredictionRows::write_header() {
     const int64_t values = values_in(output);
     for (int64_t i = 0; i < values; ++i) add(values == 1 ? output.name : output.name + "/" + std::to_string(i));
   }
-  out_ << record_of(fields, format_.separator) << '\n';
+  out_ << data::csv_record(fields, format_.separator) << '\n';
 }
 
 Result<void> PredictionRows::write(std::span<const data::Element> rows, const data::TensorMap& predictions) {
@@ -130,13 +119,13 @@ void PredictionRows::write_csv(const data::Element& row, const std::vector<const
     const int64_t values = values_in(outputs_[i]);
     for (int64_t j = 0; j < values; ++j) add(*predictions[i], at * values + j);
   }
-  out_ << record_of(fields, format_.separator) << '\n';
+  out_ << data::csv_record(fields, format_.separator) << '\n';
 }
 
 void PredictionRows::write_json(const data::Element& row, const std::vector<const Tensor*>& predictions, int64_t at) {
   Json line = Json::object();
-  for (const std::string& name : format_.copied) line[name] = element_json(*row.features.find(name), 0);
-  for (size_t i = 0; i < outputs_.size(); ++i) line[outputs_[i].name] = row_json(*predictions[i], at);
+  for (const std::string& name : format_.copied) line[name] = json::element_json(*row.features.find(name), 0);
+  for (size_t i = 0; i < outputs_.size(); ++i) line[outputs_[i].name] = json::row_json(*predictions[i], at);
   if (!print_line(out_, line)) ++rows_with_bytes_;
 }
 

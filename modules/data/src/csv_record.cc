@@ -103,6 +103,16 @@ std::string csv_field(std::string_view text, char separator) {
   return field + "\"";
 }
 
+std::string csv_record(const std::vector<std::string>& fields, char separator) {
+  if (fields.size() == 1 && fields[0].empty()) return "\"\"";
+  std::string record;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (i > 0) record += separator;
+    record += fields[i];
+  }
+  return record;
+}
+
 CsvParser::CsvParser(CsvOptions options) : options_(std::move(options)) {
   for (const CsvColumn& column : options_.columns) {
     if (contains(options_.unused, column.name)) continue;

@@ -36,8 +36,8 @@ class CsvReader {
 
   /// The fields of the next record as text, however many there are; an empty line has one. None: the end.
   Result<std::vector<std::string>> fields();
-  /// The same for a record that names the columns. DataLoss if it is blank: names stand behind it, then. An error of next()
-  /// about a record of more or fewer fields says what this one was.
+  /// The fields of the next record, which names the columns. DataLoss if that record is blank, since the names then stand behind
+  /// it. When a later record has more or fewer fields, the error of next() also tells what the header was.
   Result<std::vector<std::string>> header();
   /// What next() gives from here on; until then it is what the options say. InvalidArgument as of Dataset::csv().
   Result<void> expect(std::vector<CsvColumn> columns, std::vector<std::string> unused = {});
@@ -56,5 +56,7 @@ class CsvReader {
 std::string separator_hint(const std::vector<std::string>& names);
 /// `text` as one field of a record, quoted where it has to be (RFC 4180, 2.6 and 2.7).
 std::string csv_field(std::string_view text, char separator = ',');
+/// One record of fields that csv_field() made, without a line end. A lone empty field is quoted, since an empty line is no record.
+std::string csv_record(const std::vector<std::string>& fields, char separator = ',');
 
 }  // namespace shoal::data
