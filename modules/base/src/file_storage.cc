@@ -14,7 +14,7 @@
 #include <optional>
 #include <system_error>
 
-#include "shoal/base/path_error.h"
+#include "shoal/base/missing_path.h"
 #include "shoal/base/storage.h"
 
 namespace shoal {
@@ -81,7 +81,7 @@ class PosixWritableFile final : public WritableFile {
     return {};
   }
   Error fail(std::string_view verb, int number) {
-    failure_ = path_error(verb, path_, number);
+    failure_ = machine_path_error(verb, path_, number);
     return *failure_;
   }
 
@@ -102,7 +102,7 @@ class PosixReadableFile final : public ReadableFile {
     while (!out.empty()) {
       const ssize_t count =
           retry_interrupted([&] { return ::pread(descriptor_, out.data(), out.size(), off_t(offset)); });
-      if (count < 0) return path_error("read", path_, errno);
+      if (count < 0) return machine_path_error("read", path_, errno);
       if (count == 0) {
         return data_loss(path_ + ": ends at byte " + std::to_string(size_) + ", but " + std::to_string(out.size()) +
                          " bytes from " + std::to_string(offset) + " are needed; the file was cut");
@@ -123,7 +123,7 @@ Result<std::unique_ptr<WritableFile>> open_writable(const std::string& path, int
   SHOAL_TRY_VOID(check_path(path));
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | extra_flags;
   const int descriptor = retry_interrupted([&] { return ::open(path.c_str(), flags, 0666); });
-  if (descriptor < 0) return path_error("create", path, errno);
+  if (descriptor < 0) return machine_path_error("create", path, errno);
   return std::make_unique<PosixWritableFile>(descriptor, path);
 }
 
@@ -136,10 +136,10 @@ class PosixLock final : public StorageLock {
   Result<bool> is_in_place() override {
     struct stat held {
     }, named{};
-    if (::fstat(descriptor_, &held) != 0) return path_error("look at", path_, errno);
+    if (::fstat(descriptor_, &held) != 0) return machine_path_error("look at", path_, errno);
     if (::stat(path_.c_str(), &named) != 0) {
       if (errno == ENOENT || errno == ENOTDIR) return false;
-      return path_error("look at", path_, errno);
+      return machine_path_error("look at", path_, errno);
     }
     return held.st_dev == named.st_dev && held.st_ino == named.st_ino;
   }
@@ -156,8 +156,8 @@ std::string first_line_of(int descriptor) {
   return std::string(all.substr(0, all.find('\n')));
 }
 
-/// What file systems say that have no locks, or whose servers keep none: some give the kernel's own number away (524,
-/// ENOTSUPP), which has no name here.
+/// Whether `number` is an errno by which a file system, or its server, says that it has no locks. Some pass on 524, the kernel's
+/// internal ENOTSUPP, for which user programs have no name.
 bool has_no_locks(int number) {
   constexpr int kInternalNotSupported = 524;
   constexpr int kNone[] = {ENOLCK, EOPNOTSUPP, ENOSYS, EIO, EINVAL, EPROTONOSUPPORT, kInternalNotSupported};
@@ -167,7 +167,7 @@ bool has_no_locks(int number) {
 Result<std::unique_ptr<StorageLock>> lock_file(const std::string& path, std::string_view note) {
   SHOAL_TRY_VOID(check_path(path));
   const int descriptor = retry_interrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); });
-  if (descriptor < 0) return path_error("lock", path, errno);
+  if (descriptor < 0) return machine_path_error("lock", path, errno);
   auto lock = std::make_unique<PosixLock>(descriptor, path);
   if (retry_interrupted([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) != 0) {
     const int number = errno;
@@ -177,14 +177,14 @@ Result<std::unique_ptr<StorageLock>> lock_file(const std::string& path, std::str
           "; its file system gives no locks, by which two tasks are kept from writing there at once: "
           "mount it with locks, or choose a folder elsewhere");
     }
-    if (number != EWOULDBLOCK) return path_error("lock", path, number);
+    if (number != EWOULDBLOCK) return machine_path_error("lock", path, number);
     const std::string holder = first_line_of(descriptor);
     return unavailable(path + " is held by " + (holder.empty() ? "another process" : holder));
   }
   const std::string line = std::string(note) + "\n";
   if (::ftruncate(descriptor, 0) != 0 ||
       retry_interrupted([&] { return ::pwrite(descriptor, line.data(), line.size(), 0); }) != ssize_t(line.size()))
-    return path_error("write", path, errno);
+    return machine_path_error("write", path, errno);
   return lock;
 }
 
@@ -210,12 +210,12 @@ class FileStorage final : public Storage {
     // Non-blocking, so that a pipe of this name cannot hold us; ordinary files do not care.
     const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
     const int descriptor = retry_interrupted([&] { return ::open(path.c_str(), flags); });
-    if (descriptor < 0) return path_error("open", path, errno);
+    if (descriptor < 0) return machine_path_error("open", path, errno);
     struct stat status{};
     const bool known = ::fstat(descriptor, &status) == 0;
     if (!known || !S_ISREG(status.st_mode)) {
-      const Error error = !known                     ? path_error("open", path, errno)
-                          : S_ISDIR(status.st_mode) ? path_error("open", path, EISDIR)
+      const Error error = !known                    ? machine_path_error("open", path, errno)
+                          : S_ISDIR(status.st_mode) ? machine_path_error("open", path, EISDIR)
                                                     : failed_precondition("cannot open " + path + ": not a regular file");
       ::close(descriptor);
       return error;
@@ -224,12 +224,12 @@ class FileStorage final : public Storage {
   }
 
   Result<void> rename(const std::string& from, const std::string& to) override {
-    if (::rename(from.c_str(), to.c_str()) != 0) return path_error("rename " + from + " to", to, errno);
+    if (::rename(from.c_str(), to.c_str()) != 0) return machine_path_error("rename " + from + " to", to, errno);
     return {};
   }
 
   Result<void> remove(const std::string& path) override {
-    if (std::remove(path.c_str()) != 0) return path_error("remove", path, errno);
+    if (std::remove(path.c_str()) != 0) return machine_path_error("remove", path, errno);
     return {};
   }
 
@@ -237,7 +237,7 @@ class FileStorage final : public Storage {
     SHOAL_TRY_VOID(check_path(path));
     std::error_code error;
     std::filesystem::remove_all(path, error);
-    if (error) return path_error("remove", path, error.value());
+    if (error) return machine_path_error("remove", path, error.value());
     return {};
   }
 
@@ -245,7 +245,7 @@ class FileStorage final : public Storage {
     SHOAL_TRY_VOID(check_path(path));
     std::error_code error;
     std::filesystem::create_directories(path, error);
-    if (error) return path_error("make the folder", path, error.value());
+    if (error) return machine_path_error("make the folder", path, error.value());
     return {};
   }
 
@@ -253,19 +253,19 @@ class FileStorage final : public Storage {
     SHOAL_TRY_VOID(check_path(path));
     const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
     const int descriptor = retry_interrupted([&] { return ::open(path.c_str(), flags); });
-    if (descriptor < 0) return path_error("sync the folder", path, errno);
+    if (descriptor < 0) return machine_path_error("sync the folder", path, errno);
     // EINVAL: this file system keeps no folders to sync.
     const bool failed = retry_interrupted([&] { return ::fsync(descriptor); }) != 0 && errno != EINVAL;
     const int number = errno;
     ::close(descriptor);
-    if (failed) return path_error("sync the folder", path, number);
+    if (failed) return machine_path_error("sync the folder", path, number);
     return {};
   }
 
   Result<std::vector<FileInfo>> list(const std::string& path) override {
     SHOAL_TRY_VOID(check_path(path));
     std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
-    if (!folder) return path_error("list", path, errno);
+    if (!folder) return machine_path_error("list", path, errno);
     std::vector<FileInfo> entries;
     for (;;) {
       errno = 0;
@@ -274,7 +274,7 @@ class FileStorage final : public Storage {
       const std::string_view name = entry->d_name;
       if (name != "." && name != "..") entries.push_back(info_of(::dirfd(folder.get()), entry->d_name));
     }
-    if (errno != 0) return path_error("list", path, errno);
+    if (errno != 0) return machine_path_error("list", path, errno);
     std::ranges::sort(entries, {}, &FileInfo::name);
     return entries;
   }
@@ -287,7 +287,7 @@ class FileStorage final : public Storage {
 
   Result<std::string> make_temporary_folder(const std::string& prefix) override {
     std::string folder = prefix + "XXXXXX";
-    if (!::mkdtemp(folder.data())) return path_error("make a temporary folder", prefix + "XXXXXX", errno);
+    if (!::mkdtemp(folder.data())) return machine_path_error("make a temporary folder", prefix + "XXXXXX", errno);
     return folder;
   }
 

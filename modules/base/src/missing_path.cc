@@ -27,8 +27,7 @@ std::string dangling_link(const std::string& path) {
   return "; " + path + " is a link to " + target.string() + ", which is not there: make that, or remove the link";
 }
 
-}  // namespace
-
+/// The reason, or nothing.
 std::string why_missing(const std::string& path) {
   if (!path.starts_with('/') && working_folder_is_gone()) {
     return "; the working folder of this process was removed: change to one that is there, and start it again";
@@ -37,6 +36,14 @@ std::string why_missing(const std::string& path) {
     std::string link = dangling_link(path.substr(0, end));
     if (!link.empty() || end == std::string::npos) return link;
   }
+}
+
+}  // namespace
+
+Error machine_path_error(std::string_view verb, const std::string& path, int number) {
+  Error error = path_error(verb, path, number);
+  if (number != ENOENT && number != EEXIST) return error;
+  return Error(error.kind(), error.message() + why_missing(path));
 }
 
 }  // namespace shoal

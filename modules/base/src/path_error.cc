@@ -5,8 +5,6 @@
 
 #include "shoal/base/exhaustion.h"
 
-#include "shoal/base/missing_path.h"
-
 namespace shoal {
 namespace {
 
@@ -47,12 +45,12 @@ Error path_error(std::string_view verb, const std::string& path, int number) {
   std::string sentence = "cannot ";
   sentence.append(verb).append(" ").append(path).append(": ").append(system_error_text(number));
   switch (number) {
-    case ENOENT: return not_found(sentence + why_missing(path));
+    case ENOENT: return not_found(std::move(sentence));
     case EACCES:
     case EPERM: return failed_precondition(sentence + "; check the owner and the permissions, or choose another folder");
     case EROFS: return failed_precondition(sentence + "; choose a folder that can be written");
     case ENOTDIR: return failed_precondition(sentence + "; a part of this path is a file");
-    case EEXIST: return failed_precondition(sentence + why_missing(path));
+    case EEXIST:
     case EISDIR:
     case ENOTEMPTY:
     case ENAMETOOLONG:

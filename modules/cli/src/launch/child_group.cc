@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "shoal/base/exhaustion.h"
-#include "shoal/base/path_error.h"
+#include "shoal/base/missing_path.h"
 #include "shoal/base/storage.h"
 #include "shoal/cluster/tf_config.h"
 
@@ -116,7 +116,7 @@ Result<std::string> find_program(const std::string& name) {
 
 Result<std::string> current_folder() {
   std::string path(4096, '\0');
-  if (!::getcwd(path.data(), path.size())) return path_error("find the working folder", ".", errno);
+  if (!::getcwd(path.data(), path.size())) return machine_path_error("find the working folder", ".", errno);
   path.resize(std::strlen(path.c_str()));
   return path;
 }

@@ -1,10 +1,12 @@
 #pragma once
-/// Why a path leads nowhere, where that can be seen: for errors.
-#include <string>
+/// Errors about paths of this machine's file system, which is asked why a path leads nowhere. Simulated disks have paths of their
+/// own, and use path_error() alone.
+#include "shoal/base/path_error.h"
 
 namespace shoal {
 
-/// "; m is a link to /old/disk, which is not there", or "; the working folder of this process was removed: ...", or nothing.
-std::string why_missing(const std::string& path);
+/// As path_error(). Where the path is missing (ENOENT), or a link stands in the way (EEXIST), the sentence ends with the reason:
+/// "; m is a link to /old/disk, which is not there", or "; the working folder of this process was removed: ...".
+Error machine_path_error(std::string_view verb, const std::string& path, int number);
 
 }  // namespace shoal
