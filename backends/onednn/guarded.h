@@ -17,7 +17,7 @@ namespace shoal::backends::onednn {
 /// Internal.
 template <class Make>
 Result<std::unique_ptr<Kernel>> guarded(Make&& make) {
-  // Its generator of code writes into the memory that it asks for whether it gets some or not.
+  // oneDNN's code generator asks for memory, and writes through the pointer without a look at whether it is null.
   constexpr size_t kCodeBytes = size_t(8) << 20;
   if (!has_memory_left(kCodeBytes)) return no_memory(kCodeBytes, "oneDNN's code");
   try {

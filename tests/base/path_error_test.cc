@@ -1,4 +1,4 @@
-// What is said of paths that are none, and of calls that the system refused.
+// Sentences about texts that are no path, and about calls that the system refused.
 #include "shoal/base/path_error.h"
 
 #include <gmock/gmock.h>

@@ -235,7 +235,7 @@ class Rules(unittest.TestCase):
         if not shutil.which("docker"):
             self.skipTest("there is no docker")
         for name in ["job", *YAML_WORDS[:4]]:
-            # What it prints is YAML again, in which it and PyYAML read line breaks at the ends of a text differently.
+            # The engine prints YAML again, and reads line breaks at the ends of a text in another way than PyYAML does.
             command = [re.sub(r"[\n\r\u0085\u2028]", "", word) for word in self.random_command()]
             (self.folder / f"{name}-token").write_text("x")
             file = self.folder / "compose.yaml"

@@ -1,4 +1,4 @@
-// What the launcher reads in a program's command: flags in each spelling, variables before it, contradictions.
+// How the launcher reads a program's command: flags in each spelling, variables before it, contradictions.
 #include <cstdlib>
 #include <regex>
 #include <sstream>

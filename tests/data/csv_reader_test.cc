@@ -126,7 +126,7 @@ TEST(CsvReader, NamesWhatIsNoTableByItsContent) {
                   testing::AllOf(testing::StartsWith("FailedPrecondition: people.csv "), HasSubstr(sentence)));
     }
   }
-  // What only looks like one of them.
+  // Tables whose first bytes only look like those of an archive.
   for (const char* text : {"PK,BZh,7z\n1,2,3\n", "a,b\r\n1,2\r\n", "\"a\rb\",c\n", "BZh9,x\n", "PAR1,x\n", "a,b\r"}) {
     EXPECT_EQ(refused_header(text), "");
   }
@@ -159,7 +159,7 @@ TEST(CsvReader, AHeaderIsNoBlankLineAndNoRemark) {
   EXPECT_THAT(other.next(row).error().message(), testing::EndsWith("the record has more than the expected 2 fields"));
 }
 
-/// What the field `text` is in a column of this type: its value, or what helps.
+/// Reads `text` as a field of a column of this type: gives its value, or the hint of the error.
 template <class T>
 std::string as_number(const std::string& text, DType dtype) {
   CsvReader reader(bytes_of(csv_field(text) + "\n", 1000), "n.csv", {.columns = {{"n", dtype}}});

@@ -1,4 +1,4 @@
-// What the best exporter makes of the results and exports that earlier processes left (CONTRACT EX-6).
+// How the best exporter treats results and exports that earlier processes left (CONTRACT EX-6).
 #include <cmath>
 #include <limits>
 
@@ -48,7 +48,7 @@ struct BestHistory : ::testing::Test {
     std::filesystem::create_directories(folder);
     write_file(folder + "/export.json", text);
   }
-  /// What the exporter does with this result; as after an evaluation, which has recorded it already.
+  /// Whether the exporter exports this result, which is recorded first, as an evaluation does.
   bool exports(int64_t step, Metrics metrics) {
     record(step, metrics);
     metrics.set_count("global_step", double(step));
@@ -94,7 +94,8 @@ TEST_F(BestHistory, AResultWithoutItsExportIsExportedWhenItIsEvaluatedAgain) {
   EXPECT_TRUE(exports(20, 50));
 }
 
-/// The same, and training has gone on: nobody evaluates step 20 any more.
+/// A process was killed after it had recorded the result of step 20 and before it exported that step. Training has gone on since,
+/// so nobody evaluates step 20 again.
 TEST_F(BestHistory, AResultWithoutItsExportIsNotToBeBeaten) {
   record(10, 60);
   write_export(10);

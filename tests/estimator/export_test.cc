@@ -201,7 +201,7 @@ TEST_F(Export, RefusesFeaturesThatDoNotFit) {
 
 // Without checkpoints.
 
-/// The same training, which writes none.
+/// Trains the classifier of ExportedClassifier with checkpoints off.
 struct ExportWithoutCheckpoints : ExportedClassifier {
   Place other;
   Estimator without = other.estimator(classifier, {.save_checkpoints_secs = 0}, {{"text", true}});

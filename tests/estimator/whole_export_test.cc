@@ -125,7 +125,7 @@ TEST_F(WholeExport, AMissingFileIsAnErrorThatNamesIt) {
   }
 }
 
-/// As where a newer export is copied into the folder of an older one, and the copy does not come to its end.
+/// Somebody copies a newer export into the folder of an older one, and the copy is broken off.
 TEST_F(WholeExport, AMixtureOfTwoExportsIsNoModel) {
   const Files older = files_of(write());
   estimator.train([] { return named().repeat().batch(4); }, {.steps = 7});
@@ -158,7 +158,7 @@ TEST_F(WholeExport, TheSameInAFolder) {
 
 // Older exports.
 
-/// As versions before 2026-11-27 wrote it: trained by the program of docs/tutorial.md.
+/// An export that a version before 2026-11-27 wrote, of a model that the program of docs/tutorial.md trained.
 TEST(OlderExport, WithoutChecksumsPredictsAsItDid) {
   const auto model = load_exported_model(SHOAL_TEST_DATA "/export_before_checksums", kReference);
   EXPECT_EQ(model->global_step(), 60);

@@ -26,7 +26,7 @@ void decode(std::string_view given) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(fuzz::Input(data, size).text());
   decode(text);
-  // The same behind a checksum that fits, which no chance finds.
+  // The fuzzer never finds a checksum that fits, so the input is tried behind one as well.
   decode("{\"checksum\": \"" + checkpoint::to_hex(checkpoint::checksum_of(text)) + "\",\n" + text);
   return 0;
 }

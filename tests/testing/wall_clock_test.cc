@@ -117,7 +117,7 @@ class NotingExporter final : public Exporter {
   std::vector<std::string>& made_;
 };
 
-/// One that was taken for dead, and one in its place, on hosts whose clocks are apart.
+/// An evaluator that was taken for dead lives on beside the one in its place, on hosts whose clocks differ.
 TEST_P(WallClock, OfOneOfTwoEvaluatorsChangesNoOrder) {
   std::vector<std::string> all, one;
   World world({.seed = 1, .work = 100ms});

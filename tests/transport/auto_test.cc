@@ -105,7 +105,7 @@ TEST_F(Auto, ATaskThatWasToldToUseTcpIsNamed) {
   run(serve(), call());
 }
 
-/// As a server closes on what is no hello: that judgement is of its own protocol, and says nothing to people here.
+/// A server of another protocol closes the connection, because our hello is none of its own. Its reason means nothing to people here.
 TEST_F(Auto, ATaskThatWasToldToUseTcpAndClosesIsNamed) {
   for (const Error& why : {data_loss("a message that is no hello"), invalid_argument("unexpected message"),
                            failed_precondition("the first message must be a hello")}) {
@@ -127,7 +127,7 @@ TEST_F(Auto, ATaskThatWasToldToUseTcpAndClosesIsNamed) {
   }
 }
 
-/// What passes is no refusal: the next attempt may meet somebody else.
+/// A failure that may pass is no refusal: the next attempt may meet another process.
 TEST_F(Auto, APeerThatEndsIsNoOtherTransport) {
   meet({.scheme = "auto"}, "tcp", "auto");
   const auto serve = [&]() -> Task<Done> {

@@ -36,7 +36,7 @@ void Attempt::begin() {
         });
   };
   resolver_.emplace(core_->io);
-  // It looks names up on a thread of its own, which may not be had.
+  // Asio looks names up on a thread that it starts, and the system may give it none.
   const Result<void> resolving = call_user("the look-up of a host name", resolve);
   if (!resolving) fail(resolving.error().with_context(to_string(to_)));
 }

@@ -203,7 +203,7 @@ Ref<Buffer> BufferPool::get(size_t bytes) {
   return Ref<Buffer>::adopt(buffer);
 }
 
-/// Of a buffer that could not be made.
+/// Takes back the count of a buffer that could not be allocated.
 void BufferPool::forget(size_t capacity) {
   std::shared_ptr<BufferPool> last;  // It may end the pool, so it goes only after the lock is given up.
   std::lock_guard lock(state_->mutex);

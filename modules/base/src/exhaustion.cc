@@ -36,7 +36,7 @@ class Exhausted final : public Exception {
 };
 
 std::string mib(uint64_t bytes) { return std::to_string(bytes / kMiB) + " MiB"; }
-/// What is taken counts as more than it is, so that it never looks as if it fits.
+/// Memory in use is rounded up, so that a sentence never shows an amount that seems to fit the limit.
 std::string mib_taken(uint64_t bytes) { return std::to_string(bytes / kMiB + (bytes % kMiB != 0 ? 1 : 0)) + " MiB"; }
 
 std::optional<uint64_t> own_limit(decltype(RLIMIT_AS) resource) {
@@ -104,7 +104,7 @@ Error ran_out(int number, std::string_view where) {
   return unavailable(what + " while " + std::string(where) + " ran: " + no_thread_text(number));
 }
 
-/// Those that an exception stands for when a limit is met.
+/// Whether `number` is an errno that std::system_error carries when a limit of the system is met.
 bool is_limit(int number) {
   constexpr int kLimits[] = {ENOMEM, EAGAIN, EMFILE, ENFILE};
   return std::find(std::begin(kLimits), std::end(kLimits), number) != std::end(kLimits);
@@ -185,7 +185,7 @@ Result<void> fits_memory(uint64_t bytes, uint64_t memory_bytes, std::string_view
 std::optional<Error> exhaustion_of_current_exception([[maybe_unused]] std::string_view where) noexcept {
 #if defined(__cpp_exceptions)
   std::free(reserve.exchange(nullptr));
-  // What tells of it takes memory, too, and there may be none.
+  // Printing the error allocates memory, and there may be none left.
   try {
     try {
       throw;

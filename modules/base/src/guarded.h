@@ -20,7 +20,7 @@ inline void run_guarded(Work& work, [[maybe_unused]] const char* what) noexcept 
 #endif
 }
 
-/// The same for work that somebody waits for, who is told if memory, threads or descriptors ran out.
+/// As run_guarded(), for work that somebody waits for: the error tells the waiter that memory, threads or descriptors ran out.
 inline Result<void> run_awaited(Work& work, [[maybe_unused]] const char* what) noexcept {
 #if defined(__cpp_exceptions)
   try {

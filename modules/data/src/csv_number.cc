@@ -62,7 +62,7 @@ bool is_any_of(std::string_view field, std::initializer_list<std::string_view> w
   });
 }
 
-/// Of a number of another type.
+/// The hint for a field that is a number, but not one of `dtype`.
 std::string type_hint(double number, std::string_view field, DType dtype) {
   if (dtype == DType::kFloat32) return "; it is beyond the range of float32";
   if (std::isnan(number) || std::isinf(number)) return "; a column with such values has to be float32";

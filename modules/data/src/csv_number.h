@@ -38,7 +38,7 @@ std::optional<T> field_number(std::string_view field) {
   return number;
 }
 
-/// What helps where `field` is no number of `dtype`, as far as its look tells: "; ..." or nothing.
+/// The end of an error about a `field` that is no number of `dtype`: "; ..." with what helps, or nothing if its look tells nothing.
 std::string number_hint(std::string_view field, DType dtype);
 
 }  // namespace shoal::data

@@ -38,7 +38,7 @@ struct HeaderRecord {
   std::string first = {};  ///< Its first field.
 };
 
-/// What helps where a record has another number of fields than a header that looks like a remark; else nothing.
+/// The end of an error about a record of `fields` fields, where the header has another number and looks like a remark; else nothing.
 std::string header_hint(const HeaderRecord& header, size_t fields) {
   const std::string& first = header.first;
   const bool remark = first.starts_with('#') || first.starts_with('%') || first.starts_with("//");

@@ -1,5 +1,5 @@
 #pragma once
-/// What a file is that is given as text and holds none: told by its first bytes, whatever its name says.
+/// Recognises files that hold no text (archives, images, tables of other programs) by their first bytes.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@ namespace shoal::data {
 /// and for what is not known. `begin`: the first bytes, the more the better.
 std::optional<std::string> what_is_no_text(std::string_view begin);
 
-/// The same for a table: text has no zero bytes, and its lines do not end with CR alone.
+/// As what_is_no_text(), for a CSV file, which in addition has no zero bytes and no lines that end with CR alone.
 std::optional<std::string> what_is_no_table(std::string_view begin);
 
 }  // namespace shoal::data

@@ -9,7 +9,7 @@ namespace shoal::data {
 /// Why an element of `node` may come at another position another time; empty: it does not.
 std::string_view why_elements_move(const Node& node);
 
-/// What Dataset::overlaps_by_shuffle() says.
+/// Implements Dataset::overlaps_by_shuffle().
 bool cut_behind_one_shuffle(const Node& one, const Node& other);
 
 }  // namespace shoal::data

@@ -41,7 +41,7 @@ class MultiHead final : public Head {
   }
 
  private:
-  /// Which head has which of the joint logits.
+  /// Records in the model's meaning which of the joint logits belong to which head.
   void note_heads(Graph& graph) const {
     std::vector<std::string> texts;
     for (const auto& head : heads_)

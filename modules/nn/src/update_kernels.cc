@@ -31,7 +31,8 @@ SHOAL_ALWAYS_INLINE int32_t largest_of(int32_t so_far, float written) {
   return bits > so_far ? bits : so_far;
 }
 
-/// The same for two values. The loop's elements wait for one comparison here, and would wait for two without this function.
+/// The largest of `so_far` and the magnitudes of both values, as bits. Both values are compared with each other first, so that
+/// iterations of a loop, which wait for `so_far`, wait for one comparison and not for two.
 SHOAL_ALWAYS_INLINE int32_t largest_of(int32_t so_far, float written, float also) {
   const int32_t bits = magnitude_bits(written);
   const int32_t larger = largest_of(bits, also);

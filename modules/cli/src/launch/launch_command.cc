@@ -77,7 +77,7 @@ struct LaunchArguments {
   std::optional<std::string> emit{}, emit_dir{};
   std::string name{}, image{}, rendezvous{};
 
-  /// Those of the options that some engines have no place for.
+  /// The given options for which some engines have no place.
   std::vector<std::string> given() const {
     std::vector<std::string> names;
     if (max_restarts) names.emplace_back("--max-restarts");

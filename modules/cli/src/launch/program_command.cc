@@ -70,7 +70,7 @@ bool takes_next_word(std::string_view option) {
   return is_one_of(option, kOptions);
 }
 
-/// Reads `env [OPTION]... [NAME=VALUE]...` from `at` on. What follows it.
+/// Reads `env [OPTION]... [NAME=VALUE]...` from word `at` on. Returns the index of the word behind it.
 size_t read_env(std::span<const std::string> words, size_t at, ProgramCommand& command) {
   for (++at; at < words.size() && words[at].starts_with('-'); ++at) {
     command.env_option = words[at];
@@ -84,7 +84,7 @@ size_t read_env(std::span<const std::string> words, size_t at, ProgramCommand& c
   return std::min(at, words.size());
 }
 
-/// Reads flags from `at` on.
+/// Reads the program's flags from word `at` on.
 void read_flags(std::span<const std::string> words, size_t at, ProgramCommand& command) {
   for (; at < words.size() && words[at] != "--"; ++at) {
     const bool has_next = at + 1 < words.size();

@@ -30,11 +30,11 @@ struct ProgramCommand {
   std::optional<std::string> value(std::string_view name) const;
   /// Whether a switch ("--insecure", "--insecure=true") is on.
   bool is_on(std::string_view name) const;
-  /// What `env` sets the variable to; nothing if it does not.
+  /// The value that `env` gives the variable; nothing if the command does not set it.
   std::optional<std::string> variable(std::string_view name) const;
 };
 
-/// Reads a command. It knows the flags that every program on shoal::run() has, and takes any other word for one of the
+/// Reads a command. The reader knows the flags that every program on shoal::run() has, and takes any other word for one of the
 /// program's own, or for such a flag's value. "--NAME VALUE", "--NAME=VALUE", "--param NAME=VALUE" and "--param=NAME=VALUE" are
 /// one flag, the last two also where '_' stands for '-'.
 ProgramCommand read_command(std::span<const std::string> words);
@@ -44,7 +44,7 @@ bool says_no(std::string_view value);
 
 /// The flags of shoal::run() that take a value, with their dashes. A test compares them with its help.
 std::span<const std::string_view> flags_with_values();
-/// Its switches.
+/// The flags of shoal::run() that take no value.
 std::span<const std::string_view> switches();
 
 }  // namespace shoal::cli::launch

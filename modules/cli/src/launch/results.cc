@@ -12,7 +12,7 @@ constexpr const char* kRate = "examples_per_second";
 constexpr const char* kSeconds = "seconds";
 constexpr const char* kInterrupted = "interrupted";
 
-/// What is no result, but says of which run they are.
+/// Members of a task's report that are no metrics: they say which run the results are of.
 constexpr std::string_view kOfTheRun[] = {"best", "model_dir", "flags", "seed", "version"};
 
 bool is_of_training(std::string_view name) {

@@ -139,7 +139,7 @@ void Server::end_connections(const Result<void>& outcome) {
   }
 }
 
-/// What an interrupt costs that the end of the job did not follow.
+/// A sentence that says what is lost when this server was interrupted and the job has not ended.
 std::string Server::interrupted_text(bool lonely) const {
   const std::string why = lonely ? "interrupted, and no chief or worker is there to end the job"
                                  : "interrupted, and the job did not end within 20 s";

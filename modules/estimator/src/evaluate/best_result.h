@@ -1,6 +1,6 @@
 #pragma once
-/// What a new evaluation has to beat to be the best one: read from the folder of exports and from the results of evaluations that
-/// earlier processes wrote (CONTRACT EX-6).
+/// Finds the result that a new evaluation has to beat: from the folder of exports, and from the results of evaluations that earlier
+/// processes wrote (CONTRACT EX-6).
 #include <map>
 #include <optional>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace shoal {
 
-/// What the results of a model_dir are judged by.
+/// How an exporter judges the results of a model_dir.
 struct BestRule {
   const std::string& exporter;  ///< Its name begins log lines.
   const CompareMetrics& compare;
@@ -26,7 +26,7 @@ struct ResultToBeat {
 /// Whether `compare` hangs on a metric of `metrics` that is NaN.
 bool compares_nan(const CompareMetrics& compare, const Metrics& metrics);
 
-/// The same numbers as float32, as event files have them. global_step stays.
+/// `metrics` rounded to float32, the type of numbers in event files. global_step stays.
 Metrics as_recorded(const Metrics& metrics);
 
 /// The history's result at the step of the newest export in request.export_path, else the best of the history; nothing without a

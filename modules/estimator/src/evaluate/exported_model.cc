@@ -198,7 +198,7 @@ Result<ExportDescription> ExportLoader::read_description() {
   return description;
 }
 
-/// That the graph is missing is damage, since export.json, which is written last, is there.
+/// A missing graph is damage: export.json is there, and it is written last.
 Result<std::unique_ptr<Graph>> ExportLoader::read_graph() {
   const std::string path = path_of(kExportGraph);
   Result<std::string> text = files_.read_all(path);

@@ -116,7 +116,7 @@ class BestExporter final : public Exporter {
   }
 
  private:
-  /// What a result has to beat.
+  /// The result that the next one has to beat.
   struct Best {
     std::optional<Metrics> result;  // Nothing: any result is better.
     bool recorded = false;          // True if `result` was read, so that its values are float32 numbers.

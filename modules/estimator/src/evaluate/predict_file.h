@@ -6,8 +6,8 @@
 
 namespace shoal {
 
-/// Writes what the newest checkpoint predicts for the rows of the file, which `read` makes features of. FailedPrecondition
-/// where the program gave no such function, and in a task of a cluster; NotFound without a checkpoint.
+/// Predicts for the rows of request.path by the newest checkpoint, and writes the predictions to request.out. `read` makes the
+/// features of the file. FailedPrecondition if `read` is empty, and in a task of a cluster; NotFound without a checkpoint.
 Result<void> predict_file(const Estimator& estimator, const PredictInput& read, PredictFile& request);
 
 }  // namespace shoal

@@ -58,7 +58,7 @@ struct ExportDescription {
   std::optional<std::vector<ExportedFile>> files = {};
 };
 
-/// With `files`, the text has its checksum.
+/// The text of export.json. The text begins with its own checksum if `description` has `files`.
 std::string encode_export(const ExportDescription& description);
 /// DataLoss saying what is wrong, a checksum that does not fit too; FailedPrecondition for another format version.
 Result<ExportDescription> decode_export(std::string_view text);

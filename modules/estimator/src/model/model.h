@@ -131,8 +131,8 @@ class BuiltModel {
   int64_t plans_logged_ = 0;
 };
 
-/// What a model says of a batch that it does not take, with what is known of where that batch is: the number of the batch
-/// in its input, from 1. Rows in such sentences count within the batch, and a batch of a shuffled input knows no lines.
+/// Adds the number of a batch in its input, counted from 1, to the `error` by which a model refuses that batch. Rows that the error
+/// names count within the batch: of a shuffled input nobody knows the lines of the file any more.
 Error in_batch(Error error, uint64_t number);
 
 /// A variable of `model` as servers see it, without the rule of its updates: how it starts.

@@ -1,5 +1,5 @@
 #pragma once
-/// Which inputs of an exported model its predictions read: no others are asked of a caller.
+/// Finds the inputs that the predictions of an exported model depend on. A caller has to give no others.
 #include <string>
 #include <vector>
 
@@ -9,7 +9,7 @@
 
 namespace shoal {
 
-/// What a caller has to give of an export's inputs, and what may be given too.
+/// The inputs of an export, divided into those that a caller has to give and those that may be left out.
 struct ReadInputs {
   /// The inputs whose values predictions are computed from, and those that alone tell the size of an axis. All, if
   /// predictions are computed from none: the size of the batch has to come from something.

@@ -30,7 +30,7 @@ struct TrainRequest {
   /// Begin a new pass where the position of the checkpoint is the input's end: a program that calls train() pass by pass. A
   /// job that is merely restarted must not (it would repeat batches).
   bool new_pass_at_end = false;
-  /// Whoever leads hands its last weights out (TrainOutcome::weights), where checkpoints are off.
+  /// The leading trainer returns its last weights in TrainOutcome::weights. For calls with checkpoints off.
   bool keep_weights = false;
 };
 

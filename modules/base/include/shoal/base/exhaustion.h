@@ -11,10 +11,10 @@
 
 namespace shoal {
 
-/// What the error number of a call of the system says, and, where a limit was met, which one and what to raise:
+/// A sentence for `number`, an errno. Where a limit was met, the sentence names the limit and says what to raise:
 /// "Too many open files; this process may have 64 files and sockets open (ulimit -n)".
 std::string system_error_text(int number);
-/// The same for a thread or a process that could not be started, where EAGAIN tells of a limit.
+/// As system_error_text(), for a thread or a process that could not be started: there EAGAIN means that a limit was met.
 std::string no_thread_text(int number);
 
 /// `bytes` could not be had for `what` ("a buffer"). FailedPrecondition if this process may never have so many (by its machine,

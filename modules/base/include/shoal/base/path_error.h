@@ -1,5 +1,5 @@
 #pragma once
-/// What is said of a path: of one that is none, and of one where the system refused a call.
+/// Errors about paths: texts that are no path (an address, a leading ~), and calls that the system refused.
 #include <string>
 #include <string_view>
 

@@ -45,10 +45,10 @@ struct PromiseBase {
   FinalAwaiter final_suspend() noexcept { return {}; }
 };
 
-/// What a coroutine ends with that let an exception out. Errors are values inside; user code is entered through call_user(). So
+/// The error of a coroutine that let an exception out. Errors are values inside; user code is entered through call_user(). So
 /// raise_exhausted() raised what came out (exhaustion.h), and its error is the coroutine's. Any other exception ends the process.
 Error error_of_unhandled_exception() noexcept;
-/// The same where a coroutine gives nobody an error: the process ends in both cases.
+/// Ends the process: for coroutines that let an exception out and have nobody to give an error to.
 [[noreturn]] void end_of_unhandled_exception() noexcept;
 
 template <class T>

@@ -9,7 +9,7 @@
 
 namespace shoal::cli::launch {
 
-/// What is written down.
+/// The job that a manifest describes.
 struct EmitJob {
   cluster::ClusterSize size;
   std::vector<std::string> command;  ///< The program and its arguments.
@@ -18,7 +18,7 @@ struct EmitJob {
   std::string rendezvous{};          ///< systemd: where rank 0 answers, as host:port.
   std::string model_dir{};           ///< emit() takes it from the command.
   PolicyOptions policy{};            ///< Restarts, and how long tasks may take to leave.
-  /// Those of "--max-restarts", "--image", ... that were given, so that none is ignored.
+  /// The options for manifests that were given ("--max-restarts", "--image", ...): an engine refuses those it cannot heed.
   std::vector<std::string> options{};
 };
 

@@ -167,7 +167,7 @@ Missing Desk::missing() const {
   return all;
 }
 
-/// Those that never came, or those that had come and have left.
+/// The ranks that are not here: those that never came or, with `had_come`, those that came and have left.
 Missing Desk::missing(bool had_come) const {
   Missing missing;
   for (int32_t rank = 1; rank < options_.place.size; ++rank) {
@@ -179,7 +179,7 @@ Missing Desk::missing(bool had_come) const {
   return missing;
 }
 
-/// Whoever never came keeps all from meeting. Others may have come, and given up for that.
+/// The ranks that keep the others from meeting: those that never came. Other ranks may have come, and given up waiting for them.
 Missing Desk::awaited() const {
   Missing never = missing(false);
   return never.count > 0 ? never : missing(true);

@@ -49,7 +49,7 @@ struct EvalSpec {
   ExporterList exporters = {};
   /// May end evaluation, and in local mode training, early (eval_listener.h). Null if nobody does.
   std::shared_ptr<EvalListener> listener = {};
-  /// The same as TrainSpec::predict_input, which counts where both are set.
+  /// Reads a file for --predict, as TrainSpec::predict_input does. That one is used where both are set.
   PredictInput predict_input = {};
 
   /// TypeMismatch without an input function; InvalidArgument for steps <= 0, a negative time, a name that is empty or has

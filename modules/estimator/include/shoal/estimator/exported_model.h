@@ -38,7 +38,7 @@ struct ProfileOptions {
 };
 
 /// Any thread, and any number of threads at once: equal features have equal predictions, bit for bit, whoever else predicts.
-/// As many predictions are made at once as the process has cores, and further callers wait for one of them. The weights are
+/// As many predictions run at once as the process has cores; further callers wait until one of them has ended. The weights are
 /// there once; what a prediction computes lies in memory of its own, for the last eight sizes of batches each. A thread that
 /// predicts with a large model has helpers (RuntimeOptions::threads) for as long as it lives, so a few threads that stay
 /// are better than one for each call.
@@ -49,7 +49,7 @@ class ExportedModel {
  public:
   virtual ~ExportedModel() = default;
   virtual int64_t global_step() const = 0;
-  /// What predictions are computed from. predict() takes the other features of the exported model, too, and passes over them.
+  /// The features that predictions are computed from. predict() also accepts the model's other features, and ignores them.
   virtual const std::vector<ExportedTensor>& inputs() const = 0;
   /// The predictions: those of the graph, then text that is made of them.
   virtual const std::vector<ExportedTensor>& outputs() const = 0;
@@ -79,13 +79,13 @@ using ExportBytes = std::map<std::string, std::span<const std::byte>>;
 /// version.
 std::unique_ptr<ExportedModel> load_exported_model(const std::string& folder, RuntimeOptions runtime = {});
 Result<std::unique_ptr<ExportedModel>> try_load_exported_model(const std::string& folder, RuntimeOptions runtime = {});
-/// The same from a storage of the caller's, of which open(), read_at() and exists() are called, and nothing else; not after
-/// the call.
+/// Loads the export `folder` of a storage of the caller's. Only its open(), read_at() and exists() are called, and only during
+/// this call.
 std::unique_ptr<ExportedModel> load_exported_model(Storage& storage, const std::string& folder,
                                                    RuntimeOptions runtime = {});
 Result<std::unique_ptr<ExportedModel>> try_load_exported_model(Storage& storage, const std::string& folder,
                                                                RuntimeOptions runtime = {});
-/// The same from memory. The bytes are not looked at after the call. Raises NotFound if none is "export.json".
+/// Loads an export from memory. The bytes are not read after the call. Raises NotFound if no file is called "export.json".
 std::unique_ptr<ExportedModel> load_exported_model(const ExportBytes& files, RuntimeOptions runtime = {});
 Result<std::unique_ptr<ExportedModel>> try_load_exported_model(const ExportBytes& files, RuntimeOptions runtime = {});
 

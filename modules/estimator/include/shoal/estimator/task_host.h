@@ -22,7 +22,7 @@ class ProgressDisplay;
 }
 class RunConfig;
 
-/// What is asked of train_and_evaluate() instead of training: predictions for a file, which the newest checkpoint makes.
+/// A request to train_and_evaluate(): predict for a file by the newest checkpoint, instead of training.
 struct PredictFile {
   std::string path;
   bool json_lines = false;  ///< One JSON object per row instead of CSV.

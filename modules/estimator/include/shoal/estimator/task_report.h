@@ -11,8 +11,8 @@ namespace shoal {
 struct TaskReport {
   std::string task = {};                       ///< The name of the task, such as "chief 0"; "" for a local run.
   Metrics metrics = {};                        ///< Metrics of the last evaluation, where this task evaluates.
-  /// Of all evaluations in model_dir that this task's evaluations go to, also those of earlier starts, the one with the
-  /// lowest loss. Empty if there is none with a number for a loss.
+  /// The evaluation with the lowest loss among all in the folder of this task's evaluations, earlier starts included. Empty if
+  /// no evaluation has a number for its loss.
   Metrics best = {};
   std::string model_dir = {};        ///< Where results lie; "" for a task that needs none.
   std::optional<int64_t> seed = {};  ///< The seed of the run, given or drawn.
