@@ -148,11 +148,26 @@ TEST_F(PredictTable, TablesOfOtherForms) {
   EXPECT_EQ(shoal_program({"predict", exported(), "--skip-lines", "1"}, "|remark\nx,colour\n1,red\n").out, plain.out);
   EXPECT_EQ(shoal_program({"predict", exported(), "--trim"}, "x,colour\n 1 , red\n").out, plain.out);
   EXPECT_EQ(shoal_program({"predict", exported()}, "\xEF\xBB\xBFx,colour\r\n1,red\r\n").out, plain.out);
+  EXPECT_EQ(shoal_program({"predict", exported(), "--no-quoting"}, "x,colour\n1,red\n").out, plain.out);
   const Output tabs = shoal_program({"predict", exported(), "--separator", "tab"}, "x\tcolour\n1\tred\n");
   EXPECT_EQ(split(lines_of(tabs.out)[1], '\t'), split(lines_of(plain.out)[1]));
   const Output none = shoal_program({"predict", exported()}, "x,colour\n");
   EXPECT_EQ(none.status, 0);
   EXPECT_EQ(none.out, lines_of(plain.out)[0] + "\n");
+}
+
+TEST_F(PredictTable, AQuoteWithinAFieldIsNoQuoting) {
+  // Four rows, of which a reader that takes each quote for the begin or end of a quoted field makes three.
+  const std::string rows = "size,x,colour\n5\" nail,1,red\n6\" nail,2,red\nscrew,3,red\n7 mm,4,red\n";
+  const Output refused = shoal_program({"predict", exported(), "--copy", "size", "--keys", "class_ids"}, rows);
+  EXPECT_EQ(refused.status, exit_status(ErrorKind::kDataLoss));
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("standard input, line 2 (offset 15): a quote stands within field 1"),
+                                 HasSubstr("--no-quoting")));
+  const Output read = shoal_program({"predict", exported(), "--copy", "size", "--keys", "class_ids", "--no-quoting"}, rows);
+  ASSERT_EQ(read.status, 0) << read.err;
+  const auto lines = lines_of(read.out);
+  ASSERT_EQ(lines.size(), 5u);
+  EXPECT_THAT(lines[2], StartsWith("\"6\"\" nail\","));  // What is written has quotes as RFC 4180 has them.
 }
 
 TEST_F(PredictTable, RowsBeforeADamagedOneHaveTheirPredictions) {
@@ -163,7 +178,7 @@ TEST_F(PredictTable, RowsBeforeADamagedOneHaveTheirPredictions) {
   EXPECT_THAT(run.err,
               HasSubstr("standard input, line 4 (offset 21): the field of column x is \"many\", expected float32"));
   const Output shorter = shoal_program({"predict", exported(), "--keys", "class_ids"}, "x,colour\n1\n");
-  EXPECT_THAT(shorter.err, HasSubstr("line 2 (offset 9): the record has 1 fields, expected 2"));
+  EXPECT_THAT(shorter.err, HasSubstr("line 2 (offset 9): the record has 1 field, expected 2"));
 }
 
 TEST_F(PredictTable, ARowThatTheModelRefusesIsNamed) {

@@ -223,19 +223,26 @@ TEST_F(Csv, LeavesOutWhatIsUnused) {
 
 TEST_F(Csv, NamesFileLineAndWhatIsWrong) {
   EXPECT_EQ(sentence("Ann,31,60.5\nBob,3\n", options_), ", line 2 (offset 12): the record has 2 fields, expected 3");
-  EXPECT_EQ(sentence("Ann,31,60.5,\n", options_), ", line 1 (offset 0): the record has more than the expected 3 fields");
+  EXPECT_EQ(sentence("Ann,31,60.5,\n", options_), ", line 1 (offset 0): the record has 4 fields, expected 3");
   EXPECT_EQ(sentence("Ann,x,1\n", options_),
             ", line 1 (offset 0): the field of column age is \"x\", expected int64; if that says that it is missing, let "
             "missing_text (--missing) be that text");
-  EXPECT_EQ(sentence("Ann,1.5,1\n", options_),
-            ", line 1 (offset 0): the field of column age is \"1.5\", expected int64; it has a fraction, so the column has to be "
-            "float32");
+  EXPECT_EQ(
+      sentence("Ann,1.5,1\n", options_),
+      ", line 1 (offset 0): the field of column age is \"1.5\", expected int64; it has a fraction, so the column has to be "
+      "float32");
   EXPECT_EQ(sentence("Ann,+-5,1\n", options_), ", line 1 (offset 0): the field of column age is \"+-5\", expected int64");
   EXPECT_EQ(sentence("Ann,99999999999999999999,1\n", options_),
             ", line 1 (offset 0): the field of column age is \"99999999999999999999\", expected int64; it is beyond "
             "the range of int64");
-  EXPECT_EQ(sentence("\"A\nB\",1,2\n\"C,1,2\n", options_), ", line 3 (offset 10): the file ends inside a quoted field");
-  EXPECT_EQ(sentence("\"A\"B,1,2\n", options_), ", line 1 (offset 0): text follows the closing quote of field 1");
+  EXPECT_EQ(
+      sentence("\"A\nB\",1,2\n\"C,1,2\n", options_),
+      ", line 3 (offset 10): the file ends inside of the quoted field that begins here; if the file knows no quoting, set "
+      "quoting to false (--no-quoting)");
+  EXPECT_EQ(
+      sentence("\"A\"B,1,2\n", options_),
+      ", line 1 (offset 3): text follows the closing quote of field 1; a quote within a quoted field is doubled; if the "
+      "file knows no quoting, set quoting to false (--no-quoting)");
 }
 
 TEST_F(Csv, RefusesOptionsThatCannotBe) {

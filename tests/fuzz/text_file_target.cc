@@ -44,7 +44,7 @@ std::string in_quotes(const std::string& text) {
   return quoted + "\"";
 }
 
-void parse_texts(const std::string& record, const CsvOptions& options) {
+void parse_texts(const std::string& record, CsvOptions options) {
   CsvParser parser(options);
   Element element, again;
   if (!parser.parse(record, element)) return;
@@ -53,7 +53,9 @@ void parse_texts(const std::string& record, const CsvOptions& options) {
     if (!quoted.empty()) quoted += options.separator;
     quoted += in_quotes(element.features.find(column.name)->strings()[0]);
   }
-  SHOAL_CHECK(parser.parse(quoted, again));
+  options.quoting = true;
+  CsvParser parser_of_quotes(options);
+  SHOAL_CHECK(parser_of_quotes.parse(quoted, again));
   for (const CsvColumn& column : options.columns) {
     SHOAL_CHECK(again.features.find(column.name)->strings()[0] == element.features.find(column.name)->strings()[0]);
   }
@@ -79,16 +81,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace shoal::data;
   fuzz::Input input(data, size);
   const auto how = input.take<uint8_t>();
-  const RecordOptions options{.record_bytes_max = 1 + input.take<uint16_t>(), .quotes = (how & 1) != 0};
+  const int64_t record_bytes_max = 1 + input.take<uint16_t>();
+  CsvOptions csv{.columns = {{"first"}, {"second"}, {"third"}}, .labels = {}, .unused = {}, .missing_text = "?"};
+  csv.separator = ",;\t "[how / 2 % 4];
+  csv.trim_blanks = (how & 8) != 0;
+  csv.quoting = (how & 16) == 0;
+  SHOAL_CHECK(check_csv(csv));
+  const RecordOptions options{.record_bytes_max = record_bytes_max,
+                              .table = (how & 1) != 0 ? std::optional(syntax_of(csv)) : std::nullopt};
   fuzz::MemoryStorage storage;
   storage.files[kPath] = input.text();
   if (input.text().starts_with("\x1f\x8b")) return 0;  // Another target reads gzip.
   const std::vector<Record> records = read_all(storage, options);
   if (!records.empty()) read_from_its_place(storage, options, records[how % records.size()]);
-  CsvOptions csv{.columns = {{"first"}, {"second"}, {"third"}}, .labels = {}, .unused = {}, .missing_text = "?"};
-  csv.separator = ",;\t "[how / 2 % 4];
-  csv.trim_blanks = (how & 8) != 0;
-  SHOAL_CHECK(check_csv(csv));
   for (const Record& record : records) {
     parse_texts(record.text, csv);
     parse_numbers(record.text, csv);

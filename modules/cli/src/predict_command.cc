@@ -21,7 +21,7 @@ struct PredictArguments {
   NameLists columns, keys, unused, copied;
   data::CsvOptions table;
   int64_t batch = 128;
-  bool json_lines = false;
+  bool json_lines = false, no_quoting = false;
   RuntimeOptions runtime;
 };
 
@@ -138,6 +138,7 @@ Result<int> predict(Context& context, ExportedModel& model, const PredictArgumen
 
 Result<int> load_and_predict(Context& context, PredictArguments arguments) {
   SHOAL_TRY(const std::string folder, find_export(context.storage, arguments.folder));
+  arguments.table.quoting = !arguments.no_quoting;
   arguments.table.separator = arguments.separator == "tab" ? '\t' : arguments.separator[0];
   SHOAL_TRY(const auto model, call_user("export", [&] { return load_exported_model(folder, arguments.runtime); }));
   return predict(context, *model, arguments);
@@ -169,6 +170,8 @@ void add_predict_command(CLI::App& app, Action& selected) {
   command->add_option("--missing", arguments->table.missing_text,
                       "What a field says whose value is missing, beside nothing");
   command->add_flag("--trim", arguments->table.trim_blanks, "Blanks around fields do not count");
+  command->add_flag("--no-quoting", arguments->no_quoting,
+                    "A quote is a character as any other, as in 5\" nails; what is written has quotes all the same");
   command->add_option("--skip-lines", arguments->table.header_lines, "Lines before the table that are passed over")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--line-bytes-max", arguments->table.line_bytes_max, "The most bytes of one row")

@@ -21,16 +21,6 @@ class CallSource final : public ByteSource {
   const ReadBytes read_;
 };
 
-size_t fields_in(std::string_view record, char separator) {
-  size_t fields = 1;
-  bool quoted = false;
-  for (char c : record) {
-    if (c == '"') quoted = !quoted;  // A doubled quote does that twice.
-    if (c == separator && !quoted) ++fields;
-  }
-  return fields;
-}
-
 /// The record that named the columns.
 struct HeaderRecord {
   uint64_t line = 0;
@@ -43,13 +33,12 @@ std::string header_hint(const HeaderRecord& header, size_t fields) {
   const std::string& first = header.first;
   const bool remark = first.starts_with('#') || first.starts_with('%') || first.starts_with("//");
   if (fields == header.fields || (header.fields > 1 && !remark)) return "";
-  constexpr size_t kShownMax = 40;
   return "; the names of the columns were taken from line " + std::to_string(header.line) + ", which begins with \"" +
-         first.substr(0, kShownMax) + "\": if that is a remark, count it among header_lines (--skip-lines)";
+         shown_text(first) + "\": if that is a remark, count it among header_lines (--skip-lines)";
 }
 
 RecordOptions record_options(const CsvOptions& options) {
-  return {.record_bytes_max = options.line_bytes_max, .quotes = true};
+  return {.record_bytes_max = options.line_bytes_max, .table = syntax_of(options)};
 }
 
 }  // namespace
@@ -93,20 +82,12 @@ Result<std::vector<std::string>> CsvReader::fields() {
   std::vector<std::string> fields;
   SHOAL_TRY(const bool more, state_->next(record));
   if (!more) return fields;
-  // Numbers for names: which ones there will be is what the caller wants to know.
-  CsvOptions numbered = state_->options;
-  numbered.columns.clear();
-  numbered.labels.clear();
-  numbered.unused.clear();
-  numbered.missing_text.clear();
-  for (size_t i = 0; i < fields_in(record, numbered.separator); ++i)
-    numbered.columns.push_back({.name = std::to_string(i)});
-  SHOAL_TRY_VOID(check_csv(numbered));
-  const std::vector<CsvColumn> columns = numbered.columns;
-  Element element;
-  if (auto parsed = CsvParser(std::move(numbered)).parse(record, element); !parsed)
-    return damaged(parsed.error().message());
-  for (const CsvColumn& column : columns) fields.push_back(element.features.find(column.name)->strings()[0]);
+  SHOAL_TRY_VOID(check_syntax(state_->options));
+  CsvSplitter splitter(syntax_of(state_->options));
+  if (const auto split = splitter.split(record); !split) {
+    return state_->reader.damaged_at(split.error().message(), record, splitter.error_at());
+  }
+  fields.assign(splitter.fields().begin(), splitter.fields().end());
   return fields;
 }
 
@@ -139,10 +120,11 @@ Result<bool> CsvReader::next(Element& element) {
     SHOAL_TRY(const bool more, state_->next(record));
     if (!more) return false;
   } while (record.empty());
-  if (auto parsed = state_->parser->parse(record, element); !parsed) {
+  CsvParser& parser = *state_->parser;
+  if (auto parsed = parser.parse(record, element); !parsed) {
     const std::optional<HeaderRecord>& header = state_->header;
-    const size_t fields = fields_in(record, state_->options.separator);
-    return damaged(parsed.error().message() + (header ? header_hint(*header, fields) : ""));
+    const std::string hint = header && parser.error_at() == 0 ? header_hint(*header, parser.fields_found()) : "";
+    return state_->reader.damaged_at(parsed.error().message() + hint, record, parser.error_at());
   }
   return true;
 }

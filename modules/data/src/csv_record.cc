@@ -13,12 +13,6 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::string_view trimmed(std::string_view field) {
-  const size_t first = field.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return field.substr(first, field.find_last_not_of(" \t") - first + 1);
-}
-
 template <class T>
 bool parse_into(std::string_view field, Tensor& tensor) {
   const auto number = field_number<T>(field);
@@ -71,6 +65,10 @@ Result<void> check_csv(const CsvOptions& options) {
       if (!contains(names, name)) return no_such_column("csv", name, names);
     }
   }
+  return check_syntax(options);
+}
+
+Result<void> check_syntax(const CsvOptions& options) {
   if (options.header_lines < 0 || options.line_bytes_max < 1) {
     return invalid_argument("csv: header_lines must not be negative, line_bytes_max must be at least 1");
   }
@@ -78,6 +76,13 @@ Result<void> check_csv(const CsvOptions& options) {
     return invalid_argument("csv: the separator cannot be a quote or a line end");
   }
   return {};
+}
+
+std::string odd_line_hint(std::string_view record) {
+  const std::string_view text = without_blanks_around(record);
+  if (text.empty()) return "; the line has blanks alone: take it out";
+  const bool remark = text.starts_with('#') || text.starts_with('%') || text.starts_with("//");
+  return remark ? "; if the line is a remark, take it out" : "";
 }
 
 Error no_such_column(const std::string& who, const std::string& name, const std::vector<std::string>& names) {
@@ -113,7 +118,7 @@ std::string csv_record(const std::vector<std::string>& fields, char separator) {
   return record;
 }
 
-CsvParser::CsvParser(CsvOptions options) : options_(std::move(options)) {
+CsvParser::CsvParser(CsvOptions options) : options_(std::move(options)), splitter_(syntax_of(options_)) {
   for (const CsvColumn& column : options_.columns) {
     if (contains(options_.unused, column.name)) continue;
     (contains(options_.labels, column.name) ? label_names_ : feature_names_).push_back(column.name);
@@ -127,53 +132,18 @@ CsvParser::CsvParser(CsvOptions options) : options_(std::move(options)) {
     targets_.push_back(target);
   }
   if (label_names_.size() == 1) label_names_[0].clear();
-  unquoted_.resize(options_.columns.size());
 }
 
 Result<void> CsvParser::split(std::string_view record) {
-  // What does not count around a field; a tab that separates fields is none of it.
-  const auto blank_at = [&](size_t at) {
-    return options_.trim_blanks && at < record.size() && (record[at] == ' ' || record[at] == '\t') &&
-           record[at] != options_.separator;
-  };
-  fields_.clear();
-  for (size_t at = 0; at <= record.size();) {
-    if (fields_.size() == options_.columns.size()) {
-      return invalid_argument("the record has more than the expected " + std::to_string(options_.columns.size()) +
-                              " fields");
-    }
-    size_t start = at;
-    while (blank_at(start)) ++start;
-    if (start < record.size() && record[start] == '"') {
-      std::string& text = unquoted_[fields_.size()];
-      text.clear();
-      for (at = start + 1;; ++at) {
-        if (at >= record.size()) return invalid_argument("a quoted field does not end");
-        if (record[at] != '"') {
-          text.push_back(record[at]);
-        } else if (at + 1 < record.size() && record[at + 1] == '"') {
-          text.push_back(record[++at]);
-        } else {
-          break;
-        }
-      }
-      ++at;
-      while (blank_at(at)) ++at;
-      if (at < record.size() && record[at] != options_.separator) {
-        return invalid_argument("text follows the closing quote of field " + std::to_string(fields_.size() + 1));
-      }
-      fields_.push_back(text);
-    } else {
-      const size_t end = std::min(record.find(options_.separator, at), record.size());
-      const std::string_view field = record.substr(at, end - at);
-      fields_.push_back(options_.trim_blanks ? trimmed(field) : field);
-      at = end;
-    }
-    ++at;  // This steps over the separator, or beyond the end after the last field.
+  error_at_ = 0;
+  if (auto split = splitter_.split(record); !split) {
+    error_at_ = splitter_.error_at();
+    return split;
   }
-  if (fields_.size() == options_.columns.size()) return {};
-  return invalid_argument("the record has " + std::to_string(fields_.size()) + " fields, expected " +
-                          std::to_string(options_.columns.size()));
+  const size_t found = splitter_.fields().size(), expected = options_.columns.size();
+  if (found == expected) return {};
+  return invalid_argument("the record has " + std::to_string(found) + (found == 1 ? " field" : " fields") + ", expected " +
+                          std::to_string(expected) + odd_line_hint(record));
 }
 
 Result<void> CsvParser::store(const CsvColumn& column, std::string_view field, Tensor& tensor) {
@@ -184,11 +154,10 @@ Result<void> CsvParser::store(const CsvColumn& column, std::string_view field, T
     field = column.missing ? std::string_view(*column.missing) : std::string_view();
   }
   if (parse_field(field, tensor)) return {};
-  constexpr size_t kShownMax = 40;
   const std::string hint = field == column.name ? "; that is the column's name: if the line is a header, count it among "
                                                   "header_lines (--skip-lines), or take it out from between the rows"
                                                 : number_hint(field, column.dtype);
-  return invalid_argument("the field of column " + column.name + " is \"" + std::string(field.substr(0, kShownMax)) +
+  return invalid_argument("the field of column " + column.name + " is \"" + shown_text(field) +
                           "\", expected " + std::string(to_string(column.dtype)) + hint);
 }
 
@@ -202,7 +171,7 @@ Result<void> CsvParser::parse(std::string_view record, Element& element) {
     Tensor& tensor = (map.begin() + ptrdiff_t(targets_[i].index))->second;
     const DType dtype = options_.columns[i].dtype;
     if (tensor.dtype() != dtype || tensor.shape() != Shape{} || !tensor.unique()) tensor = Tensor(dtype, Shape{});
-    SHOAL_TRY_VOID(store(options_.columns[i], fields_[i], tensor));
+    SHOAL_TRY_VOID(store(options_.columns[i], splitter_.fields()[i], tensor));
   }
   return {};
 }

@@ -59,55 +59,98 @@ Result<bool> RecordReader::next(std::string_view& record) {
   if (!first) return found;
   const char* const begin = found && *found ? record.data() : buffer_.data() + begin_;
   const std::string_view seen(begin, size_t(buffer_.data() + end_ - begin));
-  const auto what = options_.quotes ? what_is_no_table(seen) : what_is_no_text(seen);
+  const auto what = options_.table ? what_is_no_table(seen) : what_is_no_text(seen);
   if (what) return failed_precondition(path_ + " " + *what);
   return found;
 }
 
 /// The next record, as next() documents it, of a file that is text.
 Result<bool> RecordReader::find(std::string_view& record) {
-  size_t size = 0;  // The bytes looked at so far.
-  bool quoted = false;
-  uint64_t lines = 0;
+  Walk walk;
   last_ = place_;
-  for (;; ++size) {
-    if (int64_t(size) > options_.record_bytes_max) {
-      return too_long(quoted);
+  for (;;) {
+    const bool ended = find_end(walk);
+    if (int64_t(walk.size) > options_.record_bytes_max) return too_long(walk);
+    if (ended) {
+      hand_out(walk, true, record);
+      return true;
     }
-    if (begin_ + size == end_) {
-      SHOAL_TRY(const bool more, refill());
-      if (more) {
-        --size;
-        continue;
-      }
-      if (size == 0) return false;
-      if (quoted) return damaged("the file ends inside a quoted field");
-      break;
+    SHOAL_TRY(const bool more, refill());
+    if (more) continue;
+    if (walk.size == 0) return false;
+    if (walk.state == CsvState::kQuoted) {
+      return damaged(
+          "the file ends inside of the quoted field that begins here; if the file knows no quoting, set quoting to "
+          "false (--no-quoting)",
+          walk.open);
     }
-    const char c = buffer_[begin_ + size];
-    if (options_.quotes && c == '"') quoted = !quoted;  // A doubled quote changes it twice.
-    if (c != '\n') continue;
-    ++lines;
-    if (!quoted) break;
+    hand_out(walk, false, record);
+    return true;
   }
-  const bool ended = lines > 0 && buffer_[begin_ + size] == '\n' && begin_ + size < end_;
-  record = std::string_view(buffer_.data() + begin_, size);
-  if (!record.empty() && record.back() == '\r') record.remove_suffix(1);
-  begin_ += size + ended;
-  place_.offset += size + ended;
-  place_.line += lines;
-  return true;
 }
 
-Error RecordReader::too_long(bool quoted) const {
-  return damaged("the record is longer than " + std::to_string(options_.record_bytes_max) + " bytes (line_bytes_max" +
-                 (options_.quotes ? ", --line-bytes-max)" : ")") +
-                 (quoted ? "; it is inside of quotes there: does a quote in it have no end?" : ""));
+/// Goes on to the record's line end, or to the end of what was read; whether the line end was found. walk.size does not count it.
+bool RecordReader::find_end(Walk& walk) const {
+  const std::string_view text(buffer_.data() + begin_, end_ - begin_);
+  while (walk.size < text.size()) {
+    const std::string_view rest = text.substr(walk.size);
+    const size_t line_end = rest.find('\n');
+    const std::string_view line = rest.substr(0, line_end);
+    // Most records are one line without a quote, in which no byte needs a look.
+    const bool plain =
+        walk.state != CsvState::kQuoted && line_end != std::string_view::npos && line.find('"') == std::string_view::npos;
+    if (options_.table && !plain) {
+      for (const char c : line) step(walk, c);
+    } else {
+      walk.size += line.size();
+    }
+    if (line_end == std::string_view::npos) return false;
+    if (walk.state != CsvState::kQuoted) return true;
+    step(walk, '\n');
+    ++walk.lines;
+    if (int64_t(walk.size) > options_.record_bytes_max) return false;
+  }
+  return false;
 }
 
-Error RecordReader::damaged(const std::string& sentence) const {
-  return data_loss(path_ + ", line " + std::to_string(last_.line) + " (offset " + std::to_string(last_.offset) +
-                   "): " + sentence);
+void RecordReader::step(Walk& walk, char c) const {
+  const CsvState after = csv_state_after(walk.state, c, *options_.table);
+  if (walk.state == CsvState::kFieldBegin && after == CsvState::kQuoted) {
+    walk.open = {place_.offset + walk.size, place_.line + walk.lines};
+  }
+  walk.state = after;
+  ++walk.size;
+}
+
+void RecordReader::hand_out(const Walk& walk, bool ended, std::string_view& record) {
+  record = std::string_view(buffer_.data() + begin_, walk.size);
+  if (record.ends_with('\r')) record.remove_suffix(1);
+  begin_ += walk.size + ended;
+  place_.offset += walk.size + ended;
+  place_.line += walk.lines + ended;
+}
+
+Error RecordReader::too_long(const Walk& walk) const {
+  const std::string sentence = "the record is longer than " + std::to_string(options_.record_bytes_max) +
+                               " bytes (line_bytes_max" + (options_.table ? ", --line-bytes-max)" : ")");
+  if (walk.state != CsvState::kQuoted) return damaged(sentence, last_);
+  return damaged(sentence +
+                     "; the quoted field that begins here has no end before that: is one of its quotes missing, or does "
+                     "the file know no quoting (quoting false, --no-quoting)?",
+                 walk.open);
+}
+
+Error RecordReader::damaged_at(const std::string& sentence, std::string_view record, size_t at) const {
+  const auto lines = uint64_t(std::count(record.begin(), record.begin() + ptrdiff_t(at), '\n'));
+  return damaged(sentence, {last_.offset + at, last_.line + lines});
+}
+
+std::string RecordReader::text_of(Place place) const {
+  return path_ + ", line " + std::to_string(place.line) + " (offset " + std::to_string(place.offset) + ")";
+}
+
+Error RecordReader::damaged(const std::string& sentence, Place place) const {
+  return data_loss(text_of(place) + ": " + sentence);
 }
 
 }  // namespace shoal::data

@@ -1,17 +1,20 @@
 #pragma once
 /// Text files as records: lines, or CSV records, which may contain line ends inside quotes.
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "byte_source.h"
+#include "csv_syntax.h"
 
 namespace shoal::data {
 
 struct RecordOptions {
   int64_t record_bytes_max = 0;
-  bool quotes = false;  ///< True: a line end inside double quotes belongs to the record.
+  /// Set for a table: a line end inside of a quoted field belongs to the record. None: each line is a record.
+  std::optional<CsvSyntax> table = std::nullopt;
 };
 
 /// Reads the records of one file, from its start or from a place told by an earlier reader. Lines end with LF or CR LF;
@@ -38,12 +41,26 @@ class RecordReader {
   Place last() const { return last_; }
   Place place() const { return place_; }
   const std::string& path() const { return path_; }
-  /// An error such as "file.csv, line 12 (offset 1450): sentence".
-  Error damaged(const std::string& sentence) const;
+  /// An error such as "file.csv, line 12 (offset 1450): sentence", about the record that next() gave last.
+  Error damaged(const std::string& sentence) const { return damaged(sentence, last_); }
+  /// The same error about byte `at` of that record, whose own line may be a later one; not after another call of next().
+  Error damaged_at(const std::string& sentence, std::string_view record, size_t at) const;
 
  private:
+  /// What find() knows of the record that it looks for.
+  struct Walk {
+    size_t size = 0;     ///< The bytes looked at so far.
+    uint64_t lines = 0;  ///< Line ends in them.
+    CsvState state = CsvState::kFieldBegin;
+    Place open = {};  ///< Where the last quoted field began.
+  };
   Result<bool> find(std::string_view& record);
-  Error too_long(bool quoted) const;
+  bool find_end(Walk& walk) const;
+  void step(Walk& walk, char c) const;
+  void hand_out(const Walk& walk, bool ended, std::string_view& record);
+  std::string text_of(Place place) const;
+  Error damaged(const std::string& sentence, Place place) const;
+  Error too_long(const Walk& walk) const;
   Result<bool> refill();
 
   std::unique_ptr<ByteSource> source_;

@@ -28,7 +28,7 @@ class TextStage final : public Stage {
     SHOAL_TRY(const bool more, next_record(record));
     if (!more) return false;
     Result<void> parsed = parser_.parse(record, item.own());
-    if (!parsed) return reader_->damaged(parsed.error().message());
+    if (!parsed) return reader_->damaged_at(parsed.error().message(), record, parser_.error_at());
     return true;
   }
   Result<int64_t> skip(int64_t count) override {
@@ -96,6 +96,7 @@ class TextStage final : public Stage {
 /// A line is the element.
 struct LineParser {
   static constexpr bool kSkipsEmpty = false;
+  static size_t error_at() { return 0; }
   Result<void> parse(std::string_view record, Element& element) {
     if (!element.features.is_single()) element.features = TensorMap(Tensor());
     element.labels = TensorMap();
@@ -150,8 +151,9 @@ class CsvNode final : public TextNode {
       for (const std::string& name : *names) key = fold_in(key, name);
       key = fold_in(key, names->size());
     }
-    return fold_in(fold_in(fold_in(key, uint64_t(options_.separator)), options_.missing_text),
-                   uint64_t(options_.trim_blanks));
+    key =
+        fold_in(fold_in(fold_in(key, uint64_t(options_.separator)), options_.missing_text), uint64_t(options_.trim_blanks));
+    return options_.quoting ? key : fold_in(key, "no quoting");  // Positions of before the option stay good.
   }
 
  private:
@@ -166,7 +168,8 @@ NodePtr make_text_lines_node(std::vector<std::string> paths, const TextLinesOpti
 }
 
 NodePtr make_csv_node(std::vector<std::string> paths, CsvOptions options) {
-  TextFiles files{std::move(paths), {.record_bytes_max = options.line_bytes_max, .quotes = true}, options.header_lines};
+  TextFiles files{
+      std::move(paths), {.record_bytes_max = options.line_bytes_max, .table = syntax_of(options)}, options.header_lines};
   return std::make_shared<CsvNode>(std::move(files), std::move(options));
 }
 

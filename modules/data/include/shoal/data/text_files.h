@@ -32,7 +32,10 @@ struct CsvOptions {
   char separator = ',';
   int64_t header_lines = 0;                   ///< Lines passed over at the start of each file.
   std::string missing_text = {};              ///< A field that counts as missing, as an empty one does: "?".
-  bool trim_blanks = false;                   ///< True: blanks and tabs around fields without quotes do not count.
+  bool trim_blanks = false;       ///< True: blanks and tabs around fields, or around their quotes, do not count.
+  /// False: a quote is a character as any other (5" nails), and a field can hold no separator and no line end. True: a quote that
+  /// does not begin a field, or end it, is DataLoss.
+  bool quoting = true;
   int64_t line_bytes_max = int64_t(1) << 20;  ///< The most bytes of one record.
 };
 

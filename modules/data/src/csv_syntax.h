@@ -1,0 +1,80 @@
+#pragma once
+/// Where the fields of a CSV record begin and end (RFC 4180, with a separator of choice). The reader that looks for the end of a
+/// record and the splitter of that record step through the same states, so that they cannot disagree about a quote.
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shoal/base/result.h"
+#include "shoal/data/text_files.h"
+
+namespace shoal::data {
+
+struct CsvSyntax {
+  char separator = ',';
+  bool quoting = true;       ///< False: a quote is a character as any other.
+  bool trim_blanks = false;  ///< True: blanks and tabs around a field, or around its quotes, do not count.
+};
+
+CsvSyntax syntax_of(const CsvOptions& options);
+
+/// `field` without the blanks and tabs at its ends.
+std::string_view without_blanks_around(std::string_view field);
+
+/// Text of a file as errors show it: its first 40 bytes, in which line ends and other control characters are written as escapes.
+std::string shown_text(std::string_view text);
+
+/// Where a byte stands within its record.
+enum class CsvState : uint8_t {
+  kFieldBegin,  ///< Nothing of the field was seen, save blanks that do not count.
+  kUnquoted,    ///< Within a field without quotes.
+  kQuoted,      ///< Between the quotes of a field.
+  kQuote,       ///< Behind a quote within a quoted field, which may be its end, or the first of two.
+  kQuotedEnd,   ///< Behind the closing quote and blanks that do not count.
+  kMistake,     ///< Behind what cannot be, which the splitter tells. No quote counts up to the line end.
+};
+
+/// The state behind the byte `c`. Outside of quotes, that is no LF, and a CR is a mistake unless LF follows.
+inline CsvState csv_state_after(CsvState state, char c, const CsvSyntax& syntax) {
+  if (state == CsvState::kQuoted) return c == '"' ? CsvState::kQuote : CsvState::kQuoted;
+  if (state == CsvState::kMistake || c == '\r') return CsvState::kMistake;
+  if (c == syntax.separator) return CsvState::kFieldBegin;
+  const bool quote = c == '"' && syntax.quoting, blank = syntax.trim_blanks && (c == ' ' || c == '\t');
+  switch (state) {
+    case CsvState::kFieldBegin:
+      if (quote) return CsvState::kQuoted;
+      return blank ? CsvState::kFieldBegin : CsvState::kUnquoted;
+    case CsvState::kUnquoted: return quote ? CsvState::kMistake : CsvState::kUnquoted;
+    case CsvState::kQuote:
+      if (quote) return CsvState::kQuoted;
+      return blank ? CsvState::kQuotedEnd : CsvState::kMistake;
+    default: return blank ? CsvState::kQuotedEnd : CsvState::kMistake;
+  }
+}
+
+/// Splits one record after another.
+class CsvSplitter {
+ public:
+  explicit CsvSplitter(CsvSyntax syntax) : syntax_(syntax) {}
+  /// InvalidArgument with a sentence about a quote or a CR that cannot stand where it does; error_at() is its place.
+  Result<void> split(std::string_view record);
+  /// The fields of the last record. They view the record or, where quotes were doubled, the splitter's own memory.
+  const std::vector<std::string_view>& fields() const { return fields_; }
+  /// Where in the record the error of split() lies, in bytes.
+  size_t error_at() const { return error_at_; }
+
+ private:
+  Result<size_t> take_quoted(std::string_view record, size_t open);
+  Result<size_t> take_unquoted(std::string_view record, size_t begin);
+  Error wrong(size_t at, const std::string& sentence);
+  Error stray_quote(std::string_view field, size_t begin, size_t in_field);
+
+  const CsvSyntax syntax_;
+  std::vector<std::string_view> fields_;
+  std::string unquoted_;                      // Fields whose quotes were doubled. It never grows while a record is split.
+  bool has_quotes_ = false, has_cr_ = false;  // Whether the record that is being split has such a byte at all.
+  size_t error_at_ = 0;
+};
+
+}  // namespace shoal::data
