@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "shoal/base/storage.h"
+#include "shoal/data/text_files.h"
 
 namespace text {
 namespace {
@@ -17,7 +18,7 @@ std::string read_file(const std::string& folder) {
   for (const std::string& base : {folder, shoal::join_path(folder, "shakespeare")}) {
     const std::string path = shoal::join_path(base, "input.txt");
     if (!storage->exists(path)) continue;
-    std::string contents = shoal::value_or_raise(storage->read_all(path));
+    std::string contents = shoal::value_or_raise(shoal::data::read_text(*storage, path));
     if (contents.size() >= kCharactersMin) return contents;
     shoal::raise(shoal::data_loss(path + " has " + std::to_string(contents.size()) + " characters; at least " +
                                   std::to_string(kCharactersMin) + " are needed to learn anything"));

@@ -43,7 +43,9 @@ TEST(LaunchCommand, NamedSizes) {
 
 TEST(LaunchCommand, NamedSizesFitTheSlotsOfHosts) {
   const TemporaryFolder folder;
-  const std::string hosts = folder.write("hosts", "board1\nboard2 slots=2\n");
+  const std::string hosts = folder.write("hosts",
+                                         "\xEF\xBB\xBF"
+                                         "board1\nboard2 slots=2\n");  // An editor's mark.
   const Output plan = shoal_program({"launch", "--hosts", hosts, "--size", "standard", "--dry-run", "--", "train"});
   EXPECT_EQ(plan.status, 0) << plan.err;
   EXPECT_THAT(plan.err,
@@ -70,6 +72,7 @@ TEST(LaunchCommand, RefusesHostsThatCannotBe) {
     return run.err;
   };
   EXPECT_THAT(refusal("a\nb slots=x\n", {"--", "train"}), HasSubstr("hosts, line 2: "));
+  EXPECT_THAT(refusal("a\rb\r", {"--", "train"}), HasSubstr("lines that end with CR alone"));
   EXPECT_THAT(refusal("a\n", {"--ps", "1", "--workers", "1", "--", "train"}), HasSubstr("the hosts have 1 slot;"));
   EXPECT_THAT(refusal("a\n", {"--ssh", "ssh '", "--", "train"}), HasSubstr("--ssh: a quote of"));
   EXPECT_THAT(refusal("a\n", {"--ssh", "no-such-ssh", "--", "train"}), HasSubstr("no-such-ssh"));

@@ -139,6 +139,13 @@ TEST(VocabularyColumn, ReadsAFile) {
   std::ofstream(path) << "cat\r\ndog\nemu";
   Batch batch({{"pet", Tensor::of_strings({3}, {"emu", "dog", "cat"})}});
   EXPECT_THAT(batch.linear(categorical_by_vocabulary_file("pet", path)), ElementsAre(2, 1, 0));
+  std::ofstream(path) << "\xEF\xBB\xBF"
+                         "cat\ndog\nemu\n";  // The mark is no part of the first word.
+  EXPECT_THAT(batch.linear(categorical_by_vocabulary_file("pet", path)), ElementsAre(2, 1, 0));
+  std::ofstream(path) << "cat\rdog\remu\r";
+  EXPECT_THAT(
+      raised([&] { categorical_by_vocabulary_file("pet", path); }),
+      testing::AllOf(HasSubstr("column \"pet\": the vocabulary: " + path), HasSubstr("lines that end with CR alone")));
   std::ofstream(path) << "cat\ncat\n";
   EXPECT_THAT(raised([&] { categorical_by_vocabulary_file("pet", path); }),
               testing::AllOf(HasSubstr("DataLoss"), HasSubstr(path)));

@@ -36,21 +36,6 @@ TEST(CsvReader, ReadsHeaderAndRecordsFromPiecesOfAnySize) {
   }
 }
 
-TEST(CsvReader, LeavesOutAByteOrderMark) {
-  CsvReader header(bytes_of("\xEF\xBB\xBF"
-                            "a,b\n",
-                            2),
-                   "a pipe", {});
-  EXPECT_THAT(value_or_raise(header.fields()), ElementsAre("a", "b"));
-  CsvReader records(bytes_of("\xEF\xBB\xBF"
-                             "7\n",
-                             1),
-                    "a pipe", {.columns = {{"n", DType::kInt64}}});
-  Element row;
-  ASSERT_TRUE(value_or_raise(records.next(row)));
-  EXPECT_EQ(row.features.find("n")->as<int64_t>()[0], 7);
-}
-
 TEST(CsvReader, SaysWhereAndWhatIsWrong) {
   CsvReader reader(bytes_of("1\n2\nx\n", 4), "a pipe", {.columns = {{"n", DType::kInt64}}});
   Element row;
@@ -107,6 +92,17 @@ TEST(CsvReader, NamesWhatIsNoTableByItsContent) {
       {"n\0a\0,\0b\0\n\0"s, "is text in UTF-16; write it as UTF-8, for example with iconv -f UTF-16LE -t UTF-8"},
       {"\0n\0a\0,\0b\0\n"s, "iconv -f UTF-16BE"},
       {"\xff\xfe\0\0n\0\0\0"s, "is text in UTF-32"},
+      {"n\0\0\0,\0\0\0b\0\0\0\n\0\0\0"s, "iconv -f UTF-32LE"},
+      {"\0\0\0n\0\0\0,\0\0\0b\0\0\0\n"s, "iconv -f UTF-32BE"},
+      {"\x1f\x9d\x90\n", "is compressed with compress"},
+      {"\x5d\0\0\x80\0\n"s, "is compressed with lzma"},
+      {"LZIP\x01\n", "is compressed with lzip"},
+      {"\x89PNG\r\n\x1a\n\0"s, "is an image (PNG)"},
+      {"\x80\x04\x95\x05\0\n"s, "is a pickle of Python"},
+      {"Obj\x01\x04\n", "is an Avro file"},
+      {"<?xml version=\"1.0\"?>\n", "is XML"},
+      {"{\"a\": 1, \"b\": 2}\n{\"a\": 3, \"b\": 4}\n", "is JSON"},
+      {"\xEF\xBB\xBF[{\"a\": 1}]\n", "is JSON"},
       {"ab\0c,\0\0\0\n"s, "has bytes of 0 in it"},
       {"name,age\rada,36\rbob,41\r", "has lines that end with CR alone"}};
   for (const auto& [bytes, sentence] : files) {

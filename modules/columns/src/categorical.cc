@@ -1,6 +1,7 @@
 /// Columns of ids: by identity, vocabulary or hash.
 #include "definition.h"
 #include "shoal/base/storage.h"
+#include "shoal/data/text_files.h"
 #include "shoal/graph/ops.h"
 #include "shoal/graph/text_ids.h"
 
@@ -134,7 +135,7 @@ Column categorical_by_vocabulary(std::string key, std::vector<std::string> vocab
 }
 
 Column categorical_by_vocabulary_file(std::string key, const std::string& path, VocabularyOptions options) {
-  auto text = make_file_storage()->read_all(path);
+  auto text = data::read_text(*make_file_storage(), path);
   if (!text) raise(std::move(text).error().with_context("column \"" + key + "\": the vocabulary"));
   auto vocabulary = Vocabulary::make(lines_of(*text));
   if (!vocabulary) raise(data_loss("column \"" + key + "\": the vocabulary " + path + ": " + vocabulary.error().message()));

@@ -9,8 +9,6 @@
 namespace shoal::data {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // UTF-8's (RFC 3629, section 6): spreadsheets write it.
-
 class CallSource final : public ByteSource {
  public:
   explicit CallSource(ReadBytes read) : read_(std::move(read)) {}
@@ -57,10 +55,7 @@ struct CsvReader::State {
       if (!more) return reader.damaged("the file ends in its header");
     }
     began = true;
-    SHOAL_TRY(const bool more, reader.next(record));
-    const bool marked = more && reader.last().offset == 0 && record.starts_with(kByteOrderMark);
-    if (marked) record.remove_prefix(kByteOrderMark.size());
-    return more;
+    return reader.next(record);
   }
 };
 

@@ -7,6 +7,8 @@ namespace {
 
 using namespace std::string_view_literals;
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 struct Kind {
   std::string_view magic;  ///< The bytes that such a file begins with.
   const char* sentence;
@@ -26,14 +28,28 @@ constexpr Kind kKinds[] = {
      "is compressed with xz; decompress it with unxz (gzip is read as it is)"},
     {"\x28\xb5\x2f\xfd"sv, "is compressed with zstd; decompress it with unzstd (gzip is read as it is)"},
     {"\x04\x22\x4d\x18"sv, "is compressed with lz4; decompress it with unlz4 (gzip is read as it is)"},
+    {"\x1f\x9d"sv, "is compressed with compress (.Z); decompress it with uncompress or gunzip -c (gzip is read as it is)"},
+    {"\x5d\0\0"sv, "is compressed with lzma; decompress it with unlzma (gzip is read as it is)"},
+    {"LZIP\x01"sv, "is compressed with lzip; decompress it with lzip -d (gzip is read as it is)"},
     {"7z\xbc\xaf\x27\x1c"sv, "is a 7z archive; unpack it with 7z x"},
     {"Rar!\x1a\x07"sv, "is a rar archive; unpack it with unrar"},
     {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"sv, kWorkbook},
     {"PAR1\x15"sv, "is a Parquet file; write it as CSV, for example with pandas.read_parquet(...).to_csv(...)"},
     {"ARROW1\0"sv, "is an Arrow file; write it as CSV, for example with pandas.read_feather(...).to_csv(...)"},
     {"SQLite format 3\0"sv, "is a database of SQLite; write the table as CSV, for example with sqlite3 -header -csv"},
-    {"\x89HDF\r\n\x1a\n"sv, "is an HDF5 file; write the table as CSV"},
+    {"\x89HDF\r\n"sv, "is an HDF5 file; write the table as CSV"},
     {"\x93NUMPY"sv, "is an array of NumPy; write it as CSV, for example with numpy.savetxt"},
+    {"\x89PNG\r\n"sv, "is an image (PNG); what is read is text"},
+    {"\xff\xd8\xff"sv, "is an image (JPEG); what is read is text"},
+    {"GIF87a"sv, "is an image (GIF); what is read is text"},
+    {"GIF89a"sv, "is an image (GIF); what is read is text"},
+    {"ORC\x1a"sv, "is an ORC file; write it as CSV, for example with pandas.read_orc(...).to_csv(...)"},
+    {"Obj\x01"sv, "is an Avro file; write the table as CSV"},
+    {"\x80\x04\x95"sv,
+     "is a pickle of Python; write the table as CSV, for example with pandas.read_pickle(...).to_csv(...)"},
+    {"\x80\x05\x95"sv,
+     "is a pickle of Python; write the table as CSV, for example with pandas.read_pickle(...).to_csv(...)"},
+    {"{\\rtf"sv, "is a document in RTF; save the table as CSV (UTF-8)"},
     {"%PDF-"sv, "is a PDF document; what is read is text"},
     {"version https://git-lfs.github.com/"sv, "is a pointer of Git LFS in the place of the file; git lfs pull fetches it"},
     {"<!DOCTYPE html"sv, "is a page of HTML; was the page saved in the place of the file that it links to?"},
@@ -49,28 +65,56 @@ constexpr size_t kTarMagicAt = 257;  // POSIX.1-1988 ("ustar"): the header of an
 constexpr std::string_view kTarMagic = "ustar";
 constexpr std::string_view kBzip2Block = "1AY&SY";  // Behind "BZh" and a digit.
 
-/// Latin letters in UTF-16 have a zero byte each, all at even places or all at odd ones.
-std::string zero_bytes(std::string_view begin) {
+constexpr size_t kZerosLookedAt = 256;
+
+/// "UTF-16LE" or "UTF-16BE" for text in it, whose Latin letters have a zero byte each, all at even places or all at odd ones.
+std::optional<std::string> utf_16_of(std::string_view begin) {
+  begin = begin.substr(0, kZerosLookedAt);
   size_t zeros[2] = {};
   for (size_t i = 0; i < begin.size(); ++i) zeros[i % 2] += begin[i] == '\0';
   const size_t most = std::max(zeros[0], zeros[1]), least = std::min(zeros[0], zeros[1]);
-  if (least > 0 || 4 * most < begin.size()) return "has bytes of 0 in it, so that it is no text; is it another file?";
-  const std::string name = zeros[0] > 0 ? "UTF-16BE" : "UTF-16LE";
-  return "is text in UTF-16; write it as UTF-8, for example with iconv -f " + name + " -t UTF-8";
+  if (most == 0 || least > 0 || 4 * most < begin.size()) return std::nullopt;
+  return zeros[0] > 0 ? "UTF-16BE" : "UTF-16LE";
 }
 
+/// Three of four bytes are zero where the letters are Latin.
+std::optional<std::string> utf_32_of(std::string_view begin) {
+  begin = begin.substr(0, std::min(kZerosLookedAt, begin.size() / 4 * 4));
+  size_t letters[4] = {};
+  for (size_t i = 0; i < begin.size(); ++i) letters[i % 4] += begin[i] != '\0';
+  const size_t all = letters[0] + letters[1] + letters[2] + letters[3];
+  if (begin.empty() || 4 * all != begin.size() || std::max(letters[0], letters[3]) != all) return std::nullopt;
+  return letters[0] > 0 ? "UTF-32LE" : "UTF-32BE";
+}
+
+std::optional<std::string> other_encoding(std::string_view begin) {
+  auto name = utf_32_of(begin);
+  if (!name) name = utf_16_of(begin);
+  if (!name) return std::nullopt;
+  return "is text in " + name->substr(0, 6) + "; write it as UTF-8, for example with iconv -f " + *name + " -t UTF-8";
+}
+
+constexpr const char* kLoneCr =
+    "has lines that end with CR alone, as those of old Macintosh programs; make them LF, for example with tr '\\r' '\\n'";
+
 /// Whether the first line goes on after a CR that stands outside of quotes.
-bool has_lone_cr(std::string_view begin) {
-  bool quoted = false;
-  for (size_t i = 0; i < begin.size() && begin[i] != '\n'; ++i) {
-    if (begin[i] == '"') quoted = !quoted;
+bool has_lone_cr(std::string_view begin, const CsvSyntax& syntax) {
+  CsvState state = CsvState::kFieldBegin;
+  for (size_t i = 0; i < begin.size() && (begin[i] != '\n' || state == CsvState::kQuoted); ++i) {
     const bool inside = i + 1 < begin.size() && begin[i + 1] != '\n' && begin[i + 1] != '\r';
-    if (begin[i] == '\r' && !quoted && inside) return true;
+    if (begin[i] == '\r' && state != CsvState::kQuoted && inside) return true;
+    state = csv_state_after(state, begin[i], syntax);
   }
   return false;
 }
 
 }  // namespace
+
+size_t byte_order_mark_in(std::string_view begin) { return begin.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0; }
+
+bool may_become_byte_order_mark(std::string_view begin) {
+  return begin.size() < kByteOrderMark.size() && kByteOrderMark.starts_with(begin);
+}
 
 std::optional<std::string> what_is_no_text(std::string_view begin) {
   for (const Kind& kind : kKinds) {
@@ -85,13 +129,23 @@ std::optional<std::string> what_is_no_text(std::string_view begin) {
   return std::nullopt;
 }
 
-std::optional<std::string> what_is_no_table(std::string_view begin) {
+std::optional<std::string> what_are_no_lines(std::string_view begin) {
   if (auto what = what_is_no_text(begin)) return what;
-  if (begin.substr(0, 256).find('\0') != std::string_view::npos) return zero_bytes(begin.substr(0, 256));
-  if (has_lone_cr(begin)) {
-    return "has lines that end with CR alone, as those of old Macintosh programs; make them LF, for example with "
-           "tr '\\r' '\\n'";
+  if (auto what = other_encoding(begin)) return what;
+  const bool lone_cr = begin.find('\n') == std::string_view::npos && has_lone_cr(begin, {.quoting = false});
+  return lone_cr ? std::optional<std::string>(kLoneCr) : std::nullopt;
+}
+
+std::optional<std::string> what_is_no_table(std::string_view begin, const CsvSyntax& syntax) {
+  if (auto what = what_is_no_text(begin)) return what;
+  if (auto what = other_encoding(begin)) return what;
+  if (begin.substr(0, kZerosLookedAt).find('\0') != std::string_view::npos) {
+    return "has bytes of 0 in it, so that it is no text; is it another file?";
   }
+  if (has_lone_cr(begin, syntax)) return kLoneCr;
+  const bool json = begin.starts_with("{\"") || begin.starts_with("[{\"");
+  if (json && syntax.quoting) return "is JSON; write it as CSV, for example with pandas.read_json(...).to_csv(...)";
+  if (begin.starts_with("<?xml ")) return "is XML; if it is a workbook, save the sheet as CSV (UTF-8)";
   return std::nullopt;
 }
 

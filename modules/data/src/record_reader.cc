@@ -52,14 +52,28 @@ Result<bool> RecordReader::refill() {
   return count > 0;
 }
 
+/// A mark is of the file, and not of its first record. Nothing is waited for once it is clear that there is none: a pipe may give
+/// one short record, and wait for its answer.
+Result<void> RecordReader::pass_over_mark() {
+  for (;;) {
+    const std::string_view seen(buffer_.data() + begin_, end_ - begin_);
+    const size_t size = byte_order_mark_in(seen);
+    begin_ += size;
+    place_.offset += size;
+    if (size > 0 || !may_become_byte_order_mark(seen)) return {};
+    SHOAL_TRY(const bool more, refill());
+    if (!more) return {};
+  }
+}
+
 /// An error of the first record, too, may come of a file that is no text, and then that is what helps.
 Result<bool> RecordReader::next(std::string_view& record) {
-  const bool first = place_.offset == 0;
+  if (place_.offset > 0) return find(record);
+  SHOAL_TRY_VOID(pass_over_mark());
   Result<bool> found = find(record);
-  if (!first) return found;
   const char* const begin = found && *found ? record.data() : buffer_.data() + begin_;
   const std::string_view seen(begin, size_t(buffer_.data() + end_ - begin));
-  const auto what = options_.table ? what_is_no_table(seen) : what_is_no_text(seen);
+  const auto what = options_.table ? what_is_no_table(seen, *options_.table) : what_are_no_lines(seen);
   if (what) return failed_precondition(path_ + " " + *what);
   return found;
 }

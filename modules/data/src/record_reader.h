@@ -18,7 +18,7 @@ struct RecordOptions {
 };
 
 /// Reads the records of one file, from its start or from a place told by an earlier reader. Lines end with LF or CR LF;
-/// the last one may lack it.
+/// the last one may lack it. A byte order mark at the start of the file is passed over.
 class RecordReader {
  public:
   /// Where a record starts.
@@ -58,6 +58,7 @@ class RecordReader {
   bool find_end(Walk& walk) const;
   void step(Walk& walk, char c) const;
   void hand_out(const Walk& walk, bool ended, std::string_view& record);
+  Result<void> pass_over_mark();
   std::string text_of(Place place) const;
   Error damaged(const std::string& sentence, Place place) const;
   Error too_long(const Walk& walk) const;

@@ -17,6 +17,7 @@
 #include "shoal/base/utc_text.h"
 #include "shoal/cluster/launched.h"
 #include "shoal/cluster/tf_config.h"
+#include "shoal/data/text_files.h"
 #include "shoal/estimator/run_config.h"
 
 namespace shoal::cli {
@@ -99,7 +100,7 @@ std::string fresh_log_dir() {
 
 Result<std::optional<launch::HostsOptions>> hosts_from(const Context& context, const LaunchArguments& arguments) {
   if (!arguments.hosts_file) return std::nullopt;
-  SHOAL_TRY(const std::string text, context.storage.read_all(*arguments.hosts_file, kHostsBytesMax));
+  SHOAL_TRY(const std::string text, data::read_text(context.storage, *arguments.hosts_file, kHostsBytesMax));
   launch::HostsOptions hosts{.copy = arguments.copy, .temporary_folder = arguments.remote_tmp};
   SHOAL_TRY(hosts.hosts, launch::parse_hosts(text, *arguments.hosts_file));
   auto ssh = launch::words_of(arguments.ssh);

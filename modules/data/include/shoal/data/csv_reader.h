@@ -17,7 +17,7 @@ namespace shoal::data {
 /// Fills its argument as far as there are bytes, waiting for one at least; returns how many. 0: the end.
 using ReadBytes = std::function<Result<size_t>(std::span<std::byte>)>;
 
-/// Records as Dataset::csv() reads them, save that a byte order mark at the start is left out. One thread at a time.
+/// Records as Dataset::csv() reads them. One thread at a time.
 ///
 ///   shoal::data::CsvReader reader(read, "standard input", options);
 ///   const auto names = reader.header();     // Where the text has one.

@@ -1,11 +1,16 @@
 #pragma once
-/// What text lines and CSV files are: options of Dataset::text_lines() and Dataset::csv().
+/// What text lines and CSV files are: options of Dataset::text_lines() and Dataset::csv(). And small texts as a whole.
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "shoal/base/dtype.h"
+#include "shoal/base/result.h"
+
+namespace shoal {
+class Storage;
+}
 
 namespace shoal::data {
 
@@ -38,5 +43,10 @@ struct CsvOptions {
   bool quoting = true;
   int64_t line_bytes_max = int64_t(1) << 20;  ///< The most bytes of one record.
 };
+
+/// All of a text file, plain or gzip'd, without the byte order mark that it may begin with. FailedPrecondition for a file that is no
+/// text of lines (an archive, another encoding); DataLoss for one that is damaged, or has more than `bytes_max` bytes; otherwise the
+/// errors of Storage::open(). All name the file.
+Result<std::string> read_text(Storage& storage, const std::string& path, int64_t bytes_max = int64_t(1) << 30);
 
 }  // namespace shoal::data
