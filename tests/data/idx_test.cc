@@ -193,7 +193,7 @@ TEST_F(Idx, NoFlippedBitOfGzipChangesTheTensor) {
 TEST_F(Idx, RefusesGzipThatHoldsMoreOrLess) {
   expect_error(gzipped(images_ + "x"), ErrorKind::kDataLoss, "goes on after its 28 bytes");
   expect_error(gzipped(images_.substr(0, 20)), ErrorKind::kDataLoss, "truncated");
-  expect_error(gzipped(images_) + "junk", ErrorKind::kDataLoss, "damaged");
+  EXPECT_TRUE(read(gzipped(images_) + "junk"));  // As gzip(1) does; the header has said how much there is.
   expect_error(gzipped(header(0x08, {0x70000000})), ErrorKind::kDataLoss, "its header promises 1879048192 bytes");
 }
 
@@ -212,8 +212,8 @@ TEST(RealMnist, IsReadWhole) {
   const std::unique_ptr<Storage> storage = make_file_storage();
   if (!storage->exists(folder + "t10k-images-idx3-ubyte.gz")) GTEST_SKIP() << folder << " has no MNIST";
   for (const auto& [name, count] : {std::pair("train", 60000), std::pair("t10k", 10000)}) {
-    const ImagesAndLabels mnist = value_or_raise(read_idx_images_labels(
-        *storage, folder + name + "-images-idx3-ubyte.gz", folder + name + "-labels-idx1-ubyte.gz"));
+    const ImagesAndLabels mnist = value_or_raise(
+        read_idx_images_labels(*storage, folder + name + "-images-idx3-ubyte.gz", folder + name + "-labels-idx1-ubyte.gz"));
     EXPECT_EQ(mnist.images.shape(), (Shape{count, 28, 28, 1}));
     std::array<int, 10> counts{};
     for (const int64_t label : mnist.labels.as<int64_t>()) ++counts.at(size_t(label));

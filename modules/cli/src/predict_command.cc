@@ -121,6 +121,7 @@ Result<int> predict(Context& context, ExportedModel& model, const PredictArgumen
     }
     if (!end) return end.error();
   }
+  if (const auto remark = reader.remark()) context.complain(*remark);
   if (writer.rows_with_bytes() > 0) {
     context.complain(
         std::to_string(writer.rows_with_bytes()) + " of " + std::to_string(writer.rows()) +

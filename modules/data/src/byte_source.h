@@ -16,12 +16,15 @@ class ByteSource {
   virtual Result<size_t> read(std::span<std::byte> out) = 0;
   /// Bytes still to come, at most; for sizes that a header claims. UINT64_MAX if unknown.
   virtual uint64_t left_max() const = 0;
+  /// Bytes at the end of the file that are not part of what it holds, once read() has said that there is no more.
+  virtual uint64_t passed_over() const { return 0; }
 };
 
 /// Recognises gzip by its first two bytes. FailedPrecondition for gzip in a build without zlib.
 Result<std::unique_ptr<ByteSource>> open_bytes(Storage& storage, const std::string& path);
 
-/// The bytes that gzip'd `file` holds (every member of it).
+/// The bytes that gzip'd `file` holds: those of its members, one after another. Zeros between and behind them, and whatever stands
+/// behind the last one, are passed over, as gzip(1) does; the latter counts as passed_over().
 Result<std::unique_ptr<ByteSource>> open_gzip(std::unique_ptr<ReadableFile> file, std::string path);
 
 }  // namespace shoal::data

@@ -125,5 +125,6 @@ Result<bool> CsvReader::next(Element& element) {
 }
 
 Error CsvReader::damaged(const std::string& sentence) const { return state_->reader.damaged(sentence); }
+std::optional<std::string> CsvReader::remark() const { return state_->reader.remark(); }
 
 }  // namespace shoal::data

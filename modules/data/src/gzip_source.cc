@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstring>
 #include <vector>
 #endif
 
@@ -15,6 +16,8 @@ namespace shoal::data {
 namespace {
 
 constexpr size_t kChunkBytes = 64 << 10;
+constexpr size_t kMagicBytes = 2;
+constexpr Bytef kMagic[kMagicBytes] = {0x1f, 0x8b};
 /// DEFLATE makes at most 1032 bytes of one.
 constexpr uint64_t kRatioMax = 1032;
 
@@ -25,6 +28,7 @@ class GzipSource final : public ByteSource {
   ~GzipSource() override { inflateEnd(&stream_); }
 
   Result<void> start() {
+    stream_.next_in = input_.data();
     // 16: expect a gzip header and check its CRC and length.
     if (inflateInit2(&stream_, 16 + MAX_WBITS) != Z_OK) return unavailable(path_ + ": zlib has no memory");
     return {};
@@ -33,9 +37,12 @@ class GzipSource final : public ByteSource {
   Result<size_t> read(std::span<std::byte> out) override {
     size_t done = 0;
     while (done < out.size()) {
-      SHOAL_TRY_VOID(refill());
+      if (between_members_) {
+        SHOAL_TRY(const bool more, find_member());
+        if (!more) break;
+      }
+      SHOAL_TRY_VOID(refill(1));
       if (stream_.avail_in == 0) {
-        if (between_members_) break;
         return damaged("the file is truncated: its gzip data goes on beyond byte " + std::to_string(file_->size()));
       }
       between_members_ = false;
@@ -59,18 +66,41 @@ class GzipSource final : public ByteSource {
     const uint64_t compressed = file_->size() - read_ + stream_.avail_in;
     return compressed > UINT64_MAX / kRatioMax - 1 ? UINT64_MAX : (compressed + 1) * kRatioMax + kPendingBytesMax;
   }
+  uint64_t passed_over() const override { return passed_over_; }
 
  private:
   /// What inflate() may hold back: one window.
   static constexpr uint64_t kPendingBytesMax = 64 << 10;
 
-  Result<void> refill() {
-    if (stream_.avail_in > 0) return {};
-    const size_t count = size_t(std::min<uint64_t>(kChunkBytes, file_->size() - read_));
-    if (count > 0) SHOAL_TRY_VOID(file_->read_at(read_, std::as_writable_bytes(std::span(input_.data(), count))));
+  /// Whether another member begins behind the last one. As gzip(1) does, this passes over zeros, with which tapes and blocks are
+  /// filled up, and over all that follows if it is no member.
+  Result<bool> find_member() {
+    for (;;) {
+      SHOAL_TRY_VOID(refill(kMagicBytes));
+      while (stream_.avail_in > 0 && *stream_.next_in == 0) ++stream_.next_in, --stream_.avail_in;
+      if (stream_.avail_in >= kMagicBytes) break;
+      if (read_ == file_->size()) return pass_over_rest();
+    }
+    return stream_.next_in[0] == kMagic[0] && stream_.next_in[1] == kMagic[1] ? true : pass_over_rest();
+  }
+
+  bool pass_over_rest() {
+    passed_over_ += stream_.avail_in + (file_->size() - read_);
+    stream_.avail_in = 0;
+    read_ = file_->size();
+    return false;
+  }
+
+  /// Reads on until there are `least` bytes, or all that are left.
+  Result<void> refill(size_t least) {
+    if (stream_.avail_in >= least) return {};
+    std::memmove(input_.data(), stream_.next_in, stream_.avail_in);
+    const size_t had = stream_.avail_in;
+    const size_t count = size_t(std::min<uint64_t>(kChunkBytes - had, file_->size() - read_));
+    if (count > 0) SHOAL_TRY_VOID(file_->read_at(read_, std::as_writable_bytes(std::span(input_.data() + had, count))));
     read_ += count;
     stream_.next_in = input_.data();
-    stream_.avail_in = uInt(count);
+    stream_.avail_in = uInt(had + count);
     return {};
   }
 
@@ -80,6 +110,7 @@ class GzipSource final : public ByteSource {
   const std::string path_;
   std::vector<Bytef> input_;
   uint64_t read_ = 0;  ///< Bytes of the file that were read.
+  uint64_t passed_over_ = 0;
   bool between_members_ = false;
   z_stream stream_{};
 };

@@ -159,6 +159,14 @@ Error RecordReader::damaged_at(const std::string& sentence, std::string_view rec
   return damaged(sentence, {last_.offset + at, last_.line + lines});
 }
 
+std::optional<std::string> RecordReader::remark() const {
+  const uint64_t bytes = source_->passed_over();
+  if (bytes == 0) return std::nullopt;
+  return path_ + ": the last " + std::to_string(bytes) +
+         " bytes of the file are no gzip data, and are passed over, as gzip does; if rows are missing, the file is damaged "
+         "there";
+}
+
 std::string RecordReader::text_of(Place place) const {
   return path_ + ", line " + std::to_string(place.line) + " (offset " + std::to_string(place.offset) + ")";
 }

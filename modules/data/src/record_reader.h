@@ -43,6 +43,8 @@ class RecordReader {
   const std::string& path() const { return path_; }
   /// An error such as "file.csv, line 12 (offset 1450): sentence", about the record that next() gave last.
   Error damaged(const std::string& sentence) const { return damaged(sentence, last_); }
+  /// A sentence about what of the file was not read, once next() has said that it ends; for warnings.
+  std::optional<std::string> remark() const;
   /// The same error about byte `at` of that record, whose own line may be a later one; not after another call of next().
   Error damaged_at(const std::string& sentence, std::string_view record, size_t at) const;
 

@@ -73,7 +73,10 @@ class TextStage final : public Stage {
       if (!reader_) SHOAL_TRY_VOID(open());
       for (;;) {
         SHOAL_TRY(const bool more, reader_->next(record));
-        if (!more) break;
+        if (!more) {
+          if (const auto remark = reader_->remark()) context_.env.log().warning_once(*remark, *remark);
+          break;
+        }
         if (!Parser::kSkipsEmpty || !record.empty()) return true;
       }
     }

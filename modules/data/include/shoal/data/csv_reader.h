@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,6 +46,8 @@ class CsvReader {
   Result<bool> next(Element& element);
   /// An error about the record that next() or fields() gave last: "people.csv, line 12 (offset 1450): sentence".
   Error damaged(const std::string& sentence) const;
+  /// A sentence about what of the file was not read, once next() has said that it ends; for warnings.
+  std::optional<std::string> remark() const;
 
  private:
   struct State;
