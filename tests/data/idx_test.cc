@@ -89,6 +89,15 @@ TEST_F(Idx, RefusesBytesAfterTheEnd) { expect_error(images_ + "x", ErrorKind::kD
 TEST_F(Idx, SaysWhichArchiveAFileIs) {
   expect_error("PK\x03\x04" + images_, ErrorKind::kFailedPrecondition, "the file is a zip archive");
   expect_error("\x28\xb5\x2f\xfd" + images_, ErrorKind::kFailedPrecondition, "the file is compressed with zstd");
+  // These take more than the four bytes that tell an IDX file.
+  const std::string xz(
+      "\xfd"
+      "7zXZ\0",
+      6);
+  expect_error(xz + images_, ErrorKind::kFailedPrecondition, "the file is compressed with xz");
+  expect_error("BZh91AY&SY" + images_, ErrorKind::kFailedPrecondition, "the file is compressed with bzip2");
+  expect_error("train/images" + std::string(245, '\0') + "ustar" + images_, ErrorKind::kFailedPrecondition,
+               "the file is a tar archive");
 }
 
 TEST_F(Idx, RefusesBadHeaders) {

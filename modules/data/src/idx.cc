@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 #include <limits>
+#include <optional>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -55,6 +58,15 @@ std::pair<size_t, DType> element_of(IdxType type) {
   return {0, DType::kUInt8};
 }
 
+/// What a file is whose first bytes are `magic`, and that is no IDX file, if that is known. It takes more bytes to know some.
+std::optional<std::string> what_begins_with(std::span<const std::byte> magic, ByteSource& source) {
+  std::string begin(512, '\0');
+  std::memcpy(begin.data(), magic.data(), magic.size());
+  const auto more = source.read(std::as_writable_bytes(std::span(begin)).subspan(magic.size()));
+  begin.resize(magic.size() + (more ? *more : 0));
+  return what_is_no_text(begin);
+}
+
 Result<Header> read_header(ByteSource& source) {
   std::array<std::byte, 4> magic{};
   SHOAL_TRY_VOID(read_exactly(source, magic, 0, "the IDX header"));
@@ -62,9 +74,7 @@ Result<Header> read_header(ByteSource& source) {
   std::tie(header.width, header.dtype) = element_of(header.type);
   const auto rank = size_t(magic[3]);
   if (magic[0] != std::byte(0) || magic[1] != std::byte(0) || header.width == 0) {
-    if (const auto what = what_is_no_text({reinterpret_cast<const char*>(magic.data()), magic.size()})) {
-      return failed_precondition("the file " + *what);
-    }
+    if (const auto what = what_begins_with(magic, source)) return failed_precondition("the file " + *what);
     return data_loss("not an IDX file: its first four bytes (offset 0) are " + std::to_string(big_endian(magic.data())) +
                      ", expected 2048 to 4095 as in 2049 (labels) or 2051 (images)");
   }
