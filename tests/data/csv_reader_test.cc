@@ -180,7 +180,6 @@ TEST(CsvReader, SaysWhatHelpsWhereAFieldIsNoNumber) {
   EXPECT_EQ(hint("50,5"), point + "50.5");
   EXPECT_EQ(hint("1'234'567"), "numbers are read without marks between thousands: 1234567");
   EXPECT_EQ(hint("1 234"), "numbers are read without blanks: 1234");
-  EXPECT_EQ(hint(" 12"), "blanks around it count, unless trim_blanks (--trim) is set");
   EXPECT_EQ(hint("0x1F"), "numbers are read in decimal: 31");
   EXPECT_EQ(hint("-0xff"), "numbers are read in decimal: -255");
   EXPECT_EQ(hint("12%"), "numbers are read without a unit: 12");

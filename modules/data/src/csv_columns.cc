@@ -2,34 +2,34 @@
 
 #include <algorithm>
 
+#include "column_guess.h"
 #include "csv_record.h"
 #include "shoal/base/environment.h"
-#include "shoal/base/number_text.h"
+#include "shoal/base/production.h"
 #include "shoal/data/csv_reader.h"
 
 namespace shoal::data {
 namespace {
 
-/// What has been seen of one column.
-struct Seen {
-  bool whole = true;   ///< Whether all fields are whole numbers.
-  bool number = true;  ///< Whether all fields that are there are numbers.
-  bool missing = false;
-
-  void add(const std::string& field) {
-    if (field.empty()) {
-      missing = true;
-      return;
+/// The columns of these names as the file is looked through: text, unless the program says that they are numbers.
+Result<std::vector<CsvColumn>> columns_to_look_at(const std::string& path, const std::vector<std::string>& names,
+                                                  const CsvColumnsOptions& found) {
+  std::vector<CsvColumn> known;
+  for (const std::string& name : names) known.push_back({.name = name});
+  for (const auto* chosen : {&found.texts, &found.numbers}) {
+    for (const std::string& name : *chosen) {
+      const auto column = std::ranges::find(known, name, &CsvColumn::name);
+      if (column == known.end()) return no_such_column("csv_columns: " + path, name, names);
+      if (chosen == &found.texts) continue;
+      if (std::ranges::find(found.texts, name) != found.texts.end()) {
+        return invalid_argument("csv_columns: " + path + ": column " + name +
+                                " is in `numbers` and in `texts`; choose one");
+      }
+      *column = {.name = name, .dtype = DType::kFloat32, .missing = "nan"};
     }
-    whole = whole && number_from<int64_t>(field).has_value();
-    number = number && number_from<float>(field).has_value();
   }
-  CsvColumn column(const std::string& name) const {
-    if (whole && !missing) return {.name = name, .dtype = DType::kInt64};
-    if (number) return {.name = name, .dtype = DType::kFloat32, .missing = "nan"};
-    return {.name = name};
-  }
-};
+  return known;
+}
 
 }  // namespace
 
@@ -40,37 +40,35 @@ Result<std::vector<CsvColumn>> infer_csv_columns(const std::string& path, const 
     return invalid_argument("csv_columns: " + path +
                             ": give the names of the columns, or header_lines if the file has them");
   }
-  const std::unique_ptr<Storage> own = found.env ? nullptr : make_file_storage();
-  Storage& storage = found.env ? found.env->storage() : *own;
+  const std::shared_ptr<Environment> env = found.env ? found.env : make_production_environment({});
   CsvOptions text = options;
   text.labels.clear();
   if (names.empty()) --text.header_lines;
-  SHOAL_TRY(CsvReader reader, CsvReader::open(storage, path, text));
+  SHOAL_TRY(CsvReader reader, CsvReader::open(env->storage(), path, text));
   if (names.empty()) {
     SHOAL_TRY(names, reader.header());
     if (names.empty()) return reader.damaged("the file ends in its header");
   }
-  std::vector<CsvColumn> known;
-  for (const std::string& name : names) known.push_back({.name = name});
-  for (const std::string& name : found.numbers) {
-    const auto column = std::ranges::find(known, name, &CsvColumn::name);
-    if (column == known.end()) return no_such_column("csv_columns: " + path, name, names);
-    *column = {.name = name, .dtype = DType::kFloat32, .missing = "nan"};
+  SHOAL_TRY(std::vector<CsvColumn> columns, columns_to_look_at(path, names, found));
+  SHOAL_TRY_VOID(reader.expect(columns));
+  const auto is_one_of = [](const std::vector<std::string>& all, const std::string& name) {
+    return std::ranges::find(all, name) != all.end();
+  };
+  std::vector<size_t> open;  // The columns whose type nobody has said.
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (columns[i].dtype == DType::kString && !is_one_of(found.texts, names[i])) open.push_back(i);
   }
-  SHOAL_TRY_VOID(reader.expect(known));
-  std::vector<Seen> seen(names.size());
+  std::vector<ColumnGuess> guesses(names.size());
   int64_t records = 0;
   for (Element element;; ++records) {
     SHOAL_TRY(const bool more, reader.next(element));
     if (!more) break;
-    for (size_t i = 0; i < names.size(); ++i) {
-      if (known[i].dtype == DType::kString) seen[i].add(element.features.find(names[i])->strings()[0]);
-    }
+    for (const size_t i : open) guesses[i].add(element.features.find(names[i])->strings()[0], options.missing_text, reader);
   }
   if (records == 0) return reader.damaged("the file has no records");
-  std::vector<CsvColumn> columns;
-  for (size_t i = 0; i < names.size(); ++i) {
-    columns.push_back(known[i].dtype == DType::kString ? seen[i].column(names[i]) : known[i]);
+  for (const size_t i : open) {
+    guesses[i].settle(columns[i]);
+    if (!is_one_of(options.unused, names[i])) guesses[i].tell(names[i], env->log());
   }
   return columns;
 }

@@ -17,6 +17,20 @@ std::string without(std::string_view field, std::string_view characters) {
   return text;
 }
 
+/// Whether a decimal number that is beyond the range of its type is too large for it, and not too small.
+bool is_too_large(std::string_view text) {
+  const size_t mark = std::min(text.find_first_of("eE"), text.size());
+  const std::string_view mantissa = text.substr(text.starts_with('-'), mark - text.starts_with('-'));
+  const size_t first = mantissa.find_first_of("123456789"), point = std::min(mantissa.find('.'), mantissa.size());
+  if (first == std::string_view::npos) return false;
+  // The number is 0.d... times ten to the power of this.
+  const int64_t order = first < point ? int64_t(point - first) : -int64_t(first - point - 1);
+  constexpr int64_t kExponentMax = int64_t(1) << 40;  // Far beyond any type, and far from an overflow of the sum.
+  const std::string_view exponent = text.substr(std::min(mark + 1, text.size()));
+  const int64_t power = exponent.empty() ? 0 : clamped_number_from<int64_t>(without_plus(exponent)).value_or(0);
+  return order + std::clamp(power, -kExponentMax, kExponentMax) > 0;
+}
+
 /// "0x1F" as "31"; nothing for what is no such number.
 std::optional<std::string> hexadecimal(std::string_view field) {
   const bool minus = field.starts_with('-');
@@ -44,8 +58,7 @@ std::optional<std::string> with_a_point(std::string_view field) {
   const size_t comma = field.rfind(','), point = field.rfind('.');
   const auto number = [](std::string text) {
     std::replace(text.begin(), text.end(), ',', '.');
-    return number_from<double>(text.starts_with('+') ? std::string_view(text).substr(1) : text) ? std::optional(text)
-                                                                                                : std::nullopt;
+    return rounded_number<double>(text) ? std::optional(text) : std::nullopt;
   };
   if (comma == std::string_view::npos) return std::nullopt;
   if (point != std::string_view::npos) return number(without(field, point > comma ? "," : "."));
@@ -64,7 +77,6 @@ bool is_any_of(std::string_view field, std::initializer_list<std::string_view> w
 
 /// The hint for a field that is a number, but not one of `dtype`.
 std::string type_hint(double number, std::string_view field, DType dtype) {
-  if (dtype == DType::kFloat32) return "; it is beyond the range of float32";
   if (std::isnan(number) || std::isinf(number)) return "; a column with such values has to be float32";
   if (number != std::trunc(number)) return "; it has a fraction, so the column has to be float32";
   const bool exact = field.find_first_of(".eE") == std::string_view::npos;
@@ -74,14 +86,48 @@ std::string type_hint(double number, std::string_view field, DType dtype) {
 
 }  // namespace
 
+std::string_view without_plus(std::string_view text) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  return text;
+}
+
+template <std::floating_point T>
+std::optional<T> rounded_number(std::string_view text) {
+  text = without_plus(text);
+  T number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc::invalid_argument || end != text.data() + text.size()) return std::nullopt;
+  if (text.back() == ')') return std::nullopt;  // "nan(...)" of C.
+  if (error == std::errc()) return number;
+  number = is_too_large(text) ? std::numeric_limits<T>::infinity() : T(0);
+  return text.starts_with('-') ? -number : number;
+}
+template std::optional<float> rounded_number(std::string_view);
+template std::optional<double> rounded_number(std::string_view);
+
+Notation notation_of(std::string_view text) {
+  if (number_from<int64_t>(without_plus(text))) return Notation::kWhole;
+  return field_number<float>(text) ? Notation::kFraction : Notation::kNone;
+}
+
+bool is_changed_by_float32(std::string_view text) {
+  constexpr size_t kAlwaysExactDigits = 7;  // 9,999,999 is below 2^24, up to which each whole number is a float32.
+  std::string_view digits = without_plus(text);
+  if (digits.starts_with('-')) digits.remove_prefix(1);
+  if (digits.empty() || digits.find_first_not_of(kDigits) != std::string_view::npos) return false;
+  digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size()));
+  if (digits.size() <= kAlwaysExactDigits) return false;
+  const float number = field_number<float>(digits).value_or(0);
+  std::array<char, 64> exact{};  // The largest float32 has 39 digits.
+  if (!std::isfinite(number)) return true;
+  const auto [end, error] = std::to_chars(exact.data(), exact.data() + exact.size(), number, std::chars_format::fixed, 0);
+  return error != std::errc() || std::string_view(exact.data(), size_t(end - exact.data())) != digits;
+}
+
 std::string number_hint(std::string_view field, DType dtype) {
   if (const auto number = field_number<double>(field)) return type_hint(*number, field, dtype);
   const std::string packed = without(field, " \t");
-  if (packed.size() < field.size() && field_number<double>(packed)) {
-    const bool around = std::string_view(field).find(packed) != std::string_view::npos;
-    return around ? "; blanks around it count, unless trim_blanks (--trim) is set"
-                  : "; numbers are read without blanks: " + packed;
-  }
+  if (packed.size() < field.size() && field_number<double>(packed)) return "; numbers are read without blanks: " + packed;
   if (const auto decimal = hexadecimal(field)) return "; numbers are read in decimal: " + *decimal;
   if (const auto text = with_a_point(packed)) {
     return "; numbers are read with a point, and without marks between thousands: " + *text;

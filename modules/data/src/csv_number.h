@@ -1,6 +1,8 @@
 #pragma once
-/// Numbers as the fields of tables have them, and what helps where a field is none.
+/// Numbers as the fields of tables have them: the one place that decides what is a number, for csv_columns() and for who reads
+/// the columns that it found. And what helps where a field is none.
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -8,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "csv_syntax.h"
 #include "shoal/base/dtype.h"
 #include "shoal/base/number_text.h"
 
@@ -27,16 +30,43 @@ std::optional<T> whole_number(std::string_view field) {
   return std::in_range<T>(whole) ? std::optional<T>(T(whole)) : std::nullopt;
 }
 
-/// All of `field` as a T. People write a plus, too.
-template <class T>
-std::optional<T> field_number(std::string_view field) {
-  if (field.starts_with('+') && !field.starts_with("+-")) field.remove_prefix(1);
-  auto number = number_from<T>(field);
-  if constexpr (std::is_integral_v<T>) {
-    if (!number) number = whole_number<T>(field);
-  }
-  return number;
+/// The text of the number in a field, around which blanks never count; "" where the field is missing.
+inline std::string_view number_text(std::string_view field, std::string_view missing_text) {
+  const std::string_view text = without_blanks_around(field);
+  return text == missing_text ? std::string_view() : text;
 }
+
+/// `text` without the plus that people write, too.
+std::string_view without_plus(std::string_view text);
+
+/// A number with a fraction, rounded to the nearest T as IEEE 754 rounds: beyond the range of T it is infinity, and 0 where it is
+/// nearer to that than to any other. "inf", "infinity" and "nan" are numbers, in letters of any case.
+template <std::floating_point T>
+std::optional<T> rounded_number(std::string_view text);
+
+/// All of `text`, in which number_text() left no blanks, as a T.
+template <class T>
+std::optional<T> field_number(std::string_view text) {
+  if constexpr (std::is_integral_v<T>) {
+    const std::string_view digits = without_plus(text);
+    const auto number = number_from<T>(digits);
+    return number ? number : whole_number<T>(digits);
+  } else {
+    return rounded_number<T>(text);
+  }
+}
+
+/// What a number says by its notation, from which csv_columns() guesses.
+enum class Notation {
+  kNone,      ///< It is no number.
+  kWhole,     ///< A whole number in digits alone, within int64.
+  kFraction,  ///< Any other number, and one beyond int64. It is one for columns of float32.
+};
+/// Each text of kWhole is an int64, and each of both kinds a float32, for field_number().
+Notation notation_of(std::string_view text);
+
+/// Whether `text` is a whole number in digits alone that float32 does not hold, so that it is read as a neighbour of it.
+bool is_changed_by_float32(std::string_view text);
 
 /// The end of an error about a `field` that is no number of `dtype`: "; ..." with what helps, or nothing if its look tells nothing.
 std::string number_hint(std::string_view field, DType dtype);

@@ -126,5 +126,6 @@ Result<bool> CsvReader::next(Element& element) {
 
 Error CsvReader::damaged(const std::string& sentence) const { return state_->reader.damaged(sentence); }
 std::optional<std::string> CsvReader::remark() const { return state_->reader.remark(); }
+std::string CsvReader::place() const { return state_->reader.place_text(); }
 
 }  // namespace shoal::data

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "csv_number.h"
+#include "shoal/base/check.h"
 #include "shoal/base/nearest_text.h"
 #include "shoal/data/csv_reader.h"
 
@@ -146,19 +147,32 @@ Result<void> CsvParser::split(std::string_view record) {
                           std::to_string(expected) + odd_line_hint(record));
 }
 
-Result<void> CsvParser::store(const CsvColumn& column, std::string_view field, Tensor& tensor) {
-  if (is_missing(field)) {
-    if (!column.missing && column.dtype != DType::kString) {
-      return invalid_argument("the field of column " + column.name + " is missing, and the column has no value for that");
-    }
-    field = column.missing ? std::string_view(*column.missing) : std::string_view();
+Result<void> CsvParser::store_missing(const CsvColumn& column, Tensor& tensor) {
+  const bool text = column.dtype == DType::kString;
+  if (column.missing) {
+    SHOAL_CHECK(parse_field(*column.missing, tensor));  // check_csv() has seen to that.
+  } else if (text) {
+    tensor.mutable_strings()[0].clear();
   }
+  if (column.missing || text) return {};
+  return invalid_argument("the field of column " + column.name +
+                          " is missing, and the column has no value for that; give it one (CsvColumn::missing), or let the "
+                          "column be float32, where it may be \"nan\"");
+}
+
+Result<void> CsvParser::store(const CsvColumn& column, std::string_view field, Tensor& tensor) {
+  if (column.dtype != DType::kString) {
+    field = number_text(field, options_.missing_text);
+  } else if (field == options_.missing_text) {
+    field = {};
+  }
+  if (field.empty()) return store_missing(column, tensor);
   if (parse_field(field, tensor)) return {};
   const std::string hint = field == column.name ? "; that is the column's name: if the line is a header, count it among "
                                                   "header_lines (--skip-lines), or take it out from between the rows"
                                                 : number_hint(field, column.dtype);
-  return invalid_argument("the field of column " + column.name + " is \"" + shown_text(field) +
-                          "\", expected " + std::string(to_string(column.dtype)) + hint);
+  return invalid_argument("the field of column " + column.name + " is \"" + shown_text(field) + "\", expected " +
+                          std::string(to_string(column.dtype)) + hint);
 }
 
 Result<void> CsvParser::parse(std::string_view record, Element& element) {

@@ -43,7 +43,7 @@ class CsvParser {
   };
   Result<void> split(std::string_view record);
   Result<void> store(const CsvColumn& column, std::string_view field, Tensor& tensor);
-  bool is_missing(std::string_view field) const { return field.empty() || field == options_.missing_text; }
+  Result<void> store_missing(const CsvColumn& column, Tensor& tensor);
 
   const CsvOptions options_;
   std::vector<Target> targets_;

@@ -45,6 +45,8 @@ class RecordReader {
   Error damaged(const std::string& sentence) const { return damaged(sentence, last_); }
   /// A sentence about what of the file was not read, once next() has said that it ends; for warnings.
   std::optional<std::string> remark() const;
+  /// "file.csv, line 12 (offset 1450)", where that record is.
+  std::string place_text() const { return text_of(last_); }
   /// The same error about byte `at` of that record, whose own line may be a later one; not after another call of next().
   Error damaged_at(const std::string& sentence, std::string_view record, size_t at) const;
 

@@ -19,20 +19,26 @@ struct CsvColumnsOptions {
   /// Names of columns that are float32, also where this file happens to have whole numbers alone and no field is missing:
   /// quantities, which other files may have with fractions or gaps. A field that is no number is then damage, with its line.
   std::vector<std::string> numbers = {};
+  /// Names of columns that are text, also where all fields are numbers: ids and codes, of which each is another.
+  std::vector<std::string> texts = {};
   /// Where the file is read: RunConfig::environment(). Null: on this machine, which in a test with a World is not where the
   /// task's files are.
   std::shared_ptr<Environment> env = nullptr;
 };
 
-/// The columns of a file, for CsvOptions::columns: int64 where every field is a whole number; float32 where every field is
-/// a number or missing, which is NaN then; else text.
+/// The columns of a file, for CsvOptions::columns: int64 where every field is a whole number in digits alone that int64 holds;
+/// float32 where every field is a number or missing, which is NaN then; else text. What these types are read from is decided in the
+/// same place (see CsvColumn), so that a file can be read by the columns that were found in it.
+///
+/// A warning tells of each float32 column, unless it is one of `numbers`, in which whole numbers are beyond what float32 holds, so
+/// that different ones may become one, or which has numbers that count as infinity. It names the first one and its line.
 ///
 ///   shoal::data::CsvOptions table{.labels = {"price"}, .header_lines = 1};
 ///   table.columns = shoal::data::csv_columns("houses.csv", table, {.numbers = {"area", "price"}});
 ///
 /// `options` say how to read it; their columns are not looked at. InvalidArgument without names and header lines, and for
-/// `numbers` that name no column; DataLoss for a file without records, or one that is damaged, also where one of `numbers`
-/// is none; NotFound for one that is missing.
+/// `numbers` and `texts` that name no column, or one both; DataLoss for a file without records, or one that is damaged, also where
+/// one of `numbers` is none; NotFound for one that is missing.
 Result<std::vector<CsvColumn>> infer_csv_columns(const std::string& path, const CsvOptions& options,
                                                  CsvColumnsOptions found = {});
 /// The same, raising its errors: for programs.

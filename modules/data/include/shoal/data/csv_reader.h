@@ -48,6 +48,8 @@ class CsvReader {
   Error damaged(const std::string& sentence) const;
   /// A sentence about what of the file was not read, once next() has said that it ends; for warnings.
   std::optional<std::string> remark() const;
+  /// Where that record is: "people.csv, line 12 (offset 1450)".
+  std::string place() const;
 
  private:
   struct State;

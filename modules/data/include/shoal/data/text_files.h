@@ -21,6 +21,10 @@ struct TextLinesOptions {
 };
 
 /// One column of a CSV file.
+///
+/// Numbers are decimal: "70", "-0.5", "+1", "6e23", for float32 also "inf" and "nan" in letters of any case. Blanks around them
+/// never count. A float32 is rounded to the nearest one there is: 1e400 is infinity, 1e-59 is 0. A whole number that int64 or
+/// int32 does not hold is DataLoss; one of a fraction of zero ("70.0") is that number.
 struct CsvColumn {
   std::string name;
   DType dtype = DType::kString;  ///< One of kString, kFloat32, kInt64 and kInt32.
@@ -35,8 +39,8 @@ struct CsvOptions {
   /// Names of columns that are left out; their fields are not looked at.
   std::vector<std::string> unused = {};
   char separator = ',';
-  int64_t header_lines = 0;                   ///< Lines passed over at the start of each file.
-  std::string missing_text = {};              ///< A field that counts as missing, as an empty one does: "?".
+  int64_t header_lines = 0;       ///< Lines passed over at the start of each file.
+  std::string missing_text = {};  ///< A field that counts as missing, as an empty one does: "?".
   bool trim_blanks = false;       ///< True: blanks and tabs around fields, or around their quotes, do not count.
   /// False: a quote is a character as any other (5" nails), and a field can hold no separator and no line end. True: a quote that
   /// does not begin a field, or end it, is DataLoss.
