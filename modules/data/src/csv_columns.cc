@@ -1,8 +1,10 @@
 #include "shoal/data/csv_columns.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "column_guess.h"
+#include "csv_number.h"
 #include "csv_record.h"
 #include "shoal/base/environment.h"
 #include "shoal/base/production.h"
@@ -10,6 +12,12 @@
 
 namespace shoal::data {
 namespace {
+
+/// Whether `tensor`, a field of a label column, is none.
+bool is_missing(const Tensor& tensor, const std::string& missing_text) {
+  if (tensor.dtype() == DType::kFloat32) return std::isnan(tensor.as<float>()[0]);
+  return number_text(tensor.strings()[0], missing_text).empty();
+}
 
 /// The columns of these names as the file is looked through: text, unless the program says that they are numbers.
 Result<std::vector<CsvColumn>> columns_to_look_at(const std::string& path, const std::vector<std::string>& names,
@@ -54,9 +62,10 @@ Result<std::vector<CsvColumn>> infer_csv_columns(const std::string& path, const 
   const auto is_one_of = [](const std::vector<std::string>& all, const std::string& name) {
     return std::ranges::find(all, name) != all.end();
   };
-  std::vector<size_t> open;  // The columns whose type nobody has said.
+  std::vector<size_t> open, labels;  // The columns whose type nobody has said; those that have to have a value.
   for (size_t i = 0; i < names.size(); ++i) {
     if (columns[i].dtype == DType::kString && !is_one_of(found.texts, names[i])) open.push_back(i);
+    if (is_one_of(options.labels, names[i]) && !options.missing_labels) labels.push_back(i);
   }
   std::vector<ColumnGuess> guesses(names.size());
   int64_t records = 0;
@@ -64,6 +73,10 @@ Result<std::vector<CsvColumn>> infer_csv_columns(const std::string& path, const 
     SHOAL_TRY(const bool more, reader.next(element));
     if (!more) break;
     for (const size_t i : open) guesses[i].add(element.features.find(names[i])->strings()[0], options.missing_text, reader);
+    for (const size_t i : labels) {
+      if (is_missing(*element.features.find(names[i]), options.missing_text))
+        return reader.damaged(missing_label(names[i]));
+    }
   }
   if (records == 0) return reader.damaged("the file has no records");
   for (const size_t i : open) {

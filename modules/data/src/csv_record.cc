@@ -1,6 +1,7 @@
 #include "csv_record.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "csv_number.h"
 #include "shoal/base/check.h"
@@ -29,6 +30,14 @@ bool parse_field(std::string_view field, Tensor& tensor) {
     default: tensor.mutable_strings()[0].assign(field); return true;
   }
 }
+
+bool is_no_finite_number(const Tensor& tensor) {
+  return tensor.dtype() == DType::kFloat32 && !std::isfinite(tensor.as<float>()[0]);
+}
+
+constexpr const char* kLabelHelp =
+    "give the row a label, or take the row out; rows without one are read if missing_labels is set, for filter() to pass "
+    "over";
 
 /// Makes `map` one of scalars of these names, in their order; keeps what it has if it is one already.
 void ready_map(TensorMap& map, const std::vector<std::string>& names) {
@@ -77,6 +86,10 @@ Result<void> check_syntax(const CsvOptions& options) {
     return invalid_argument("csv: the separator cannot be a quote or a line end");
   }
   return {};
+}
+
+std::string missing_label(const std::string& column) {
+  return "the label, column " + column + ", is missing; " + kLabelHelp;
 }
 
 std::string odd_line_hint(std::string_view record) {
@@ -147,12 +160,15 @@ Result<void> CsvParser::split(std::string_view record) {
                           std::to_string(expected) + odd_line_hint(record));
 }
 
-Result<void> CsvParser::store_missing(const CsvColumn& column, Tensor& tensor) {
+Result<void> CsvParser::store_missing(const CsvColumn& column, bool label, Tensor& tensor) {
   const bool text = column.dtype == DType::kString;
   if (column.missing) {
     SHOAL_CHECK(parse_field(*column.missing, tensor));  // check_csv() has seen to that.
   } else if (text) {
     tensor.mutable_strings()[0].clear();
+  }
+  if (label && !options_.missing_labels && (!column.missing || is_no_finite_number(tensor))) {
+    return invalid_argument(missing_label(column.name));
   }
   if (column.missing || text) return {};
   return invalid_argument("the field of column " + column.name +
@@ -160,18 +176,23 @@ Result<void> CsvParser::store_missing(const CsvColumn& column, Tensor& tensor) {
                           "column be float32, where it may be \"nan\"");
 }
 
-Result<void> CsvParser::store(const CsvColumn& column, std::string_view field, Tensor& tensor) {
+Result<void> CsvParser::store(const CsvColumn& column, bool label, std::string_view field, Tensor& tensor) {
   if (column.dtype != DType::kString) {
     field = number_text(field, options_.missing_text);
   } else if (field == options_.missing_text) {
     field = {};
   }
-  if (field.empty()) return store_missing(column, tensor);
-  if (parse_field(field, tensor)) return {};
+  if (field.empty()) return store_missing(column, label, tensor);
+  const std::string shown = shown_text(field);
+  if (parse_field(field, tensor)) {
+    if (!label || options_.missing_labels || !is_no_finite_number(tensor)) return {};
+    return invalid_argument("the label, column " + column.name + ", is \"" + shown + "\", which is no finite number; " +
+                            kLabelHelp);
+  }
   const std::string hint = field == column.name ? "; that is the column's name: if the line is a header, count it among "
                                                   "header_lines (--skip-lines), or take it out from between the rows"
                                                 : number_hint(field, column.dtype);
-  return invalid_argument("the field of column " + column.name + " is \"" + shown_text(field) + "\", expected " +
+  return invalid_argument("the field of column " + column.name + " is \"" + shown + "\", expected " +
                           std::string(to_string(column.dtype)) + hint);
 }
 
@@ -185,7 +206,7 @@ Result<void> CsvParser::parse(std::string_view record, Element& element) {
     Tensor& tensor = (map.begin() + ptrdiff_t(targets_[i].index))->second;
     const DType dtype = options_.columns[i].dtype;
     if (tensor.dtype() != dtype || tensor.shape() != Shape{} || !tensor.unique()) tensor = Tensor(dtype, Shape{});
-    SHOAL_TRY_VOID(store(options_.columns[i], splitter_.fields()[i], tensor));
+    SHOAL_TRY_VOID(store(options_.columns[i], targets_[i].label, splitter_.fields()[i], tensor));
   }
   return {};
 }

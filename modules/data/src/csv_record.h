@@ -23,6 +23,9 @@ Result<void> check_syntax(const CsvOptions& options);
 /// a remark or is blank, else nothing.
 std::string odd_line_hint(std::string_view record);
 
+/// The sentence about a label that is missing.
+std::string missing_label(const std::string& column);
+
 /// Makes elements of records: each field becomes a feature or a label, by the place of its column.
 class CsvParser {
  public:
@@ -42,8 +45,8 @@ class CsvParser {
     size_t index = 0;  ///< Its place in its map.
   };
   Result<void> split(std::string_view record);
-  Result<void> store(const CsvColumn& column, std::string_view field, Tensor& tensor);
-  Result<void> store_missing(const CsvColumn& column, Tensor& tensor);
+  Result<void> store(const CsvColumn& column, bool label, std::string_view field, Tensor& tensor);
+  Result<void> store_missing(const CsvColumn& column, bool label, Tensor& tensor);
 
   const CsvOptions options_;
   std::vector<Target> targets_;

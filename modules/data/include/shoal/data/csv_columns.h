@@ -38,7 +38,7 @@ struct CsvColumnsOptions {
 ///
 /// `options` say how to read it; their columns are not looked at. InvalidArgument without names and header lines, and for
 /// `numbers` and `texts` that name no column, or one both; DataLoss for a file without records, or one that is damaged, also where
-/// one of `numbers` is none; NotFound for one that is missing.
+/// one of `numbers` is none, or a label is missing (unless missing_labels is set); NotFound for one that is missing.
 Result<std::vector<CsvColumn>> infer_csv_columns(const std::string& path, const CsvOptions& options,
                                                  CsvColumnsOptions found = {});
 /// The same, raising its errors: for programs.

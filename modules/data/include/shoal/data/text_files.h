@@ -34,7 +34,8 @@ struct CsvColumn {
 
 struct CsvOptions {
   std::vector<CsvColumn> columns = {};  ///< All columns of the files, left to right; at least one.
-  /// Names of the columns that become labels; a lone one has the name "".
+  /// Names of the columns that become labels; a lone one has the name "". A label that is missing, or no finite number, is
+  /// DataLoss, unless its column says what a missing one counts as, or missing_labels is set.
   std::vector<std::string> labels = {};
   /// Names of columns that are left out; their fields are not looked at.
   std::vector<std::string> unused = {};
@@ -45,6 +46,8 @@ struct CsvOptions {
   /// False: a quote is a character as any other (5" nails), and a field can hold no separator and no line end. True: a quote that
   /// does not begin a field, or end it, is DataLoss.
   bool quoting = true;
+  /// True: labels may be missing, for rows that filter() passes over: NaN where they are float32, "" where they are text.
+  bool missing_labels = false;
   int64_t line_bytes_max = int64_t(1) << 20;  ///< The most bytes of one record.
 };
 
