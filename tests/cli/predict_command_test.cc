@@ -167,7 +167,7 @@ TEST_F(PredictTable, AQuoteWithinAFieldIsNoQuoting) {
   ASSERT_EQ(read.status, 0) << read.err;
   const auto lines = lines_of(read.out);
   ASSERT_EQ(lines.size(), 5u);
-  EXPECT_THAT(lines[2], StartsWith("\"6\"\" nail\","));  // What is written has quotes as RFC 4180 has them.
+  EXPECT_THAT(lines[2], StartsWith("\"6\"\" nail\","));  // The output has quotes as RFC 4180 has them.
 }
 
 TEST_F(PredictTable, RowsBeforeADamagedOneHaveTheirPredictions) {

@@ -1,4 +1,4 @@
-/// What is a number in a CSV field, and that csv_columns() and who reads by its columns agree about it.
+/// Numbers in CSV fields, about which csv_columns() and the reading by its columns agree.
 #include <gmock/gmock.h>
 
 #include <cmath>

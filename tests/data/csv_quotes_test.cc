@@ -1,4 +1,4 @@
-/// Which quotes make a field of a CSV text, where records end, and what is said of quotes that cannot be.
+/// Quotes of CSV texts: those that make a field, the ends of records, and the errors about quotes that cannot be.
 #include <gmock/gmock.h>
 
 #include "collecting.h"

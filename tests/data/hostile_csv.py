@@ -3,9 +3,9 @@
 
     hostile_csv.py PROGRAM [--files N] [--seed S]        PROGRAM: csv_fields of the build
 
-Shoal accepts a file only if Python does, and its fields are those of Python. What it refuses it refuses with one sentence. Files that
-Python accepts may be refused for the reasons in REFUSALS alone, each of which is looked for in the file as well. A column of numbers
-is compared with what Python's float makes of it, rounded to float32.
+Shoal accepts a file only if Python does, and its fields are those of Python. It refuses other files, each with one sentence. A file that
+Python accepts may be refused for the reasons in REFUSALS alone, and the test looks for the reason in the file as well. A column of
+numbers is compared with the exact rounding of the numbers to float32.
 """
 import argparse
 import collections

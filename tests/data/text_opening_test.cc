@@ -134,7 +134,7 @@ TEST_F(TextOpening, TakesGzipAsGzipDoes) {
   EXPECT_EQ(lines(one + two + empty + one), "[one][two][one]");
   EXPECT_EQ(lines(empty), "");
   EXPECT_EQ(lines(gzip_member(kByteMark + "one\n")), "[one]");
-  // What fills up a block of a tape, also where one reading of the file ends within it.
+  // Zeros fill up the block of a tape, also where one reading of the file ends within it.
   EXPECT_EQ(lines(one + std::string(512, '\0')), "[one]");
   EXPECT_EQ(lines(one + std::string(1 << 17, '\0') + two), "[one][two]");
   for (size_t zeros = (1 << 16) - 60; zeros < (1 << 16); ++zeros) {
@@ -158,7 +158,7 @@ TEST_F(TextOpening, TakesGzipAsGzipDoes) {
   std::string damaged = one;
   damaged[damaged.size() - 8] ^= 1;  // A byte of the checksum.
   EXPECT_THAT(lines(damaged), HasSubstr("the gzip data is damaged"));
-  // What is compressed twice is named once the first layer is off.
+  // A file that was compressed twice is named once the first layer is off.
   EXPECT_THAT(lines(gzip_member(one)), HasSubstr("is compressed with gzip, which is undone once"));
   EXPECT_THAT(lines(gzip_member("PK\x03\x04\x14")), HasSubstr("is a zip archive"));
 }

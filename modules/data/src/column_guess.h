@@ -1,5 +1,5 @@
 #pragma once
-/// What the type of one column of a CSV file is, by all of its fields.
+/// Finds the type of one column of a CSV file by looking at all of its fields.
 #include <optional>
 #include <string>
 #include <string_view>

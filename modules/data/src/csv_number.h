@@ -1,6 +1,6 @@
 #pragma once
-/// Numbers as the fields of tables have them: the one place that decides what is a number, for csv_columns() and for who reads
-/// the columns that it found. And what helps where a field is none.
+/// Numbers as the fields of tables have them: this file decides what is a number, for csv_columns() as for those who read the
+/// columns that it found, and says what helps where a field is none.
 #include <cmath>
 #include <concepts>
 #include <cstdint>

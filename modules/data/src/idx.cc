@@ -58,7 +58,7 @@ std::pair<size_t, DType> element_of(IdxType type) {
   return {0, DType::kUInt8};
 }
 
-/// What a file is whose first bytes are `magic`, and that is no IDX file, if that is known. It takes more bytes to know some.
+/// Names the kind of a file that is no IDX file, if it is known. `magic`: its first bytes; some kinds take more of them.
 std::optional<std::string> what_begins_with(std::span<const std::byte> magic, ByteSource& source) {
   std::string begin(512, '\0');
   std::memcpy(begin.data(), magic.data(), magic.size());

@@ -1,6 +1,6 @@
 #pragma once
-/// What a file is by its first bytes: text with or without a byte order mark, or no text at all (an archive, an image, a table of
-/// another program).
+/// Tells by a file's first bytes what it is: text with or without a byte order mark, or no text at all (an archive, an image, a
+/// table of another program).
 #include <optional>
 #include <string>
 #include <string_view>

@@ -27,11 +27,11 @@ struct CsvColumnsOptions {
 };
 
 /// The columns of a file, for CsvOptions::columns: int64 where every field is a whole number in digits alone that int64 holds;
-/// float32 where every field is a number or missing, which is NaN then; else text. What these types are read from is decided in the
-/// same place (see CsvColumn), so that a file can be read by the columns that were found in it.
+/// float32 where every field is a number or missing, which is NaN then; else text. One piece of code decides what a number is (see
+/// CsvColumn), here and where fields are read, so that a file can be read by the columns that were found in it.
 ///
-/// A warning tells of each float32 column, unless it is one of `numbers`, in which whole numbers are beyond what float32 holds, so
-/// that different ones may become one, or which has numbers that count as infinity. It names the first one and its line.
+/// A warning names a float32 column, save those of `numbers`, where float32 does not hold its whole numbers, so that different ones
+/// may become one, or where a number of it counts as infinity; the warning has the first such number and its line.
 ///
 ///   shoal::data::CsvOptions table{.labels = {"price"}, .header_lines = 1};
 ///   table.columns = shoal::data::csv_columns("houses.csv", table, {.numbers = {"area", "price"}});

@@ -96,8 +96,9 @@ class Dataset {
   static Dataset text_lines(std::vector<std::string> paths, TextLinesOptions options = {});
   /// The records of CSV files (RFC 4180), one file after another: a scalar for each column, by its name. A field may stand
   /// in double quotes, and then contain separators, line ends and doubled quotes; elsewhere quotes are not allowed, unless
-  /// CsvOptions::quoting is off. Empty lines are passed over. Files as text_lines; a record with another number of fields, or a field that is no number
-  /// where one is expected, is DataLoss too. Raises InvalidArgument for no paths or options that contradict themselves.
+  /// CsvOptions::quoting is off. Empty lines are passed over. Files are read as by text_lines; a record with another number
+  /// of fields, or a field that is no number where one is expected, is DataLoss too. Raises InvalidArgument for no paths or
+  /// options that contradict themselves.
   static Dataset csv(std::vector<std::string> paths, CsvOptions options);
   /// Element by element of all inputs; features and labels are united. Ends with the shortest. A name that two inputs
   /// have ends iteration with InvalidArgument. Raises InvalidArgument for no inputs.

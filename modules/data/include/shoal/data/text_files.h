@@ -1,5 +1,5 @@
 #pragma once
-/// What text lines and CSV files are: options of Dataset::text_lines() and Dataset::csv(). And small texts as a whole.
+/// What text lines and CSV files are: options of Dataset::text_lines() and Dataset::csv(); and read_text(), for texts as a whole.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,7 +35,7 @@ struct CsvColumn {
 struct CsvOptions {
   std::vector<CsvColumn> columns = {};  ///< All columns of the files, left to right; at least one.
   /// Names of the columns that become labels; a lone one has the name "". A label that is missing, or no finite number, is
-  /// DataLoss, unless its column says what a missing one counts as, or missing_labels is set.
+  /// DataLoss, unless its column has another value than NaN for missing fields, or missing_labels is set.
   std::vector<std::string> labels = {};
   /// Names of columns that are left out; their fields are not looked at.
   std::vector<std::string> unused = {};
