@@ -42,6 +42,9 @@ TEST_F(CsvLabels, ThatAreMissingAreNamedByTheirLine) {
               AllOf(HasSubstr(path_ + ", line 4 (offset 11): the label, column y, is missing; give the row a label"),
                     HasSubstr("missing_labels")));
   EXPECT_THAT(sentence("x,y\n1,yes\n2,\n", word_), HasSubstr("line 3 (offset 10): the label, column y, is missing"));
+  EXPECT_THAT(sentence("x,y\n1,yes\n2, \n", word_), HasSubstr("line 3 (offset 10): the label, column y, is missing"));
+  EXPECT_THAT(sentence_of_columns("x,y\n1,yes\n2, \n", {.labels = {"y"}, .header_lines = 1}),
+              HasSubstr("line 3 (offset 10): the label, column y, is missing"));
   for (const char* numbers : {"", "y"}) {
     const CsvColumnsOptions how{.numbers = *numbers ? std::vector<std::string>{numbers} : std::vector<std::string>{}};
     EXPECT_THAT(sentence_of_columns(gap, {.labels = {"y"}, .header_lines = 1}, how),

@@ -179,7 +179,7 @@ Result<void> CsvParser::store_missing(const CsvColumn& column, bool label, Tenso
 Result<void> CsvParser::store(const CsvColumn& column, bool label, std::string_view field, Tensor& tensor) {
   if (column.dtype != DType::kString) {
     field = number_text(field, options_.missing_text);
-  } else if (field == options_.missing_text) {
+  } else if (field == options_.missing_text || (label && without_blanks_around(field).empty())) {
     field = {};
   }
   if (field.empty()) return store_missing(column, label, tensor);
