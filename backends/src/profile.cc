@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
-#include <nlohmann/json.hpp>
+
+#include "shoal/json/text.h"
 
 namespace shoal::backends {
 namespace {
@@ -91,7 +92,7 @@ std::string to_json(const Profile& profile) {
                                     {"peak_flops_per_second", profile.limits.flops_per_second},
                                     {"copy_bytes_per_second", largest_copy},
                                     {"kernels", kernels}};
-  return json.dump();
+  return shoal::json::text_of(json);
 }
 
 void Profiler::run_started(const ProgramInfo& info) {

@@ -8,6 +8,8 @@ Clocks, threads, files, randomness, and what a process knows of itself come in t
 cluster runs in one deterministic test. Nothing warns of code that asks the system itself: it works, until a simulated
 run differs from itself. So modules, backends and transports name none of what KINDS lists, outside the files of ALLOWED.
 
+What one of them finds (json) is no way past the Environment, but a call that throws for what data may hold.
+
 This reads text, not types. It knows functions by their names and headers by what they declare; a library that does such
 things inside (OpenMP, OpenSSL, zlib) is seen only where it is called by a name that stands here.
 """
@@ -86,6 +88,7 @@ KINDS = {
     "print": ("prints; Environment::log() has the task's log, and programs get their streams passed in", "|".join((
         r"\bstd::w?c(?:out|err|log|in)\b", r"\bstd(?:out|err|in)\b", headers("iostream"),
         calls("v?f?printf", "fputs", "fputc", "puts", "putchar", "perror", "fwrite")))),
+    "json": ("prints JSON by the library, which throws for bytes that are no UTF-8; json::text_of() does not", r"\.dump\s*\("),
     "edge": ("is for where a program begins: what it gives is passed in from there", r"(?!)"),  # by name: see EDGES
     "system": ("calls the operating system", "|".join((
         r"(?<![\w>\]])::(?!new\b|operator\b|gmtime_r\b)[a-z]\w*\s*\(",  # gmtime_r() only computes
@@ -165,6 +168,10 @@ ALLOWED = {
         ("transport/include/shoal/transport/channel.h", "lock", "a queue of messages between two tasks"),
         ("transport/src/channel.cc", "lock", "the same"),
         ("transport/include/shoal/transport/postbox.h", "lock", "the way to a task that may end first"),
+    ],
+    "JSON as text": [
+        ("modules/json/include/shoal/json/text.h", "json", "the one place that calls the library's printer"),
+        ("modules/cli/src/json_out.cc", "json", "print_line() tells whether bytes were replaced"),
     ],
     "Functions of the system that only compute": [
         ("modules/cluster/src/job/cluster_spec.cc", "network", "inet_pton(): reads an address from a text"),

@@ -37,6 +37,10 @@ class CheckEscapes(unittest.TestCase):
                          "std::chrono::system_clock::time_point t;", "hh_mm_ss clock(time - day);", "env->wall_now()",
                          "#include <chrono>", "SteadyClock::duration d;", "run_time(x)", "::gmtime_r(&t, &tm);")
 
+    def test_finds_printers_of_json_that_throw(self):
+        self.assert_kind("json", "json.dump();", "Json(text).dump(-1, ' ')", "value.dump (2)")
+        self.assert_none("json::text_of(value);", "dump_graph(x);", "void dump(Out& out);")
+
     def test_finds_sleeps(self):
         self.assert_kind("sleep", "std::this_thread::sleep_for(x);", "this_thread::sleep_until(x)", "usleep(1)",
                          "::sleep(1)", "nanosleep(&t, nullptr)")

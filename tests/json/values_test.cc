@@ -5,6 +5,9 @@
 
 #include <limits>
 
+#include "shoal/base/random.h"
+#include "shoal/json/fields.h"
+
 namespace shoal::json {
 namespace {
 
@@ -33,6 +36,29 @@ TEST(Values, HalfFloatsAreShownAsNumbers) {
   std::memcpy(brains.mutable_view().data, &brain, sizeof brain);
   EXPECT_EQ(values_json(halves).dump(), R"([0.5,65504.0,"Infinity"])");
   EXPECT_EQ(values_json(brains).dump(), "[-2.0]");
+}
+
+TEST(Text, OfAnyBytesIsPrintedWithoutAnException) {
+  EXPECT_EQ(text_of(Json{{"h\xF6he", "a\xFF"}}), "{\"h\xEF\xBF\xBDhe\":\"a\xEF\xBF\xBD\"}");
+  EXPECT_EQ(text_of(PrintedJson{{"b", 1}, {"a", {1, 2}}}), R"({"b":1,"a":[1,2]})");
+  EXPECT_EQ(text_of(Json{1}, 2), "[\n  1\n]");
+  EXPECT_EQ(text_of(Json("\xC3\xB6"), -1, true), R"("\u00f6")");
+  EXPECT_EQ(string_text("a\"\n"), R"("a\"\n")");
+}
+
+/// The library, which prints and reads names and words, and the check that looks at them have to agree on what UTF-8 is.
+TEST(Text, IsUtf8ForTheCheckAndForTheLibraryAlike) {
+  const std::string bytes = "\x01z\x7F\x80\x8F\x90\x9F\xA0\xBF\xC1\xC2\xDF\xE0\xE1\xEC\xED\xEE\xEF\xF0\xF1\xF3\xF4\xF5\xFF";
+  RandomStream stream(5);
+  size_t whole = 0;
+  for (int round = 0; round < 200000; ++round) {
+    std::string text;
+    for (uint64_t i = 1 + stream.below(5); i > 0; --i) text += bytes[stream.below(bytes.size())];
+    const Json back = Json::parse(string_text(text));
+    ASSERT_EQ(is_utf8(text), back.get<std::string>() == text) << round;
+    whole += is_utf8(text);
+  }
+  EXPECT_GT(whole, 1000u);
 }
 
 }  // namespace

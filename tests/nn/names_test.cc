@@ -46,7 +46,9 @@ TEST(Vocabulary, FindsIdsAndRefusesTwins) {
   EXPECT_EQ(vocabulary.find("Eel"), -1);
   EXPECT_EQ(vocabulary.name(1), "dog");
   EXPECT_THAT(Vocabulary::make({"cat", "dog", "cat"}).error().message(), HasSubstr("\"cat\" occurs twice"));
-  EXPECT_THAT(Vocabulary::make({"cat", "d\xff"}).error().message(), HasSubstr("name 1 is no UTF-8"));
+  EXPECT_THAT(
+      Vocabulary::make({"cat", "d\xff"}).error().message(),
+      HasSubstr("name 1 (\"d\\xFF\") is no UTF-8: its byte 1 (counted from 0) is 0xFF; make what it comes from UTF-8"));
 }
 
 class TextClasses : public testing::Test {

@@ -94,7 +94,7 @@ std::string safetensors_header(const std::vector<Segment>& segments, int64_t glo
     if (!dims.empty()) dims[0] = segment.rows();
     json.append(",").append(json_string(name_in_file(segment)));
     json.append(":{\"dtype\":\"").append(safetensors_dtype(segment.dtype));
-    json.append("\",\"shape\":").append(Json(dims).dump());
+    json.append("\",\"shape\":").append(json::text_of(Json(dims)));
     json.append(",\"data_offsets\":[").append(std::to_string(offset));
     offset += segment.bytes();
     json.append(",").append(std::to_string(offset)).append("]}");

@@ -35,7 +35,7 @@ std::string encode_end_mark(const EndMark& mark) {
   const std::string launched = mark.shoal_run.empty() ? "" : ",\"shoal_run\":" + json_string(mark.shoal_run);
   return "{\"run\":" + std::to_string(mark.run) + ",\"global_step\":" + std::to_string(mark.global_step) +
          ",\"checkpoint\":" + json_string(mark.checkpoint) + ",\"reason\":\"" + std::string(to_string(mark.reason)) +
-         "\",\"wall_time\":" + json::Json(wall_time).dump() + launched + "}\n";
+         "\",\"wall_time\":" + json::text_of(json::Json(wall_time)) + launched + "}\n";
 }
 
 Result<EndMark> decode_end_mark(std::string_view text) {

@@ -53,7 +53,7 @@ void append_list(std::string& text, const Items& items, Encode encode) {
 std::string encode_tensor(const TensorEntry& tensor) {
   const std::vector<int64_t> dims(tensor.shape.dims().begin(), tensor.shape.dims().end());
   std::string text = joined("{\"name\":", json_string(tensor.name), ",\"dtype\":\"", to_string(tensor.dtype),
-                            "\",\"shape\":", Json(dims).dump());
+                            "\",\"shape\":", json::text_of(Json(dims)));
   if (tensor.is_slot()) text += joined(",\"slot_of\":", json_string(tensor.slot_of));
   text += ",\"pieces\":[";
   for (size_t i = 0; i < tensor.pieces.size(); ++i) {

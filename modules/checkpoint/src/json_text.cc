@@ -1,13 +1,9 @@
 #include "json_text.h"
 
-#include <nlohmann/json.hpp>
+#include "shoal/json/text.h"
 
 namespace shoal::checkpoint {
 
-using Json = nlohmann::json;
-
-std::string json_string(std::string_view text) {
-  return Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string json_string(std::string_view text) { return json::string_text(text); }
 
 }  // namespace shoal::checkpoint

@@ -36,7 +36,7 @@ std::string encode_run(const RunFile& run) {
   const double begun = double(run.begun.time_since_epoch() / std::chrono::microseconds(1)) / 1e6;
   std::string text = "{\"version\":" + std::to_string(kVersion);
   text.append(",\"id\":").append(json_string(run.id));
-  text.append(",\"begun\":").append(json::Json(begun).dump());
+  text.append(",\"begun\":").append(json::text_of(json::Json(begun)));
   text.append(",\"program\":").append(json_string(run.program));
   text.append(",\"seed\":").append(std::to_string(run.seed));
   text.append(",\"seed_given\":").append(run.seed_given ? "true" : "false");

@@ -6,7 +6,7 @@
 namespace shoal::cli {
 namespace {
 
-std::string in_one_line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string in_one_line(const Json& json) { return shoal::json::text_of(json); }
 
 /// Lists of numbers and words stay in one line.
 void write_indented(std::ostream& out, const Json& json, size_t depth) {

@@ -16,7 +16,7 @@ using NamedKeys = std::vector<std::pair<std::string, std::string>>;
 std::string field_of(const Tensor& tensor, int64_t index, char separator) {
   if (tensor.dtype() == DType::kString) return data::csv_field(tensor.strings()[size_t(index)], separator);
   const Json value = json::element_json(tensor, index);
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? value.get<std::string>() : json::text_of(value);
 }
 
 int64_t values_in(const RowOutput& output) { return Shape(output.row_shape).elements(); }

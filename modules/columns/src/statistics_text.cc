@@ -103,8 +103,7 @@ struct StatisticsText {
     return news;
   }
   static std::string encode(const columns::Statistics& of) {
-    return Json{{"features", part_json(of.features_)}, {"labels", part_json(of.labels_)}}.dump(
-        -1, ' ', false, Json::error_handler_t::replace);
+    return json::text_of(Json{{"features", part_json(of.features_)}, {"labels", part_json(of.labels_)}});
   }
   static Result<columns::Statistics> decode(std::string_view text) {
     SHOAL_TRY(const Json object, json::parse_object(text));

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
+
+#include "shoal/json/text.h"
 
 namespace shoal {
 
@@ -66,7 +67,7 @@ std::string TaskReports::to_json(const CommandLine& line) const {
   json["flags"] = flags_json(line);
   if (seed_) json["seed"] = *seed_;
   json["version"] = SHOAL_VERSION;
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);  // Names of folders may be any bytes.
+  return shoal::json::text_of(json);  // Names of folders may be any bytes.
 }
 
 std::string TaskReports::to_text() const {

@@ -120,7 +120,7 @@ std::string Graph::to_json() const {
                           {"seed", std::to_string(seed_)},
                           {"nodes", std::move(nodes)},
                           {"variables", std::move(variables)}};
-  return json.dump(1, ' ', false, ordered_json::error_handler_t::replace);
+  return shoal::json::text_of(json, 1);
 }
 
 // Reading. Every step checks what it takes; nothing throws.

@@ -53,8 +53,7 @@ json::Json json_of(const MeaningFact& fact) {
   return {{"kind", fact.kind}, {"values", fact.values}, {"lists", std::move(lists)}};
 }
 
-/// All texts are UTF-8 by now, so this does not throw.
-std::string text_of(const MeaningFact& fact) { return json_of(fact).dump(); }
+std::string text_of(const MeaningFact& fact) { return json::text_of(json_of(fact)); }
 
 Result<MeaningList> list_from(const json::Json& object) {
   MeaningList list;
@@ -176,7 +175,7 @@ std::string Meaning::encode() const {
     json::Json& texts = facts[key] = json::Json::array();
     for (const MeaningFact& fact : list) texts.push_back(json_of(fact));
   }
-  return json::Json{{"version", kMeaningVersion}, {"facts", std::move(facts)}}.dump();
+  return json::text_of(json::Json{{"version", kMeaningVersion}, {"facts", std::move(facts)}});
 }
 
 uint64_t Meaning::hash() const { return hash64(encode()); }

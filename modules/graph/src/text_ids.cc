@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "shoal/base/random.h"
+#include "shoal/base/utf8.h"
 #include "shoal/graph/source.h"
 #include "shoal/json/fields.h"
 
@@ -90,7 +91,7 @@ Result<void> TextEncoding::check() const {
   if (buckets < 0) return invalid_argument("buckets is " + std::to_string(buckets) + ", expected a number from 0");
   if (vocabulary && vocabulary->size() == 0) return invalid_argument("the vocabulary is empty");
   for (const std::string& text : missing) {
-    if (!json::is_utf8(text)) return invalid_argument("a text that stands for a missing one is no UTF-8");
+    SHOAL_TRY_VOID(check_utf8(text, "a text that stands for a missing one", "give another"));
   }
   return {};
 }
@@ -106,7 +107,7 @@ std::string TextEncoding::to_json() const {
   json["unknown_id"] = unknown_id;
   json["missing"] = missing;
   json["missing_id"] = missing_id;
-  return json.dump();  // It does not throw: all texts were checked to be UTF-8.
+  return shoal::json::text_of(json);
 }
 
 namespace {

@@ -1,15 +1,13 @@
 #include "shoal/graph/vocabulary.h"
 
-#include "shoal/json/fields.h"
+#include "shoal/base/utf8.h"
 
 namespace shoal {
 
 Result<Vocabulary> Vocabulary::make(std::vector<std::string> names) {
   Vocabulary vocabulary;
   for (size_t id = 0; id < names.size(); ++id) {
-    if (!json::is_utf8(names[id])) {
-      return invalid_argument("vocabulary: name " + std::to_string(id) + " is no UTF-8; convert the data first");
-    }
+    SHOAL_TRY_VOID(check_utf8(names[id], "vocabulary: name " + std::to_string(id), kConvertToUtf8));
     if (!vocabulary.ids_.emplace(names[id], int64_t(id)).second) {
       return invalid_argument("vocabulary: \"" + names[id] + "\" occurs twice");
     }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "shoal/json/text.h"
+
 namespace shoal::cli::launch {
 namespace {
 
@@ -49,7 +51,7 @@ std::string results_text(const Json& results) {
   char digits[64];
   for (const auto& [name, value] : results.items()) {
     if (is_of_training(name) || !value.is_primitive()) continue;
-    std::string shown = value.is_string() ? value.get<std::string>() : value.dump();
+    std::string shown = value.is_string() ? value.get<std::string>() : json::text_of(value);
     if (value.is_number_float()) {
       std::snprintf(digits, sizeof digits, "%.4g", value.get<double>());
       shown = digits;
@@ -57,10 +59,11 @@ std::string results_text(const Json& results) {
     text.append(text.empty() ? ": " : ", ").append(name).append(" ").append(shown);
   }
   if (results.contains(kInterrupted) && results.contains(kStep)) {
-    return "Interrupted at global step " + results[kStep].dump() + (text.empty() ? "" : "; the last evaluation") + text;
+    return "Interrupted at global step " + json::text_of(results[kStep]) + (text.empty() ? "" : "; the last evaluation") +
+           text;
   }
   if (text.empty() || !results.contains(kStep)) return {};
-  return "Evaluated at global step " + results[kStep].dump() + text;
+  return "Evaluated at global step " + json::text_of(results[kStep]) + text;
 }
 
 }  // namespace shoal::cli::launch

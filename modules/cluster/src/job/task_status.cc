@@ -70,7 +70,7 @@ std::string to_json(const TaskStatus& status) {
       {"role", status.role},   {"index", status.index},
       {"phase", status.phase}, {"global_step", status.global_step ? Json(*status.global_step) : Json(nullptr)},
       {"run", status.run},     {"peers", std::move(peers)}};
-  return message.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json::text_of(message);
 }
 
 Result<TaskStatus> parse_task_status(std::string_view json) {

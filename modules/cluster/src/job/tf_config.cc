@@ -8,6 +8,7 @@
 #include "job/tf_config_json.h"
 #include "shoal/base/number_text.h"
 #include "shoal/base/path_error.h"
+#include "shoal/json/text.h"
 
 namespace shoal::cluster {
 namespace {
@@ -237,7 +238,7 @@ std::string to_tf_config(const TaskConfig& task) {
   }
   if (task.trial) result["task"]["trial"] = *task.trial;
   if (task.model_dir) result["model_dir"] = *task.model_dir;
-  std::string text = result.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = json::text_of(result);
   if (!task.service) return text;
   text.pop_back();  // A document tree of the service would be many times as large.
   return text + (result.empty() ? "" : ",") + "\"service\":" + *task.service + "}";

@@ -6,6 +6,7 @@
 
 #include "job/quote.h"
 #include "shoal/cluster/tf_config.h"
+#include "shoal/json/text.h"
 
 namespace shoal::cluster {
 namespace {
@@ -18,7 +19,7 @@ Error not_an_object(const std::string& why) { return invalid_argument("not a JSO
 class CompactText {
  public:
   void value(std::string_view text) { next() += text; }
-  void string(std::string text) { next() += Json(std::move(text)).dump(); }
+  void string(std::string_view text) { next() += json::string_text(text); }
   void key(const std::string& name) {
     string(name);
     text_ += ':';
@@ -54,7 +55,7 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
   }
   bool string(string_t& value) override {
     if (!copies()) return put(std::move(value));
-    service_.string(std::move(value));
+    service_.string(value);
     return true;
   }
   bool binary(binary_t&) override { return fail("binary values are no JSON"); }

@@ -28,7 +28,7 @@ Result<T> parse_as(std::string_view what, std::string_view text, Read&& read) {
 }
 
 /// Bytes that are no UTF-8 (a variable may be called anything) are replaced: what the text is for does not need them.
-std::string text_of(const Json& message) { return message.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string text_of(const Json& message) { return json::text_of(message); }
 
 Json positions_json(const std::map<int, std::string>& positions) {
   // Positions are bytes: JSON text cannot carry them, so they go as arrays of numbers.

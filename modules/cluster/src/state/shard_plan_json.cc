@@ -140,7 +140,7 @@ std::string to_json(const ShardSpec& spec) {
                   {"scalar_count", spec.scalar_count},
                   {"part_bytes_max", spec.part_bytes_max},
                   {"own_part_bytes", spec.own_part_bytes}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);  // Names may be any bytes.
+  return shoal::json::text_of(json);
 }
 
 Result<ShardSpec> parse_shard_spec(std::string_view text) {

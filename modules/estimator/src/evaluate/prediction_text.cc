@@ -1,6 +1,7 @@
 #include "evaluate/prediction_text.h"
 
 #include "shoal/data/csv_reader.h"
+#include "shoal/json/text.h"
 #include "shoal/json/values.h"
 
 namespace shoal {
@@ -31,8 +32,7 @@ Result<void> PredictionText::write(const data::TensorMap& row) {
 void PredictionText::write_json(const data::TensorMap& row) {
   json::PrintedJson line = json::PrintedJson::object();
   for (const auto& [name, tensor] : row) line[shown(name)] = json::values_json(tensor);
-  // A word of a vocabulary may have bytes that are no UTF-8; U+FFFD takes their place.
-  out_ << line.dump(-1, ' ', false, json::PrintedJson::error_handler_t::replace) << '\n';
+  out_ << json::text_of(line) << '\n';  // All names and words are UTF-8: models check them when they are built.
 }
 
 Result<void> PredictionText::write_csv(const data::TensorMap& row) {
@@ -49,7 +49,7 @@ Result<void> PredictionText::write_csv(const data::TensorMap& row) {
   for (const auto& [name, tensor] : row) {
     for (int64_t i = 0; i < tensor.elements(); ++i) {
       const json::PrintedJson value = json::element_json(tensor, i);
-      fields.push_back(value.is_string() ? data::csv_field(value.get<std::string>()) : value.dump());
+      fields.push_back(value.is_string() ? data::csv_field(value.get<std::string>()) : json::text_of(value));
     }
   }
   out_ << data::csv_record(fields) << '\n';

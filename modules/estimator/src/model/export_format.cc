@@ -6,6 +6,7 @@
 
 #include "shoal/checkpoint/checksum.h"
 #include "shoal/graph/meaning.h"
+#include "shoal/json/text.h"
 
 namespace shoal {
 namespace {
@@ -34,7 +35,8 @@ template <class T>
 T integer_from(const Json& json, const char* what, T least) {
   const bool fits = json.is_number_unsigned() ? json.get<uint64_t>() <= uint64_t(std::numeric_limits<T>::max())
                                               : json.is_number_integer() && json.get<int64_t>() >= int64_t(least);
-  if (!fits) raise(data_loss(std::string(what) + " is " + (json.is_number() ? json.dump() : json.type_name())));
+  if (!fits)
+    raise(data_loss(std::string(what) + " is " + (json.is_number() ? shoal::json::text_of(json) : json.type_name())));
   return json.get<T>();
 }
 
@@ -174,9 +176,9 @@ std::string encode_export(const ExportDescription& description) {
                    {"texts", texts},    {"signatures", signatures_json(description.signatures)}};
   if (!description.meaning.empty()) json["meaning"] = description.meaning;
   if (!description.run.empty()) json["run"] = description.run;
-  if (!description.files) return json.dump(2) + "\n";
+  if (!description.files) return shoal::json::text_of(json, 2) + "\n";
   json["files"] = files_json(*description.files);
-  const std::string body = json.dump(2).substr(2) + "\n";  // Without the brace and the end of its line.
+  const std::string body = shoal::json::text_of(json, 2).substr(2) + "\n";  // Without the brace and the end of its line.
   return std::string(kSealBegin).append(checkpoint::to_hex(checkpoint::checksum_of(body))).append(kSealEnd).append(body);
 }
 

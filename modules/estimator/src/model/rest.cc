@@ -132,7 +132,7 @@ Rest rest_of(Value loss, const nn::TrainOp& train_op) {
   return rest;
 }
 
-std::string encode_rest(const Rest& rest) { return json::Json{{"version", kRestVersion}, {"rest", rest}}.dump(); }
+std::string encode_rest(const Rest& rest) { return json::text_of(json::Json{{"version", kRestVersion}, {"rest", rest}}); }
 
 Result<Rest> decode_rest(std::string_view text) {
   SHOAL_TRY(const json::Json object, json::parse_object(text));

@@ -17,7 +17,7 @@ constexpr std::string_view kName = "value";  // What sentences call a value that
 std::string Learned<std::vector<std::string>>::encode(const std::vector<std::string>& value) {
   Json list = Json::array();
   for (const std::string& text : value) list.push_back(json::exact_text(text));
-  return list.dump();
+  return json::text_of(list);
 }
 
 Result<std::vector<std::string>> Learned<std::vector<std::string>>::decode(std::string_view json) {
@@ -48,7 +48,7 @@ std::string Learned<std::vector<std::string>>::news(const std::vector<std::strin
 std::string Learned<std::vector<double>>::encode(const std::vector<double>& value) {
   Json list = Json::array();
   for (const double number : value) list.push_back(json::exact_number(number));
-  return list.dump();
+  return json::text_of(list);
 }
 
 Result<std::vector<double>> Learned<std::vector<double>>::decode(std::string_view json) {
@@ -61,7 +61,7 @@ Result<std::vector<double>> Learned<std::vector<double>>::decode(std::string_vie
   return value;
 }
 
-std::string Learned<double>::encode(const double& value) { return json::exact_number(value).dump(); }
+std::string Learned<double>::encode(const double& value) { return json::text_of(json::exact_number(value)); }
 Result<double> Learned<double>::decode(std::string_view json) {
   SHOAL_TRY(const Json number, json::parse_value(json));
   return json::exact_number_of(number, kName);
@@ -73,7 +73,7 @@ Result<int64_t> Learned<int64_t>::decode(std::string_view json) {
   return json::whole_of<int64_t>(number, kName);
 }
 
-std::string Learned<std::string>::encode(const std::string& value) { return json::exact_text(value).dump(); }
+std::string Learned<std::string>::encode(const std::string& value) { return json::text_of(json::exact_text(value)); }
 Result<std::string> Learned<std::string>::decode(std::string_view json) {
   SHOAL_TRY(const Json text, json::parse_value(json));
   return json::exact_text_of(text, kName);

@@ -21,7 +21,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 Result<void> check_name(const std::string& name) {
   const bool of_such = std::ranges::all_of(name, [](char c) { return is_letter(c) || is_digit(c) || c == '-'; });
   if (of_such && !name.empty() && name.size() <= kNameBytesMax && is_letter(name.front()) && name.back() != '-') return {};
-  return invalid_argument("--name: " + json::Json(name).dump(-1, ' ', true, json::Json::error_handler_t::replace) +
+  return invalid_argument("--name: " + json::text_of(json::Json(name), -1, true) +
                           ": a name has lower-case letters, digits and '-', at most " + std::to_string(kNameBytesMax) +
                           ", begins with a letter and does not end with '-'");
 }

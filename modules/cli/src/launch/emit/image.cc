@@ -82,7 +82,7 @@ bool is_reference(std::string_view image) {
 Result<void> check_image(const std::string& image) {
   if (is_reference(image)) return {};
   return invalid_argument(
-      "--image: " + json::Json(image).dump(-1, ' ', true, json::Json::error_handler_t::replace) +
+      "--image: " + json::text_of(json::Json(image), -1, true) +
       " is no name of an image, as registry:5000/team/mnist:1 is: lower-case letters, digits, and '.', '_', " +
       "'-' between them; a tag stands behind ':'");
 }

@@ -11,7 +11,7 @@ using Json = json::Json;
 constexpr size_t kHostBytesMax = 300;  // Names of hosts have 253 at most, and there may be a port.
 constexpr size_t kTextBytesMax = 1000;
 
-std::string text_of_message(const Json& message) { return message.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string text_of_message(const Json& message) { return json::text_of(message); }
 
 Result<Json> message_of(std::string_view verb, std::string_view text) {
   Result<Json> message = json::parse_object(text);

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "shoal/base/result.h"
+#include "shoal/base/utf8.h"
+#include "shoal/json/text.h"
 
 namespace shoal::json {
 
@@ -17,16 +19,12 @@ namespace shoal::json {
 using Json = nlohmann::json;
 
 /// True if a JSON string keeps every byte of `text`, which then is UTF-8.
-inline bool is_utf8(std::string_view text) {
-  const std::string dumped = Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
-  const Json back = Json::parse(dumped, nullptr, /*allow_exceptions=*/false);
-  return back.is_string() && back.get_ref<const std::string&>() == text;
-}
+inline bool is_utf8(std::string_view text) { return !find_no_utf8(text); }
 
 /// `text` with what is no UTF-8 in it replaced, so that a JSON string keeps it.
 inline std::string as_utf8(const std::string& text) {
-  const std::string dumped = Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
-  const Json back = Json::parse(dumped, nullptr, /*allow_exceptions=*/false);
+  if (is_utf8(text)) return text;
+  const Json back = Json::parse(string_text(text), nullptr, /*allow_exceptions=*/false);
   return back.is_string() ? back.get<std::string>() : std::string();
 }
 
@@ -68,7 +66,7 @@ Result<T> whole_of(const Json& json, std::string_view name, T least = std::numer
       json.is_number_unsigned() ? std::in_range<T>(json.get<uint64_t>()) : std::in_range<T>(json.get<int64_t>());
   if (in_range && json.get<T>() >= least) return json.get<T>();
   return must_be(name, "a whole number from " + std::to_string(least) + " to " +
-                           std::to_string(std::numeric_limits<T>::max()) + ", and is " + json.dump());
+                           std::to_string(std::numeric_limits<T>::max()) + ", and is " + text_of(json));
 }
 
 inline Result<const Json*> list_of(const Json& json, std::string_view name) {

@@ -8,6 +8,7 @@
 
 #include "shoal/base/half.h"
 #include "shoal/base/tensor.h"
+#include "shoal/json/text.h"
 
 namespace shoal::json {
 
