@@ -33,7 +33,7 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
   const shoal::data::Split districts = shoal::data::Dataset::csv({file}, table).map(in_100_000_dollars).split(0.1);
   const auto training = districts.training.cache();
   const auto measure = [&] { return statistics_of(training); };
-  // For --predict: districts whose value nobody knows, so their table lacks the last column.
+  // For --predict: districts whose value nobody knows, so their table may lack that column.
   const auto unknown = [table](const std::string& path) {
     shoal::data::CsvOptions without_value = table;
     without_value.labels.clear();

@@ -61,6 +61,19 @@ void parse_texts(const std::string& record, CsvOptions options) {
   }
 }
 
+/// A header gives each column one place, or none of them, or is refused.
+void match_header(const std::string& record, const CsvOptions& options) {
+  const auto header = fields_of(record, options);
+  if (!header) return fuzz::touch(header.error().message());
+  const auto layout = layout_by_header(*header, options);
+  if (!layout) return fuzz::touch(layout.error().message());
+  std::vector<int> times(options.columns.size());
+  for (const size_t column : *layout) {
+    if (column != kPassedOver) ++times.at(column);
+  }
+  for (const int count : times) SHOAL_CHECK(count == 1);
+}
+
 void parse_numbers(const std::string& record, CsvOptions options) {
   options.columns[0].dtype = DType::kFloat32;
   options.columns[1].dtype = DType::kInt64;
@@ -96,6 +109,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!records.empty()) read_from_its_place(storage, options, records[how % records.size()]);
   for (const Record& record : records) {
     parse_texts(record.text, csv);
+    match_header(record.text, csv);
     parse_numbers(record.text, csv);
   }
   return 0;

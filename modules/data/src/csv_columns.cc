@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 #include "column_guess.h"
+#include "csv_header.h"
 #include "csv_number.h"
 #include "csv_record.h"
 #include "shoal/base/environment.h"
@@ -19,69 +21,145 @@ bool is_missing(const Tensor& tensor, const std::string& missing_text) {
   return number_text(tensor.strings()[0], missing_text).empty();
 }
 
-/// The columns of these names as the file is looked through: text, unless the program says that they are numbers.
-Result<std::vector<CsvColumn>> columns_to_look_at(const std::string& path, const std::vector<std::string>& names,
-                                                  const CsvColumnsOptions& found) {
-  std::vector<CsvColumn> known;
-  for (const std::string& name : names) known.push_back({.name = name});
-  for (const auto* chosen : {&found.texts, &found.numbers}) {
-    for (const std::string& name : *chosen) {
-      const auto column = std::ranges::find(known, name, &CsvColumn::name);
-      if (column == known.end()) return no_such_column("csv_columns: " + path, name, names);
-      if (chosen == &found.texts) continue;
-      if (std::ranges::find(found.texts, name) != found.texts.end()) {
-        return invalid_argument("csv_columns: " + path + ": column " + name +
-                                " is in `numbers` and in `texts`; choose one");
-      }
-      *column = {.name = name, .dtype = DType::kFloat32, .missing = "nan"};
-    }
+/// All columns as text, named by `header`, which is that of the file.
+std::vector<CsvColumn> named_by_header(const std::vector<std::string>& header) {
+  std::unordered_map<std::string_view, size_t> times;  // Looked up only, never walked.
+  for (const std::string& name : header) ++times[name];
+  std::vector<CsvColumn> columns;
+  for (const std::string& name : header) columns.push_back({.name = name, .doubled = times[name] > 1});
+  return columns;
+}
+
+/// All columns as text under the names that the program gives, and under those of the header, if it is one.
+Result<std::vector<CsvColumn>> named_by_program(const std::vector<std::string>& names, CsvReader& reader) {
+  SHOAL_TRY(const std::vector<std::string> header, reader.name_columns(names));
+  std::vector<CsvColumn> columns;
+  for (size_t i = 0; i < names.size(); ++i) {
+    columns.push_back({.name = names[i]});
+    if (!header.empty() && header[i] != names[i]) columns.back().header = header[i];
   }
-  return known;
+  return columns;
+}
+
+Result<std::vector<CsvColumn>> name_columns(CsvReader& reader, const std::vector<std::string>& names) {
+  if (!names.empty()) return named_by_program(names, reader);
+  SHOAL_TRY(const std::vector<std::string> header, reader.header());
+  if (header.empty()) return reader.damaged("the file ends in its header");
+  return named_by_header(header);
+}
+
+/// The columns by their names.
+class ByName {
+ public:
+  ByName(const std::string& path, std::vector<CsvColumn>& columns) : path_(path), columns_(columns) {
+    for (size_t i = 0; i < columns.size(); ++i) places_.emplace(columns[i].name, i);
+  }
+  /// The one column of that name, which `option` names.
+  Result<CsvColumn*> find(const std::string& name, const char* option) const {
+    const auto at = places_.find(name);
+    if (at == places_.end()) {
+      std::vector<std::string> names;
+      for (const CsvColumn& column : columns_) names.push_back(column.name);
+      return no_such_column("csv_columns: " + path_, name, names);
+    }
+    if (!columns_[at->second].doubled) return &columns_[at->second];
+    return invalid_argument("csv_columns: " + path_ + ": column " + csv_field(name) + ", one of the " + option +
+                            ", is in the header more than once; rename all but one there");
+  }
+
+ private:
+  const std::string& path_;
+  std::vector<CsvColumn>& columns_;
+  std::unordered_map<std::string_view, size_t> places_;  // Looked up only, never walked.
+};
+
+/// Makes numbers of those columns that the program says are.
+Result<void> set_numbers(const std::string& path, const CsvColumnsOptions& found, std::vector<CsvColumn>& columns) {
+  const ByName by_name(path, columns);
+  const NameSet texts = set_of(found.texts);
+  for (const std::string& name : found.texts) SHOAL_TRY_VOID(by_name.find(name, "texts"));
+  for (const std::string& name : found.numbers) {
+    SHOAL_TRY(CsvColumn* const column, by_name.find(name, "numbers"));
+    if (texts.contains(name)) {
+      return invalid_argument("csv_columns: " + path + ": column " + name + " is in `numbers` and in `texts`; choose one");
+    }
+    column->dtype = DType::kFloat32;
+    column->missing = "nan";
+  }
+  return {};
+}
+
+/// What is looked at in a column.
+struct Look {
+  size_t column;
+  bool open;   ///< Nobody has said what type it has.
+  bool label;  ///< It has to have a value.
+};
+
+/// In the order of the features of an element, which is that of their names.
+std::vector<Look> looks_at(const std::vector<CsvColumn>& columns, const CsvOptions& options,
+                           const CsvColumnsOptions& found) {
+  const NameSet texts = set_of(found.texts), labels = set_of(options.labels);
+  std::vector<Look> looks;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const CsvColumn& column = columns[i];
+    if (column.doubled) continue;
+    looks.push_back({.column = i,
+                     .open = column.dtype == DType::kString && !texts.contains(column.name),
+                     .label = labels.contains(column.name) && !options.missing_labels});
+  }
+  std::ranges::sort(looks, {}, [&columns](const Look& look) -> const std::string& { return columns[look.column].name; });
+  return looks;
+}
+
+/// The columns of the file as it is looked through; `reader` expects them from here on.
+Result<std::vector<CsvColumn>> begin_columns(const std::string& path, const CsvOptions& options,
+                                             const CsvColumnsOptions& found, CsvReader& reader) {
+  SHOAL_TRY(std::vector<CsvColumn> columns, name_columns(reader, found.names));
+  CsvOptions named = options;
+  named.columns = columns;
+  if (auto checked = check_used_names(named); !checked) {
+    return invalid_argument(reader.damaged(checked.error().message()).message());
+  }
+  SHOAL_TRY_VOID(set_numbers(path, found, columns));
+  SHOAL_TRY_VOID(reader.expect(columns));
+  return columns;
 }
 
 }  // namespace
 
 Result<std::vector<CsvColumn>> infer_csv_columns(const std::string& path, const CsvOptions& options,
                                                  CsvColumnsOptions found) {
-  std::vector<std::string> names = std::move(found.names);
-  if (names.empty() && options.header_lines < 1) {
+  if (found.names.empty() && options.header_lines < 1) {
     return invalid_argument("csv_columns: " + path +
                             ": give the names of the columns, or header_lines if the file has them");
   }
   const std::shared_ptr<Environment> env = found.env ? found.env : make_production_environment({});
   CsvOptions text = options;
   text.labels.clear();
-  if (names.empty()) --text.header_lines;
+  if (found.names.empty()) --text.header_lines;
   SHOAL_TRY(CsvReader reader, CsvReader::open(env->storage(), path, text));
-  if (names.empty()) {
-    SHOAL_TRY(names, reader.header());
-    if (names.empty()) return reader.damaged("the file ends in its header");
-  }
-  SHOAL_TRY(std::vector<CsvColumn> columns, columns_to_look_at(path, names, found));
-  SHOAL_TRY_VOID(reader.expect(columns));
-  const auto is_one_of = [](const std::vector<std::string>& all, const std::string& name) {
-    return std::ranges::find(all, name) != all.end();
-  };
-  std::vector<size_t> open, labels;  // The columns whose type nobody has said; those that have to have a value.
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (columns[i].dtype == DType::kString && !is_one_of(found.texts, names[i])) open.push_back(i);
-    if (is_one_of(options.labels, names[i]) && !options.missing_labels) labels.push_back(i);
-  }
-  std::vector<ColumnGuess> guesses(names.size());
+  SHOAL_TRY(std::vector<CsvColumn> columns, begin_columns(path, options, found, reader));
+  const std::vector<Look> looks = looks_at(columns, options, found);
+  std::vector<ColumnGuess> guesses(columns.size());
   int64_t records = 0;
   for (Element element;; ++records) {
     SHOAL_TRY(const bool more, reader.next(element));
     if (!more) break;
-    for (const size_t i : open) guesses[i].add(element.features.find(names[i])->strings()[0], options.missing_text, reader);
-    for (const size_t i : labels) {
-      if (is_missing(*element.features.find(names[i]), options.missing_text))
-        return reader.damaged(missing_label(names[i]));
+    auto look = looks.begin();
+    for (const auto& [name, field] : element.features) {
+      if (look->open) guesses[look->column].add(field.strings()[0], options.missing_text, reader);
+      if (look->label && is_missing(field, options.missing_text)) return reader.damaged(missing_label(name));
+      ++look;
     }
   }
   if (records == 0) return reader.damaged("the file has no records");
-  for (const size_t i : open) {
-    guesses[i].settle(columns[i]);
-    if (!is_one_of(options.unused, names[i])) guesses[i].tell(names[i], env->log());
+  const NameSet unused = set_of(options.unused);
+  for (const Look& look : looks) {
+    if (!look.open) continue;
+    CsvColumn& column = columns[look.column];
+    guesses[look.column].settle(column);
+    if (!unused.contains(column.name)) guesses[look.column].tell(column.name, env->log());
   }
   return columns;
 }

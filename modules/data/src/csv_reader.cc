@@ -29,8 +29,7 @@ struct HeaderRecord {
 /// The end of an error about a record of `fields` fields, where the header has another number and looks like a remark; else nothing.
 std::string header_hint(const HeaderRecord& header, size_t fields) {
   const std::string& first = header.first;
-  const bool remark = first.starts_with('#') || first.starts_with('%') || first.starts_with("//");
-  if (fields == header.fields || (header.fields > 1 && !remark)) return "";
+  if (fields == header.fields || (header.fields > 1 && !looks_like_remark(first))) return "";
   return "; the names of the columns were taken from line " + std::to_string(header.line) + ", which begins with \"" +
          shown_text(first) + "\": if that is a remark, count it among header_lines (--skip-lines)";
 }
@@ -47,15 +46,26 @@ struct CsvReader::State {
   std::optional<CsvParser> parser = std::nullopt;
   bool began = false;
   std::optional<HeaderRecord> header = std::nullopt;
+  std::vector<std::string> passed = {};  // The fields of the last header line that was passed over.
 
-  /// The next record after the header; false at the end.
+  /// The next record after the header lines; false at the end.
   Result<bool> next(std::string_view& record) {
-    for (int64_t line = 0; !began && line < options.header_lines; ++line) {
+    if (!began) SHOAL_TRY_VOID(pass_header_lines());
+    return reader.next(record);
+  }
+  /// Reads the header lines. The parser, if there is one by now, takes its columns as the last of them says.
+  Result<void> pass_header_lines() {
+    began = true;
+    std::string_view record;
+    for (int64_t line = 0; line < options.header_lines; ++line) {
       SHOAL_TRY(const bool more, reader.next(record));
       if (!more) return reader.damaged("the file ends in its header");
     }
-    began = true;
-    return reader.next(record);
+    if (options.header_lines == 0) return {};
+    if (parser) return follow_header(reader, record, *parser);
+    auto fields = fields_of(record, options);
+    if (fields) passed = std::move(*fields);
+    return {};
   }
 };
 
@@ -74,16 +84,25 @@ Result<CsvReader> CsvReader::open(Storage& storage, const std::string& path, Csv
 
 Result<std::vector<std::string>> CsvReader::fields() {
   std::string_view record;
-  std::vector<std::string> fields;
   SHOAL_TRY(const bool more, state_->next(record));
-  if (!more) return fields;
+  if (!more) return std::vector<std::string>();
   SHOAL_TRY_VOID(check_syntax(state_->options));
   CsvSplitter splitter(syntax_of(state_->options));
   if (const auto split = splitter.split(record); !split) {
     return state_->reader.damaged_at(split.error().message(), record, splitter.error_at());
   }
-  fields.assign(splitter.fields().begin(), splitter.fields().end());
-  return fields;
+  return std::vector<std::string>(splitter.fields().begin(), splitter.fields().end());
+}
+
+Result<std::vector<std::string>> CsvReader::name_columns(const std::vector<std::string>& names) {
+  if (!state_->began) SHOAL_TRY_VOID(state_->pass_header_lines());
+  const std::vector<std::string>& header = state_->passed;
+  if (header.size() != names.size() || looks_like_remark(header[0])) return std::vector<std::string>();
+  if (state_->options.by_position) return header;
+  if (auto checked = check_given_names(names, header); !checked) {
+    return invalid_argument(damaged(checked.error().message()).message());
+  }
+  return header;
 }
 
 Result<std::vector<std::string>> CsvReader::header() {

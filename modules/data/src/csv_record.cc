@@ -2,18 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 #include "csv_number.h"
 #include "shoal/base/check.h"
 #include "shoal/base/nearest_text.h"
+#include "shoal/base/utf8.h"
 #include "shoal/data/csv_reader.h"
 
 namespace shoal::data {
 namespace {
-
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 template <class T>
 bool parse_into(std::string_view field, Tensor& tensor) {
@@ -48,31 +46,50 @@ void ready_map(TensorMap& map, const std::vector<std::string>& names) {
   for (const std::string& name : names) map.set(name, Tensor());
 }
 
+Result<void> check_column(const CsvColumn& column) {
+  const bool has_text = column.dtype == DType::kString || column.dtype == DType::kFloat32 ||
+                        column.dtype == DType::kInt64 || column.dtype == DType::kInt32;
+  if (!has_text) {
+    return invalid_argument("csv: column " + column.name + " cannot be " + std::string(to_string(column.dtype)) +
+                            "; choose string, float32, int64 or int32");
+  }
+  if (!column.missing) return {};
+  Tensor probe(column.dtype, Shape{});
+  if (parse_field(*column.missing, probe)) return {};
+  return invalid_argument("csv: column " + column.name + ": its value for missing fields, \"" + *column.missing +
+                          "\", is no " + std::string(to_string(column.dtype)));
+}
+
+std::vector<std::string> names_of(const std::vector<CsvColumn>& columns) {
+  std::vector<std::string> names;
+  for (const CsvColumn& column : columns) names.push_back(column.name);
+  return names;
+}
+
 }  // namespace
 
 Result<void> check_csv(const CsvOptions& options) {
-  std::vector<std::string> names;
-  for (const CsvColumn& column : options.columns) {
-    if (contains(names, column.name)) return invalid_argument("csv: column " + column.name + " is named twice");
-    names.push_back(column.name);
-    const bool has_text = column.dtype == DType::kString || column.dtype == DType::kFloat32 ||
-                          column.dtype == DType::kInt64 || column.dtype == DType::kInt32;
-    if (!has_text) {
-      return invalid_argument("csv: column " + column.name + " cannot be " + std::string(to_string(column.dtype)) +
-                              "; choose string, float32, int64 or int32");
-    }
-    Tensor probe(column.dtype, Shape{});
-    if (column.missing && !parse_field(*column.missing, probe)) {
-      return invalid_argument("csv: column " + column.name + ": its value for missing fields, \"" + *column.missing +
-                              "\", is no " + std::string(to_string(column.dtype)));
-    }
-  }
+  std::unordered_map<std::string_view, bool> doubled;  // By name, whether it may be there twice.
+  const NameSet labels = set_of(options.labels), unused = set_of(options.unused);
   size_t features = 0;
-  for (const std::string& name : names) features += !contains(options.labels, name) && !contains(options.unused, name);
+  for (const CsvColumn& column : options.columns) {
+    const auto [other, fresh] = doubled.emplace(column.name, column.doubled);
+    if (!fresh && !(column.doubled && other->second)) {
+      return invalid_argument("csv: column " + column.name + " is named twice");
+    }
+    SHOAL_TRY_VOID(check_column(column));
+    features += !column.doubled && !labels.contains(column.name) && !unused.contains(column.name);
+  }
+  for (const std::string& name : options.labels) {
+    const auto at = doubled.find(name);
+    if (at == doubled.end() || !at->second) continue;
+    return invalid_argument("csv: column " + csv_field(name) +
+                            ", a label, is in the header more than once; rename all but one there");
+  }
   if (features == 0) return invalid_argument("csv: no column becomes a feature");
   for (const auto* chosen : {&options.labels, &options.unused}) {
     for (const std::string& name : *chosen) {
-      if (!contains(names, name)) return no_such_column("csv", name, names);
+      if (!doubled.contains(name)) return no_such_column("csv", name, names_of(options.columns));
     }
   }
   return check_syntax(options);
@@ -99,11 +116,22 @@ std::string odd_line_hint(std::string_view record) {
   return remark ? "; if the line is a remark, take it out" : "";
 }
 
+Result<void> check_used_names(const CsvOptions& options) {
+  const NameSet unused = set_of(options.unused);
+  for (size_t i = 0; i < options.columns.size(); ++i) {
+    const CsvColumn& column = options.columns[i];
+    if (column.doubled || unused.contains(column.name)) continue;
+    SHOAL_TRY_VOID(
+        check_utf8(column.name, "the name of column " + std::to_string(i + 1),
+                   "make the file UTF-8, for example with iconv -f LATIN1 -t UTF-8, or, if nobody needs the column, "
+                   "let it be one of `unused`"));
+  }
+  return {};
+}
+
 Error no_such_column(const std::string& who, const std::string& name, const std::vector<std::string>& names) {
-  std::string all;
-  for (const std::string& other : names) all += (all.empty() ? "" : ", ") + csv_field(other);
-  return invalid_argument(who + ": there is no column " + name + did_you_mean(name, names) + "; there are: " + all +
-                          separator_hint(names));
+  return invalid_argument(who + ": there is no column " + name + did_you_mean(name, names) +
+                          "; there are: " + names_listed(names) + separator_hint(names));
 }
 
 std::string separator_hint(const std::vector<std::string>& names) {
@@ -133,20 +161,23 @@ std::string csv_record(const std::vector<std::string>& fields, char separator) {
 }
 
 CsvParser::CsvParser(CsvOptions options) : options_(std::move(options)), splitter_(syntax_of(options_)) {
+  const NameSet labels = set_of(options_.labels), unused = set_of(options_.unused);
   for (const CsvColumn& column : options_.columns) {
-    if (contains(options_.unused, column.name)) continue;
-    (contains(options_.labels, column.name) ? label_names_ : feature_names_).push_back(column.name);
+    Target target{.used = !column.doubled && !unused.contains(column.name), .label = labels.contains(column.name)};
+    if (target.used) (target.label ? label_names_ : feature_names_).push_back(column.name);
+    targets_.push_back(target);
   }
   std::sort(feature_names_.begin(), feature_names_.end());  // Maps are in byte order.
   std::sort(label_names_.begin(), label_names_.end());
-  for (const CsvColumn& column : options_.columns) {
-    Target target{.used = !contains(options_.unused, column.name), .label = contains(options_.labels, column.name)};
-    const auto& names = target.label ? label_names_ : feature_names_;
-    target.index = size_t(std::find(names.begin(), names.end(), column.name) - names.begin());
-    targets_.push_back(target);
+  for (size_t i = 0; i < targets_.size(); ++i) {
+    const auto& names = targets_[i].label ? label_names_ : feature_names_;
+    targets_[i].index = size_t(std::ranges::lower_bound(names, options_.columns[i].name) - names.begin());
   }
   if (label_names_.size() == 1) label_names_[0].clear();
+  set_layout(layout_left_to_right(options_.columns.size()));
 }
+
+void CsvParser::set_layout(CsvLayout layout) { layout_ = std::move(layout); }
 
 Result<void> CsvParser::split(std::string_view record) {
   error_at_ = 0;
@@ -154,7 +185,7 @@ Result<void> CsvParser::split(std::string_view record) {
     error_at_ = splitter_.error_at();
     return split;
   }
-  const size_t found = splitter_.fields().size(), expected = options_.columns.size();
+  const size_t found = splitter_.fields().size(), expected = layout_.size();
   if (found == expected) return {};
   return invalid_argument("the record has " + std::to_string(found) + (found == 1 ? " field" : " fields") + ", expected " +
                           std::to_string(expected) + odd_line_hint(record));
@@ -196,17 +227,41 @@ Result<void> CsvParser::store(const CsvColumn& column, bool label, std::string_v
                           std::string(to_string(column.dtype)) + hint);
 }
 
+Result<std::vector<std::string>> fields_of(std::string_view record, const CsvOptions& options) {
+  SHOAL_TRY_VOID(check_syntax(options));
+  CsvSplitter splitter(syntax_of(options));
+  SHOAL_TRY_VOID(splitter.split(record));
+  return std::vector<std::string>(splitter.fields().begin(), splitter.fields().end());
+}
+
+Result<void> follow_header(const RecordReader& reader, std::string_view record, CsvParser& parser) {
+  if (parser.options().by_position) return {};
+  const auto header = fields_of(record, parser.options());
+  if (!header) {
+    return reader.damaged("the header: " + header.error().message() +
+                          "; if the line is no header, by_position takes columns from left to right");
+  }
+  auto layout = layout_by_header(*header, parser.options());
+  if (!layout) return invalid_argument(reader.damaged(layout.error().message()).message());
+  parser.set_layout(std::move(*layout));
+  return {};
+}
+
 Result<void> CsvParser::parse(std::string_view record, Element& element) {
   SHOAL_TRY_VOID(split(record));
   ready_map(element.features, feature_names_);
   ready_map(element.labels, label_names_);
-  for (size_t i = 0; i < targets_.size(); ++i) {
-    if (!targets_[i].used) continue;
-    TensorMap& map = targets_[i].label ? element.labels : element.features;
-    Tensor& tensor = (map.begin() + ptrdiff_t(targets_[i].index))->second;
-    const DType dtype = options_.columns[i].dtype;
-    if (tensor.dtype() != dtype || tensor.shape() != Shape{} || !tensor.unique()) tensor = Tensor(dtype, Shape{});
-    SHOAL_TRY_VOID(store(options_.columns[i], targets_[i].label, splitter_.fields()[i], tensor));
+  for (size_t i = 0; i < layout_.size(); ++i) {
+    if (layout_[i] == kPassedOver) continue;
+    const Target& target = targets_[layout_[i]];
+    if (!target.used) continue;
+    const CsvColumn& column = options_.columns[layout_[i]];
+    TensorMap& map = target.label ? element.labels : element.features;
+    Tensor& tensor = (map.begin() + ptrdiff_t(target.index))->second;
+    if (tensor.dtype() != column.dtype || tensor.shape() != Shape{} || !tensor.unique()) {
+      tensor = Tensor(column.dtype, Shape{});
+    }
+    SHOAL_TRY_VOID(store(column, target.label, splitter_.fields()[i], tensor));
   }
   return {};
 }

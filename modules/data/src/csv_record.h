@@ -4,7 +4,9 @@
 #include <string_view>
 #include <vector>
 
+#include "csv_header.h"
 #include "csv_syntax.h"
+#include "record_reader.h"
 #include "shoal/data/element.h"
 #include "shoal/data/text_files.h"
 
@@ -12,6 +14,17 @@ namespace shoal::data {
 
 /// InvalidArgument for options that cannot be: no columns, a name twice or unknown, a type that has no text.
 Result<void> check_csv(const CsvOptions& options);
+
+/// InvalidArgument, with the byte, if the name of a feature or label is no UTF-8: models keep such names.
+Result<void> check_used_names(const CsvOptions& options);
+
+class CsvParser;
+/// Lets `parser` take the columns of records where the header line `record`, which `reader` gave last, says that they are. Errors
+/// name the line; they are those of layout_by_header(), and DataLoss for quotes that cannot be.
+Result<void> follow_header(const RecordReader& reader, std::string_view record, CsvParser& parser);
+
+/// The fields of a record as text, however many there are. InvalidArgument for quotes that cannot be.
+Result<std::vector<std::string>> fields_of(std::string_view record, const CsvOptions& options);
 
 /// InvalidArgument that says what columns there are; `who` begins the sentence ("csv").
 Error no_such_column(const std::string& who, const std::string& name, const std::vector<std::string>& names);
@@ -30,6 +43,10 @@ std::string missing_label(const std::string& column);
 class CsvParser {
  public:
   explicit CsvParser(CsvOptions options);
+  /// Which columns the fields of the records that follow belong to; until then, the columns are the fields from left to right.
+  void set_layout(CsvLayout layout);
+  /// The options that it was made of.
+  const CsvOptions& options() const { return options_; }
   /// InvalidArgument with a sentence about the field that does not fit; the caller knows file and line.
   Result<void> parse(std::string_view record, Element& element);
   /// Where in the record the error of parse() lies, in bytes; 0 unless it is one of a quote.
@@ -49,6 +66,7 @@ class CsvParser {
   Result<void> store_missing(const CsvColumn& column, bool label, Tensor& tensor);
 
   const CsvOptions options_;
+  CsvLayout layout_;
   std::vector<Target> targets_;
   std::vector<std::string> feature_names_, label_names_;
   CsvSplitter splitter_;

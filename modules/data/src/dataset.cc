@@ -87,6 +87,7 @@ Dataset Dataset::text_lines(std::vector<std::string> paths, TextLinesOptions opt
 Dataset Dataset::csv(std::vector<std::string> paths, CsvOptions options) {
   require(!paths.empty(), "csv: there is no path");
   if (auto checked = check_csv(options); !checked) raise(std::move(checked).error());
+  if (auto checked = check_used_names(options); !checked) raise(std::move(checked).error().with_context("csv"));
   return Dataset(make_csv_node(std::move(paths), std::move(options)));
 }
 

@@ -15,7 +15,8 @@ struct TextFiles {
   int64_t header_lines;
 };
 
-/// Walks through the records; `Parser` makes them elements: parse(record, element). A position is the file and where
+/// Walks through the records; `Parser` makes them elements: parse(record, element), after follow(reader, header) for each file that
+/// has header lines. A position is the file and where
 /// in it: resuming reads that file again from its start, up to there.
 template <class Parser>
 class TextStage final : public Stage {
@@ -62,7 +63,8 @@ class TextStage final : public Stage {
     file_ = size_t(file);
     if (!inside) return {};
     if (file_ >= files_.paths.size()) return damaged_position();
-    SHOAL_TRY(reader_, RecordReader::open(context_.env.storage(), files_.paths[file_], files_.records));
+    SHOAL_TRY_VOID(open());
+    if (place.offset < reader_->place().offset) return damaged_position();
     return reader_->go_to(place);
   }
 
@@ -85,8 +87,11 @@ class TextStage final : public Stage {
   Result<void> open() {
     SHOAL_TRY(reader_, RecordReader::open(context_.env.storage(), files_.paths[file_], files_.records));
     std::string_view header;
-    for (int64_t i = 0; i < files_.header_lines; ++i) SHOAL_TRY_VOID(reader_->next(header));
-    return {};
+    bool more = false;
+    for (int64_t i = 0; i < files_.header_lines; ++i) {
+      SHOAL_TRY(more, reader_->next(header));
+    }
+    return more ? parser_.follow(*reader_, header) : Result<void>();
   }
 
   const TextFiles& files_;
@@ -100,6 +105,7 @@ class TextStage final : public Stage {
 struct LineParser {
   static constexpr bool kSkipsEmpty = false;
   static size_t error_at() { return 0; }
+  static Result<void> follow(const RecordReader&, std::string_view) { return {}; }
   Result<void> parse(std::string_view record, Element& element) {
     if (!element.features.is_single()) element.features = TensorMap(Tensor());
     element.labels = TensorMap();
@@ -113,6 +119,7 @@ struct LineParser {
 struct RecordParser : CsvParser {
   static constexpr bool kSkipsEmpty = true;
   using CsvParser::CsvParser;
+  Result<void> follow(const RecordReader& reader, std::string_view header) { return follow_header(reader, header, *this); }
 };
 
 RandomKey fold_files(RandomKey key, const TextFiles& files) {
@@ -156,7 +163,8 @@ class CsvNode final : public TextNode {
     }
     key =
         fold_in(fold_in(fold_in(key, uint64_t(options_.separator)), options_.missing_text), uint64_t(options_.trim_blanks));
-    return options_.quoting ? key : fold_in(key, "no quoting");  // Positions of before the option stay good.
+    if (options_.by_position) key = fold_in(key, "by_position");
+    return options_.quoting ? key : fold_in(key, "no quoting");  // Positions of before these options stay good.
   }
 
  private:

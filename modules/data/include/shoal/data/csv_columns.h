@@ -14,7 +14,8 @@ class Environment;
 namespace shoal::data {
 
 struct CsvColumnsOptions {
-  /// The names of all columns, left to right. Empty: the fields of the last header line are.
+  /// The names of all columns, left to right. Empty: the fields of the last header line are. Where names are given and the last
+  /// header line is a header, too, CsvColumn::header keeps what it calls each column, and other files are read by that.
   std::vector<std::string> names = {};
   /// Names of columns that are float32, also where this file happens to have whole numbers alone and no field is missing:
   /// quantities, which other files may have with fractions or gaps. A field that is no number is then damage, with its line.
@@ -36,9 +37,11 @@ struct CsvColumnsOptions {
 ///   shoal::data::CsvOptions table{.labels = {"price"}, .header_lines = 1};
 ///   table.columns = shoal::data::csv_columns("houses.csv", table, {.numbers = {"area", "price"}});
 ///
-/// `options` say how to read it; their columns are not looked at. InvalidArgument without names and header lines, and for
-/// `numbers` and `texts` that name no column, or one both; DataLoss for a file without records, or one that is damaged, also where
-/// one of `numbers` is none, or a label is missing (unless missing_labels is set); NotFound for one that is missing.
+/// `options` say how to read it; their columns are not looked at. A column whose name the header has more than once becomes no
+/// feature (CsvColumn::doubled). InvalidArgument without names and header lines; for `numbers` and `texts` that name no column, or
+/// one both, or one of several of that name; for names of columns that are no UTF-8 and not among `unused`; and for given names
+/// that stand over other columns in the header. DataLoss for a file without records, or one that is damaged, also where one of
+/// `numbers` is none, or a label is missing (unless missing_labels is set); NotFound for one that is missing.
 Result<std::vector<CsvColumn>> infer_csv_columns(const std::string& path, const CsvOptions& options,
                                                  CsvColumnsOptions found = {});
 /// The same, raising its errors: for programs.

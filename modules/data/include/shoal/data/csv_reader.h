@@ -26,8 +26,9 @@ using ReadBytes = std::function<Result<size_t>(std::span<std::byte>)>;
 ///   while (reader.next(element)) ...        // Errors left out.
 class CsvReader {
  public:
-  /// Of a file, plain or gzip'd. Errors are those of Storage::open(). The header lines of the options are passed over by
-  /// the first call; without columns in them, expect() comes before next().
+  /// Of a file, plain or gzip'd. Errors are those of Storage::open(). The header lines of the options are read by the first call; if
+  /// that is next(), columns are found by the last of them, as CsvOptions says. Without columns in the options, expect() comes
+  /// before next().
   static Result<CsvReader> open(Storage& storage, const std::string& path, CsvOptions options);
   /// Of what `read` gives, uncompressed. `name` is where errors say that they are.
   CsvReader(ReadBytes read, std::string name, CsvOptions options);
@@ -35,6 +36,10 @@ class CsvReader {
   CsvReader& operator=(CsvReader&&) noexcept;
   ~CsvReader();
 
+  /// For columns that are called `names` from left to right, whatever the header lines say. Before the first record. Gives the fields
+  /// of the last of these lines, if it is the header of so many columns, else none. InvalidArgument, with both lists, if it has one
+  /// of the names over another column.
+  Result<std::vector<std::string>> name_columns(const std::vector<std::string>& names);
   /// The fields of the next record as text, however many there are; an empty line has one. None: the end.
   Result<std::vector<std::string>> fields();
   /// The fields of the next record, which names the columns. DataLoss if that record is blank, since the names then stand behind

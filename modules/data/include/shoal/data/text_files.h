@@ -26,12 +26,21 @@ struct TextLinesOptions {
 /// never count. A float32 is rounded to the nearest one there is: 1e400 is infinity, 1e-59 is 0. A whole number that int64 or
 /// int32 does not hold is DataLoss; one of a fraction of zero ("70.0") is that number.
 struct CsvColumn {
-  std::string name;
+  std::string name;  ///< The name of the feature or label, and of the column in headers unless `header` is another.
   DType dtype = DType::kString;  ///< One of kString, kFloat32, kInt64 and kInt32.
   /// What a missing field counts as, as text. None: a missing field is DataLoss, save that text is then "".
   std::optional<std::string> missing = std::nullopt;
+  /// What headers call the column. None: its name.
+  std::optional<std::string> header = std::nullopt;
+  /// True: the header from which csv_columns() has the name has it more than once. The column is passed over, and as a label refused.
+  bool doubled = false;
 };
 
+/// The last of a file's header lines says where in that file each column stands: columns are found by their names, in any order.
+/// Fields that belong to no column are passed over. A header that lacks a column, has one twice or has other names ends
+/// iteration with InvalidArgument, which tells both lists of names. A line that has none of the names, and another number of fields
+/// than there are columns (or begins as remarks do), is no header: then, and without header lines, the columns are those of
+/// the file from left to right.
 struct CsvOptions {
   std::vector<CsvColumn> columns = {};  ///< All columns of the files, left to right; at least one.
   /// Names of the columns that become labels; a lone one has the name "". A label that is missing, or no finite number, is
@@ -40,7 +49,9 @@ struct CsvOptions {
   /// Names of columns that are left out; their fields are not looked at.
   std::vector<std::string> unused = {};
   char separator = ',';
-  int64_t header_lines = 0;       ///< Lines passed over at the start of each file.
+  /// Lines at the start of each file that are no records; the last of them is its header.
+  int64_t header_lines = 0;
+  bool by_position = false;       ///< True: columns are taken from left to right, whatever the header says.
   std::string missing_text = {};  ///< A field that counts as missing, as an empty one does: "?".
   bool trim_blanks = false;       ///< True: blanks and tabs around fields, or around their quotes, do not count.
   /// False: a quote is a character as any other (5" nails), and a field can hold no separator and no line end. True: a quote that

@@ -1,0 +1,41 @@
+#pragma once
+/// Matches the header of a CSV file with the columns that a program expects in it.
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "shoal/base/result.h"
+#include "shoal/data/text_files.h"
+
+namespace shoal::data {
+
+/// Names that are looked up, never walked. Tables have 100,000 columns, so no name is looked for in a list.
+using NameSet = std::unordered_set<std::string_view>;
+inline NameSet set_of(const std::vector<std::string>& names) { return {names.begin(), names.end()}; }
+
+/// For each field of a record, the number of its column among CsvOptions::columns, or kPassedOver.
+using CsvLayout = std::vector<size_t>;
+constexpr size_t kPassedOver = size_t(-1);
+
+/// That of a file whose fields are the columns, from left to right.
+CsvLayout layout_left_to_right(size_t columns);
+
+/// That of a file whose last header line has the fields `header`. Columns are found by their names (CsvColumn::header), in any
+/// order. Fields that belong to no column, or to an unused one, are passed over. A line that has none of the names is a remark if it
+/// looks like one or has another number of fields. InvalidArgument, with both lists of names: the header lacks a column, has
+/// the name of one twice, or has other names.
+Result<CsvLayout> layout_by_header(const std::vector<std::string>& header, const CsvOptions& options);
+
+/// For names that are given for the columns of one file from left to right, beside its last header line `header`. InvalidArgument,
+/// with both lists, where one of these names stands over another column there.
+Result<void> check_given_names(const std::vector<std::string>& names, const std::vector<std::string>& header);
+
+/// Whether a line whose first field is `first` is more likely a remark than a header.
+bool looks_like_remark(std::string_view first);
+
+/// "a, b, c", quoted where they have to be; of very many the first.
+std::string names_listed(const std::vector<std::string>& names);
+
+}  // namespace shoal::data
