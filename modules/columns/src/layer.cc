@@ -36,10 +36,15 @@ void note_columns(Graph& graph, const std::string& name, const std::vector<Colum
 
 Value weights_of(Graph& graph, const Shape& shape) { return graph.variable("weights", shape); }
 
+constexpr const char* kBias = "bias";
+
+/// The scope of a column's weights: its name, but for the name that the layer's own variable has.
+std::string scope_of(const Column& column) { return column.name() == kBias ? "bias_column" : column.name(); }
+
 /// One column's part of linear logits.
 Value linear_part(Inputs& inputs, const Column& column, const LinearLayerOptions& options) {
   Graph& graph = inputs.graph();
-  const auto scope = graph.scope(column.name());
+  const auto scope = graph.scope(scope_of(column));
   if (const Categories* categories = column.definition().categories()) {
     const Ids ids = categories->ids(inputs);
     const Value weights = weights_of(graph, {categories->count(), options.units});
@@ -81,7 +86,7 @@ Value linear_layer(const nn::ValueMap& features, const std::vector<Column>& colu
     const Value part = linear_part(inputs, column, options);
     sum = sum.valid() ? ops::add(sum, part) : part;
   }
-  return ops::add(sum, inputs.graph().variable("bias", Shape{options.units}));
+  return ops::add(sum, inputs.graph().variable(kBias, Shape{options.units}));
 }
 
 }  // namespace shoal::columns
