@@ -139,6 +139,12 @@ TEST(EvalSpec, ChecksEachField) {
               AllOf(HasSubstr("start_delay_secs: -1"), HasSubstr(">= 0")));
   EXPECT_THAT(refusal(EvalSpec{.input_fn = input, .name = ""}), HasSubstr("name"));
   EXPECT_THAT(refusal(EvalSpec{.input_fn = input, .name = "../x"}), HasSubstr("../x"));
+  EXPECT_THAT(refusal(EvalSpec{.input_fn = input, .name = std::string("a\0b", 3)}), HasSubstr("eval_<name>"));
+  EXPECT_TRUE((EvalSpec{.input_fn = input, .name = ".."}.check()));  // eval_.. is a folder as others.
+  for (const char* name : {".", "..", "a/b"}) {
+    EXPECT_THAT(refusal(EvalSpec{.input_fn = input, .exporters = {named(name)}}),
+                HasSubstr("exporters: names must not be"));
+  }
   EXPECT_THAT(refusal(EvalSpec{.input_fn = input, .hooks = {nullptr}}), HasSubstr("hooks"));
 }
 

@@ -13,6 +13,12 @@ Error out_of_range(const std::string& field, int64_t value, const std::string& a
                           accepted);
 }
 
+/// Whether a folder of this name lies in the folder where it is made.
+bool is_folder_name(const std::string& name) {
+  const bool is_dots = name == "." || name == "..";
+  return !name.empty() && !is_dots && name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
+}
+
 /// Each exporter writes to a folder of its name, so names are there, differ, and stay inside that folder.
 Result<void> check_exporters(const std::vector<std::shared_ptr<Exporter>>& exporters) {
   if (std::find(exporters.begin(), exporters.end(), nullptr) != exporters.end()) {
@@ -24,10 +30,11 @@ Result<void> check_exporters(const std::vector<std::shared_ptr<Exporter>>& expor
   for (const auto& exporter : exporters) {
     const std::string name(exporter->name());
     listing += (listing.empty() ? "\"" : ", \"") + name + "\"";
-    all_usable = all_usable && !name.empty() && name.find('/') == std::string::npos && names.insert(name).second;
+    all_usable = all_usable && is_folder_name(name) && names.insert(name).second;
   }
   if (all_usable) return {};
-  return invalid_argument("EvalSpec: exporters: names must not be empty, must differ and have no '/'; they are " + listing);
+  return invalid_argument(
+      "EvalSpec: exporters: names must not be empty, \".\" or \"..\", must differ and have no '/'; they are " + listing);
 }
 
 }  // namespace
@@ -39,7 +46,7 @@ Result<void> EvalSpec::check() const {
   if (steps && *steps <= 0) return out_of_range("steps", *steps, "> 0, or None for the whole input");
   if (throttle_secs < 0) return out_of_range("throttle_secs", throttle_secs, ">= 0");
   if (start_delay_secs < 0) return out_of_range("start_delay_secs", start_delay_secs, ">= 0");
-  if (name && (name->empty() || name->find('/') != std::string::npos)) {
+  if (name && (name->empty() || !is_folder_name("eval_" + *name))) {
     return invalid_argument("EvalSpec: name: \"" + *name +
                             "\" cannot be part of the folder name eval_<name>: it must not be "
                             "empty and have no '/'; leave it out for the folder eval");
