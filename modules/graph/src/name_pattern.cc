@@ -1,5 +1,6 @@
 #include "shoal/graph/name_pattern.h"
 
+#include <algorithm>
 #include <regex>
 
 namespace shoal {
@@ -20,8 +21,13 @@ Result<NamePattern> NamePattern::make(std::string text) {
   }
 }
 
+/// In these expressions a point stands for everything but the end of a line, and a column's name may have one.
 bool NamePattern::matches(std::string_view name) const {
-  return std::regex_match(name.begin(), name.end(), compiled_->regex);
+  if (std::regex_match(name.begin(), name.end(), compiled_->regex)) return true;
+  std::string in_one_line(name);
+  std::ranges::replace_if(
+      in_one_line, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return in_one_line != name && std::regex_match(in_one_line, compiled_->regex);
 }
 
 }  // namespace shoal
