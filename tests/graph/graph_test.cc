@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "expect_refused.h"
+#include "shoal/graph/name_pattern.h"
 #include "shoal/graph/op.h"
 #include "shoal/graph/ops.h"
 
@@ -37,8 +38,9 @@ TEST(Graph, RefusesAVariableWithMoreBytesThanAnyMachine) {
   graph.variable("large", {int64_t(1) << 54});
   EXPECT_REFUSED(graph.variable("larger", {(int64_t(1) << 54) + 1}),
                  "variable \"larger\" of shape [18014398509481985]: has more bytes than any machine; make it smaller");
-  EXPECT_REFUSED(graph.variable("larger", {int64_t(1) << 62, 1024}),
-                 "variable \"larger\" of shape [4611686018427387904, 1024]: has more bytes than any machine; make it smaller");
+  EXPECT_REFUSED(
+      graph.variable("larger", {int64_t(1) << 62, 1024}),
+      "variable \"larger\" of shape [4611686018427387904, 1024]: has more bytes than any machine; make it smaller");
 }
 
 TEST(Graph, RefusesASecondVariableOrInputOfOneName) {
@@ -121,6 +123,33 @@ TEST(Graph, RefusesAShapeThatDoesNotFitWithNodeNameAndTypes) {
   const Value x = graph.input("x", DType::kFloat32, {kBatch, 4});
   EXPECT_REFUSED(ops::add(x, graph.constant(Tensor::of<float>({3}, {1, 2, 3}))),
                  "add \"add\": a [batch, 4] and b [3] do not broadcast: from the last axis on, sizes must be equal or 1");
+}
+
+TEST(NamePattern, MatchesNamesThatHaveLineEnds) {
+  const NamePattern pattern = value_or_raise(NamePattern::make("linear/.*/weights"));
+  EXPECT_TRUE(pattern.matches("linear/c\nd/weights"));
+  EXPECT_TRUE(pattern.matches("linear/c\r\n/weights"));
+  EXPECT_FALSE(pattern.matches("linear/c\nd/bias"));
+  EXPECT_TRUE(value_or_raise(NamePattern::make("c\nd")).matches("c\nd"));
+  EXPECT_TRUE(pattern.matches("linear/" + std::string(16000, 'l') + "/weights"));
+}
+
+TEST(Graph, NamesAreUtf8OfSomeLength) {
+  Graph graph;
+  const std::string sentence =
+      "is no UTF-8: its byte 1 (counted from 0) is 0xF6; names are saved with the model, as UTF-8; rename it";
+  EXPECT_REFUSED(graph.input("h\xF6he", DType::kFloat32, DimShape(Shape{1})),
+                 "the name of input (\"h\\xF6he\") " + sentence);
+  EXPECT_REFUSED(graph.variable("h\xF6he", Shape{1}), "the name of variable (\"h\\xF6he\") " + sentence);
+  EXPECT_NO_THROW(graph.variable("h\xC3\xB6he", Shape{1}));
+  EXPECT_NO_THROW(graph.input("features//", DType::kFloat32, DimShape(Shape{1})));
+  EXPECT_NO_THROW(graph.variable(std::string(16384, 'l'), Shape{1}));
+  EXPECT_REFUSED(graph.variable(std::string(16385, 'm'), Shape{1}),
+                 "the name of variable (\"" + std::string(40, 'm') +
+                     "...\") has 16385 bytes, and may have 16384; give it a shorter one");
+  const auto scope = graph.scope("layer");
+  EXPECT_REFUSED(graph.input("", DType::kFloat32, DimShape(Shape{1})), "input \"layer/\": the name is empty");
+  EXPECT_REFUSED(graph.variable("", Shape{1}), "variable \"layer/\": the name is empty");
 }
 
 }  // namespace

@@ -3,8 +3,10 @@
 #include <set>
 
 #include "canonical.h"
+#include "shoal/base/utf8.h"
 #include "shoal/graph/op.h"
 #include "shoal/graph/source.h"
+#include "shown_item.h"
 
 namespace shoal {
 
@@ -53,6 +55,7 @@ Graph::Scope::~Scope() {
 }
 
 Value Graph::input(std::string_view name, DType dtype, DimShape shape) {
+  if (name.empty()) raise(invalid_argument("input \"" + scope_ + "\": the name is empty"));
   Node node{
       .op = std::string(op_of(Source::kInput)), .name = scope_ + std::string(name), .outputs = {{dtype, std::move(shape)}}};
   return Value(this, append_or_raise(std::move(node)), 0);
@@ -198,11 +201,25 @@ Result<std::vector<ValueType>> operand_types(const Graph& graph, const Node& nod
   return types;
 }
 
+/// Names are in checkpoints, exports and event files, all of which are UTF-8. Expressions that choose variables by name take as
+/// much stack as the name is long (std::regex).
+Result<void> check_name(const Node& node) {
+  constexpr size_t kNameBytesMax = 16384, kShownMax = 40;
+  const std::string what = "the name of " + node.op;
+  SHOAL_TRY_VOID(check_utf8(node.name, what, "names are saved with the model, as UTF-8; rename it"));
+  if (node.name.size() <= kNameBytesMax) return {};
+  return invalid_argument(what + " (\"" + shown_item(node.name, kShownMax) + "\") has " + std::to_string(node.name.size()) +
+                          " bytes, and may have " + std::to_string(kNameBytesMax) + "; give it a shorter one");
+}
+
 }  // namespace
 
 Result<NodeId> Graph::append(Node node) {
   auto refuse = [&node](Error error) { return std::move(error).with_context(node.op + " \"" + node.name + "\""); };
-  if (node.name.empty() || node.name.back() == '/') return refuse(invalid_argument("the name is empty"));
+  SHOAL_TRY_VOID(check_name(node));
+  // A feature's own name may end with the separator of scopes.
+  const bool is_scope = node.name.ends_with('/') && source_of(node.op) != Source::kInput;
+  if (node.name.empty() || is_scope) return refuse(invalid_argument("the name is empty"));
   if (names_->used.contains(node.name)) return refuse(invalid_argument("the name is taken; choose another name or scope"));
   if (source_of(node.op) != Source::kNone) {
     if (auto checked = check_source(node); !checked) return refuse(std::move(checked).error());

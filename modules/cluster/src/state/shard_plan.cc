@@ -15,14 +15,14 @@ constexpr size_t kPlannedNameBytesMax = 256;
 
 int64_t rows_of(const Shape& shape) { return shape.rank() == 0 ? 1 : shape[0]; }
 
-uint64_t bytes_of(const VariableSpec& variable) {
-  return uint64_t(variable.shape.elements()) * size_of(variable.dtype);
-}
+uint64_t bytes_of(const VariableSpec& variable) { return uint64_t(variable.shape.elements()) * size_of(variable.dtype); }
 
 Result<void> check(const VariableSpec& variable, std::set<std::string_view>& names) {
   if (variable.name.empty()) return invalid_argument("a variable without a name cannot be placed on a server");
   if (variable.name.size() > kPlannedNameBytesMax) {
-    return invalid_argument("variable " + variable.name.substr(0, 64) + "...: names have at most 256 bytes");
+    return invalid_argument("variable " + variable.name.substr(0, 64) +
+                            "...: names have at most 256 bytes, and this one has " + std::to_string(variable.name.size()) +
+                            "; give the column or layer that it is named after a shorter name");
   }
   if (!names.insert(variable.name).second) {
     return invalid_argument("variable " + variable.name + " is there twice; names must differ");

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
 #include "model/signatures.h"
+#include "shoal/base/utf8.h"
 #include "shoal/graph/passes.h"
 #include "shoal/graph/source.h"
 #include "shoal/nn/initializers.h"
@@ -13,6 +15,9 @@ namespace {
 
 constexpr size_t kProgramsMax = 8;
 constexpr int64_t kPlansLoggedMax = 16;
+constexpr std::string_view kRenameInput =
+    "names are saved with the model, as UTF-8: rename it in the input function, or make the file that it comes from UTF-8, "
+    "for example with iconv -f LATIN1 -t UTF-8";
 
 Result<int64_t> leading_size(const data::TensorMap& tensors, std::string_view part, std::optional<int64_t> expected) {
   for (const auto& [name, tensor] : tensors) {
@@ -60,6 +65,7 @@ using NamedTypes = std::vector<std::pair<std::string, ValueType>>;
 Result<NamedTypes> types_of(const data::TensorMap& tensors, std::string_view part, const VaryingAxes& varying) {
   NamedTypes types;
   for (const auto& [name, tensor] : tensors) {
+    SHOAL_TRY_VOID(check_utf8(name, part == "labels" ? "the name of a label" : "the name of a feature", kRenameInput));
     SHOAL_TRY(DimShape shape, dims_of(input_name(part, name), tensor.shape(), varying));
     types.emplace_back(name, ValueType{tensor.dtype(), std::move(shape)});
   }
@@ -112,6 +118,30 @@ void note_text_predictions(const std::vector<nn::TextPrediction>& texts, Meaning
     if (names.count == 0 || meaning.has_list(names)) continue;
     meaning.add("prediction/" + text.key(), {.kind = "names", .lists = {{"names", names}}});
   }
+}
+
+/// What event files and exports write has to be UTF-8.
+Result<void> check_names_of(const EstimatorSpec& spec) {
+  constexpr std::string_view kRemedy = "names are saved as UTF-8; give it another";
+  for (const auto& [name, value] : spec.predictions) {
+    SHOAL_TRY_VOID(check_utf8(name, "model_fn: the name of a prediction", kRemedy));
+  }
+  for (const nn::TextPrediction& text : spec.text_predictions) {
+    SHOAL_TRY_VOID(check_utf8(text.key(), "model_fn: the name of a prediction", kRemedy));
+  }
+  for (const auto& [name, metric] : spec.eval_metrics) {
+    SHOAL_TRY_VOID(check_utf8(name, "model_fn: the name of a metric", kRemedy));
+  }
+  for (const auto& [name, value] : spec.summaries) {
+    SHOAL_TRY_VOID(check_utf8(name, "model_fn: the name of a summary", kRemedy));
+  }
+  for (const nn::ExportSignature& signature : spec.export_outputs) {
+    SHOAL_TRY_VOID(check_utf8(signature.name, "model_fn: the name of a signature", kRemedy));
+    for (const auto& [name, key] : signature.outputs) {
+      SHOAL_TRY_VOID(check_utf8(name, "model_fn: the name of a signature's output", kRemedy));
+    }
+  }
+  return {};
 }
 
 /// "on 2 threads"
@@ -243,6 +273,7 @@ Result<void> BuiltModel::check_spec(Mode mode) const {
     if (std::find(hooks->begin(), hooks->end(), nullptr) != hooks->end())
       return invalid_argument("model_fn: one of the spec's hooks is null");
   }
+  SHOAL_TRY_VOID(check_names_of(spec_));
   if (mode == Mode::kPredict) return spec_.predictions.empty() ? missing("predictions") : check_predictions();
   if (!spec_.loss.valid()) return missing("loss");
   const DimShape& shape = spec_.loss.shape();
