@@ -215,7 +215,7 @@ TEST_F(PredictTable, SaysWhatIsWrong) {
       shoal_program({"predict", exported()}, "x,colour\nn/a,red\n").err,
       HasSubstr("\"n/a\", expected float32; if that says that it is missing, let missing_text (--missing) be that text"));
   EXPECT_THAT(refusal({}, ""), HasSubstr("standard input: nothing in it"));
-  EXPECT_THAT(refusal({}, "x,colour,x\n1,red,2\n"), HasSubstr("column x is named twice"));
+  EXPECT_THAT(refusal({}, "x,colour,x\n1,red,2\n"), HasSubstr("input \"x\": the table has column x more than once"));
   EXPECT_THAT(refusal({"--copy", "id"}, "x,colour\n"), HasSubstr("the table has no column id, but: x, colour"));
   EXPECT_THAT(refusal({"--unused", "x"}, "x,colour\n"),
               HasSubstr("--unused x: the model needs that column, for input \"x\""));

@@ -106,11 +106,13 @@ Result<int> predict(Context& context, ExportedModel& model, const PredictArgumen
       return data_loss((arguments.file == "-" ? "standard input" : arguments.file) +
                        ": nothing in it; its first line has to name the columns, unless --columns does");
     }
+  } else {
+    SHOAL_TRY_VOID(reader.name_columns(names));
   }
   SHOAL_TRY(const TableInput input, TableInput::match(model.inputs(), names, choice));
   SHOAL_TRY_VOID(reader.expect(input.columns(), input.unused()));
   PredictionRows writer(context.out, std::move(outputs), {arguments.json_lines, arguments.table.separator, choice.copied});
-  writer.write_header();
+  SHOAL_TRY_VOID(writer.write_header());
   std::vector<data::Element> rows(static_cast<size_t>(arguments.batch));
   for (Result<bool> end = false; end && !*end && context.out;) {
     const size_t count = read_rows(reader, input, rows, end);

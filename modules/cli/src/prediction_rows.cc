@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "json_out.h"
 #include "shoal/base/nearest_text.h"
@@ -78,16 +79,26 @@ Result<std::vector<RowOutput>> choose_outputs(const ExportedModel& model, const 
   return outputs;
 }
 
-void PredictionRows::write_header() {
-  if (format_.json_lines) return;
+Result<void> PredictionRows::write_header() {
+  if (format_.json_lines) return {};
   std::vector<std::string> fields;
-  const auto add = [&](const std::string& name) { fields.push_back(data::csv_field(name, format_.separator)); };
+  std::set<std::string> names;
+  std::string twice;
+  const auto add = [&](const std::string& name) {
+    fields.push_back(data::csv_field(name, format_.separator));
+    if (!names.insert(name).second) twice = fields.back();
+  };
   for (const std::string& name : format_.copied) add(name);
   for (const RowOutput& output : outputs_) {
     const int64_t values = values_in(output);
     for (int64_t i = 0; i < values; ++i) add(values == 1 ? output.name : output.name + "/" + std::to_string(i));
   }
+  if (!twice.empty()) {
+    return invalid_argument("two columns of the result would be called " + twice +
+                            "; choose others with --keys or --copy, or ask for --json-lines");
+  }
   out_ << data::csv_record(fields, format_.separator) << '\n';
+  return {};
 }
 
 Result<void> PredictionRows::write(std::span<const data::Element> rows, const data::TensorMap& predictions) {

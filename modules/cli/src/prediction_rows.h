@@ -32,9 +32,9 @@ class PredictionRows {
  public:
   PredictionRows(std::ostream& out, std::vector<RowOutput> outputs, RowFormat format)
       : out_(out), outputs_(std::move(outputs)), format_(std::move(format)) {}
-  /// The names of the columns (RFC 4180); nothing for JSON lines. A prediction of several values has "name/0", "name/1",
-  /// ...
-  void write_header();
+  /// Writes the names of the columns (RFC 4180); nothing for JSON lines. A prediction of several values has "name/0", "name/1",
+  /// ... InvalidArgument if two columns would have one name.
+  Result<void> write_header();
   /// DataLoss if a prediction is not one per row after all.
   Result<void> write(std::span<const data::Element> rows, const data::TensorMap& predictions);
   int64_t rows() const { return rows_; }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "shoal/base/nearest_text.h"
 #include "shoal/base/number_text.h"
@@ -9,9 +11,29 @@
 namespace shoal::cli {
 namespace {
 
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
+/// Looked up only, never walked.
+using NameSet = std::unordered_set<std::string_view>;
+
+/// The table's columns by name.
+class Header {
+ public:
+  explicit Header(const std::vector<std::string>& names) : names_(names) {
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (!places_.emplace(names[i], i).second) doubled_.insert(names[i]);
+    }
+  }
+  const std::vector<std::string>& names() const { return names_; }
+  bool contains(std::string_view name) const { return places_.contains(name); }
+  bool has_twice(std::string_view name) const { return doubled_.contains(name); }
+  size_t place_of(std::string_view name) const { return places_.find(name)->second; }
+
+ private:
+  const std::vector<std::string>& names_;
+  std::unordered_map<std::string_view, size_t> places_;
+  NameSet doubled_;
+};
+
+NameSet set_of(const std::vector<std::string>& names) { return {names.begin(), names.end()}; }
 
 std::string listed(const std::vector<std::string>& names) {
   constexpr size_t kShownMax = 40;
@@ -78,25 +100,33 @@ void put(const Tensor& value, Tensor& into, size_t at) {
   }
 }
 
+Error twice(const std::string& name, const std::string& who) {
+  return invalid_argument(
+      who + ": the table has column " + data::csv_field(name) +
+      " more than once, so that nobody can tell which is meant; rename all but one, or name all with --columns");
+}
+
 /// The columns of an input's values, in order. `only`: the export has no other input.
-Result<std::vector<std::string>> columns_of(const ExportedTensor& tensor, bool only, const std::vector<std::string>& names,
+Result<std::vector<std::string>> columns_of(const ExportedTensor& tensor, bool only, const Header& header,
                                             const TableChoice& choice) {
   SHOAL_TRY(const int64_t count, values_per_row(tensor));
   // One after the other, as far as the table has them: an export's sizes may be anything.
   const auto expected = [&](int64_t i) { return count == 1 ? tensor.name : tensor.name + "/" + std::to_string(i); };
   std::vector<std::string> columns;
-  while (int64_t(columns.size()) < count && contains(names, expected(int64_t(columns.size())))) {
+  while (int64_t(columns.size()) < count && header.contains(expected(int64_t(columns.size())))) {
     columns.push_back(expected(int64_t(columns.size())));
   }
   if (int64_t(columns.size()) == count) return columns;
   if (!only || (count == 1 && !tensor.name.empty())) {
-    return invalid_argument(called(tensor) + " needs a column " + expected(int64_t(columns.size())) +
-                            did_you_mean(expected(int64_t(columns.size())), names) + "; the table has: " + listed(names) +
-                            header_hint(names));
+    const std::string missing = expected(int64_t(columns.size()));
+    return invalid_argument(called(tensor) + " needs a column " + data::csv_field(missing) +
+                            did_you_mean(missing, header.names()) + "; the table has: " + listed(header.names()) +
+                            header_hint(header.names()));
   }
   columns.clear();
-  for (const std::string& name : names) {
-    if (!contains(choice.unused, name) && !contains(choice.copied, name)) columns.push_back(name);
+  const NameSet unused = set_of(choice.unused), copied = set_of(choice.copied);
+  for (const std::string& name : header.names()) {
+    if (!unused.contains(name) && !copied.contains(name)) columns.push_back(name);
   }
   if (int64_t(columns.size()) == count) return columns;
   return invalid_argument(called(tensor) + " takes " + std::to_string(count) + " columns, and these are " +
@@ -104,37 +134,53 @@ Result<std::vector<std::string>> columns_of(const ExportedTensor& tensor, bool o
                           "; name those that are not for it with --unused or --copy");
 }
 
+Result<void> check_choice(const TableChoice& choice, const Header& header) {
+  for (const auto* chosen : {&choice.unused, &choice.copied}) {
+    for (const std::string& name : *chosen) {
+      if (!header.contains(name)) {
+        return invalid_argument("the table has no column " + name + ", but: " + listed(header.names()) +
+                                header_hint(header.names()));
+      }
+    }
+  }
+  for (const std::string& name : choice.copied) {
+    if (header.has_twice(name)) return twice(name, "--copy");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<TableInput> TableInput::match(const std::vector<ExportedTensor>& inputs, const std::vector<std::string>& names,
                                      const TableChoice& choice) {
-  for (const auto* chosen : {&choice.unused, &choice.copied}) {
-    for (const std::string& name : *chosen) {
-      if (!contains(names, name)) {
-        return invalid_argument("the table has no column " + name + ", but: " + listed(names) + header_hint(names));
-      }
-    }
-  }
+  const Header header(names);
+  SHOAL_TRY_VOID(check_choice(choice, header));
+  const NameSet unused = set_of(choice.unused), copied = set_of(choice.copied);
   TableInput table;
-  std::vector<std::string> taken;
-  for (const std::string& name : names) table.columns_.push_back({.name = name});
+  for (const std::string& name : names) table.columns_.push_back({.name = name, .doubled = header.has_twice(name)});
+  std::vector<const ExportedTensor*> reader(names.size());  // Of each column: an input that takes it.
   for (const ExportedTensor& tensor : inputs) {
     Input input{tensor, {}};
-    SHOAL_TRY(input.columns, columns_of(tensor, inputs.size() == 1, names, choice));
+    SHOAL_TRY(input.columns, columns_of(tensor, inputs.size() == 1, header, choice));
     for (const std::string& name : input.columns) {
-      if (contains(choice.unused, name)) {
+      if (unused.contains(name)) {
         return invalid_argument("--unused " + name + ": the model needs that column, for " + called(tensor));
       }
-      const auto at = std::find(names.begin(), names.end(), name) - names.begin();
-      SHOAL_TRY(table.columns_[size_t(at)], column_of(tensor, name));
-      taken.push_back(name);
+      if (header.has_twice(name)) return twice(name, called(tensor));
+      const size_t place = header.place_of(name);
+      if (reader[place] && reader[place]->dtype != tensor.dtype) {
+        return invalid_argument("column " + data::csv_field(name) + " would be " + called(*reader[place]) + ", which is " +
+                                std::string(to_string(reader[place]->dtype)) + ", and part of " + called(tensor) +
+                                ", which is " + std::string(to_string(tensor.dtype)) +
+                                "; a table cannot say both, so predict in a program, by ExportedModel::predict()");
+      }
+      reader[place] = &tensor;
+      SHOAL_TRY(table.columns_[place], column_of(tensor, name));
     }
     table.inputs_.push_back(std::move(input));
   }
-  std::sort(taken.begin(), taken.end());
-  for (const std::string& name : names) {
-    const bool needed = std::binary_search(taken.begin(), taken.end(), name) || contains(choice.copied, name);
-    if (!needed) table.unused_.push_back(name);
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!reader[i] && !copied.contains(names[i])) table.unused_.push_back(names[i]);
   }
   return table;
 }
