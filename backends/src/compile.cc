@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "executor.h"
 #include "rounded_operands.h"
@@ -166,9 +167,11 @@ class Compiler {
   /// copy at the end, so it gives the value before the update.)
   void place_applications() {
     if (update_variables_.empty()) return;
+    const std::map<std::string_view, int32_t> last_reads = last_reads_of_variables();
     for (int32_t step = 0; step < int32_t(order_.size()); ++step) {
       for (size_t update : order_[size_t(step)].updates_done) {
-        const int32_t last_read = last_read_of_variable(update);
+        const auto read = last_reads.find(update_variables_[update]);
+        const int32_t last_read = read == last_reads.end() ? -1 : read->second;
         order_[size_t(std::max(step, last_read))].updates_to_apply.push_back(update);
         Planned& maker = order_[size_t(step)];
         const auto direct = direct_updates_.find({maker.node, 0});
@@ -179,15 +182,15 @@ class Compiler {
     }
   }
 
-  /// The last step that reads the variable that this update changes; -1 if none does.
-  int32_t last_read_of_variable(size_t update) const {
+  /// The last step that reads each variable, by name; without those that none reads.
+  std::map<std::string_view, int32_t> last_reads_of_variables() const {
+    std::map<std::string_view, int32_t> last_reads;
     for (int32_t id = 0; id < int32_t(flow_.nodes.size()); ++id) {
-      const FlowNode& node = node_at(id);
-      if (source_of(node.node.op) != Source::kVariable || node.node.name != update_variables_[update]) continue;
-      const auto last = last_use_.find({id, 0});
-      return last == last_use_.end() ? -1 : last->second;
+      const Node& node = node_at(id).node;
+      if (source_of(node.op) != Source::kVariable) continue;
+      if (const auto last = last_use_.find({id, 0}); last != last_use_.end()) last_reads.emplace(node.name, last->second);
     }
-    return -1;
+    return last_reads;
   }
 
   void find_last_uses() {
@@ -351,14 +354,15 @@ class Compiler {
     for (FlowValue update : flow_.updates) {
       parts_.updates.push_back({node_at(update.node).node.name, type_of(update).dtype, type_of(update).shape});
     }
+    std::map<ptrdiff_t, Location> copies;  // By fetch.
+    for (const Planned& planned : order_) {
+      if (planned.fetch >= 0) copies[planned.fetch] = planned.to;
+    }
     for (size_t i = 0; i < flow_.fetches.size(); ++i) {
       const FlowValue fetch = flow_.fetches[i];
       parts_.info.fetched.push_back({node_at(fetch.node).node.name, type_of(fetch).dtype, type_of(fetch).shape});
-      Location at = location(fetch);
-      for (const Planned& planned : order_) {
-        if (planned.fetch == ptrdiff_t(i)) at = planned.to;
-      }
-      parts_.fetches.push_back(at);
+      const auto copy = copies.find(ptrdiff_t(i));
+      parts_.fetches.push_back(copy == copies.end() ? location(fetch) : copy->second);
     }
     size_t next = 0;
     for (int32_t id = 0; id < int32_t(flow_.nodes.size()); ++id) {

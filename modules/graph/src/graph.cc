@@ -22,7 +22,19 @@ struct Graph::Names {
   std::map<std::string, size_t, std::less<>> variables;
   std::set<std::string, std::less<>> used;  // Names that nodes and scopes use.
   std::map<std::string, int64_t, std::less<>> next_suffix;
+  std::multimap<uint64_t, NodeId> encoded;  // Inputs that are encoded text, by a hash of what they encode and how.
 };
+
+namespace {
+
+/// Of what an encoded input encodes and how.
+uint64_t hash_of_encoding(const Attributes& attributes) {
+  Canonical canonical;
+  canonical.put(attributes);
+  return canonical.hash();
+}
+
+}  // namespace
 
 Graph::Graph(RandomKey seed, const OpCatalogue* catalogue)
     : seed_(seed), catalogue_(catalogue ? catalogue : &OpCatalogue::built_in()), names_(std::make_unique<Names>()) {}
@@ -64,9 +76,9 @@ Value Graph::input(std::string_view name, DType dtype, DimShape shape) {
 Value Graph::encoded_input(Value text, const std::string& encoding) {
   const Node& source = node(text.node());
   Attributes attributes{{std::string(kTextOf), source.name}, {std::string(kTextEncoding), encoding}};
-  for (size_t id = 0; id < nodes_.size(); ++id) {
-    if (source_of(nodes_[id].op) == Source::kInput && nodes_[id].attributes == attributes)
-      return Value(this, NodeId(id), 0);
+  const auto [begin, end] = names_->encoded.equal_range(hash_of_encoding(attributes));
+  for (auto at = begin; at != end; ++at) {
+    if (node(at->second).attributes == attributes) return Value(this, at->second, 0);
   }
   Node node{.op = std::string(op_of(Source::kInput)),
             .name = source.name + ":ids",
@@ -240,6 +252,9 @@ Result<NodeId> Graph::append(Node node) {
   const auto id = NodeId(nodes_.size());
   names_->used.insert(node.name);
   names_->nodes.emplace(node.name, id);
+  if (source_of(node.op) == Source::kInput && node.attributes.has(kTextOf)) {
+    names_->encoded.emplace(hash_of_encoding(node.attributes), id);
+  }
   nodes_.push_back(std::move(node));
   return id;
 }

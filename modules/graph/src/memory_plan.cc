@@ -50,36 +50,43 @@ Blocks merge_replacements(std::span<const PlannedValue> values, std::vector<int3
   return result;
 }
 
+/// A block that has its place. For each block all of these are walked through, so they lie side by side.
+struct Placed {
+  int32_t first;
+  int32_t last;
+  size_t offset;
+  size_t end;
+};
+
 /// The smallest gap between blocks alive at the same time that holds this one, or the end of them.
-size_t best_fit(const Block& block, const std::vector<const Block*>& placed_by_offset) {
+size_t best_fit(const Block& block, const std::vector<Placed>& placed_by_offset) {
   size_t best_offset = 0;
   size_t best_gap = SIZE_MAX;
   size_t end = 0;  // The end of the blocks looked at so far that are alive at the same time.
-  for (const Block* other : placed_by_offset) {
-    if (other->last < block.first || block.last < other->first) continue;
-    if (other->offset > end) {
-      const size_t gap = other->offset - end;
+  for (const Placed& other : placed_by_offset) {
+    if (other.last < block.first || block.last < other.first) continue;
+    if (other.offset > end) {
+      const size_t gap = other.offset - end;
       if (gap >= block.bytes && gap < best_gap) {
         best_gap = gap;
         best_offset = end;
       }
     }
-    end = std::max(end, other->offset + other->bytes);
+    end = std::max(end, other.end);
   }
   return best_gap == SIZE_MAX ? end : best_offset;
 }
 
 size_t place(std::vector<Block>& blocks, const std::vector<size_t>& order) {
-  std::vector<const Block*> placed;
+  std::vector<Placed> placed;
   size_t arena = 0;
   for (size_t index : order) {
     Block& block = blocks[index];
     if (block.bytes == 0) continue;
     block.offset = best_fit(block, placed);
     arena = std::max(arena, block.offset + block.bytes);
-    const auto at = std::upper_bound(placed.begin(), placed.end(), block.offset,
-                                     [](size_t offset, const Block* other) { return offset < other->offset; });
-    placed.insert(at, &block);
+    const auto at = std::ranges::upper_bound(placed, block.offset, {}, &Placed::offset);
+    placed.insert(at, {block.first, block.last, block.offset, block.offset + block.bytes});
   }
   return arena;
 }
@@ -116,16 +123,14 @@ MemoryPlan plan_memory(std::span<const PlannedValue> values) {
       order_by(blocks, [](const Block& block) { return double(block.bytes); }),
       order_by(blocks, [](const Block& block) { return double(block.bytes) * double(block.last - block.first + 1); }),
       order_by(blocks, [](const Block& block) { return -double(block.first); })};
-  size_t best = 0;
+  std::vector<Block> best;
   for (size_t i = 0; i < orders.size(); ++i) {
     const size_t bytes = place(blocks, orders[i]);
-    if (i == 0 || bytes < plan.arena_bytes) {
-      plan.arena_bytes = bytes;
-      best = i;
-    }
+    if (i > 0 && bytes >= plan.arena_bytes) continue;
+    plan.arena_bytes = bytes;
+    best = blocks;
   }
-  place(blocks, orders[best]);
-  for (size_t v = 0; v < values.size(); ++v) plan.offsets.push_back(blocks[merged.block_of[v]].offset);
+  for (size_t v = 0; v < values.size(); ++v) plan.offsets.push_back(best[merged.block_of[v]].offset);
   plan.lower_bound_bytes = largest_sum(blocks);
   return plan;
 }

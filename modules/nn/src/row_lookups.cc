@@ -1,6 +1,7 @@
 #include "row_lookups.h"
 
-#include <algorithm>
+#include <map>
+#include <utility>
 
 #include "shoal/graph/op.h"
 
@@ -30,13 +31,15 @@ std::vector<std::vector<NodeId>> lookups_of(Value loss, const std::vector<Value>
   const std::vector<bool> needed = computed_from(loss);
   std::vector<std::vector<NodeId>> lookups(variables.size());
   std::vector<bool> otherwise(variables.size());
+  std::map<std::pair<NodeId, int>, size_t> places;
+  for (size_t v = 0; v < variables.size(); ++v) places.emplace(std::pair(variables[v].node(), variables[v].output()), v);
   for (NodeId id = 0; id <= loss.node(); ++id) {
     const Node& node = graph.node(id);
     const OpDef* op = graph.catalogue().find(node.op);
     for (size_t i = 0; needed[size_t(id)] && i < node.inputs.size(); ++i) {
-      const auto at = std::ranges::find(variables, node.inputs[i]);
-      if (at == variables.end() || op->is_shape_only(int(i))) continue;
-      const auto v = size_t(at - variables.begin());
+      const auto at = places.find({node.inputs[i].node(), node.inputs[i].output()});
+      if (at == places.end() || op->is_shape_only(int(i))) continue;
+      const size_t v = at->second;
       if (i == 0 && op->looks_up_rows && op->looks_up_rows(node.attributes)) {
         lookups[v].push_back(id);
       } else {

@@ -24,8 +24,9 @@ void ValueMap::set(std::string name, Value value) {
 }
 
 const Value* ValueMap::find(std::string_view name) const {
-  const auto at = std::ranges::find(values_, name, &std::pair<std::string, Value>::first);
-  return at == values_.end() ? nullptr : &at->second;
+  const auto first_name = [](const std::pair<std::string, Value>& named) -> std::string_view { return named.first; };
+  const auto at = std::ranges::lower_bound(values_, name, {}, first_name);
+  return at == values_.end() || at->first != name ? nullptr : &at->second;
 }
 
 Value ValueMap::operator[](std::string_view name) const {

@@ -1,6 +1,8 @@
 #include "trainer/bindings.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 
 namespace shoal::cluster {
 namespace {
@@ -13,17 +15,18 @@ Result<void> collect(const ShardPlan& plan, const std::vector<std::string>& name
     size_t shard;
     const Segment* segment;
   };
+  std::map<std::string_view, std::vector<Found>> segments;  // By variable.
+  for (size_t shard = 0; shard < plan.shards.size(); ++shard) {
+    for (const Segment& segment : plan.shards[shard].segments) segments[segment.variable.name].push_back({shard, &segment});
+  }
   pieces.clear();
   places.assign(plan.shards.size(), {});
   std::vector<std::pair<size_t, size_t>> ranges;
   for (const std::string& name : names) {
-    std::vector<Found> found;
-    for (size_t shard = 0; shard < plan.shards.size(); ++shard) {
-      for (const Segment& segment : plan.shards[shard].segments) {
-        if (segment.variable.name == name) found.push_back({shard, &segment});
-      }
-    }
-    if (found.empty()) return not_found("variable " + name + " is on no server; is it a variable of the trained model?");
+    const auto at = segments.find(name);
+    if (at == segments.end())
+      return not_found("variable " + name + " is on no server; is it a variable of the trained model?");
+    std::vector<Found> found = at->second;
     std::sort(found.begin(), found.end(),
               [](const Found& a, const Found& b) { return a.segment->row_begin < b.segment->row_begin; });
     ranges.emplace_back(pieces.size(), found.size());

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <string_view>
 
 #include "shoal/base/compute.h"
 #include "shoal/cluster/poison.h"
@@ -75,12 +77,9 @@ class LocalStore final : public Store, private backends::UpdateApplier {
     SHOAL_TRY_VOID(bind_rows(by_rows));
     SHOAL_TRY_VOID(bindings_.bind(plan_, variables, updates));
     update_segments_.clear();
-    for (const std::string& name : updates) {
-      const auto& segments = shard_.spec().segments;
-      const auto is_named = [&name](const Segment& segment) { return segment.variable.name == name; };
-      // The search succeeds, since bind() found it.
-      update_segments_.push_back(&*std::find_if(segments.begin(), segments.end(), is_named));
-    }
+    const auto segments = segments_by_name();
+    // They are all there, since bind() found them.
+    for (const std::string& name : updates) update_segments_.push_back(segments.at(name));
     return {};
   }
 
@@ -184,7 +183,14 @@ class LocalStore final : public Store, private backends::UpdateApplier {
     std::vector<double> scalars;
   };
 
+  std::map<std::string_view, const Segment*> segments_by_name() const {
+    std::map<std::string_view, const Segment*> by_name;
+    for (const Segment& segment : shard_.spec().segments) by_name.emplace(segment.variable.name, &segment);
+    return by_name;
+  }
+
   Result<void> bind_rows(const std::vector<std::string>& by_rows) {
+    const auto by_name = segments_by_name();
     const std::vector<Segment>& segments = shard_.spec().segments;
     summed_.clear();
     for (Replica& replica : replicas_) {
@@ -193,14 +199,13 @@ class LocalStore final : public Store, private backends::UpdateApplier {
       replica.rows_of_segment.assign(segments.size(), nullptr);
     }
     for (const std::string& name : by_rows) {
-      const auto at = std::find_if(segments.begin(), segments.end(),
-                                   [&name](const Segment& segment) { return segment.variable.name == name; });
+      const auto at = by_name.find(name);
       for (Replica& replica : replicas_) {
-        SHOAL_TRY(RowSums sums, RowSums::make(at == segments.end() ? nullptr : &at->variable, name));
+        SHOAL_TRY(RowSums sums, RowSums::make(at == by_name.end() ? nullptr : &at->second->variable, name));
         replica.row_sums.push_back(std::move(sums));
-        replica.rows_of_segment[size_t(at - segments.begin())] = &replica.rows[replica.row_sums.size() - 1];
+        replica.rows_of_segment[size_t(at->second - segments.data())] = &replica.rows[replica.row_sums.size() - 1];
       }
-      summed_.push_back(&*at);
+      summed_.push_back(at->second);
     }
     return {};
   }

@@ -2,17 +2,18 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <string_view>
 
 namespace shoal::cluster {
 namespace {
 
-const VariableSpec* find_variable(const ShardPlan& plan, const std::string& name) {
+std::map<std::string_view, const VariableSpec*> variables_of(const ShardPlan& plan) {
+  std::map<std::string_view, const VariableSpec*> variables;
   for (const ShardSpec& shard : plan.shards) {
-    for (const Segment& segment : shard.segments) {
-      if (segment.variable.name == name) return &segment.variable;
-    }
+    for (const Segment& segment : shard.segments) variables.emplace(segment.variable.name, &segment.variable);
   }
-  return nullptr;
+  return variables;
 }
 
 void write_zeros(backends::MutablePieces pieces, size_t row_bytes) {
@@ -34,17 +35,20 @@ void write_sums(const RowSums& sums, backends::MutablePieces pieces, size_t row_
 
 Result<void> RowPush::bind(const ShardPlan& plan, const std::vector<std::string>& by_rows) {
   sums_.clear();
+  const auto variables = variables_of(plan);
   for (const std::string& name : by_rows) {
-    SHOAL_TRY(RowSums sums, RowSums::make(find_variable(plan, name), name));
+    const auto at = variables.find(name);
+    SHOAL_TRY(RowSums sums, RowSums::make(at == variables.end() ? nullptr : at->second, name));
     sums_.push_back(std::move(sums));
   }
-  names_ = by_rows;
+  places_.clear();
+  for (size_t i = 0; i < by_rows.size(); ++i) places_.emplace(by_rows[i], i);
   return bindings_.bind(plan, {}, by_rows);
 }
 
 const RowSums* RowPush::sums_of(const std::string& name) const {
-  const auto found = std::find(names_.begin(), names_.end(), name);
-  return found == names_.end() ? nullptr : &sums_[size_t(found - names_.begin())];
+  const auto found = places_.find(name);
+  return found == places_.end() ? nullptr : &sums_[found->second];
 }
 
 Result<void> RowPush::write(std::span<const RowGradients> gradients) {

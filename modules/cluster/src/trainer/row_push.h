@@ -1,6 +1,8 @@
 #pragma once
 /// Gradients by rows, as servers take them: as rows, or in a dense push, which is zero but for the rows that the batch
 /// touches.
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,7 +30,7 @@ class RowPush {
 
  private:
   Bindings bindings_;
-  std::vector<std::string> names_;
+  std::map<std::string, size_t, std::less<>> places_;  // By name, which of those bound.
   std::vector<RowSums> sums_;  // One entry for each variable, as bound.
 };
 

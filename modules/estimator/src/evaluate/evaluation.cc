@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <string_view>
 
 #include "hooks/loop_context.h"
 #include "evaluate/batches_with_rows.h"
@@ -266,12 +268,13 @@ Result<LoadedVariables> LoadedVariables::initialize(Environment& env, const Buil
 }
 
 Result<std::vector<backends::Pieces>> LoadedVariables::bind(const backends::Program& program) const {
+  std::map<std::string_view, const Place*> by_name;
+  for (const Place& place : places_) by_name.emplace(place.name, &place);
   std::vector<backends::Pieces> pieces;
   for (const auto& variable : program.info().variables) {
-    const auto found =
-        std::find_if(places_.begin(), places_.end(), [&](const Place& p) { return p.name == variable.name; });
-    if (found == places_.end()) return not_found("variable " + variable.name + " was not loaded");
-    pieces.push_back(backends::Pieces(&found->piece, 1));
+    const auto found = by_name.find(variable.name);
+    if (found == by_name.end()) return not_found("variable " + variable.name + " was not loaded");
+    pieces.push_back(backends::Pieces(&found->second->piece, 1));
   }
   return pieces;
 }

@@ -372,20 +372,24 @@ Result<EncodedInput> BuiltModel::fed_from(const std::string& input) const {
 }
 
 Result<void> BuiltModel::bind_sources(BoundProgram& bound) const {
-  const auto find = [](const auto& types, std::string_view part, const std::string& name) -> std::optional<size_t> {
-    for (size_t i = 0; i < types.size(); ++i) {
-      if (input_name(part, types[i].first) == name) return i;
-    }
-    return std::nullopt;
+  struct Provided {
+    bool label;
+    size_t index;
   };
+  std::map<std::string, Provided> provided;
+  for (size_t i = 0; i < types_.features.size(); ++i) {
+    provided.emplace(input_name("features", types_.features[i].first), Provided{false, i});
+  }
+  for (size_t i = 0; i < types_.labels.size(); ++i) {
+    provided.emplace(input_name("labels", types_.labels[i].first), Provided{true, i});
+  }
   for (const auto& input : bound.program->info().inputs) {
     SHOAL_TRY(EncodedInput from, fed_from(input.name));
-    const auto feature = find(types_.features, "features", from.of);
-    const auto label = feature ? std::nullopt : find(types_.labels, "labels", from.of);
-    if (!feature && !label) {
+    const auto at = provided.find(from.of);
+    if (at == provided.end()) {
       return invalid_argument("the model has an input " + from.of + " that the input function does not provide");
     }
-    bound.sources.push_back({!feature, feature ? *feature : *label, from.of, input.shape, input.dtype});
+    bound.sources.push_back({at->second.label, at->second.index, from.of, input.shape, input.dtype});
     if (from.of != input.name) bound.sources.back().encoding = std::move(from.encoding);
   }
   bound.inputs.resize(bound.sources.size());

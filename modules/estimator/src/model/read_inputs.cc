@@ -64,8 +64,9 @@ Result<ReadInputs> read_inputs(const Graph& graph, const EstimatorSpec& spec, co
 
 data::TensorMap ReadInputs::of(const data::TensorMap& features) const {
   data::TensorMap kept;
+  const std::set<std::string_view> left_out(unread.begin(), unread.end());
   for (const auto& [name, tensor] : features) {
-    if (std::find(unread.begin(), unread.end(), name) == unread.end()) kept.set(name, tensor);
+    if (!left_out.contains(name)) kept.set(name, tensor);
   }
   return kept;
 }

@@ -134,10 +134,11 @@ Result<std::vector<cluster::VariableSpec>> variable_specs(BuiltModel& model) {
   const Graph& graph = model.graph();
   for (const Variable& variable : graph.variables()) specs.push_back(cluster_variable(model, variable));
   for (const nn::VariableUpdate& update : model.spec().train_op->updates) {
-    const auto found = std::find_if(specs.begin(), specs.end(), [&](const auto& s) { return s.name == update.variable; });
-    if (found == specs.end()) return invalid_argument("train_op updates " + update.variable + ", which is no variable");
-    found->rule = update.rule;
-    found->lazy_rows = !update.rows.empty();
+    const Variable* const variable = graph.find_variable(update.variable);
+    if (!variable) return invalid_argument("train_op updates " + update.variable + ", which is no variable");
+    cluster::VariableSpec& spec = specs[size_t(variable - graph.variables().data())];
+    spec.rule = update.rule;
+    spec.lazy_rows = !update.rows.empty();
   }
   return specs;
 }
