@@ -64,5 +64,11 @@ TEST(ColumnStatistics, RefusesWhatIsNotThere) {
               HasSubstr("\"pet\" has more than 2 distinct texts"));
 }
 
+TEST(ColumnStatistics, AreOfNamesThatARunCanKeep) {
+  const auto rows = data::Dataset::from_tensor_slices({{"h\xF6he", Tensor::of<float>({2}, {1, 2})}});
+  EXPECT_THAT(measure(rows).error().message(),
+              testing::HasSubstr("statistics: the name of a feature or label (\"h\\xF6he\") is no UTF-8: its byte 1"));
+}
+
 }  // namespace
 }  // namespace shoal::columns

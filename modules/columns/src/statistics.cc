@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "shoal/base/production.h"
+#include "shoal/base/utf8.h"
 #include "shoal/graph/ops.h"
 
 namespace shoal::columns {
@@ -46,12 +47,21 @@ Result<void> add_texts(const Tensor& tensor, const std::string& name, const Stat
   return {};
 }
 
+/// A run keeps statistics by the names of features and labels (RunConfig::learned()).
+Result<void> check_names(const data::TensorMap& tensors) {
+  for (const auto& [name, tensor] : tensors) {
+    SHOAL_TRY_VOID(check_utf8(name, "statistics: the name of a feature or label", kConvertToUtf8));
+  }
+  return {};
+}
+
 /// Features, or labels.
 struct Gathered {
   std::map<std::string, NumbersSoFar> numbers;
   std::map<std::string, TextStatistics> texts;
 
   Result<void> add(const data::TensorMap& tensors, const StatisticsOptions& options) {
+    if (numbers.empty() && texts.empty()) SHOAL_TRY_VOID(check_names(tensors));
     for (const auto& [name, tensor] : tensors) {
       switch (tensor.dtype()) {
         case DType::kString: SHOAL_TRY_VOID(add_texts(tensor, name, options, texts[name])); break;
