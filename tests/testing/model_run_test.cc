@@ -318,6 +318,25 @@ TEST(FolderThatGoes, IsWaitedForWhereItCannotBeSeen) {
   EXPECT_EQ(world.count_log("waiting for model_dir"), 1U) << world.report();
 }
 
+TEST(FolderThatGoes, IsWaitedForByAChiefWhoseServersStay) {
+  for (const bool comes_back : {true, false}) {
+    World world({.work = 100ms});
+    RunConfigOptions options = without_seed(50);
+    options.ready_timeout_secs = 20;
+    world.add_cluster("ps:2,worker:1", SmallJob{.max_steps = 200}, options);
+    world.at_step(60, [&] {
+      world.cut_off_shared("chief 0", true);
+      if (comes_back) world.after(20s, [&] { world.cut_off_shared("chief 0", false); });
+    });
+    ASSERT_TRUE(world.run(5min)) << world.report();
+    EXPECT_EQ(world.count_log("chief 0 sent nothing for"), 0U) << world.report();
+    EXPECT_EQ(world.count_log("waiting for the parameter servers"), 0U) << world.report();
+    EXPECT_EQ(world.exit_status("chief 0"), comes_back ? 0 : 1) << world.report();
+    if (comes_back) continue;
+    EXPECT_THAT(world.outcome("chief 0").error().message(), HasSubstr("/shared"));
+  }
+}
+
 TEST(FolderThatGoes, CopiedAndMovedBetweenStartsIsTheSameRun) {
   World world;
   world.add_process("first", SmallJob{.max_steps = 20}, without_seed());

@@ -278,6 +278,7 @@ Task<Result<void>> Server::serve_session(Session& session) {
   if (!outcome && outcome.error().kind() != ErrorKind::kCancelled && state_.phase() != Phase::kFinished) {
     peers_.log(LogLevel::kInfo, "connection of " + name_of(session.hello) + " ended: " + outcome.error().message());
   }
+  if (!outcome) session.connection->close(outcome.error());  // The trainer hears the reason.
   std::erase(sessions_, &session);
   dismiss(session);
   co_return Result<void>{};
@@ -420,12 +421,13 @@ Task<Result<void>> Server::converse(Session& session) {
     Result<Message> request = co_await session.connection->receive(next);
     const bool silent = !request && request.error().kind() == ErrorKind::kDeadlineExceeded;
     if (silent && commits_.is_awaited_by(session)) continue;  // It is for others to push; heartbeats tell whether it lives.
-    SHOAL_CO_TRY_VOID(request);
-    Result<void> handled = co_await requests_.handle(session, std::move(request).value());
-    if (!handled) {
-      session.connection->close(handled.error());
-      co_return handled;
+    if (silent) {
+      co_return unavailable(name_of(session.hello) + " sent nothing for " +
+                            std::to_string(int64_t(to_seconds(options_.ready_timeout))) +
+                            " s (ready_timeout_secs), so the parameter server closed the connection");
     }
+    SHOAL_CO_TRY_VOID(request);
+    SHOAL_CO_TRY_VOID(co_await requests_.handle(session, std::move(request).value()));
   }
 }
 

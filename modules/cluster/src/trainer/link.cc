@@ -145,6 +145,7 @@ Task<Result<void>> ServerLink::send(Message message, uint64_t epoch, Deadline de
   message.head.epoch = epoch;
   message.head.sender = identity_.global_id;
   message.head.incarnation = identity_.incarnation;
+  sent_at_ = env_.now();
   Result<void> sent = co_await connection_->send(std::move(message), deadline);
   if (!sent) co_return co_await lost(std::move(sent).error());
   co_return sent;

@@ -35,6 +35,8 @@ class ServerLink {
   /// what it held is gone.
   uint64_t server_incarnation() const { return server_incarnation_; }
   const transport::Endpoint& server() const { return server_; }
+  /// When this trainer last sent something to the server, over any connection.
+  SteadyTime sent_at() const { return sent_at_; }
   void set_receive_limit(uint64_t bytes);
   /// Says in which encoding the server shall send weights, from the next connection on.
   void ask_for(transport::Encoding weights) { weights_ = weights; }
@@ -98,6 +100,7 @@ class ServerLink {
   Welcome welcome_;
   uint64_t server_incarnation_ = 0;
   uint64_t sequence_ = 0;
+  SteadyTime sent_at_{};
   std::optional<Late> late_;
   std::optional<JobEnd> job_end_;
   bool asks_to_save_ = false;

@@ -99,7 +99,11 @@ Task<Result<void>> ServerLinks::check_lease(Deadline deadline) {
 Task<bool> ServerLinks::stay(StopToken stop) {
   const Duration pause = std::min<Duration>(kShowUpEvery, options_.ready_timeout / 4);
   for (bool shown = false;; shown = true) {
-    Result<void> slept = co_await env_.sleep_for(pause, stop);
+    SteadyTime heard_at = env_.now();  // By the server that has heard nothing for the longest time.
+    for (const auto& link : links_) heard_at = std::min(heard_at, link->sent_at());
+    // A server that cannot be reached is tried once per pause, too.
+    const SteadyTime next = shown ? env_.now() + pause : heard_at + pause;
+    Result<void> slept = co_await env_.sleep_for(std::max(next - env_.now(), Duration{}), stop);
     if (!slept) co_return shown;
     for (size_t i = 0; i < links_.size(); ++i) co_await show_up(i);
   }

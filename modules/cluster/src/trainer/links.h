@@ -61,7 +61,7 @@ class ServerLinks {
 
   /// Chief: no other process has taken its place, which would have ended its connection to shard 0.
   Task<Result<void>> check_lease(Deadline deadline);
-  /// Shows every few seconds that this trainer is still here, until `stop`: over a new connection where one broke, but a
+  /// Shows that this trainer is still here where it has sent nothing for a few seconds, until `stop`: over a new connection where one broke, but a
   /// server that does not hold the state that we follow is left alone. Nothing is noted(). False if it stopped before the
   /// first time.
   Task<bool> stay(StopToken stop);

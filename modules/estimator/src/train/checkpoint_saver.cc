@@ -179,8 +179,13 @@ Task<Result<void>> CheckpointSaver::write(cluster::Store& store, cluster::Snapsh
     }
     if (env_.now() >= deadline || env_.interrupted().stop_requested()) co_return written;
     env_.log().warning_once("waiting for model_dir", "waiting for model_dir: " + written.error().message());
+    TaskGroup beside(env_);  // Servers must not take a chief that waits for its folder for lost.
+    beside.spawn(store.stay(beside.token()));
     const Result<void> slept = co_await env_.sleep_for(kPlacePause, env_.interrupted());
     static_cast<void>(slept);  // An interrupt shows above.
+    beside.request_stop();
+    const Result<void> stayed = co_await beside.join();
+    static_cast<void>(stayed);
   }
 }
 
