@@ -199,7 +199,7 @@ class OnednnBackend final : public Backend {
     SHOAL_TRY_VOID(check_compute_dtype(options.compute_dtype));
     const ExecutorOptions executor{.sources = {&source_, &reference_source()},
                                    .numerics = numerics(options.threads),
-                                   .begin_thread = &bind_compute_thread,
+                                   .set_library_threads = &set_openmp_threads,
                                    .parallel = &detail::parallel_ranges,
                                    .worth = &worth_threads};
     return compile_with(graph, std::move(options), executor);

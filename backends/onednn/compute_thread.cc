@@ -1,26 +1,49 @@
 #include "compute_thread.h"
 
 #include <dlfcn.h>
+#include <oneapi/dnnl/dnnl.h>
 
 #include "shoal/base/cpu.h"
 
 namespace shoal::backends::onednn {
 namespace {
 
-using SetThreads = void (*)(int);
+struct OpenMp {
+  void (*set_threads)(int) = nullptr;
+  int (*threads)() = nullptr;
+};
 
 /// libgomp comes with oneDNN where that was built with OpenMP, and is absent otherwise (Debian's riscv64), so its
-/// function is looked up rather than linked; this also keeps our code free of -fopenmp.
-SetThreads openmp_set_threads() {
-  static const auto found = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+/// functions are looked up rather than linked; this also keeps our code free of -fopenmp. In a program that has another OpenMP
+/// too, oneDNN's calls go to the one that comes first, and so does the first look-up. A program that loads us with dlopen() may
+/// keep our libraries from the scope of that look-up; the second one asks the libraries that oneDNN itself was linked with.
+OpenMp find_openmp() {
+  const auto find = [](void* scope) {
+    return OpenMp{reinterpret_cast<void (*)(int)>(dlsym(scope, "omp_set_num_threads")),
+                  reinterpret_cast<int (*)()>(dlsym(scope, "omp_get_max_threads"))};
+  };
+  if (const OpenMp found = find(RTLD_DEFAULT); found.set_threads) return found;
+  Dl_info library{};
+  if (dladdr(reinterpret_cast<const void*>(&dnnl_version), &library) == 0 || !library.dli_fname) return {};
+  void* const onednn = dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  if (!onednn) return {};
+  const OpenMp found = find(onednn);
+  dlclose(onednn);  // It stays loaded for as long as we are, who are linked with it.
   return found;
 }
 
 }  // namespace
 
-void bind_compute_thread(int) {
-  // OpenMP keeps it per calling thread, and a new thread does not inherit it.
-  if (const SetThreads set_threads = openmp_set_threads()) set_threads(1);
+int set_openmp_threads(int count) {
+  static const OpenMp openmp = find_openmp();
+  if (count < 1 || !openmp.set_threads || !openmp.threads) return 0;
+  const int before = openmp.threads();
+  if (before != count) openmp.set_threads(count);
+  return before;
+}
+
+void bind_helper_thread() {
+  set_openmp_threads(1);  // OpenMP keeps it per thread, and a new thread does not inherit it.
   flush_denormals();
 }
 

@@ -5,10 +5,13 @@ namespace shoal::backends::onednn {
 
 inline constexpr int kTeamMax = 256;  ///< The most threads of a team.
 
-/// First statement of every thread that computes, for `threads` threads or alone: denormals are flushed to zero (a
-/// matmul with denormal input is 250 times slower), and oneDNN makes no team of its own, since one of OpenMP waits by
-/// spinning, for milliseconds: with another program on one of its cores, a call takes a hundred times as long
-/// (TECH_NOTES 1.7).
-void bind_compute_thread(int threads);
+/// Sets how many threads OpenMP may take for the calling thread's loops, and returns the number before; 0 (which changes
+/// nothing, and is also a valid argument) where there is no OpenMP. Programs compute with 1, so oneDNN makes no team of its own:
+/// one of OpenMP waits by spinning, for milliseconds, and with another program on one of its cores a call takes a hundred
+/// times as long (TECH_NOTES 1.7).
+int set_openmp_threads(int count);
+
+/// First statement of a helper of a team: as set_openmp_threads(1), and denormals are flushed to zero.
+void bind_helper_thread();
 
 }  // namespace shoal::backends::onednn

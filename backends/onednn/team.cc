@@ -166,7 +166,7 @@ uint64_t Team::wait_for_job(uint64_t done, CoreWatch& core) {
 }
 
 void Team::help(int rank) {
-  bind_compute_thread(1);
+  bind_helper_thread();
   CoreWatch core;
   for (uint64_t done = 0, job; (job = wait_for_job(done, core)) != done; done = job) {
     take_pieces(rank, job);

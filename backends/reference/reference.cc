@@ -89,8 +89,7 @@ class ReferenceBackend final : public Backend {
   Result<std::unique_ptr<Program>> compile(const Graph& graph, CompileOptions options) override {
     SHOAL_TRY_VOID(check_compute_dtype(options.compute_dtype));
     const ExecutorOptions executor{.sources = {&reference_source()},
-                                   .numerics = numerics(options.threads),
-                                   .begin_thread = [](int) { flush_denormals(); }};
+                                   .numerics = numerics(options.threads)};
     return compile_with(graph, std::move(options), executor);
   }
   /// One thread whatever is asked for: the loops know no others, so equal bits hold between any thread counts.

@@ -45,7 +45,7 @@ class Compiler {
     parts_.info.numerics.compute_dtype = compute_dtype_;
     parts_.threads = parts_.info.threads = threads;
     parts_.info.scratch_bytes = parts_.scratch_bytes + size_t(threads) * parts_.thread_scratch_bytes;
-    parts_.begin_thread = executor.begin_thread;
+    parts_.set_library_threads = executor.set_library_threads;
     parts_.parallel = executor.parallel;
     parts_.takes_applier = !update_variables_.empty() || flow_.updates.empty();
     return std::make_unique<ExecutorProgram>(std::move(parts_));
@@ -438,7 +438,7 @@ Result<std::unique_ptr<Program>> compile_with(const Graph& graph, CompileOptions
     sources.insert(sources.end() - 1, source);
     lenders.push_back(std::move(lender));
   }
-  if (executor.begin_thread) executor.begin_thread(options.threads);
+  const ThreadScope scope(executor.set_library_threads);
   SHOAL_TRY(Flow flow, simplify(graph, options.fetches, options.updates, options.variables));
   return Compiler(std::move(flow), options, graph.seed()).compile(sources, executor, options.threads);
 }

@@ -8,18 +8,6 @@ namespace {
 
 using Place = Location::Place;
 
-/// Prepares a thread: once per thread, and again when the thread changes between backends or thread counts.
-void enter_thread(void (*begin)(int), int threads) {
-  struct Entered {
-    void (*begin)(int) = nullptr;
-    int threads = 0;
-  };
-  thread_local Entered entered;
-  if (!begin || (entered.begin == begin && entered.threads == threads)) return;
-  begin(threads);
-  entered = {begin, threads};
-}
-
 int64_t row_count(const Shape& shape) { return shape.rank() == 0 ? 1 : shape[0]; }
 
 size_t row_bytes(const ProgramInfo::Binding& binding) {
@@ -58,7 +46,7 @@ ExecutorProgram::ExecutorProgram(Parts parts)
       info_(std::move(parts.info)),
       takes_applier_(parts.takes_applier),
       threads_(parts.threads),
-      begin_thread_(parts.begin_thread),
+      set_library_threads_(parts.set_library_threads),
       parallel_(parts.parallel),
       arena_(Buffer::allocate(align_up(info_.arena_bytes) + info_.scratch_bytes)),
       scratch_(arena_->data() + align_up(info_.arena_bytes)),
@@ -292,7 +280,7 @@ Result<void> ExecutorProgram::begin(const StepBinding& binding) {
 }
 
 Result<void> ExecutorProgram::run_on(const StepBinding& binding, RunProgress& progress) {
-  enter_thread(begin_thread_, threads_);
+  const ThreadScope scope(set_library_threads_);
   if (!progress.begun) {
     SHOAL_TRY_VOID(begin(binding));
   } else if (binding.observer) {

@@ -7,6 +7,7 @@
 
 #include "shoal/backends/kernel.h"
 #include "shoal/base/buffer.h"
+#include "shoal/base/cpu.h"
 
 namespace shoal::backends {
 
@@ -36,6 +37,24 @@ struct Step {
   ptrdiff_t pieces_of = -1;  ///< The variable that the kernel reads as it lies, in one piece or several; else -1.
 };
 
+/// The thread that compiles or runs a program, for as long: its floating-point mode, and how many threads a library below may
+/// take for it. The destructor puts back what the thread had, since it may be the user's.
+class ThreadScope {
+ public:
+  explicit ThreadScope(int (*set_library_threads)(int count))
+      : set_library_threads_(set_library_threads), before_(set_library_threads ? set_library_threads(1) : 0) {}
+  ~ThreadScope() {
+    if (set_library_threads_) set_library_threads_(before_);
+  }
+  ThreadScope(const ThreadScope&) = delete;
+  ThreadScope& operator=(const ThreadScope&) = delete;
+
+ private:
+  const ComputeMode mode_;
+  int (*const set_library_threads_)(int count);
+  const int before_;
+};
+
 class ExecutorProgram final : public Program {
  public:
   struct Parts {
@@ -47,7 +66,7 @@ class ExecutorProgram final : public Program {
     bool takes_applier;
     int threads;
     size_t scratch_bytes = 0, thread_scratch_bytes = 0;  // What the neediest kernel takes.
-    void (*begin_thread)(int threads);
+    int (*set_library_threads)(int count);
     decltype(ExecutorOptions::parallel) parallel;
   };
   explicit ExecutorProgram(Parts parts);
@@ -83,7 +102,7 @@ class ExecutorProgram final : public Program {
   ProgramInfo info_;
   bool takes_applier_;
   int threads_;
-  void (*begin_thread_)(int threads);
+  int (*set_library_threads_)(int count);
   decltype(ExecutorOptions::parallel) parallel_;
   Ref<Buffer> arena_;
   std::byte* scratch_ = nullptr;

@@ -294,7 +294,6 @@ TEST_F(Executor, AFailingSourceEndsTheCompilationNamingOpNodeAndShapes) {
   EXPECT_EQ(program.error().message(), "scale \"scale\" float32 [4, 3] -> float32 [4, 3]: no memory");
 }
 
-int g_entered = 0;
 
 TEST_F(Executor, FallsBackOpByOp) {
   OnlySquare source;
@@ -310,22 +309,48 @@ TEST_F(Executor, FallsBackOpByOp) {
   EXPECT_EQ(program->info().numerics.backend, "mine");
 }
 
-TEST_F(Executor, PreparesEveryThreadOnce) {
-  g_entered = 0;
-  const ExecutorOptions executor{
-      .sources = {&reference_source()}, .numerics = {}, .begin_thread = [](int threads) { g_entered += threads; }};
+/// How many threads a library may take for the calling thread, as OpenMP has it.
+thread_local int library_threads = 7;
+/// What it was set to, in order.
+std::vector<int> set_to;
+
+TEST_F(Executor, LeavesTheLibrarysThreadsAsTheyWere) {
+  set_to.clear();
+  const ExecutorOptions executor{.sources = {&reference_source()}, .numerics = {}, .set_library_threads = [](int count) {
+                                   set_to.push_back(count);
+                                   return std::exchange(library_threads, count);
+                                 }};
   const auto program = value_or_raise(compile_with(graph_, {.fetches = {ops::square(w_)}, .threads = 3}, executor));
-  const int compiled = g_entered;
+  EXPECT_THAT(set_to, ElementsAre(1, 7));
   const std::vector<Piece> pieces{{feeds_.at("w").view().data, 0, 4}};
   const std::vector<Pieces> variables{pieces};
-  auto run_twice = [&] {
-    for (int i = 0; i < 2; ++i) value_or_raise(program->run({.variables = variables}));
-  };
-  std::thread(run_twice).join();
-  EXPECT_EQ(g_entered, compiled + 3);
-  std::thread(run_twice).join();
-  EXPECT_EQ(g_entered, compiled + 6);
+  value_or_raise(program->run({.variables = variables}));
+  EXPECT_THAT(set_to, ElementsAre(1, 7, 1, 7));
+  EXPECT_FALSE(program->run({}));  // A variable is missing.
+  EXPECT_THAT(set_to, ElementsAre(1, 7, 1, 7, 1, 7));
 }
+
+#if defined(__SSE2__) || defined(__aarch64__)
+TEST_F(Executor, LeavesTheFloatingPointModeAsItWas) {
+  std::thread([this] {
+    std::fesetenv(FE_DFL_ENV);
+    std::fesetround(FE_DOWNWARD);
+    const auto backend = backend_or_die("reference");
+    const auto program = value_or_raise(backend->compile(graph_, {.fetches = {ops::square(w_)}}));
+    const std::vector<Piece> pieces{{feeds_.at("w").view().data, 0, 4}};
+    const std::vector<Pieces> variables{pieces};
+    std::feclearexcept(FE_ALL_EXCEPT);
+    for (const bool complete : {true, false}) {
+      const Result<void> ran = complete ? program->run({.variables = variables}) : program->run({});
+      EXPECT_EQ(bool(ran), complete);
+      volatile float tiny = 1e-39f;
+      EXPECT_NE(tiny * 0.5f, 0.0f);
+      volatile float one = 1, three = 3;
+      EXPECT_LT(one / three, 0x1.555556p-2f);
+    }
+  }).join();
+}
+#endif
 
 TEST_F(Executor, ErrorsSayWhichNode) {
   const Value labels = graph_.input("labels", DType::kInt64, {2});

@@ -22,7 +22,7 @@ struct Reordered {
 /// 0, 1, 2, ... as `shape` in row-major order, in layout `to` and back.
 Reordered there_and_back(int threads, const dnnl::memory::dims& shape, Tag plain, Tag to) {
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  bind_compute_thread(threads);
+  set_openmp_threads(1);
   PrimitiveKernel kernel({.engine = engine, .stream = dnnl::stream(engine), .threads = threads});
   const dnnl::memory::desc rows(shape, kFloat, plain), blocks(shape, kFloat, to);
   const Operand between = kernel.reserve_scratch(blocks);

@@ -20,7 +20,6 @@ class ParallelChunks : public ::testing::TestWithParam<int> {};
 
 TEST_P(ParallelChunks, GiveEachElementOnce) {
   const int threads = GetParam();
-  bind_compute_thread(threads);
   for (int64_t count : {0, 1, 5, 64, 1000}) {
     for (int64_t chunk : {1, 7, 64, 5000}) {
       std::vector<std::atomic<int>> taken(static_cast<size_t>(count));
@@ -38,14 +37,12 @@ TEST_P(ParallelChunks, GiveEachElementOnce) {
       for (int64_t i = 0; i < count; ++i) EXPECT_EQ(taken[size_t(i)], 1) << i << " of " << count << " by " << chunk;
     }
   }
-  bind_compute_thread(1);
 }
 
 class ParallelChunksOfATeam : public ParallelChunks {};
 
 TEST_P(ParallelChunksOfATeam, LeaveNothingWaitingForAThreadThatIsBusy) {
   const int threads = GetParam();
-  bind_compute_thread(threads);
   std::atomic<int> entered = 0;
   parallel_chunks(threads, threads, 1, kWorthATeam, [&](int, Chunks&) { ++entered; });
   ASSERT_EQ(entered, threads);
@@ -67,7 +64,6 @@ TEST_P(ParallelChunksOfATeam, LeaveNothingWaitingForAThreadThatIsBusy) {
   });
   EXPECT_EQ(others_did_the_rest, holds_one);
   EXPECT_EQ(done, kCount);
-  bind_compute_thread(1);
 }
 
 /// Counts who does what.

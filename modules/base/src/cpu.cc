@@ -3,25 +3,52 @@
 #include <cstdint>
 #if defined(__SSE2__)
 #include <immintrin.h>
+#elif !defined(__aarch64__) && !(defined(__arm__) && defined(__ARM_FP))
+#include <cfenv>
 #endif
 
 namespace shoal {
+namespace {
 
-void flush_denormals() {
+/// Each architecture has one word of modes, of which 0 bits mean rounding to the nearest, and the bits of `kFlush` that
+/// denormals are zero. x86 also has a bit for each trap that is masked. ARM keeps the flags in the word of modes (32 bits), or
+/// beside it (64 bits).
 #if defined(__SSE2__)
-  constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
-  _mm_setcsr(_mm_getcsr() | kFlushToZero | kDenormalsAreZero);
+constexpr uint64_t kFlush = 0x1f80 | 0x8000 | 0x0040;  // All traps masked, flush to zero, denormals are zero.
+uint64_t floating_point_mode() { return _mm_getcsr(); }
+void set_floating_point_mode(uint64_t mode) { _mm_setcsr(unsigned(mode)); }
 #elif defined(__aarch64__)
-  uint64_t control = 0;
-  __asm__ volatile("mrs %0, fpcr" : "=r"(control));
-  control |= uint64_t(1) << 24;  // The bit FZ: operands and results.
-  __asm__ volatile("msr fpcr, %0" : : "r"(control));
-#elif defined(__arm__) && defined(__ARM_FP)
-  uint32_t control = 0;
-  __asm__ volatile("vmrs %0, fpscr" : "=r"(control));
-  control |= uint32_t(1) << 24;  // The bit FZ.
-  __asm__ volatile("vmsr fpscr, %0" : : "r"(control));
-#endif
+constexpr uint64_t kFlush = uint64_t(1) << 24;  // The bit FZ: operands and results.
+uint64_t floating_point_mode() {
+  uint64_t mode = 0, flags = 0;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
+  __asm__ volatile("mrs %0, fpsr" : "=r"(flags));
+  return mode | flags << 32;
 }
+void set_floating_point_mode(uint64_t mode) {
+  __asm__ volatile("msr fpcr, %0" : : "r"(mode & UINT32_MAX));
+  __asm__ volatile("msr fpsr, %0" : : "r"(mode >> 32));
+}
+#elif defined(__arm__) && defined(__ARM_FP)
+constexpr uint64_t kFlush = uint64_t(1) << 24;  // The bit FZ.
+uint64_t floating_point_mode() {
+  uint32_t mode = 0;
+  __asm__ volatile("vmrs %0, fpscr" : "=r"(mode));
+  return mode;
+}
+void set_floating_point_mode(uint64_t mode) { __asm__ volatile("vmsr fpscr, %0" : : "r"(uint32_t(mode))); }
+#else
+constexpr uint64_t kFlush = 0;
+uint64_t floating_point_mode() { return uint64_t(std::fegetround()); }
+void set_floating_point_mode(uint64_t mode) { std::fesetround(int(mode)); }
+static_assert(FE_TONEAREST == 0);
+#endif
+
+}  // namespace
+
+void flush_denormals() { set_floating_point_mode(kFlush); }
+
+ComputeMode::ComputeMode() : before_(floating_point_mode()) { flush_denormals(); }
+ComputeMode::~ComputeMode() { set_floating_point_mode(before_); }
 
 }  // namespace shoal

@@ -98,7 +98,7 @@ ProductionEnvironment::~ProductionEnvironment() {
 }
 
 void ProductionEnvironment::run_until_done(Task<void> entry) {
-  flush_denormals();  // Small updates are applied on the strand.
+  const ComputeMode mode;  // Small updates are applied on the strand.
   loop_.post([&entry] { entry.start(); });
   loop_.run_until([&entry] { return entry.done(); });
 }

@@ -94,15 +94,16 @@ class KernelSource {
 };
 
 /// Compiles with the first source that takes each node. `sources` ends with the reference, which takes every op of the
-/// catalogue; those of CompileOptions::fallback come just before it. They outlive the call only. `begin_thread(threads)`
-/// runs first on every thread that enters run() the first time, or after it ran a program of another backend or thread
-/// count, and on the thread that compiles (thread counts, flush-to-zero).
+/// catalogue; those of CompileOptions::fallback come just before it. They outlive the call only.
+/// `set_library_threads(count)` says how many threads a library below may take for work that the calling thread gives it, and
+/// returns what it was before. It is called with 1 as compilation and run() begin, and with the former number as they end,
+/// because the thread may be the user's, whose own loops ask the same library. Null: there is no such library.
 /// `parallel` calls run(context, begin, end) for disjoint ranges that cover [0, count), on up to `threads` threads; null: a
 /// backend of one thread.
 struct ExecutorOptions {
   std::vector<KernelSource*> sources;
   Numerics numerics;  ///< The numerics of its programs; compute_dtype is put in from CompileOptions.
-  void (*begin_thread)(int threads) = nullptr;
+  int (*set_library_threads)(int count) = nullptr;
   using Range = void (*)(void* context, int64_t begin, int64_t end);
   void (*parallel)(int threads, int64_t count, Range run, void* context) = nullptr;
   /// How many of `threads` threads a step is worth of which this is the cost in all; null: all of them.
