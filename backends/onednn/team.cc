@@ -9,6 +9,7 @@
 #include "core_share.h"
 #include "shoal/base/check.h"
 #include "shoal/base/cpu.h"
+#include "shoal/base/fork.h"
 
 namespace shoal::backends::onednn {
 namespace {
@@ -84,8 +85,13 @@ class Team::CoreWatch {
 };
 
 Team& Team::of_this_thread() {
-  static thread_local Team team;
-  return team;
+  static thread_local auto team = make_threaded<Team>();
+  // Where the team is another process's, or gone with the thread's own variables before the last who compute.
+  if (!team || team.get_deleter().is_of_parent()) {
+    static_cast<void>(team.release());
+    team = make_threaded<Team>();
+  }
+  return *team;
 }
 
 Team::~Team() {

@@ -13,6 +13,7 @@
 #include "shoal/base/blocking.h"
 #include "shoal/base/cpu.h"
 #include "shoal/base/event_loop.h"
+#include "shoal/base/fork.h"
 #include "signals.h"
 #include "transports.h"
 
@@ -34,7 +35,7 @@ class ProductionEnvironment final : public Environment {
   Task<Result<void>> sleep_until(SteadyTime when, StopToken stop) override;
   Task<Result<void>> offload(Work work) override;
   void parallel_for(int64_t count, int64_t grain, const ThreadPool::Body& body) override;
-  JobPool& pool() override { return pool_; }
+  JobPool& pool() override { return *pool_; }
   Result<transport::Transport*> transport(std::string_view scheme) override { return transports_.get(scheme, *this); }
   Storage& storage() override { return *storage_; }
   BufferPool& buffers() override { return *buffers_; }
@@ -60,8 +61,8 @@ class ProductionEnvironment final : public Environment {
   const StopCallback on_leaving_{leaving_.token(), [this] { interrupted_.request_stop(); }};
   const Duration spin_;
   Loop loop_;
-  ThreadPool pool_;
-  ComputeThread compute_;
+  const std::unique_ptr<ThreadPool, DeleteUnlessForked<ThreadPool>> pool_;
+  const std::unique_ptr<ComputeThread, DeleteUnlessForked<ComputeThread>> compute_;
   Transports transports_;
   std::optional<SignalWatch> signals_;
 };
@@ -81,8 +82,8 @@ ProductionEnvironment::ProductionEnvironment(ProductionOptions options)
       interrupted_(std::move(options.stop)),
       spin_(options.spin.value_or(default_spin(process_.usable_cores))),
       loop_(spin_),
-      pool_(options.pool_threads > 0 ? options.pool_threads : process_.usable_cores),
-      compute_(loop_),
+      pool_(make_threaded<ThreadPool>(options.pool_threads > 0 ? options.pool_threads : process_.usable_cores)),
+      compute_(make_threaded<ComputeThread>(loop_)),
       transports_(std::move(options.transports)) {
   if (options.handle_signals) {
     signals_.emplace([this, leaves = options.terminate_means_leave](bool terminates) {
@@ -127,7 +128,7 @@ Task<Result<void>> ProductionEnvironment::sleep_until(SteadyTime when, StopToken
 
 Task<Result<void>> ProductionEnvironment::offload(Work work) {
   if (!offload_inline_) {
-    OffloadWaiter waiter(loop_, compute_, work);
+    OffloadWaiter waiter(loop_, *compute_, work);
     co_return co_await waiter;
   }
   in_inline_work_ = true;
@@ -143,7 +144,7 @@ Task<Result<void>> ProductionEnvironment::offload(Work work) {
 
 void ProductionEnvironment::parallel_for(int64_t count, int64_t grain, const ThreadPool::Body& body) {
   // Calling a UniqueFunction is not const, since what it holds may change; here the chunks share it anyway.
-  pool_.parallel_for(count, grain, const_cast<ThreadPool::Body&>(body));
+  pool_->parallel_for(count, grain, const_cast<ThreadPool::Body&>(body));
 }
 
 uint64_t ProductionEnvironment::entropy() {
