@@ -1,44 +1,12 @@
 // fork() in a program that uses Shoal: the child ends with its own status, and may train.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <chrono>
-#include <cstdlib>
-#include <thread>
 
 #include "../base/temporary_folder.h"
 #include "calls.h"
+#include "child.h"
 
 namespace shoal::testing {
 namespace {
-
-using namespace std::chrono_literals;
-
-constexpr int kOwn = 17;
-
-/// The status of a child that does `work` and exits, with everything that a process does as it exits; -1 where a signal ended
-/// it, -2 where it did not end.
-int status_of_child(const std::function<int()>& work) {
-  const pid_t child = fork();
-  if (child == 0) {
-    int status = 99;
-    try {
-      status = work();
-    } catch (const std::exception& error) {
-      fprintf(stderr, "in the child: %s\n", error.what());
-    }
-    std::exit(status);  // NOLINT: the destructors of statics are what is tested.
-  }
-  for (const auto end = std::chrono::steady_clock::now() + 60s; std::chrono::steady_clock::now() < end;) {
-    int status = 0;
-    if (waitpid(child, &status, WNOHANG) == child) return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    std::this_thread::sleep_for(2ms);  // There is no event of a child's end that has a deadline.
-  }
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
-  return -2;
-}
 
 struct Fork : ::testing::Test {
   void SetUp() override { prepare(folder_ / "0"); }

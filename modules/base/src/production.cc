@@ -14,6 +14,7 @@
 #include "shoal/base/cpu.h"
 #include "shoal/base/event_loop.h"
 #include "shoal/base/fork.h"
+#include "shoal/base/standard_descriptors.h"
 #include "signals.h"
 #include "transports.h"
 
@@ -51,6 +52,7 @@ class ProductionEnvironment final : public Environment {
  private:
   void run_until_done(Task<void> entry) override;
 
+  const StandardDescriptors standard_descriptors_;  // Before all that opens something.
   const bool offload_inline_;
   bool in_inline_work_ = false;  // Used on the strand only.
   std::shared_ptr<BufferPool> buffers_;

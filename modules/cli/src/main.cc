@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "shoal/base/exhaustion.h"
+#include "shoal/base/standard_descriptors.h"
 #include "shoal/base/write_signals.h"
 #include "shoal/cli/cli.h"
 #include "shoal/monitor/terminal.h"
@@ -14,6 +15,8 @@ int main(int argc, char** argv) {
   static_cast<void>(write_errors);
   static const auto& exhaustion_errors = *new shoal::ExhaustionAsError;
   static_cast<void>(exhaustion_errors);
+  static const auto& standard_descriptors = *new shoal::StandardDescriptors;
+  static_cast<void>(standard_descriptors);
   std::ios::sync_with_stdio(false);  // So that standard input comes in blocks.
   const shoal::cli::Terminals terminals{.output = shoal::monitor::output_is_terminal(),
                                         .errors = shoal::monitor::read_terminal().renews_lines};

@@ -8,6 +8,7 @@
 #include "print_error.h"
 #include "shoal/base/exhaustion.h"
 #include "shoal/base/path_error.h"
+#include "shoal/base/standard_descriptors.h"
 #include "shoal/base/storage.h"
 #include "shoal/base/write_signals.h"
 #include "shoal/cluster/launched.h"
@@ -140,6 +141,7 @@ int run_flags(int argc, const char* const* argv, const ProgramInfo& program, Fla
 }
 
 int run_program(int argc, const char* const* argv, const ProgramInfo& program, FlagReader reader, const ProgramBody& body) {
+  const StandardDescriptors standard_descriptors;
   const WriteSignalsAsErrors write_errors;
   const ExhaustionAsError exhaustion_errors;
   const Result<int> status = call_user("the program", [&] { return run_flags(argc, argv, program, reader, body); });

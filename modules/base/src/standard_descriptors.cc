@@ -1,0 +1,53 @@
+#include "shoal/base/standard_descriptors.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <mutex>
+
+namespace shoal {
+namespace {
+
+/// Descriptors belong to the process, and so does the count of those who need them.
+struct Taken {
+  std::mutex mutex;
+  int users = 0;
+  std::array<bool, STDERR_FILENO + 1> numbers{};
+};
+
+Taken& taken() {
+  static Taken shared;
+  return shared;
+}
+
+/// The lowest number that is free, for something that can neither be read nor written; -1 if there is none.
+int take_lowest() { return ::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC); }
+
+/// False where the program has put something of its own in the place meanwhile.
+bool is_still_ours(int number) { return (::fcntl(number, F_GETFL) & O_PATH) != 0; }
+
+}  // namespace
+
+StandardDescriptors::StandardDescriptors() {
+  const std::lock_guard lock(taken().mutex);
+  if (taken().users++ > 0) return;
+  for (int number; (number = take_lowest()) >= 0;) {
+    if (number > STDERR_FILENO) {
+      ::close(number);
+      return;
+    }
+    taken().numbers[size_t(number)] = true;
+  }
+}
+
+StandardDescriptors::~StandardDescriptors() {
+  const std::lock_guard lock(taken().mutex);
+  if (--taken().users > 0) return;
+  for (int number = 0; number <= STDERR_FILENO; ++number) {
+    if (taken().numbers[size_t(number)] && is_still_ours(number)) ::close(number);
+  }
+  taken().numbers = {};
+}
+
+}  // namespace shoal
