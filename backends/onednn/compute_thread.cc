@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <oneapi/dnnl/dnnl.h>
 
-#include "shoal/base/cpu.h"
+#include "shoal/base/own_thread.h"
 
 namespace shoal::backends::onednn {
 namespace {
@@ -44,7 +44,7 @@ int set_openmp_threads(int count) {
 
 void bind_helper_thread() {
   set_openmp_threads(1);  // OpenMP keeps it per thread, and a new thread does not inherit it.
-  flush_denormals();
+  begin_own_thread();
 }
 
 }  // namespace shoal::backends::onednn

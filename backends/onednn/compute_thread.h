@@ -11,7 +11,7 @@ inline constexpr int kTeamMax = 256;  ///< The most threads of a team.
 /// times as long (TECH_NOTES 1.7).
 int set_openmp_threads(int count);
 
-/// First statement of a helper of a team: as set_openmp_threads(1), and denormals are flushed to zero.
+/// First statement of a helper of a team: as begin_own_thread(), and set_openmp_threads(1).
 void bind_helper_thread();
 
 }  // namespace shoal::backends::onednn

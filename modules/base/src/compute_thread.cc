@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "guarded.h"
-#include "shoal/base/cpu.h"
 #include "shoal/base/exhaustion.h"
+#include "shoal/base/own_thread.h"
 #include "start_thread.h"
 
 namespace shoal {
@@ -51,7 +51,7 @@ void ComputeThread::remove(OffloadWaiter& waiter) {
 }
 
 void ComputeThread::run() {
-  flush_denormals();
+  begin_own_thread();
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });

@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "guarded.h"
-#include "shoal/base/cpu.h"
+#include "shoal/base/own_thread.h"
 #include "start_thread.h"
 
 namespace shoal {
@@ -72,7 +72,7 @@ ThreadPool::Region* ThreadPool::open_region() {
 }
 
 void ThreadPool::run() {
-  flush_denormals();
+  begin_own_thread();
   std::unique_lock lock(mutex_);
   for (;;) {
     Region* region = nullptr;

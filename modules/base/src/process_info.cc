@@ -1,6 +1,5 @@
 #include "shoal/base/process_info.h"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 
 #include "cgroup.h"
 #include "memory_limit.h"
+#include "shoal/base/own_thread.h"
 #include "topology.h"
 
 namespace shoal {
@@ -35,15 +35,10 @@ struct Allowed {
 };
 
 Allowed read_allowed() {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) {  // There are more processors than cpu_set_t has bits.
+  const std::vector<int> numbers = processors_of_process();
+  if (numbers.empty()) {
     const int all = std::max(1, int(std::thread::hardware_concurrency()));
     return {all, all};
-  }
-  std::vector<int> numbers;
-  for (int number = 0; number < CPU_SETSIZE; ++number) {
-    if (CPU_ISSET(number, &allowed)) numbers.push_back(number);
   }
   return {std::max(1, count_cores(numbers)), std::max(1, int(numbers.size()))};
 }
