@@ -1,10 +1,14 @@
 # One function per kind of target, so that a folder's CMakeLists.txt is a list of files and what it depends on.
 
 # Flags of all our own targets: bits must not depend on the compiler's guesses (no contraction of a*b+c), and vector square
-# roots need errno out of the way.
+# roots need errno out of the way. The first lines undo what a parent project may have asked for its own code, and what ours
+# would be wrong with: arithmetic without infinities and NaN, plain char without a sign, no exceptions, no type information.
 add_library(shoal_flags INTERFACE)
 target_compile_features(shoal_flags INTERFACE cxx_std_20)
-target_compile_options(shoal_flags INTERFACE -ffp-contract=off -fno-math-errno -fno-trapping-math
+target_compile_options(shoal_flags INTERFACE
+  -fno-fast-math -fno-unsafe-math-optimizations -fno-finite-math-only -fno-associative-math -fno-reciprocal-math -fsigned-zeros
+  -fsigned-char -fexceptions -frtti
+  -ffp-contract=off -fno-math-errno -fno-trapping-math
   # g++ 14 leaves out stores to what a lambda captures by reference and passes on (seen with std::all_of, 14.2 at -O3): its
   # interprocedural "modref" analysis takes them for dead.
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>>:-fno-ipa-modref>
@@ -14,6 +18,14 @@ target_compile_options(shoal_flags INTERFACE -ffp-contract=off -fno-math-errno -
   # In a unity build g++ takes what sources keep to themselves for what a header exposes.
   $<$<AND:$<BOOL:${CMAKE_UNITY_BUILD}>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>
   $<$<BOOL:${SHOAL_WERROR}>:-Werror>)
+
+# Loops over all numbers of a model: -O3 also where the rest is built to be small, without which they were measured ten times
+# slower (the reference backend, -Os). Debug builds have their own rule.
+set(shoal_loop_options $<$<NOT:$<CONFIG:Debug>>:-O3>)
+# shoal_loops(<source>...): the sources of a module that consist of such loops.
+function(shoal_loops)
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS ${shoal_loop_options})
+endfunction()
 
 # shoal_module(<name> SOURCES ... [DEPENDS other modules] [LIBRARIES private third party] [INCLUDE_DIR dir])
 # -> library shoal_<name>, alias shoal::<name>; exports only its own include folder.
@@ -61,6 +73,7 @@ function(shoal_plugin kind name)
   target_include_directories(shoal_${kind}_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/../src)
   if(kind STREQUAL "backend")
     set_target_properties(shoal_${kind}_${name} PROPERTIES UNITY_BUILD OFF)  # kernels name their parts alike
+    target_compile_options(shoal_${kind}_${name} PRIVATE ${shoal_loop_options})
   endif()
   target_compile_options(shoal_${kind}_${name} PRIVATE $<$<CONFIG:Debug>:-O1>)  # inner loops: sanitizers are slow enough
   target_link_libraries(shoal_${kind}_${name} PUBLIC ${depends} PRIVATE $<BUILD_INTERFACE:shoal_flags> ${arg_LIBRARIES})
@@ -123,7 +136,7 @@ function(shoal_fuzz name)
   add_executable(fuzz_${name} ${name}_target.cc)
   target_include_directories(fuzz_${name} PRIVATE ${arg_INCLUDES} ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(fuzz_${name} PRIVATE ${arg_LIBRARIES} shoal::base shoal_flags)
-  set_target_properties(fuzz_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/tests)
+  set_target_properties(fuzz_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/tests)
   if(NOT TARGET fuzz_targets)
     add_custom_target(fuzz_targets)
   endif()
@@ -150,7 +163,7 @@ function(shoal_bench name)
     list(APPEND depends shoal::${other})
   endforeach()
   target_link_libraries(${name} PRIVATE ${depends} shoal_flags ${arg_LIBRARIES})
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/bench)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/bench)
 endfunction()
 
 # shoal_plugin_table(): writes plugins.cc from what the folders registered, and library shoal_plugins.
@@ -180,8 +193,8 @@ function(shoal_plugin_table)
       string(APPEND text "namespace shoal::transport {\nconst TransportTable& built_in_transports() {\n  static const TransportTable table{\n${rows}  };\n  return table;\n}\n}\n")
     endif()
   endforeach()
-  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/plugins.cc CONTENT "${text}" @ONLY)
-  add_library(shoal_plugins STATIC ${CMAKE_BINARY_DIR}/plugins.cc)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/plugins.cc CONTENT "${text}" @ONLY)
+  add_library(shoal_plugins STATIC ${PROJECT_BINARY_DIR}/plugins.cc)
   add_library(shoal::plugins ALIAS shoal_plugins)
   target_link_libraries(shoal_plugins PUBLIC shoal::backends shoal::transport PRIVATE ${libraries} shoal_flags)
   # A static library and the table refer to each other (make_backend() reads the table).

@@ -73,7 +73,7 @@ write_tutorial(root, folder / "flats")
 run(cmake, "-S", str(folder / "flats"), "-B", str(folder / "flats" / "build"), "-G", "Ninja",
     f"-DCMAKE_CXX_COMPILER={compiler}", "-DCMAKE_BUILD_TYPE=Release")
 targets = run("ninja", "-C", str(folder / "flats" / "build"), "-t", "targets", "all")
-for wanted in ("flats:", "shoal_program:", "bin/shoal:"):
+for wanted in ("flats:", "shoal_program:", "shoal/bin/shoal:"):
     if "\n" + wanted not in targets:
         sys.exit(f"the tutorial's project has no {wanted}")
 targets = run("ninja", "-C", str(build), "-t", "targets", "all")

@@ -26,12 +26,12 @@ def main(root, program, shoal):
     environment = {key: value for key, value in os.environ.items() if key not in ("TF_CONFIG", "SHOAL_DATA")}
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        (folder / "build" / "bin").mkdir(parents=True)
+        (folder / "build" / "shoal" / "bin").mkdir(parents=True)
         (folder / "build" / "flats").symlink_to(program)
-        (folder / "build" / "bin" / "shoal").symlink_to(shoal)
+        (folder / "build" / "shoal" / "bin" / "shoal").symlink_to(shoal)
         said = [execute_block(block, folder, environment) for block in run]
-        evaluations = execute_block("build/bin/shoal events m/eval", folder, environment).splitlines()
-        clusters = execute_block("build/bin/shoal events m2/eval", folder, environment).splitlines()
+        evaluations = execute_block("build/shoal/bin/shoal events m/eval", folder, environment).splitlines()
+        clusters = execute_block("build/shoal/bin/shoal events m2/eval", folder, environment).splitlines()
         with open(folder / "predictions.csv", newline="", encoding="utf-8") as file:
             predictions = list(csv.DictReader(file))
     for what, lines in (("alone", evaluations), ("as a cluster", clusters)):
