@@ -6,6 +6,7 @@
 
 #include "loops.h"
 #include "shoal/backends/indices.h"
+#include "shoal/base/format.h"
 #include "shoal/base/random.h"
 
 namespace shoal::backends::reference {
@@ -28,11 +29,7 @@ std::unique_ptr<Kernel> make_multi_hot(const KernelRequest& request) {
   });
 }
 
-std::string short_text(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.9g", number);
-  return text;
-}
+std::string short_text(double number) { return formatted("%.9g", number); }
 
 struct Range {
   double low, high;

@@ -1,4 +1,5 @@
 #include "shoal/backends/profile.h"
+#include "shoal/base/format.h"
 
 #include <algorithm>
 #include <cstdarg>
@@ -18,25 +19,16 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-__attribute__((format(printf, 1, 2))) std::string format(const char* pattern, ...) {
-  char line[512];
-  va_list arguments;
-  va_start(arguments, pattern);
-  std::vsnprintf(line, sizeof line, pattern, arguments);
-  va_end(arguments);
-  return line;
-}
-
 /// Such as "12.3 us".
 std::string duration(double seconds) {
-  if (seconds >= 1) return format("%.3f s", seconds);
-  if (seconds >= 1e-3) return format("%.2f ms", seconds * 1e3);
-  return format("%.1f us", seconds * 1e6);
+  if (seconds >= 1) return formatted("%.3f s", seconds);
+  if (seconds >= 1e-3) return formatted("%.2f ms", seconds * 1e3);
+  return formatted("%.1f us", seconds * 1e6);
 }
 
 std::string row_text(const Profile::Row& row) {
   const double rate = row.seconds > 0 ? 1e-9 / row.seconds : 0;
-  return format("%10s %6.1f%% %8.0f%% %9.1f %9.1f  %-22s %-34s %s\n", duration(row.seconds).c_str(), 100 * row.share,
+  return formatted("%10s %6.1f%% %8.0f%% %9.1f %9.1f  %-22s %-34s %s\n", duration(row.seconds).c_str(), 100 * row.share,
                 100 * row.of_limit, row.cost.flops * rate, row.cost.bytes * rate, row.op.c_str(), row.node.c_str(),
                 row.implementation.c_str());
 }
@@ -44,13 +36,13 @@ std::string row_text(const Profile::Row& row) {
 std::string heading(const Profile& profile) {
   const double ratio = profile.lower_bound_bytes == 0 ? 1 : double(profile.arena_bytes) / double(profile.lower_bound_bytes);
   const double largest_copy = profile.limits.copies.empty() ? 0 : profile.limits.copies.back().bytes_per_second;
-  return format("%s per run (median of %lld), %s of it in kernels; backend %s, threads: %d\n",
+  return formatted("%s per run (median of %lld), %s of it in kernels; backend %s, threads: %d\n",
                 duration(profile.run_seconds).c_str(), (long long)profile.runs, duration(profile.kernel_seconds).c_str(),
                 profile.numerics.backend.c_str(), profile.numerics.threads) +
-         format("memory plan %.2f MiB, %.3f times its lower bound; this machine: %.1f GFLOP/s, %.1f GB/s in large copies\n",
+         formatted("memory plan %.2f MiB, %.3f times its lower bound; this machine: %.1f GFLOP/s, %.1f GB/s in large copies\n",
                 double(profile.arena_bytes) / (1 << 20), ratio, profile.limits.flops_per_second * 1e-9,
                 largest_copy * 1e-9) +
-         format("%10s %7s %9s %9s %9s  %-22s %-34s %s\n", "time", "of run", "of limit", "GFLOP/s", "GB/s", "op", "node",
+         formatted("%10s %7s %9s %9s %9s  %-22s %-34s %s\n", "time", "of run", "of limit", "GFLOP/s", "GB/s", "op", "node",
                 "implementation");
 }
 
@@ -64,7 +56,7 @@ std::string to_table(const Profile& profile, size_t rows_max) {
   for (size_t i = shown; i < profile.rows.size(); ++i) rest += profile.rows[i].seconds;
   const double share = profile.run_seconds > 0 ? 100 * rest / profile.run_seconds : 0;
   if (shown < profile.rows.size()) {
-    text += format("%10s %6.1f%% in %zu further kernels\n", duration(rest).c_str(), share, profile.rows.size() - shown);
+    text += formatted("%10s %6.1f%% in %zu further kernels\n", duration(rest).c_str(), share, profile.rows.size() - shown);
   }
   return text;
 }

@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "shoal/base/environment.h"
+#include "shoal/base/format.h"
 #include "shoal/base/nearest_text.h"
 
 namespace shoal::cli {
@@ -91,6 +92,7 @@ int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& 
     return exit_status(ErrorKind::kInvalidArgument);
   }
   try {
+    const PlainLocale locale;  // CLI11 reads numbers by std::strtold().
     app.parse(own_words, argv);
   } catch (const CLI::ParseError& error) {  // Help and version come here too.
     // A command or a value that is missing may be there, mistyped; and help for a command that there is none of is no help.

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "shoal/backends/backend.h"
+#include "shoal/base/format.h"
 #include "shoal/base/nearest_text.h"
 #include "shoal/base/number_text.h"
 #include "shoal/transport/registry.h"
@@ -359,6 +360,7 @@ std::optional<int> Flags::parse(int argc, const char* const* argv) {
     const std::vector<std::string> arguments = without_params(argc, argv);
     std::vector<const char*> texts;
     for (const std::string& argument : arguments) texts.push_back(argument.c_str());
+    const PlainLocale locale;  // CLI11 reads numbers by std::strtold().
     app_.parse(int(texts.size()), texts.data());
   } catch (const CLI::CallForHelp& help) {
     return app_.exit(help);

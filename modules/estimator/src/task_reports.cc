@@ -5,6 +5,8 @@
 
 #include "shoal/json/text.h"
 
+#include "shoal/base/format.h"
+
 namespace shoal {
 
 namespace {
@@ -73,12 +75,10 @@ std::string TaskReports::to_json(const CommandLine& line) const {
 std::string TaskReports::to_text() const {
   const std::lock_guard lock(mutex_);
   std::string text;
-  char value[64];
   for (const auto& [name, metric] : metrics_) {
     if (name == "global_step") continue;
-    std::snprintf(value, sizeof value, "%.4g", metric);
     const std::optional<int64_t> count = metrics_.count_of(name);
-    text += (text.empty() ? ": " : ", ") + name + " " + (count ? std::to_string(*count) : value);
+    text += (text.empty() ? ": " : ", ") + name + " " + (count ? std::to_string(*count) : formatted("%.4g", metric));
   }
   if (interrupted_ && global_step_) {
     return "Interrupted at global step " + std::to_string(*global_step_) + (text.empty() ? "" : "; the last evaluation") +

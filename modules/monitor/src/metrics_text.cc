@@ -1,3 +1,4 @@
+#include "shoal/base/format.h"
 #include "shoal/monitor/metrics_text.h"
 
 #include <array>
@@ -10,9 +11,7 @@ std::string format_metrics(const std::map<std::string, double>& metrics) {
   std::string text;
   for (const auto& [name, value] : metrics) {
     const bool whole = std::isfinite(value) && value == std::floor(value) && std::fabs(value) < 1e15;
-    std::array<char, 40> number{};
-    std::snprintf(number.data(), number.size(), whole ? "%.0f" : "%.7g", value);
-    text += (text.empty() ? "" : ", ") + name + " = " + number.data();
+    text += (text.empty() ? "" : ", ") + name + " = " + (whole ? formatted("%.0f", value) : formatted("%.7g", value));
   }
   return text;
 }

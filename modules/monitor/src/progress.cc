@@ -1,3 +1,4 @@
+#include "shoal/base/format.h"
 #include "shoal/monitor/progress.h"
 
 #include <algorithm>
@@ -16,12 +17,6 @@ std::string with_separators(int64_t number) {
   std::string digits = std::to_string(number);
   for (int64_t at = int64_t(digits.size()) - 3; at > (number < 0 ? 1 : 0); at -= 3) digits.insert(size_t(at), 1, ',');
   return digits;
-}
-
-std::string formatted(const char* format, double value) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), format, value);
-  return text.data();
 }
 
 }  // namespace
@@ -155,7 +150,8 @@ std::string format_rate(double per_second) {
   if (per_second >= 999.5) return with_separators(int64_t(std::min(per_second, 9e17) + 0.5));
   if (per_second >= 99.95) return formatted("%.0f", per_second);
   if (per_second >= 9.995) return formatted("%.1f", per_second);
-  return formatted(per_second >= 0.1 || per_second == 0 ? "%.2f" : "%.2g", per_second);
+  if (per_second >= 0.1 || per_second == 0) return formatted("%.2f", per_second);
+  return formatted("%.2g", per_second);
 }
 
 std::string format_bytes(uint64_t bytes) {

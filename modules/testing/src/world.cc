@@ -1,3 +1,4 @@
+#include "shoal/base/format.h"
 #include "shoal/testing/world.h"
 
 #include <algorithm>
@@ -16,11 +17,7 @@ constexpr std::string_view kScheme = "sim";
 /// What profiles compare with, the same wherever the test runs.
 backends::MachineLimits limits_of_no_machine(int) { return {.flops_per_second = 1e11, .copies = {{1 << 20, 1e10}}}; }
 
-std::string stamp(SteadyTime now) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%10.3f s  ", to_seconds(now.time_since_epoch()));
-  return text;
-}
+std::string stamp(SteadyTime now) { return formatted("%10.3f s  ", to_seconds(now.time_since_epoch())); }
 
 std::string address_of(std::string_view role, int index) {
   return std::string(role) + "-" + std::to_string(index) + ":2222";

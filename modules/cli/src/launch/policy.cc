@@ -8,6 +8,7 @@
 
 #include "shoal/base/check.h"
 #include "shoal/base/error.h"
+#include "shoal/base/format.h"
 
 namespace shoal::cli::launch {
 namespace {
@@ -28,11 +29,7 @@ const char* permanent(const Ending& ending) {
   }
 }
 
-std::string seconds_text(Duration duration) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g s", to_seconds(duration));
-  return text;
-}
+std::string seconds_text(Duration duration) { return formatted("%.3g s", to_seconds(duration)); }
 
 }  // namespace
 

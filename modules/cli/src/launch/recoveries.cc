@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "shoal/base/format.h"
+
 namespace shoal::cli::launch {
 namespace {
 
@@ -10,14 +12,11 @@ constexpr size_t kTimesMax = 20;  // Of one task; a job of days is not listed in
 
 std::string times_text(const std::vector<double>& seconds) {
   std::string text;
-  char number[32];
   for (size_t i = 0; i < std::min(seconds.size(), kTimesMax); ++i) {
-    std::snprintf(number, sizeof number, "%s%.1f", i == 0 ? "" : ", ", seconds[i]);
-    text += number;
+    text += formatted("%s%.1f", i == 0 ? "" : ", ", seconds[i]);
   }
   if (seconds.size() > kTimesMax) {
-    std::snprintf(number, sizeof number, "%.1f", *std::max_element(seconds.begin(), seconds.end()));
-    text += ", and so on (at most " + std::string(number) + ")";
+    text += formatted(", and so on (at most %.1f)", *std::max_element(seconds.begin(), seconds.end()));
   }
   return text + " s";
 }

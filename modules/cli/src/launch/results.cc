@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "shoal/base/format.h"
 #include "shoal/json/text.h"
 
 namespace shoal::cli::launch {
@@ -48,14 +49,10 @@ Json results_of(Storage& storage, std::span<const std::string> report_files) {
 
 std::string results_text(const Json& results) {
   std::string text;
-  char digits[64];
   for (const auto& [name, value] : results.items()) {
     if (is_of_training(name) || !value.is_primitive()) continue;
     std::string shown = value.is_string() ? value.get<std::string>() : json::text_of(value);
-    if (value.is_number_float()) {
-      std::snprintf(digits, sizeof digits, "%.4g", value.get<double>());
-      shown = digits;
-    }
+    if (value.is_number_float()) shown = formatted("%.4g", value.get<double>());
     text.append(text.empty() ? ": " : ", ").append(name).append(" ").append(shown);
   }
   if (results.contains(kInterrupted) && results.contains(kStep)) {

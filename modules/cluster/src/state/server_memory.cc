@@ -1,3 +1,4 @@
+#include "shoal/base/format.h"
 #include "shoal/cluster/server_memory.h"
 
 #include <algorithm>
@@ -44,16 +45,11 @@ Result<void> fits_into_memory(const ShardSpec& spec, uint64_t memory_bytes) {
 
 std::string to_string(const ServerMemory& memory) {
   constexpr double kMiB = 1 << 20;
-  char text[160];
-  std::snprintf(text, sizeof text, "at most %.1f MiB: versions %.1f, slots %.1f, updates %.1f, snapshot %.1f",
-                double(memory.total()) / kMiB, double(memory.versions) / kMiB, double(memory.slots) / kMiB,
-                double(memory.updates) / kMiB, double(memory.snapshot) / kMiB);
-  std::string told = text;
-  if (memory.row_numbers > 0) {
-    std::snprintf(text, sizeof text, ", row numbers %.1f", double(memory.row_numbers) / kMiB);
-    told += text;
-  }
-  return told;
+  std::string text = formatted("at most %.1f MiB: versions %.1f, slots %.1f, updates %.1f, snapshot %.1f",
+                               double(memory.total()) / kMiB, double(memory.versions) / kMiB, double(memory.slots) / kMiB,
+                               double(memory.updates) / kMiB, double(memory.snapshot) / kMiB);
+  if (memory.row_numbers > 0) text += formatted(", row numbers %.1f", double(memory.row_numbers) / kMiB);
+  return text;
 }
 
 }  // namespace shoal::cluster

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "shoal/base/format.h"
 #include "shoal/cluster/shard.h"
 
 namespace shoal::cluster {
@@ -20,11 +21,9 @@ TrafficBytes& TrafficBytes::operator+=(const TrafficBytes& other) {
 
 std::string to_string(const TrafficBytes& bytes) {
   constexpr double kMB = 1e6;
-  char text[160];
-  std::snprintf(text, sizeof text, "sent %.1f MB of gradients instead of %.1f, received %.1f MB of weights instead of %.1f",
-                double(bytes.gradients_sent) / kMB, double(bytes.gradients) / kMB, double(bytes.weights_received) / kMB,
-                double(bytes.weights) / kMB);
-  return text;
+  return formatted("sent %.1f MB of gradients instead of %.1f, received %.1f MB of weights instead of %.1f",
+                   double(bytes.gradients_sent) / kMB, double(bytes.gradients) / kMB, double(bytes.weights_received) / kMB,
+                   double(bytes.weights) / kMB);
 }
 
 ShardTraffic::ShardTraffic(BufferPool& pool, const ShardPart& part, uint32_t index, uint32_t count,

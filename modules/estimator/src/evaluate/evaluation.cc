@@ -10,6 +10,7 @@
 #include "model/check_meaning.h"
 #include "model/checkpoint_layout.h"
 #include "model/open_checkpoint.h"
+#include "shoal/base/format.h"
 #include "shoal/checkpoint/directory.h"
 #include "shoal/monitor/event_writer.h"
 #include "shoal/nn/initializers.h"
@@ -212,10 +213,8 @@ Result<void> ResultsFile::write(const Metrics& metrics, const std::string& prefi
 std::string describe(const Metrics& metrics) {
   std::string text;
   for (const auto& [name, value] : metrics) {
-    char number[32];
-    std::snprintf(number, sizeof number, "%.6g", value);
     const std::optional<int64_t> count = metrics.count_of(name);
-    text += (text.empty() ? "" : ", ") + name + " = " + (count ? std::to_string(*count) : number);
+    text += (text.empty() ? "" : ", ") + name + " = " + (count ? std::to_string(*count) : formatted("%.6g", value));
   }
   return text;
 }

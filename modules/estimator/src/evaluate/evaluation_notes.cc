@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "shoal/base/format.h"
+
 namespace shoal {
 namespace {
 
@@ -10,9 +12,7 @@ std::string cadence_text(const RunConfig& config) {
   if (config.save_checkpoints_steps().value_or(0) > 0) {
     return "RunConfig::save_checkpoints_steps is " + std::to_string(*config.save_checkpoints_steps());
   }
-  char secs[32];
-  std::snprintf(secs, sizeof secs, "%.6g", config.save_checkpoints_secs().value_or(0));
-  return std::string("RunConfig::save_checkpoints_secs is ") + secs;
+  return formatted("RunConfig::save_checkpoints_secs is %.6g", config.save_checkpoints_secs().value_or(0));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "shoal/base/compute.h"
+#include "shoal/base/format.h"
 
 namespace shoal {
 namespace {
@@ -47,12 +48,6 @@ bool was_started_again(const ServerStatus& before, const ServerStatus& now) {
   });
 }
 
-std::string number_text(const char* format, double number) {
-  char text[64];
-  std::snprintf(text, sizeof text, format, number);
-  return text;
-}
-
 }  // namespace
 
 std::optional<JobRates> job_rates(const ServerStatus& before, const ServerStatus& now, Duration time) {
@@ -88,9 +83,9 @@ std::string to_string(const JobRates& rates) {
     text += " (slowest: trainer " + std::to_string(*rates.slowest) + ", " +
             monitor::format_rate(rates.batches_per_sec.at(*rates.slowest)) + "/s)";
   }
-  if (rates.loss) text += number_text(", loss = %.6g", *rates.loss);
-  text += number_text(", staleness %.3g", rates.staleness) + " (at most " + std::to_string(rates.staleness_max) + "), " +
-          std::to_string(rates.dropped) + " dropped" + number_text(", waiting %.0f %%", 100 * rates.waiting);
+  if (rates.loss) text += formatted(", loss = %.6g", *rates.loss);
+  text += formatted(", staleness %.3g", rates.staleness) + " (at most " + std::to_string(rates.staleness_max) + "), " +
+          std::to_string(rates.dropped) + " dropped" + formatted(", waiting %.0f %%", 100 * rates.waiting);
   return text;
 }
 
@@ -119,7 +114,7 @@ Task<Result<void>> JobMetrics::after_step(uint64_t global_step) {
 Result<void> JobMetrics::tell(uint64_t global_step, const JobRates& rates) {
   env_.log().info(to_string(rates));
   options_.progress->set_note(monitor::format_rate(rates.applied_per_sec) + " batches/s in all" +
-                              number_text(", staleness %.3g", rates.staleness));
+                              formatted(", staleness %.3g", rates.staleness));
   if (!options_.events) return {};
   const auto add = [this, global_step](std::string_view tag, double value) {
     return options_.events->add_scalar(int64_t(global_step), tag, value);

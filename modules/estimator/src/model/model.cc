@@ -5,6 +5,7 @@
 #include <map>
 
 #include "model/signatures.h"
+#include "shoal/base/format.h"
 #include "shoal/base/utf8.h"
 #include "shoal/graph/passes.h"
 #include "shoal/graph/source.h"
@@ -163,11 +164,10 @@ std::string sizes_text(const SymbolSizes& sizes) {
 std::string plan_text(const backends::ProgramInfo& info, const std::string& sizes) {
   constexpr double kMiB = 1 << 20;
   const double ratio = info.lower_bound_bytes == 0 ? 1 : double(info.arena_bytes) / double(info.lower_bound_bytes);
-  char text[160];
-  const int length =
-      std::snprintf(text, sizeof text, ": %zu nodes, memory plan %.2f MiB, lower bound %.2f MiB (%.3f times)",
-                    info.kernels.size(), double(info.arena_bytes) / kMiB, double(info.lower_bound_bytes) / kMiB, ratio);
-  return "program for " + sizes + std::string(text, size_t(length)) + ", " + threads_text(info);
+  return "program for " + sizes +
+         formatted(": %zu nodes, memory plan %.2f MiB, lower bound %.2f MiB (%.3f times)", info.kernels.size(),
+                   double(info.arena_bytes) / kMiB, double(info.lower_bound_bytes) / kMiB, ratio) +
+         ", " + threads_text(info);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "shoal/base/environment.h"
+#include "shoal/base/format.h"
 #include "shoal/base/random.h"
 #include "shoal/graph/source.h"
 #include "shoal/json/fields.h"
@@ -17,24 +18,18 @@ constexpr size_t kScopesMax = 64;  // What lies in further scopes is one entry.
 constexpr char kHash = '#';        // Begins a text that says nothing to people.
 
 std::string hash_text(uint64_t hash) {
-  char text[20];
-  std::snprintf(text, sizeof text, "%c%016llx", kHash, static_cast<unsigned long long>(hash));
-  return text;
+  return formatted("%c%016llx", kHash, static_cast<unsigned long long>(hash));
 }
 
 /// Six digits: what is computed by the C library may differ in the last ones from machine to machine.
-std::string number_text(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", number);
-  return text;
-}
+std::string rounded_text(double number) { return formatted("%.6g", number); }
 
 /// Texts are left out: they name things for errors, or are encodings, which the meaning has.
 uint64_t fold_attributes(uint64_t hash, const Attributes& attributes) {
   struct Fold {
     uint64_t hash;
     uint64_t operator()(int64_t value) const { return fold_in(hash, uint64_t(value)); }
-    uint64_t operator()(double value) const { return fold_in(hash, number_text(value)); }
+    uint64_t operator()(double value) const { return fold_in(hash, rounded_text(value)); }
     uint64_t operator()(bool value) const { return fold_in(hash, uint64_t(value)); }
     uint64_t operator()(const std::string&) const { return hash; }
     uint64_t operator()(const std::vector<int64_t>& values) const {
@@ -90,7 +85,7 @@ void add_constants(Value loss, Rest& rest) {
 template <class Function, class X>
 std::string sample(const Function& function, X x) {
   const Result<double> number = call_user("a scalar of the train op", [&] { return function(x); });
-  return number ? number_text(*number) : std::string();
+  return number ? rounded_text(*number) : std::string();
 }
 
 std::string described(const nn::StepScalar& scalar) {
@@ -111,7 +106,7 @@ std::string rules_text(const nn::TrainOp& train_op) {
   std::map<std::string, uint64_t> by_variable;
   for (const nn::VariableUpdate& update : train_op.updates) {
     uint64_t hash = fold_in(0, nn::to_string(update.rule.kind));
-    for (const double constant : update.rule.constants) hash = fold_in(hash, number_text(constant));
+    for (const double constant : update.rule.constants) hash = fold_in(hash, rounded_text(constant));
     by_variable[update.variable] = hash;
   }
   uint64_t hash = 0;

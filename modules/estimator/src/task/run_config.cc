@@ -1,3 +1,4 @@
+#include "shoal/base/format.h"
 #include "shoal/estimator/run_config.h"
 
 #include <algorithm>
@@ -291,10 +292,9 @@ std::string RunConfig::compute_threads_text(const ProcessInfo& process) const {
   };
   const std::string threads = count(compute_threads(process.usable_cores), "compute thread");
   if (options_.runtime && options_.runtime->threads) return threads + ", as this program set it";
-  char quota[40] = "";
   const double share = process.core_quota.value_or(0);
-  if (share > 0) std::snprintf(quota, sizeof quota, "a quota of %.3g core%s", share, share == 1 ? "" : "s");
-  std::string cores = process.core_quota ? quota : count(process.usable_cores, "usable core");
+  std::string cores = process.core_quota ? formatted("a quota of %.3g core%s", share, share == 1 ? "" : "s")
+                                         : count(process.usable_cores, "usable core");
   if (!process.core_quota && process.usable_processors > 0) {
     cores += " (" + count(process.usable_processors, "hyper-thread") + ")";
   }
