@@ -39,7 +39,7 @@ shoal::EstimatorSpec table(const shoal::Features& features, const shoal::Labels&
   const shoal::Value rows =
       nn::embedding(features.single(), {.ids = params.get_int("rows"), .dimension = 16, .initializer = nn::zeros()});
   const shoal::Value y = nn::dense(shoal::ops::reduce_sum(rows, {.axes = {1}}), {.units = 1});
-  spec.loss = nn::reduce_loss(nn::squared_error(y, labels.single()));
+  spec.loss = nn::reduce_loss(nn::squared_error({.labels = labels.single(), .predictions = y}));
   if (mode == shoal::Mode::kTrain) spec.train_op = nn::adagrad({.learning_rate = 0.05}).minimize(spec.loss);
   return spec;
 }

@@ -33,7 +33,7 @@ EstimatorSpec train(Value loss, const nn::Optimizer& optimizer) {
 }
 
 EstimatorSpec classify(Value logits, const Labels& labels) {
-  return train(nn::reduce_loss(nn::softmax_cross_entropy(logits, labels.single())),
+  return train(nn::reduce_loss(nn::softmax_cross_entropy({.labels = labels.single(), .logits = logits})),
                nn::sgd({.learning_rate = 0.01, .momentum = 0.9}));
 }
 
@@ -60,12 +60,13 @@ EstimatorSpec resnet20(const Features& features, const Labels& labels, Mode mode
 
 EstimatorSpec wide_and_deep(const Features& features, const Labels& labels, Mode, const Params&, const RunConfig&) {
   const Value logits = ::models::wide_and_deep(features["ids"], features["numbers"], {.ids = kIds});
-  return train(nn::reduce_loss(nn::sigmoid_cross_entropy(logits, labels.single())),
+  return train(nn::reduce_loss(nn::sigmoid_cross_entropy({.labels = labels.single(), .logits = logits})),
                nn::adagrad({.learning_rate = 0.01}));
 }
 
 EstimatorSpec predict_next(Value logits, const Labels& labels) {
-  return train(nn::reduce_loss(nn::softmax_cross_entropy(logits, labels.single())), nn::adam({.learning_rate = 0.001}));
+  return train(nn::reduce_loss(nn::softmax_cross_entropy({.labels = labels.single(), .logits = logits})),
+               nn::adam({.learning_rate = 0.001}));
 }
 
 EstimatorSpec lstm(const Features& features, const Labels& labels, Mode, const Params&, const RunConfig&) {

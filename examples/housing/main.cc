@@ -48,7 +48,8 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
                                                            .optimizer = nn::adam({.learning_rate = rate})},
                                                           {}, config);
   estimator = shoal::add_metrics(estimator, [](const shoal::MetricsInput& of) -> shoal::NamedMetrics {
-    return {{"rmse", nn::root_mean_squared_error(of.labels.single(), of.predictions["predictions"])}};
+    return {{"rmse",
+             nn::root_mean_squared_error({.labels = of.labels.single(), .predictions = of.predictions["predictions"]})}};
   });
   shoal::train_and_evaluate(estimator,
                             {.input_fn = training.shuffle(kDistricts).repeat().batch(line.batch),

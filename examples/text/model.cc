@@ -33,10 +33,10 @@ shoal::EstimatorSpec predict_next(Value logits, const shoal::Labels& labels, sho
   const Value next = ops::argmax(logits);
   spec.predictions = {{"probabilities", ops::softmax(logits)}, {"next", next}};
   if (mode == shoal::Mode::kPredict) return spec;
-  const Value losses = ops::softmax_cross_entropy(logits, labels.single()).loss;
+  const Value losses = ops::softmax_cross_entropy({.labels = labels.single(), .logits = logits}).loss;
   spec.loss = nn::reduce_loss(losses);
   if (mode == shoal::Mode::kEval) {
-    spec.eval_metrics = {{"accuracy", nn::accuracy(labels.single(), next)},
+    spec.eval_metrics = {{"accuracy", nn::accuracy({.labels = labels.single(), .predictions = next})},
                          {"bits_per_character", nn::mean(ops::scale(losses, std::numbers::log2e))}};
   } else {
     const double rate = params.get_real("learning_rate");

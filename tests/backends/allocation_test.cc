@@ -84,7 +84,7 @@ struct Cnn {
     h = ops::avg_pool(ops::max_pool(h));
     h = ops::dropout(ops::flatten(h), 0.4);
     h = ops::dense(h, variable("k", {10, 72}), variable("b2", {10}));
-    loss = ops::reduce_mean(ops::softmax_cross_entropy(h, labels).loss);
+    loss = ops::reduce_mean(ops::softmax_cross_entropy({.labels = labels, .logits = h}).loss);
     Tensor images(DType::kFloat32, {8, 12, 12, 1});
     fill_uniform(9, 0, images.mutable_as<float>(), 0, 1);
     feeds.emplace("x", std::move(images));

@@ -354,7 +354,7 @@ TEST_F(Executor, LeavesTheFloatingPointModeAsItWas) {
 
 TEST_F(Executor, ErrorsSayWhichNode) {
   const Value labels = graph_.input("labels", DType::kInt64, {2});
-  Runner runner = make({.fetches = {ops::softmax_cross_entropy(x_, labels, "loss").loss}});
+  Runner runner = make({.fetches = {ops::softmax_cross_entropy({.labels = labels, .logits = x_}, "loss").loss}});
   Feeds feeds = feeds_;
   feeds.emplace("labels", Tensor::of<int64_t>({2}, {1, 3}));
   EXPECT_EQ(runner.run(feeds).error(),

@@ -53,7 +53,7 @@ struct Observed : ::testing::Test {
   Value labels = graph.input("labels", DType::kInt64, {2});
   Value doubled = ops::scale(x, 2, "doubled");
   Value flat = ops::flatten(ops::reshape(doubled, {2, 3, 1}));
-  Value loss = ops::softmax_cross_entropy(flat, labels, "loss").loss;
+  Value loss = ops::softmax_cross_entropy({.labels = labels, .logits = flat}, "loss").loss;
   std::unique_ptr<Backend> backend = backend_or_die("reference");
   std::unique_ptr<Program> program = value_or_raise(backend->compile(graph, {.fetches = {loss}}));
   Tensor x_data = Tensor::zeros(DType::kFloat32, {2, 3});

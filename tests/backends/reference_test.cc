@@ -100,7 +100,7 @@ TEST_F(Reference, SoftmaxFamilyByHand) {
   EXPECT_THAT(floats(ops::softmax(x)), Pointwise(FloatNear(1e-7f), {0.125f, 0.25f, 0.625f, 0.5f, 0.5f, 0.0f}));
   EXPECT_THAT(floats(ops::log_softmax(x)), Pointwise(FloatNear(1e-4f), {-2.0794415f, -1.3862944f, -0.4700036f, -0.6931472f,
                                                                         -0.6931472f, -2000.6931472f}));
-  const auto result = ops::softmax_cross_entropy(x, labels);
+  const auto result = ops::softmax_cross_entropy({.labels = labels, .logits = x});
   EXPECT_THAT(floats(result.loss), Pointwise(FloatNear(1e-6f), {0.4700036f, 0.6931472f}));
   EXPECT_THAT(floats(result.softmax), Pointwise(FloatNear(1e-7f), {0.125f, 0.25f, 0.625f, 0.5f, 0.5f, 0.0f}));
 }

@@ -169,7 +169,7 @@ EstimatorSpec embedding_model(const Features& features, const Labels& labels, Mo
   const Value pairs = nn::embedding(ids, {.ids = 50, .dimension = 8});
   const Value single = nn::embedding(ops::slice(ids, {{}, {.begin = 0, .size = 1}}), {.ids = 50, .dimension = 3});
   const Value y = nn::dense(ops::concat({ops::flatten(pairs), ops::flatten(single)}, 1), {.units = 1});
-  spec.loss = nn::reduce_loss(nn::squared_error(y, labels.single()));
+  spec.loss = nn::reduce_loss(nn::squared_error({.labels = labels.single(), .predictions = y}));
   if (mode == Mode::kTrain) spec.train_op = nn::adam({.learning_rate = 0.01}).minimize(spec.loss);
   return spec;
 }

@@ -158,7 +158,8 @@ TEST(CompressedJob, ALargeFractionTravels) {
     EstimatorSpec model;
     model.mode = mode;
     const Value hidden = nn::dense(features.single(), {.units = 20000});
-    model.loss = nn::reduce_loss(nn::squared_error(nn::dense(hidden, {.units = 1}), labels.single()));
+    model.loss =
+        nn::reduce_loss(nn::squared_error({.labels = labels.single(), .predictions = nn::dense(hidden, {.units = 1})}));
     if (mode == Mode::kTrain) model.train_op = nn::sgd({.learning_rate = 1e-6}).minimize(model.loss);
     return model;
   };

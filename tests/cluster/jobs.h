@@ -32,7 +32,7 @@ inline EstimatorSpec split_model(const Features& features, const Labels& labels,
   spec.mode = mode;
   const Value hidden = nn::dense(features.single(), {.units = 64, .name = "hidden"});
   const Value y = nn::dense(hidden, {.units = 1, .name = "out"});
-  const Value losses = nn::squared_error(y, labels.single());
+  const Value losses = nn::squared_error({.labels = labels.single(), .predictions = y});
   spec.loss = nn::reduce_loss(losses);
   const bool clipped = params.get_string("optimizer", "Adam") == "LAMB";
   if (mode == Mode::kTrain && !clipped) spec.train_op = nn::adam({.learning_rate = 0.01}).minimize(spec.loss);

@@ -14,7 +14,7 @@ EstimatorSpec table_model(const Features& features, const Labels& labels, Mode m
   spec.mode = mode;
   const Value words = nn::embedding(features.single(), {.ids = params.get_int("words"), .dimension = 8, .name = "words"});
   const Value y = nn::dense(words, {.units = 1, .name = "out"});
-  spec.loss = nn::reduce_loss(nn::squared_error(y, labels.single()));
+  spec.loss = nn::reduce_loss(nn::squared_error({.labels = labels.single(), .predictions = y}));
   spec.predictions = {{"y", y}};
   if (mode == Mode::kTrain) spec.train_op = nn::adam({.learning_rate = 0.01}).minimize(spec.loss);
   return spec;

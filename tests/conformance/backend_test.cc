@@ -189,7 +189,7 @@ TEST_P(BackendConformance, RefusesALabelOutOfRange) {
   Graph graph;
   const Value logits = graph.input("logits", DType::kFloat32, {4, 10});
   const Value labels = graph.input("labels", DType::kInt64, {4});
-  const Value loss = ops::softmax_cross_entropy(logits, labels, "loss").loss;
+  const Value loss = ops::softmax_cross_entropy({.labels = labels, .logits = logits}, "loss").loss;
   Runner runner = value_or_raise(Runner::make(*backend_, graph, {.fetches = {loss}}));
   for (int64_t wrong : {int64_t{10}, int64_t{-1}, std::numeric_limits<int64_t>::max()}) {
     const auto result = runner.run(

@@ -248,20 +248,20 @@ void add_softmax_cases(Cases& cases) {
   for (const auto& [rows, classes] : {std::pair<int64_t, int64_t>{1, 1}, {1, 10}, {7, 3}, {5, 33}}) {
     const std::string detail = std::to_string(rows) + "_by_" + std::to_string(classes);
     auto build = [rows = rows, classes = classes](CaseBuilder& b) -> Values {
-      const auto result =
-          ops::softmax_cross_entropy(b.floats("x", {rows, classes}) * 2.0, b.labels("labels", rows, classes));
+      const auto result = ops::softmax_cross_entropy(
+          {.labels = b.labels("labels", rows, classes), .logits = b.floats("x", {rows, classes}) * 2.0});
       return {result.loss, result.softmax};
     };
     cases.push_back({"softmax_cross_entropy", detail, build, {"x"}});
   }
-  cases.push_back(
-      {"softmax_cross_entropy",
-       "large_logits",
-       [](CaseBuilder& b) -> Values {
-         const auto result = ops::softmax_cross_entropy(b.floats("x", {6, 9}) * 500.0, b.labels("labels", 6, 9));
-         return {result.loss, result.softmax};
-       },
-       {}});
+  cases.push_back({"softmax_cross_entropy",
+                   "large_logits",
+                   [](CaseBuilder& b) -> Values {
+                     const auto result = ops::softmax_cross_entropy(
+                         {.labels = b.labels("labels", 6, 9), .logits = b.floats("x", {6, 9}) * 500.0});
+                     return {result.loss, result.softmax};
+                   },
+                   {}});
 }
 
 void add_shape_and_reduce_cases(Cases& cases) {

@@ -12,7 +12,8 @@ OpCase softmax_case(std::string detail, Shape logits, double smoothing, bool dif
   auto build = [logits, smoothing](CaseBuilder& b) -> Values {
     std::vector<int64_t> rows(logits.dims().begin(), logits.dims().end() - 1);
     const Value labels = b.integers("labels", DType::kInt64, Shape(rows), logits[logits.rank() - 1]);
-    const auto result = ops::softmax_cross_entropy(b.floats("x", logits) * 2.0, labels, {.label_smoothing = smoothing});
+    const auto result = ops::softmax_cross_entropy({.labels = labels, .logits = b.floats("x", logits) * 2.0},
+                                                   {.label_smoothing = smoothing});
     return {result.loss, result.softmax};
   };
   return {"softmax_cross_entropy", std::move(detail), build, differentiable ? Names{"x"} : Names{}};
@@ -33,7 +34,7 @@ void add_loss_cases(std::vector<OpCase>& cases) {
                      "rank" + std::to_string(shape.rank()) + "_of_" + std::to_string(shape.elements()),
                      [shape](CaseBuilder& b) -> Values {
                        const Value labels = b.floats("labels", shape) * 0.5 + 0.5;
-                       return {ops::sigmoid_cross_entropy(b.floats("x", shape) * 2.0, labels)};
+                       return {ops::sigmoid_cross_entropy({.labels = labels, .logits = b.floats("x", shape) * 2.0})};
                      },
                      shape.elements() < 100 ? Names{"x", "labels"} : Names{}});
   }
@@ -41,7 +42,7 @@ void add_loss_cases(std::vector<OpCase>& cases) {
                    "far_out",
                    [](CaseBuilder& b) -> Values {
                      const Value labels = ops::cast(b.integers("labels", DType::kInt32, {101}, 2), DType::kFloat32);
-                     return {ops::sigmoid_cross_entropy(b.floats("x", {101}) * 200.0, labels)};
+                     return {ops::sigmoid_cross_entropy({.labels = labels, .logits = b.floats("x", {101}) * 200.0})};
                    },
                    {}});
 }

@@ -109,7 +109,7 @@ inline EstimatorSpec linear_model(const Features& features, const Labels& labels
   const Value y = nn::dense(features.single(), {.units = 1, .kernel_initializer = nn::zeros(), .name = "linear"});
   spec.predictions = {{"y", y}};
   if (mode == Mode::kPredict) return spec;
-  const Value losses = nn::squared_error(y, labels.single());
+  const Value losses = nn::squared_error({.labels = labels.single(), .predictions = y});
   spec.loss = nn::reduce_loss(losses);
   if (mode == Mode::kEval) spec.eval_metrics = {{"average_loss", nn::mean(losses)}};
   const double rate = params.get_real("learning_rate", 0.1);

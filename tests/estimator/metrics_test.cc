@@ -21,7 +21,8 @@ EstimatorSpec telling_model(const Features& features, const Labels& labels, Mode
   spec.loss = ops::reduce_mean(features.single() * 0.0);
   if (mode == Mode::kTrain) spec.train_op = nn::train_op({});
   if (mode == Mode::kEval) {
-    spec.eval_metrics = nn::confusion_matrix(labels.single(), labels.single(), 2, features.single());
+    spec.eval_metrics = nn::confusion_matrix({.labels = labels.single(), .predictions = labels.single()},
+                                             {.classes = 2, .weights = features.single()});
     spec.eval_metrics.emplace_back("weight", nn::mean(features.single()));
   }
   return spec;

@@ -268,7 +268,8 @@ EstimatorSpec noisy_model(const Features& features, const Labels& labels, Mode m
   spec.mode = mode;
   Value hidden = nn::dense(features.single(), {.units = 16, .activation = nn::Activation::kRelu});
   hidden = nn::dropout(hidden, mode, {.rate = 0.5});
-  spec.loss = nn::reduce_loss(nn::squared_error(nn::dense(hidden, {.units = 1}), labels.single()));
+  spec.loss =
+      nn::reduce_loss(nn::squared_error({.labels = labels.single(), .predictions = nn::dense(hidden, {.units = 1})}));
   if (mode == Mode::kTrain) {
     spec.train_op = value_or_raise(nn::make_optimizer(params.get_string("optimizer"), 0.01)).minimize(spec.loss);
   }

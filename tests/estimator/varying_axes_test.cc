@@ -48,7 +48,7 @@ EstimatorSpec sum_model(const Features& features, const Labels& labels, Mode mod
   const Value y = nn::dense(sum, {.units = 1, .use_bias = false, .kernel_initializer = nn::zeros(), .name = "sum"});
   spec.predictions = {{"y", y}, {"twice", features["x"] * 2.0}};
   if (mode == Mode::kPredict) return spec;
-  spec.loss = nn::reduce_loss(nn::squared_error(y, labels.single()));
+  spec.loss = nn::reduce_loss(nn::squared_error({.labels = labels.single(), .predictions = y}));
   if (mode == Mode::kTrain) spec.train_op = nn::sgd({.learning_rate = 0.01}).minimize(spec.loss);
   return spec;
 }

@@ -20,7 +20,7 @@ EstimatorSpec line_model(const Features& features, const Labels& labels, Mode mo
   spec.predictions = {{"y", y}};
   spec.export_outputs = {{"predict", {{"y", "y"}}}};
   if (mode == Mode::kPredict) return spec;
-  spec.loss = nn::reduce_loss(nn::squared_error(y, labels.single()));
+  spec.loss = nn::reduce_loss(nn::squared_error({.labels = labels.single(), .predictions = y}));
   if (mode == Mode::kTrain) spec.train_op = nn::sgd({.learning_rate = 0.1}).minimize(spec.loss);
   return spec;
 }

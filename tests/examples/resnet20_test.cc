@@ -28,7 +28,8 @@ struct ResNet20 {
     const Dim batch = Dim::symbol("batch");
     const Value images = graph.input("images", DType::kFloat32, {batch, 32, 32, 3});
     const Value labels = graph.input("labels", DType::kInt64, {batch});
-    loss = nn::reduce_loss(nn::softmax_cross_entropy(models::resnet20(images, nn::Mode::kTrain), labels));
+    loss = nn::reduce_loss(
+        nn::softmax_cross_entropy({.labels = labels, .logits = models::resnet20(images, nn::Mode::kTrain)}));
     train_op = nn::sgd({.learning_rate = 0.1, .momentum = 0.9}).minimize(loss);
   }
   std::vector<Value> updates() const {

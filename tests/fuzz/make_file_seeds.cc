@@ -144,7 +144,8 @@ class FileSeeds {
     const Value labels = loss.input("labels", DType::kInt64, {Dim::symbol("batch")});
     const Value kernel = loss.variable("kernel", {2, 3}, {.initializer = {Initializer::Kind::kTruncatedNormal, 0, 0.1}});
     const Value bias = loss.constant(Tensor::of<float>({2}, {0.5f, -1}));
-    gradients(ops::reduce_mean(ops::softmax_cross_entropy(ops::dense(x, kernel, bias), labels).loss), {kernel});
+    gradients(ops::reduce_mean(ops::softmax_cross_entropy({.labels = labels, .logits = ops::dense(x, kernel, bias)}).loss),
+              {kernel});
     graph("loss", loss);
     Meaning words;
     const std::vector<std::string> list{"ash", "elm"};

@@ -75,7 +75,7 @@ TEST_F(Autodiff, StopsAtIntegers) {
 
 TEST_F(Autodiff, OfSoftmaxCrossEntropyIsSoftmaxMinusOneHot) {
   const Value labels = graph_.constant(Tensor::of<int64_t>({1}, {1}));
-  const auto result = ops::softmax_cross_entropy(ops::reshape(x_, {1, 3}), labels);
+  const auto result = ops::softmax_cross_entropy({.labels = labels, .logits = ops::reshape(x_, {1, 3})});
   const auto d = gradients(ops::reduce_sum(result.loss), {x_});
   const auto softmax = run(result.softmax, feeds_);
   const auto actual = run(d[0], feeds_);

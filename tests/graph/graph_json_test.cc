@@ -27,7 +27,7 @@ std::unique_ptr<Graph> model() {
   h = ops::dropout(ops::flatten(ops::max_pool(ops::relu(h))), 0.25);
   const Value logits =
       ops::dense(h, graph->variable("out", {3, 18}), graph->constant(Tensor::of<float>({3}, {0.1f, -2.5f, 3e-9f})));
-  const Value loss = ops::reduce_mean(ops::softmax_cross_entropy(logits, labels).loss);
+  const Value loss = ops::reduce_mean(ops::softmax_cross_entropy({.labels = labels, .logits = logits}).loss);
   graph->variable("steps", {}, {.dtype = DType::kInt64, .trainable = false});
   ops::scale(loss, std::numeric_limits<double>::infinity(), "weird");
   graph->constant(Tensor::of<int64_t>({2}, {std::numeric_limits<int64_t>::min(), 7}));

@@ -290,24 +290,26 @@ TEST_F(ShapeRules, ShapesAndViews) {
 }
 
 TEST_F(ShapeRules, LossesAndReductions) {
-  const auto result = ops::softmax_cross_entropy(floats({batch_, 10}), integers({batch_}));
+  const auto result = ops::softmax_cross_entropy({.labels = integers({batch_}), .logits = floats({batch_, 10})});
   EXPECT_EQ(shape(result.loss), "[batch]");
   EXPECT_EQ(shape(result.softmax), "[batch, 10]");
   EXPECT_EQ(shape(ops::reduce_mean(result.loss)), "[]");
   EXPECT_EQ(shape(ops::argmax(floats({batch_, 10}))), "[batch]");
   EXPECT_EQ(ops::argmax(floats({batch_, 10})).dtype(), DType::kInt64);
-  EXPECT_REFUSED(ops::softmax_cross_entropy(floats({batch_, 10}), integers({batch_, 1}), "loss"),
+  EXPECT_REFUSED(ops::softmax_cross_entropy({.labels = integers({batch_, 1}), .logits = floats({batch_, 10})}, "loss"),
                  "softmax_cross_entropy \"loss\": labels is int64 [batch, 1]; it must have 1 dimension");
-  EXPECT_REFUSED(ops::softmax_cross_entropy(floats({batch_, 10}), integers({32}), "loss"),
+  EXPECT_REFUSED(ops::softmax_cross_entropy({.labels = integers({32}), .logits = floats({batch_, 10})}, "loss"),
                  "softmax_cross_entropy \"loss\": labels [32] must have one element for each row of logits [batch, 10]");
-  EXPECT_REFUSED(ops::softmax_cross_entropy(floats({batch_, 10}), floats({batch_}), "loss"),
+  EXPECT_REFUSED(ops::softmax_cross_entropy({.labels = floats({batch_}), .logits = floats({batch_, 10})}, "loss"),
                  "softmax_cross_entropy \"loss\": labels is float32 [batch]; it must be int64");
-  EXPECT_EQ(shape(ops::softmax_cross_entropy(floats({batch_, 7, 10}), integers({batch_, 7})).loss), "[batch, 7]");
-  EXPECT_REFUSED(ops::softmax_cross_entropy(floats({10}), integers({}), "loss"),
+  EXPECT_EQ(shape(ops::softmax_cross_entropy({.labels = integers({batch_, 7}), .logits = floats({batch_, 7, 10})}).loss),
+            "[batch, 7]");
+  EXPECT_REFUSED(ops::softmax_cross_entropy({.labels = integers({}), .logits = floats({10})}, "loss"),
                  "softmax_cross_entropy \"loss\": logits is float32 [10]; it must have at least 2 dimensions");
-  EXPECT_REFUSED(ops::softmax_cross_entropy(floats({batch_, 10}), integers({batch_}), {.label_smoothing = 1.0}, "loss"),
+  EXPECT_REFUSED(ops::softmax_cross_entropy({.labels = integers({batch_}), .logits = floats({batch_, 10})},
+                                            {.label_smoothing = 1.0}, "loss"),
                  "softmax_cross_entropy \"loss\": label_smoothing 1.000000 is outside [0, 1)");
-  EXPECT_REFUSED(ops::sigmoid_cross_entropy(floats({batch_, 3}), floats({3}), "loss"),
+  EXPECT_REFUSED(ops::sigmoid_cross_entropy({.labels = floats({3}), .logits = floats({batch_, 3})}, "loss"),
                  "sigmoid_cross_entropy \"loss\": logits [batch, 3] and labels [3] must have equal shapes");
   EXPECT_REFUSED(ops::argmax(floats({3, 0}), "a"), "argmax \"a\": x [3, 0] has no element along axis 1");
   EXPECT_REFUSED(ops::fill_like(floats({1}), floats({3}), "f"),

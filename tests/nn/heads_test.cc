@@ -162,7 +162,8 @@ TEST_F(Heads, RegressionRefusesWhatDoesNotFit) {
   EXPECT_THAT(raised([&] { build(*head, Mode::kEval, logits, text); }), HasSubstr("labels are text"));
   EXPECT_THAT(raised([&] { build(*head, Mode::kTrain, logits); }), HasSubstr("there are no labels in mode train"));
   EXPECT_THAT(raised([] { regression_head({.label_dimension = 0}); }), HasSubstr("label_dimension is 0"));
-  const auto odd = regression_head({.label_dimension = 2, .loss = [](Value l, Value) { return ops::reduce_sum(l); }});
+  const auto odd =
+      regression_head({.label_dimension = 2, .loss = [](const LabelsAndLogits& of) { return ops::reduce_sum(of.labels); }});
   EXPECT_THAT(raised([&] { build(*odd, Mode::kEval, logits, logits); }), HasSubstr("the loss function gave float32 []"));
 }
 

@@ -51,7 +51,7 @@ class Losses : public testing::Test {
 
 TEST_F(Losses, CrossEntropyAgreesWithDoublePrecision) {
   const Value logits = graph_.input("logits", DType::kFloat32, {batch_, 3});
-  const Value losses = softmax_cross_entropy(logits, graph_.input("labels", DType::kInt64, {batch_}));
+  const Value losses = softmax_cross_entropy({.labels = graph_.input("labels", DType::kInt64, {batch_}), .logits = logits});
   const std::vector<float> rows{10, 0, 0, 0, 10, 0, -300, 200, 1, 1, 1, 1};
   const std::vector<int64_t> labels{1, 1, 0, 2};
   GraphRunner runner(graph_, {{"batch", 4}});
@@ -66,8 +66,9 @@ TEST_F(Losses, CrossEntropyAgreesWithDoublePrecision) {
 
 TEST_F(Losses, CrossEntropyTakesColumnsAndSmallIntegers) {
   const Value logits = graph_.input("logits", DType::kFloat32, {batch_, 3});
-  const Value column = softmax_cross_entropy(logits, graph_.input("column", DType::kInt32, {batch_, 1}));
-  const Value bytes = softmax_cross_entropy(logits, graph_.input("bytes", DType::kUInt8, {batch_}));
+  const Value column =
+      softmax_cross_entropy({.labels = graph_.input("column", DType::kInt32, {batch_, 1}), .logits = logits});
+  const Value bytes = softmax_cross_entropy({.labels = graph_.input("bytes", DType::kUInt8, {batch_}), .logits = logits});
   GraphRunner runner(graph_, {{"batch", 2}});
   const Feeds feeds{{"logits", floats(Shape{2, 3}, {1, 2, 3, 4, 4, 4})},
                     {"column", Tensor::of<int32_t>(Shape{2, 1}, {2, 0})},
@@ -78,7 +79,8 @@ TEST_F(Losses, CrossEntropyTakesColumnsAndSmallIntegers) {
 
 TEST_F(Losses, LabelOutOfRangeEndsTheStepNamingRowAndValue) {
   const Value logits = graph_.input("logits", DType::kFloat32, {batch_, 3});
-  const Value loss = reduce_loss(softmax_cross_entropy(logits, graph_.input("labels", DType::kInt64, {batch_})));
+  const Value loss =
+      reduce_loss(softmax_cross_entropy({.labels = graph_.input("labels", DType::kInt64, {batch_}), .logits = logits}));
   GraphRunner runner(graph_, {{"batch", 2}});
   for (const int64_t wrong : {int64_t(3), int64_t(-1)}) {
     const auto result = runner.run({loss}, {{"logits", floats(Shape{2, 3}, {1, 2, 3, 4, 5, 6})},
@@ -101,7 +103,8 @@ TEST_F(Losses, GradientsOfCrossEntropyAgreeWithFiniteDifferences) {
       SCOPED_TRACE(std::string(to_string(reduction)) + (weighted ? ", weighted" : ""));
       Graph graph;
       const Value logits = graph.input("logits", DType::kFloat32, {batch_, kClasses});
-      const Value losses = softmax_cross_entropy(logits, graph.input("labels", DType::kInt64, {batch_}));
+      const Value losses =
+          softmax_cross_entropy({.labels = graph.input("labels", DType::kInt64, {batch_}), .logits = logits});
       ReduceLossOptions options{.weights = {}, .reduction = reduction};
       if (weighted) options.weights = graph.input("weights", DType::kFloat32, {batch_, 1});
       const Value slopes = gradients(reduce_loss(losses, options), {logits}).at(0);
@@ -127,7 +130,7 @@ TEST_F(Losses, GradientsOfCrossEntropyAgreeWithFiniteDifferences) {
 
 TEST_F(Losses, GradientsOfSquaredErrorAgreeWithFiniteDifferences) {
   const Value x = graph_.input("x", DType::kFloat32, {batch_, 2}), y = graph_.input("y", DType::kFloat32, {batch_, 2});
-  const Value loss = reduce_loss(squared_error(x, y));
+  const Value loss = reduce_loss(squared_error({.labels = y, .predictions = x}));
   const std::vector<float> predictions{1, -2, 0.5f, 4}, labels{0, -2, 2, 1};
   GraphRunner runner(graph_, {{"batch", 2}});
   const Feeds feeds{{"x", floats(Shape{2, 2}, predictions)}, {"y", floats(Shape{2, 2}, labels)}};
@@ -145,7 +148,8 @@ TEST_F(Losses, GradientsOfSquaredErrorAgreeWithFiniteDifferences) {
 
 TEST_F(Losses, CrossEntropyOfSequencesHasOneValuePerLabel) {
   const Value logits = graph_.input("logits", DType::kFloat32, {batch_, 2, 3});
-  const Value losses = softmax_cross_entropy(logits, graph_.input("labels", DType::kInt32, {batch_, 2}));
+  const Value losses =
+      softmax_cross_entropy({.labels = graph_.input("labels", DType::kInt32, {batch_, 2}), .logits = logits});
   const Value weights = graph_.input("weights", DType::kFloat32, {batch_, 2});
   const Value loss = reduce_loss(losses, {.weights = weights, .reduction = LossReduction::kSum});
   GraphRunner runner(graph_, {{"batch", 1}});
@@ -161,7 +165,7 @@ TEST_F(Losses, CrossEntropyOfSequencesHasOneValuePerLabel) {
 TEST_F(Losses, SmoothingSpreadsTheLabelOverAllClasses) {
   const Value logits = graph_.input("logits", DType::kFloat32, {batch_, 4});
   const Value labels = graph_.input("labels", DType::kInt64, {batch_});
-  const Value smoothed = softmax_cross_entropy(logits, labels, {.label_smoothing = 0.2});
+  const Value smoothed = softmax_cross_entropy({.labels = labels, .logits = logits}, {.label_smoothing = 0.2});
   GraphRunner runner(graph_, {{"batch", 1}});
   const std::vector<float> row{1, -2, 3, 0.5f};
   double expected = 0.8 * cross_entropy(row.data(), 4, 1);
@@ -174,9 +178,9 @@ TEST_F(Losses, SmoothingSpreadsTheLabelOverAllClasses) {
 TEST_F(Losses, SigmoidCrossEntropyAgreesWithDoublePrecision) {
   const Value logits = graph_.input("logits", DType::kFloat32, {batch_});
   const Value labels = graph_.input("labels", DType::kFloat32, {batch_});
-  const Value losses = sigmoid_cross_entropy(logits, labels);
-  const Value smoothed = sigmoid_cross_entropy(logits, labels, {.label_smoothing = 0.1});
-  const Value whole = sigmoid_cross_entropy(logits, ops::cast(labels, DType::kInt64));
+  const Value losses = sigmoid_cross_entropy({.labels = labels, .logits = logits});
+  const Value smoothed = sigmoid_cross_entropy({.labels = labels, .logits = logits}, {.label_smoothing = 0.1});
+  const Value whole = sigmoid_cross_entropy({.labels = ops::cast(labels, DType::kInt64), .logits = logits});
   GraphRunner runner(graph_, {{"batch", 5}});
   const std::vector<float> x{0, 2, -3, 200, -200}, z{1, 0, 1, 0, 0};
   const Feeds feeds{{"logits", floats(Shape{5}, x)}, {"labels", floats(Shape{5}, z)}};
@@ -194,7 +198,9 @@ TEST_F(Losses, SigmoidCrossEntropyAgreesWithDoublePrecision) {
 TEST_F(Losses, ErrorsOfNumbersFollowTheirDefinitions) {
   const Value x = graph_.input("x", DType::kFloat32, {batch_}), y = graph_.input("y", DType::kFloat32, {batch_});
   const std::vector<float> predictions{1, -2, 0.5f, 4, 2}, labels{0.75f, -2, 3, 1, 0};
-  const Value absolute = absolute_error(x, y), huber = huber_loss(x, y, {.delta = 1.5}), poisson = poisson_loss(x, y);
+  const Value absolute = absolute_error({.labels = y, .predictions = x}),
+              huber = huber_loss({.labels = y, .predictions = x}, {.delta = 1.5}),
+              poisson = poisson_loss({.labels = y, .log_rates = x});
   GraphRunner runner(graph_, {{"batch", 5}});
   const Feeds feeds{{"x", floats(Shape{5}, predictions)}, {"y", floats(Shape{5}, labels)}};
   const auto seen_absolute = runner.floats(absolute, feeds), seen_huber = runner.floats(huber, feeds),
@@ -226,31 +232,34 @@ TEST_F(Losses, RefuseWhatDoesNotFit) {
   const Value labels = graph_.input("labels", DType::kInt64, {batch_});
   const Value others = graph_.input("others", DType::kInt64, {Dim::symbol("other")});
   const Value reals = graph_.input("reals", DType::kFloat32, {batch_});
-  EXPECT_THAT(raised([&] { softmax_cross_entropy(labels, labels); }), HasSubstr("expected float32 logits"));
-  EXPECT_THAT(raised([&] { softmax_cross_entropy(Value(), labels); }), HasSubstr("got no value"));
-  EXPECT_THAT(raised([&] { softmax_cross_entropy(logits, others); }),
+  EXPECT_THAT(raised([&] { softmax_cross_entropy({.labels = labels, .logits = labels}); }),
+              HasSubstr("expected float32 logits"));
+  EXPECT_THAT(raised([&] { softmax_cross_entropy({.labels = labels, .logits = Value()}); }), HasSubstr("got no value"));
+  EXPECT_THAT(raised([&] { softmax_cross_entropy({.labels = others, .logits = logits}); }),
               HasSubstr("labels have shape [other], logits [batch, 3]; expected labels of shape [batch] or [batch, 1]"));
-  EXPECT_THAT(raised([&] { softmax_cross_entropy(logits, reals); }), HasSubstr("labels are float32"));
-  EXPECT_THAT(raised([&] { squared_error(logits, reals); }),
+  EXPECT_THAT(raised([&] { softmax_cross_entropy({.labels = reals, .logits = logits}); }), HasSubstr("labels are float32"));
+  EXPECT_THAT(raised([&] { squared_error({.labels = reals, .predictions = logits}); }),
               HasSubstr("squared_error: labels have shape [batch], predictions [batch, 3]; they must be equal"));
   EXPECT_THAT(raised([&] {
-                squared_error(reals, graph_.input("column", DType::kFloat32, {batch_, 1}));
+                squared_error({.labels = graph_.input("column", DType::kFloat32, {batch_, 1}), .predictions = reals});
               }),
               HasSubstr("labels have shape [batch, 1], predictions [batch]; they must be equal"));
-  EXPECT_THAT(raised([&] { softmax_cross_entropy(logits, labels, {.label_smoothing = 1}); }),
+  EXPECT_THAT(raised([&] { softmax_cross_entropy({.labels = labels, .logits = logits}, {.label_smoothing = 1}); }),
               HasSubstr("softmax_cross_entropy: label_smoothing is 1.000000, expected a number in [0, 1)"));
-  EXPECT_THAT(raised([&] { sigmoid_cross_entropy(logits, logits, {.label_smoothing = -0.5}); }),
+  EXPECT_THAT(raised([&] { sigmoid_cross_entropy({.labels = logits, .logits = logits}, {.label_smoothing = -0.5}); }),
               HasSubstr("sigmoid_cross_entropy: label_smoothing is -0.500000, expected a number in [0, 1)"));
-  EXPECT_THAT(raised([&] { sigmoid_cross_entropy(logits, reals); }),
+  EXPECT_THAT(raised([&] { sigmoid_cross_entropy({.labels = reals, .logits = logits}); }),
               HasSubstr("sigmoid_cross_entropy: labels have shape [batch], logits [batch, 3]; they must be equal"));
-  EXPECT_THAT(raised([&] {
-                softmax_cross_entropy(graph_.input("sequences", DType::kFloat32, {batch_, 7, 3}), labels);
-              }),
-              HasSubstr("labels have shape [batch], logits [batch, 7, 3]; expected labels of shape [batch, 7]"));
-  EXPECT_THAT(raised([&] { absolute_error(Value(), reals); }),
+  EXPECT_THAT(
+      raised([&] {
+        softmax_cross_entropy({.labels = labels, .logits = graph_.input("sequences", DType::kFloat32, {batch_, 7, 3})});
+      }),
+      HasSubstr("labels have shape [batch], logits [batch, 7, 3]; expected labels of shape [batch, 7]"));
+  EXPECT_THAT(raised([&] { absolute_error({.labels = reals, .predictions = Value()}); }),
               HasSubstr("absolute_error: predictions are no value of a graph"));
-  EXPECT_THAT(raised([&] { huber_loss(reals, reals, {.delta = 0}); }), HasSubstr("huber_loss: delta is 0.000000"));
-  EXPECT_THAT(raised([&] { poisson_loss(reals, logits); }),
+  EXPECT_THAT(raised([&] { huber_loss({.labels = reals, .predictions = reals}, {.delta = 0}); }),
+              HasSubstr("huber_loss: delta is 0.000000"));
+  EXPECT_THAT(raised([&] { poisson_loss({.labels = logits, .log_rates = reals}); }),
               HasSubstr("poisson_loss: labels have shape [batch, 3], log_rates [batch]; they must be equal"));
   EXPECT_THAT(raised([&] { reduce_loss(reals, {.weights = others}); }), HasSubstr("weights have shape [other]"));
   EXPECT_THAT(raised([&] { reduce_loss(logits, {.weights = reals}); }), HasSubstr("losses have shape [batch, 3]"));

@@ -38,7 +38,7 @@ class Metrics : public testing::Test {
 };
 
 TEST_F(Metrics, MeanWeighsByExample) {
-  const Metric metric = mean(input("x", DType::kFloat32, {batch_}), input("w", DType::kFloat32, {batch_}));
+  const Metric metric = mean(input("x", DType::kFloat32, {batch_}), {.weights = input("w", DType::kFloat32, {batch_})});
   MetricAccumulator accumulator(metric);
   update(accumulator, {floats({4, 1}), floats({2, 1})});
   EXPECT_DOUBLE_EQ(accumulator.value(), (2 * 4 + 1 * 1) / 3.0);
@@ -49,7 +49,7 @@ TEST_F(Metrics, MeanWeighsByExample) {
 }
 
 TEST_F(Metrics, UnevenBatchesAndMergedPartsEqualOnePassInDouble) {
-  const Metric metric = mean(input("x", DType::kFloat32, {batch_}), input("w", DType::kFloat32, {batch_}));
+  const Metric metric = mean(input("x", DType::kFloat32, {batch_}), {.weights = input("w", DType::kFloat32, {batch_})});
   std::vector<float> values(1237), weights(1237);
   fill_normal(5, 0, values, 1000, 3);
   fill_uniform(6, 0, weights, 0, 2);
@@ -74,7 +74,8 @@ TEST_F(Metrics, UnevenBatchesAndMergedPartsEqualOnePassInDouble) {
 }
 
 TEST_F(Metrics, MeanTakesRowsWithOneWeightEach) {
-  const Metric metric = mean(input("x", DType::kFloat32, {batch_, 2}), input("w", DType::kFloat32, {batch_, 1}));
+  const Metric metric =
+      mean(input("x", DType::kFloat32, {batch_, 2}), {.weights = input("w", DType::kFloat32, {batch_, 1})});
   MetricAccumulator accumulator(metric);
   update(accumulator, {Tensor::of<float>(Shape{2, 2}, {1, 3, 10, 20}), Tensor::of<float>(Shape{2, 1}, {3, 1})});
   EXPECT_DOUBLE_EQ(accumulator.value(), (3 * 1 + 3 * 3 + 10 + 20) / 8.0);
@@ -91,11 +92,12 @@ TEST_F(Metrics, MeanTakesIntegersAndTruthValues) {
 
 TEST_F(Metrics, AccuracyCountsEqualIds) {
   const Value labels = input("labels", DType::kInt64, {batch_}), classes = input("ids", DType::kInt64, {batch_, 1});
-  MetricAccumulator plain(accuracy(labels, classes));
+  MetricAccumulator plain(accuracy({.labels = labels, .predictions = classes}));
   update(plain, {ids({1, 2, 3}), Tensor::of<int64_t>(Shape{3, 1}, {1, 0, 3})});
   update(plain, {ids({5}), Tensor::of<int64_t>(Shape{1, 1}, {5})});
   EXPECT_DOUBLE_EQ(plain.value(), 0.75);
-  MetricAccumulator weighted(accuracy(labels, classes, input("w", DType::kFloat32, {batch_})));
+  MetricAccumulator weighted(
+      accuracy({.labels = labels, .predictions = classes}, {.weights = input("w", DType::kFloat32, {batch_})}));
   update(weighted, {ids({1, 2}), Tensor::of<int64_t>(Shape{2, 1}, {1, 0}), floats({1, 3})});
   EXPECT_DOUBLE_EQ(weighted.value(), 0.25);
 }
@@ -103,7 +105,8 @@ TEST_F(Metrics, AccuracyCountsEqualIds) {
 TEST_F(Metrics, AccuracyTellsLargeIdsApart) {
   // Neighbours beyond 2^53 are one number in double precision.
   const int64_t large = (int64_t(1) << 53) + 1;
-  MetricAccumulator accumulator(accuracy(input("a", DType::kInt64, {batch_}), input("b", DType::kInt64, {batch_})));
+  MetricAccumulator accumulator(
+      accuracy({.labels = input("a", DType::kInt64, {batch_}), .predictions = input("b", DType::kInt64, {batch_})}));
   update(accumulator, {ids({large}), ids({large - 1})});
   EXPECT_EQ(accumulator.value(), 0);
 }
@@ -154,11 +157,17 @@ TEST_F(Metrics, ErrorsOfUpdatesReachTheCaller) {
 TEST_F(Metrics, RefuseWhatDoesNotFit) {
   const Value x = input("x", DType::kFloat32, {batch_, 3}), ids_ = input("ids", DType::kInt64, {batch_});
   const Value other = input("o", DType::kFloat32, {Dim::symbol("other")});
-  EXPECT_THAT(raised([&] { mean(x, other); }), HasSubstr("weights are float32 [other], values float32 [batch, 3]"));
+  EXPECT_THAT(raised([&] { mean(x, {.weights = other}); }),
+              HasSubstr("weights are float32 [other], values float32 [batch, 3]"));
   EXPECT_THAT(raised([&] { mean(Value()); }), HasSubstr("expected numbers, got no value"));
-  EXPECT_THAT(raised([&] { accuracy(ids_, x); }), HasSubstr("labels are int64 [batch], predictions float32 [batch, 3]"));
-  EXPECT_THAT(raised([&] { accuracy(ids_, input("j", DType::kInt64, {batch_, 2})); }), HasSubstr("of one shape"));
-  EXPECT_THAT(raised([&] { accuracy(ids_, ids_, other); }), HasSubstr("weights are float32 [other]"));
+  EXPECT_THAT(raised([&] { accuracy({.labels = ids_, .predictions = x}); }),
+              HasSubstr("labels are int64 [batch], predictions float32 [batch, 3]"));
+  EXPECT_THAT(raised([&] {
+                accuracy({.labels = ids_, .predictions = input("j", DType::kInt64, {batch_, 2})});
+              }),
+              HasSubstr("of one shape"));
+  EXPECT_THAT(raised([&] { accuracy({.labels = ids_, .predictions = ids_}, {.weights = other}); }),
+              HasSubstr("weights are float32 [other]"));
   EXPECT_THAT(raised([&] { batch_mean({}, nullptr); }), HasSubstr("needs inputs and a function"));
   EXPECT_THAT(raised([&] { MetricAccumulator{Metric{}}; }), HasSubstr("needs both"));
 }
@@ -180,7 +189,8 @@ double exact_auc(const std::vector<int64_t>& labels, const std::vector<float>& p
 
 TEST_F(Metrics, AucOfTheWorkedExample) {
   // Of four pairs three are in order: 0.8 and 0.35 are above 0.1, 0.8 above 0.4, 0.35 is not.
-  MetricAccumulator accumulator(auc(input("y", DType::kInt64, {batch_}), input("p", DType::kFloat32, {batch_})));
+  MetricAccumulator accumulator(
+      auc({.labels = input("y", DType::kInt64, {batch_}), .predictions = input("p", DType::kFloat32, {batch_})}));
   EXPECT_EQ(accumulator.value(), 0);
   update(accumulator, {ids({0, 0}), floats({0.1f, 0.4f})});
   EXPECT_EQ(accumulator.value(), 0) << "no positives";
@@ -192,8 +202,9 @@ TEST_F(Metrics, AucOfTheWorkedExample) {
 }
 
 TEST_F(Metrics, AucIsWithinAHundredthOfAllPairsWhereverThePredictionsLie) {
-  const Metric metric = auc(input("y", DType::kInt64, {batch_}), input("p", DType::kFloat32, {batch_}),
-                            input("w", DType::kFloat32, {batch_}));
+  const Metric metric =
+      auc({.labels = input("y", DType::kInt64, {batch_}), .predictions = input("p", DType::kFloat32, {batch_})},
+          {.weights = input("w", DType::kFloat32, {batch_})});
   for (const float centre : {0.0f, -12.0f, 9.0f}) {  // The centre of the logits.
     constexpr size_t kCount = 900;
     std::vector<float> logits(kCount), weights(kCount), predictions;
@@ -216,7 +227,8 @@ TEST_F(Metrics, AucIsWithinAHundredthOfAllPairsWhereverThePredictionsLie) {
 }
 
 TEST_F(Metrics, AucRefusesWhatIsNoLabelAndNoProbability) {
-  MetricAccumulator accumulator(auc(input("y", DType::kInt64, {batch_}), input("p", DType::kFloat32, {batch_})));
+  MetricAccumulator accumulator(
+      auc({.labels = input("y", DType::kInt64, {batch_}), .predictions = input("p", DType::kFloat32, {batch_})}));
   auto refusal = [&](const Tensor& labels, const Tensor& predictions) {
     const std::vector<TensorView> views{labels.view(), predictions.view()};
     return accumulator.update(views).error().message();
@@ -225,7 +237,8 @@ TEST_F(Metrics, AucRefusesWhatIsNoLabelAndNoProbability) {
   EXPECT_THAT(refusal(ids({0, 1}), floats({0, 1.5f})), HasSubstr("prediction 1 of a batch is 1.5"));
   EXPECT_THAT(refusal(ids({0}), floats({std::nanf("")})), HasSubstr("prediction 0 of a batch is nan"));
   EXPECT_THAT(refusal(ids({0}), floats({0, 0})), HasSubstr("labels of shape [1] and predictions of shape [2]"));
-  EXPECT_THROW(auc(input("a", DType::kInt64, {batch_}), input("b", DType::kInt64, {batch_})), Exception);
+  EXPECT_THROW(auc({.labels = input("a", DType::kInt64, {batch_}), .predictions = input("b", DType::kInt64, {batch_})}),
+               Exception);
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ TEST_F(Lstm, RefusesWhatDoesNotFit) {
 /// The last element of a sequence says whether its first one was positive: what only the state can carry.
 TEST_F(Lstm, LearnsToRemember) {
   const Value x = sequences(1), label = graph_.input("label", DType::kFloat32, {batch_, 1});
-  const Value loss = reduce_loss(squared_error(lstm(x, {.units = 1}).last_hidden, label));
+  const Value loss = reduce_loss(squared_error({.labels = label, .predictions = lstm(x, {.units = 1}).last_hidden}));
   GraphRunner runner(graph_, {{"batch", 4}, {"time", 6}});
   const Feeds feeds{{"x", floats(Shape{4, 6, 1}, {1,  .1f, -.3f, .2f, .1f,  0,    -1, .1f, -.3f, .2f, .1f,  0,
                                                   -1, .3f, .2f,  .1f, -.1f, -.2f, 1,  .3f, .2f,  .1f, -.1f, -.2f})},

@@ -54,7 +54,8 @@ struct Cnn {
     x = ops::relu(ops::dense(x, variable("k3", {1024, 3136}), variable("b3", {1024})));
     x = ops::dense(x, variable("k4", {10, 1024}), variable("b4", {10}));
     const Value labels = graph.input("labels", DType::kInt64, {Dim::symbol("batch")});
-    gradients = shoal::gradients(ops::reduce_mean(ops::softmax_cross_entropy(x, labels).loss), variables);
+    gradients =
+        shoal::gradients(ops::reduce_mean(ops::softmax_cross_entropy({.labels = labels, .logits = x}).loss), variables);
   }
 };
 

@@ -99,7 +99,7 @@ void train(const Options& options) {
   Graph graph(42);
   const Value images = graph.input("images", DType::kFloat32, {options.batch, 28, 28, 1});
   const Value labels = graph.input("labels", DType::kInt64, {options.batch});
-  const Value loss = nn::reduce_loss(nn::softmax_cross_entropy(cnn_logits(images), labels));
+  const Value loss = nn::reduce_loss(nn::softmax_cross_entropy({.labels = labels, .logits = cnn_logits(images)}));
   const nn::TrainOp op = nn::sgd({.learning_rate = options.learning_rate}).minimize(loss);
   backends::CompileOptions compile{.fetches = {loss}};
   for (const auto& update : op.updates) compile.updates.push_back(update.update);

@@ -143,20 +143,21 @@ Value log_softmax(Value x, std::string_view name) {
   return rules::graph_of("log_softmax", x).add("log_softmax", {x}, {}, name)[0];
 }
 
-CrossEntropy softmax_cross_entropy(Value logits, Value labels, std::string_view name) {
-  return softmax_cross_entropy(logits, labels, CrossEntropyOptions{}, name);
+CrossEntropy softmax_cross_entropy(const LabelsAndLogits& of, std::string_view name) {
+  return softmax_cross_entropy(of, CrossEntropyOptions{}, name);
 }
 
-CrossEntropy softmax_cross_entropy(Value logits, Value labels, const CrossEntropyOptions& options, std::string_view name) {
+CrossEntropy softmax_cross_entropy(const LabelsAndLogits& of, const CrossEntropyOptions& options, std::string_view name) {
   Attributes attributes;
   if (options.label_smoothing != 0) attributes.set("label_smoothing", options.label_smoothing);
-  const auto outputs = rules::graph_of("softmax_cross_entropy", logits)
-                           .add("softmax_cross_entropy", {logits, labels}, std::move(attributes), name);
+  const auto outputs = rules::graph_of("softmax_cross_entropy", of.logits)
+                           .add("softmax_cross_entropy", {of.logits, of.labels}, std::move(attributes), name);
   return {outputs[0], outputs[1]};
 }
 
-Value sigmoid_cross_entropy(Value logits, Value labels, std::string_view name) {
-  return rules::graph_of("sigmoid_cross_entropy", logits).add("sigmoid_cross_entropy", {logits, labels}, {}, name)[0];
+Value sigmoid_cross_entropy(const LabelsAndLogits& of, std::string_view name) {
+  return rules::graph_of("sigmoid_cross_entropy", of.logits)
+      .add("sigmoid_cross_entropy", {of.logits, of.labels}, {}, name)[0];
 }
 
 }  // namespace ops

@@ -47,7 +47,7 @@ class BinaryHead final : public LogitsHead {
   }
 
   Value losses_of(Value labels, Value logits) const override {
-    return sigmoid_cross_entropy(ops::reshape(logits, labels.shape()), labels);
+    return sigmoid_cross_entropy({.labels = labels, .logits = ops::reshape(logits, labels.shape())});
   }
   Value class_weights_of(Value labels) const override {
     return class_weights_.empty() ? Value() : looked_up(class_weights_, ops::cast(labels, DType::kInt64));
@@ -56,17 +56,18 @@ class BinaryHead final : public LogitsHead {
   std::vector<std::pair<std::string, Metric>> metrics_of(const Evaluated& evaluated) const override {
     const Value labels = evaluated.labels;
     const Value logistic = ops::reshape(evaluated.prediction("logistic"), labels.shape());
+    const LabelsAndPredictions pair{.labels = labels, .predictions = logistic};
+    const MetricOptions weights{.weights = evaluated.weights};
     const BinaryMetricOptions options{.weights = evaluated.weights};
-    std::vector<std::pair<std::string, Metric>> metrics{
-        {"average_loss", mean(evaluated.losses, evaluated.weights)},
-        {"accuracy", binary_accuracy(labels, logistic, options)},
-        {"precision", precision(labels, logistic, options)},
-        {"recall", recall(labels, logistic, options)},
-        {"auc", auc(labels, logistic, evaluated.weights)},
-        {"auc_precision_recall", auc_precision_recall(labels, logistic, evaluated.weights)},
-        {"accuracy_baseline", accuracy_baseline(labels, evaluated.weights)},
-        {"label/mean", mean(labels, evaluated.weights)},
-        {"prediction/mean", mean(logistic, evaluated.weights)}};
+    std::vector<std::pair<std::string, Metric>> metrics{{"average_loss", mean(evaluated.losses, weights)},
+                                                        {"accuracy", binary_accuracy(pair, options)},
+                                                        {"precision", precision(pair, options)},
+                                                        {"recall", recall(pair, options)},
+                                                        {"auc", auc(pair, weights)},
+                                                        {"auc_precision_recall", auc_precision_recall(pair, weights)},
+                                                        {"accuracy_baseline", accuracy_baseline(labels, weights)},
+                                                        {"label/mean", mean(labels, weights)},
+                                                        {"prediction/mean", mean(logistic, weights)}};
     add_threshold_metrics(metrics, thresholds_, labels, logistic, evaluated.weights);
     return metrics;
   }

@@ -22,8 +22,9 @@ Result<bool> is_positive(const std::string& who, const TensorView& labels, int64
                           "; labels are 0 or 1");
 }
 
-Metric counts(const std::string& who, Value labels, Value predictions, const BinaryMetricOptions& options,
+Metric counts(const std::string& who, const LabelsAndPredictions& of, const BinaryMetricOptions& options,
               std::function<double(std::span<const double> totals)> value) {
+  const Value labels = of.labels, predictions = of.predictions;
   const bool valid = labels.valid() && predictions.valid() && is_numeric(labels.dtype()) && is_numeric(predictions.dtype());
   if (!valid || trimmed(labels.shape()) != trimmed(predictions.shape())) {
     raise(invalid_argument(who + ": labels are " + described(labels) + ", predictions " + described(predictions) +
@@ -84,8 +85,9 @@ double area_under_precision_recall(std::span<const double> totals) {
 }
 
 /// A metric of the weights of negatives and positives in each class of probabilities.
-Metric of_curve(const std::string& who, Value labels, Value predictions, Value weights,
+Metric of_curve(const std::string& who, const LabelsAndPredictions& of, const MetricOptions& options,
                 std::function<double(std::span<const double> totals)> value) {
+  const Value labels = of.labels, predictions = of.predictions;
   const bool valid = labels.valid() && predictions.valid();
   if (!valid || !is_numeric(labels.dtype()) || predictions.dtype() != DType::kFloat32 ||
       trimmed(labels.shape()) != trimmed(predictions.shape())) {
@@ -103,41 +105,41 @@ Metric of_curve(const std::string& who, Value labels, Value predictions, Value w
     totals[size_t(class_of(p)) + (positive ? kClasses : 0)] += weight;
     return {};
   };
-  return metric_of_pairs(who, labels, predictions, weights, 2 * kClasses, add, std::move(value));
+  return metric_of_pairs(who, labels, predictions, options.weights, 2 * kClasses, add, std::move(value));
 }
 
 }  // namespace
 
-Metric binary_accuracy(Value labels, Value predictions, const BinaryMetricOptions& options) {
-  return counts("binary_accuracy", labels, predictions, options, [](std::span<const double> totals) {
+Metric binary_accuracy(const LabelsAndPredictions& of, const BinaryMetricOptions& options) {
+  return counts("binary_accuracy", of, options, [](std::span<const double> totals) {
     return part(totals[kTruePositives] + totals[kTrueNegatives], totals[kFalsePositives] + totals[kFalseNegatives]);
   });
 }
 
-Metric precision(Value labels, Value predictions, const BinaryMetricOptions& options) {
-  return counts("precision", labels, predictions, options,
+Metric precision(const LabelsAndPredictions& of, const BinaryMetricOptions& options) {
+  return counts("precision", of, options,
                 [](std::span<const double> totals) { return part(totals[kTruePositives], totals[kFalsePositives]); });
 }
 
-Metric recall(Value labels, Value predictions, const BinaryMetricOptions& options) {
-  return counts("recall", labels, predictions, options,
+Metric recall(const LabelsAndPredictions& of, const BinaryMetricOptions& options) {
+  return counts("recall", of, options,
                 [](std::span<const double> totals) { return part(totals[kTruePositives], totals[kFalseNegatives]); });
 }
 
-Metric accuracy_baseline(Value labels, Value weights) {
-  Metric metric = mean(labels, weights);
+Metric accuracy_baseline(Value labels, const MetricOptions& options) {
+  Metric metric = mean(labels, options);
   metric.value = [](std::span<const double> totals) {
     return totals[1] == 0 ? 0 : std::max(totals[0] / totals[1], 1 - totals[0] / totals[1]);
   };
   return metric;
 }
 
-Metric auc(Value labels, Value predictions, Value weights) {
-  return of_curve("auc", labels, predictions, weights, area_under_curve);
+Metric auc(const LabelsAndPredictions& of, const MetricOptions& options) {
+  return of_curve("auc", of, options, area_under_curve);
 }
 
-Metric auc_precision_recall(Value labels, Value predictions, Value weights) {
-  return of_curve("auc_precision_recall", labels, predictions, weights, area_under_precision_recall);
+Metric auc_precision_recall(const LabelsAndPredictions& of, const MetricOptions& options) {
+  return of_curve("auc_precision_recall", of, options, area_under_precision_recall);
 }
 
 }  // namespace shoal::nn

@@ -38,10 +38,11 @@ void add_threshold_metrics(std::vector<std::pair<std::string, Metric>>& metrics,
                            Value labels, Value probabilities, Value weights) {
   for (const double threshold : thresholds) {
     const std::string at = "/positive_threshold_" + shortest(threshold);
+    const LabelsAndPredictions pair{.labels = labels, .predictions = probabilities};
     const BinaryMetricOptions options{.weights = weights, .threshold = threshold};
-    metrics.emplace_back("accuracy" + at, binary_accuracy(labels, probabilities, options));
-    metrics.emplace_back("precision" + at, precision(labels, probabilities, options));
-    metrics.emplace_back("recall" + at, recall(labels, probabilities, options));
+    metrics.emplace_back("accuracy" + at, binary_accuracy(pair, options));
+    metrics.emplace_back("precision" + at, precision(pair, options));
+    metrics.emplace_back("recall" + at, recall(pair, options));
   }
 }
 

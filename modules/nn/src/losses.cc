@@ -38,7 +38,8 @@ Value per_row(const std::string& who, Value labels, Value logits) {
 
 }  // namespace
 
-Value softmax_cross_entropy(Value logits, Value labels, const CrossEntropyOptions& options) {
+Value softmax_cross_entropy(const LabelsAndLogits& of, const CrossEntropyOptions& options) {
+  const Value logits = of.logits;
   const std::string who = "softmax_cross_entropy";
   check_smoothing(who, options.label_smoothing);
   if (!logits.valid() || logits.rank() < 2 || logits.dtype() != DType::kFloat32) {
@@ -46,48 +47,49 @@ Value softmax_cross_entropy(Value logits, Value labels, const CrossEntropyOption
                            (logits.valid() ? std::string(to_string(logits.dtype())) + " " + to_string(logits.shape())
                                            : std::string("no value"))));
   }
-  Value ids = per_row(who, labels, logits);
+  Value ids = per_row(who, of.labels, logits);
   if (ids.dtype() == DType::kInt32 || ids.dtype() == DType::kUInt8) ids = ops::cast(ids, DType::kInt64);
   if (ids.dtype() != DType::kInt64) {
     raise(invalid_argument(who + ": labels are " + std::string(to_string(ids.dtype())) +
                            ", expected class ids of type int64, int32 or uint8"));
   }
-  return ops::softmax_cross_entropy(logits, ids, {.label_smoothing = options.label_smoothing}).loss;
+  return ops::softmax_cross_entropy({.labels = ids, .logits = logits}, {.label_smoothing = options.label_smoothing}).loss;
 }
 
-Value sigmoid_cross_entropy(Value logits, Value labels, const CrossEntropyOptions& options) {
+Value sigmoid_cross_entropy(const LabelsAndLogits& of, const CrossEntropyOptions& options) {
   const std::string who = "sigmoid_cross_entropy";
   check_smoothing(who, options.label_smoothing);
-  check_equal_shapes(who, "logits", logits, labels);
-  Value targets = as_floats(labels);
+  check_equal_shapes(who, "logits", of.logits, of.labels);
+  Value targets = as_floats(of.labels);
   if (options.label_smoothing > 0) {
     targets = ops::scale(targets, 1 - options.label_smoothing) + options.label_smoothing / 2;
   }
-  return ops::sigmoid_cross_entropy(logits, targets);
+  return ops::sigmoid_cross_entropy({.labels = targets, .logits = of.logits});
 }
 
-Value squared_error(Value predictions, Value labels) {
-  check_equal_shapes("squared_error", "predictions", predictions, labels);
-  return ops::square(ops::sub(predictions, labels));
+Value squared_error(const LabelsAndPredictions& of) {
+  check_equal_shapes("squared_error", "predictions", of.predictions, of.labels);
+  return ops::square(ops::sub(of.predictions, of.labels));
 }
 
-Value absolute_error(Value predictions, Value labels) {
-  check_equal_shapes("absolute_error", "predictions", predictions, labels);
-  return ops::abs(ops::sub(predictions, labels));
+Value absolute_error(const LabelsAndPredictions& of) {
+  check_equal_shapes("absolute_error", "predictions", of.predictions, of.labels);
+  return ops::abs(ops::sub(of.predictions, of.labels));
 }
 
-Value huber_loss(Value predictions, Value labels, const HuberOptions& options) {
-  check_equal_shapes("huber_loss", "predictions", predictions, labels);
+Value huber_loss(const LabelsAndPredictions& of, const HuberOptions& options) {
+  check_equal_shapes("huber_loss", "predictions", of.predictions, of.labels);
   if (!(options.delta > 0 && std::isfinite(options.delta))) {
     raise(invalid_argument("huber_loss: delta is " + std::to_string(options.delta) + ", expected a finite number > 0"));
   }
   // With q = min(|error|, delta), the loss is q (|error| - q / 2) on both sides of delta.
-  const Value size = ops::abs(ops::sub(predictions, labels));
+  const Value size = ops::abs(ops::sub(of.predictions, of.labels));
   const Value bounded = ops::minimum(size, size.graph().constant(float(options.delta)));
   return ops::mul(bounded, ops::sub(size, ops::scale(bounded, 0.5)));
 }
 
-Value poisson_loss(Value log_rates, Value labels, const PoissonLossOptions& options) {
+Value poisson_loss(const LabelsAndLogRates& of, const PoissonLossOptions& options) {
+  const Value labels = of.labels, log_rates = of.log_rates;
   check_equal_shapes("poisson_loss", "log_rates", log_rates, labels);
   const Value loss = ops::sub(ops::exp(log_rates), ops::mul(labels, log_rates));
   if (!options.full) return loss;

@@ -29,7 +29,8 @@ void MetricAccumulator::merge(const MetricAccumulator& other) {
   for (size_t i = 0; i < totals_.size(); ++i) totals_[i] += other.totals_[i];
 }
 
-Metric mean(Value values, Value weights) {
+Metric mean(Value values, const MetricOptions& options) {
+  const Value weights = options.weights;
   check_values("mean", values);
   check_weights("mean", values, weights);
   Metric metric{.inputs = {values}, .start = {0, 0}, .update = {}, .value = ratio, .merge = {}};
@@ -49,7 +50,8 @@ namespace {
 
 /// A metric of class ids: counts(label, prediction) says whether a pair counts.
 template <class Counts>
-Metric of_ids(const std::string& who, Value labels, Value predictions, Value weights, Counts counts) {
+Metric of_ids(const std::string& who, const LabelsAndPredictions& of, Value weights, Counts counts) {
+  const Value labels = of.labels, predictions = of.predictions;
   const bool valid = labels.valid() && predictions.valid();
   if (!valid || !is_integer(labels.dtype()) || !is_integer(predictions.dtype()) ||
       trimmed(labels.shape()) != trimmed(predictions.shape())) {
@@ -67,9 +69,8 @@ Metric of_ids(const std::string& who, Value labels, Value predictions, Value wei
 
 }  // namespace
 
-Metric accuracy(Value labels, Value predictions, Value weights) {
-  return of_ids("accuracy", labels, predictions, weights,
-                [](int64_t label, int64_t predicted) { return label == predicted; });
+Metric accuracy(const LabelsAndPredictions& of, const MetricOptions& options) {
+  return of_ids("accuracy", of, options.weights, [](int64_t label, int64_t predicted) { return label == predicted; });
 }
 
 Metric batch_mean(std::vector<Value> inputs, std::function<Result<double>(std::span<const TensorView>)> of_batch) {
@@ -89,7 +90,9 @@ Metric batch_mean(std::vector<Value> inputs, std::function<Result<double>(std::s
   return metric;
 }
 
-Metric top_k_accuracy(Value labels, Value logits, int64_t k, Value weights) {
+Metric top_k_accuracy(const LabelsAndLogits& of, const TopKOptions& options) {
+  const Value labels = of.labels, logits = of.logits, weights = options.weights;
+  const int64_t k = options.k;
   const bool valid = labels.valid() && logits.valid() && is_integer(labels.dtype()) && logits.dtype() == DType::kFloat32;
   const bool fits = valid && logits.rank() >= 2 && trimmed(labels.shape()) == trimmed(without_last(logits.shape()));
   if (!fits || k < 1) {
@@ -119,14 +122,15 @@ Metric top_k_accuracy(Value labels, Value logits, int64_t k, Value weights) {
   return metric;
 }
 
-std::vector<std::pair<std::string, Metric>> confusion_matrix(Value labels, Value predictions, int64_t classes,
-                                                             Value weights) {
+std::vector<std::pair<std::string, Metric>> confusion_matrix(const LabelsAndPredictions& of,
+                                                             const ConfusionOptions& options) {
+  const int64_t classes = options.classes;
   if (classes < 1)
     raise(invalid_argument("confusion_matrix: classes is " + std::to_string(classes) + ", expected 1 or more"));
   std::vector<std::pair<std::string, Metric>> cells;
   for (int64_t label = 0; label < classes; ++label) {
     for (int64_t predicted = 0; predicted < classes; ++predicted) {
-      Metric cell = of_ids("confusion_matrix", labels, predictions, weights,
+      Metric cell = of_ids("confusion_matrix", of, options.weights,
                            [label, predicted](int64_t is, int64_t taken) { return is == label && taken == predicted; });
       cell.value = [](std::span<const double> totals) { return totals[0]; };
       cell.is_count = true;

@@ -45,13 +45,16 @@ class MultiClassHead final : public LogitsHead {
     refuse("labels are " + std::string(to_string(dtype)) + ", expected class ids of type int64, int32 or uint8");
   }
 
-  Value losses_of(Value labels, Value logits) const override { return softmax_cross_entropy(logits, labels); }
+  Value losses_of(Value labels, Value logits) const override {
+    return softmax_cross_entropy({.labels = labels, .logits = logits});
+  }
   Value class_weights_of(Value labels) const override { return looked_up(class_weights_, labels); }
 
   std::vector<std::pair<std::string, Metric>> metrics_of(const Evaluated& evaluated) const override {
     const Value class_ids = ops::reshape(evaluated.prediction("class_ids"), evaluated.labels.shape());
-    return {{"average_loss", mean(evaluated.losses, evaluated.weights)},
-            {"accuracy", accuracy(evaluated.labels, class_ids, evaluated.weights)}};
+    const MetricOptions weights{.weights = evaluated.weights};
+    return {{"average_loss", mean(evaluated.losses, weights)},
+            {"accuracy", accuracy({.labels = evaluated.labels, .predictions = class_ids}, weights)}};
   }
 
   std::vector<double> class_weights_;

@@ -61,22 +61,23 @@ class MultiLabelHead final : public LogitsHead {
   }
 
   Value losses_of(Value labels, Value logits) const override {
-    return ops::reduce_mean(sigmoid_cross_entropy(logits, labels), {.axes = {-1}});
+    return ops::reduce_mean(sigmoid_cross_entropy({.labels = labels, .logits = logits}), {.axes = {-1}});
   }
 
   std::vector<std::pair<std::string, Metric>> metrics_of(const Evaluated& evaluated) const override {
     const Value probabilities = evaluated.prediction("probabilities");
-    std::vector<std::pair<std::string, Metric>> metrics{
-        {"average_loss", mean(evaluated.losses, evaluated.weights)},
-        {"auc", auc(evaluated.labels, probabilities, evaluated.weights)},
-        {"auc_precision_recall", auc_precision_recall(evaluated.labels, probabilities, evaluated.weights)}};
+    const LabelsAndPredictions all{.labels = evaluated.labels, .predictions = probabilities};
+    const MetricOptions weights{.weights = evaluated.weights};
+    std::vector<std::pair<std::string, Metric>> metrics{{"average_loss", mean(evaluated.losses, weights)},
+                                                        {"auc", auc(all, weights)},
+                                                        {"auc_precision_recall", auc_precision_recall(all, weights)}};
     add_threshold_metrics(metrics, thresholds_, evaluated.labels, probabilities, evaluated.weights);
     for (const int64_t id : classes_) {
       const std::string name = vocabulary_ ? vocabulary_->name(id) : "class" + std::to_string(id);
-      const Value of_class = column(probabilities, id), labels = column(evaluated.labels, id);
-      metrics.emplace_back("probability_mean/" + name, mean(of_class, evaluated.weights));
-      metrics.emplace_back("auc/" + name, auc(labels, of_class, evaluated.weights));
-      metrics.emplace_back("auc_precision_recall/" + name, auc_precision_recall(labels, of_class, evaluated.weights));
+      const LabelsAndPredictions of_class{.labels = column(evaluated.labels, id), .predictions = column(probabilities, id)};
+      metrics.emplace_back("probability_mean/" + name, mean(of_class.predictions, weights));
+      metrics.emplace_back("auc/" + name, auc(of_class, weights));
+      metrics.emplace_back("auc_precision_recall/" + name, auc_precision_recall(of_class, weights));
     }
     return metrics;
   }

@@ -66,7 +66,8 @@ class RegressionHead final : public LogitsHead {
   }
 
   Value losses_of(Value labels, Value logits) const override {
-    const Value losses = loss_ ? loss_(labels, logits) : squared_error(logits, labels);
+    const Value losses =
+        loss_ ? loss_({.labels = labels, .logits = logits}) : squared_error({.labels = labels, .predictions = logits});
     if (!losses.valid() || losses.type() != logits.type()) {
       refuse("the loss function gave " + described(losses) + ", expected one loss for each of the logits " +
              described(logits));
@@ -75,12 +76,12 @@ class RegressionHead final : public LogitsHead {
   }
 
   std::vector<std::pair<std::string, Metric>> metrics_of(const Evaluated& evaluated) const override {
-    return {{"average_loss", mean(evaluated.losses, evaluated.weights)},
-            {"label/mean", mean(evaluated.labels, evaluated.weights)},
-            {"prediction/mean", mean(evaluated.prediction("predictions"), evaluated.weights)}};
+    return {{"average_loss", mean(evaluated.losses, {.weights = evaluated.weights})},
+            {"label/mean", mean(evaluated.labels, {.weights = evaluated.weights})},
+            {"prediction/mean", mean(evaluated.prediction("predictions"), {.weights = evaluated.weights})}};
   }
 
-  std::function<Value(Value labels, Value logits)> loss_;
+  std::function<Value(const LabelsAndLogits&)> loss_;
   std::function<Value(Value logits)> inverse_link_;
   ops::CheckRangeOptions range_;
 };
@@ -93,13 +94,15 @@ std::unique_ptr<Head> regression_head(RegressionHeadOptions options) {
 
 std::unique_ptr<Head> poisson_regression_head(PoissonRegressionHeadOptions options) {
   const bool full = options.full_loss;
-  RegressionHeadOptions common{
-      .label_dimension = options.label_dimension,
-      .weight_column = std::move(options.weight_column),
-      .loss_reduction = options.loss_reduction,
-      .name = std::move(options.name),
-      .loss = [full](Value labels, Value logits) { return poisson_loss(logits, labels, {.full = full}); },
-      .inverse_link = [](Value logits) { return ops::exp(logits); }};
+  RegressionHeadOptions common{.label_dimension = options.label_dimension,
+                               .weight_column = std::move(options.weight_column),
+                               .loss_reduction = options.loss_reduction,
+                               .name = std::move(options.name),
+                               .loss =
+                                   [full](const LabelsAndLogits& of) {
+                                     return poisson_loss({.labels = of.labels, .log_rates = of.logits}, {.full = full});
+                                   },
+                               .inverse_link = [](Value logits) { return ops::exp(logits); }};
   return std::make_unique<RegressionHead>("poisson_regression_head", std::move(common), labels_in(0, kNoLimit));
 }
 
@@ -108,7 +111,7 @@ std::unique_ptr<Head> logistic_regression_head(LogisticRegressionHeadOptions opt
                                .weight_column = std::move(options.weight_column),
                                .loss_reduction = options.loss_reduction,
                                .name = std::move(options.name),
-                               .loss = [](Value labels, Value logits) { return sigmoid_cross_entropy(logits, labels); },
+                               .loss = [](const LabelsAndLogits& of) { return sigmoid_cross_entropy(of); },
                                .inverse_link = [](Value logits) { return ops::sigmoid(logits); }};
   return std::make_unique<RegressionHead>("logistic_regression_head", std::move(common), labels_in(0, 1));
 }

@@ -11,7 +11,9 @@ namespace {
 /// add(label, prediction, weight, totals) for every element.
 using Add = void (*)(double label, double prediction, double weight, std::span<double> totals);
 
-Metric of_pairs(const std::string& who, Value labels, Value predictions, Value weights, size_t totals, Add add) {
+Metric of_pairs(const std::string& who, const LabelsAndPredictions& of, const MetricOptions& options, size_t totals,
+                Add add) {
+  const Value labels = of.labels, predictions = of.predictions;
   const bool valid = labels.valid() && predictions.valid() && is_numeric(labels.dtype()) && is_numeric(predictions.dtype());
   if (!valid || trimmed(labels.shape()) != trimmed(predictions.shape())) {
     raise(invalid_argument(who + ": labels are " + described(labels) + ", predictions " + described(predictions) +
@@ -22,7 +24,7 @@ Metric of_pairs(const std::string& who, Value labels, Value predictions, Value w
     add(number_at(batch[0], e), number_at(batch[1], e), weight, sums);
     return {};
   };
-  return metric_of_pairs(who, labels, predictions, weights, totals, add_element);
+  return metric_of_pairs(who, labels, predictions, options.weights, totals, add_element);
 }
 
 void add_absolute(double label, double prediction, double weight, std::span<double> totals) {
@@ -55,18 +57,18 @@ void add_to_r_squared(double label, double prediction, double weight, std::span<
 
 }  // namespace
 
-Metric mean_absolute_error(Value labels, Value predictions, Value weights) {
-  return of_pairs("mean_absolute_error", labels, predictions, weights, 2, add_absolute);
+Metric mean_absolute_error(const LabelsAndPredictions& of, const MetricOptions& options) {
+  return of_pairs("mean_absolute_error", of, options, 2, add_absolute);
 }
 
-Metric root_mean_squared_error(Value labels, Value predictions, Value weights) {
-  Metric metric = of_pairs("root_mean_squared_error", labels, predictions, weights, 2, add_square);
+Metric root_mean_squared_error(const LabelsAndPredictions& of, const MetricOptions& options) {
+  Metric metric = of_pairs("root_mean_squared_error", of, options, 2, add_square);
   metric.value = [](std::span<const double> totals) { return std::sqrt(ratio(totals)); };
   return metric;
 }
 
-Metric r_squared(Value labels, Value predictions, Value weights) {
-  Metric metric = of_pairs("r_squared", labels, predictions, weights, kMoments, add_to_r_squared);
+Metric r_squared(const LabelsAndPredictions& of, const MetricOptions& options) {
+  Metric metric = of_pairs("r_squared", of, options, kMoments, add_to_r_squared);
   metric.value = [](std::span<const double> totals) {
     if (totals[kSquares] > 0) return 1 - totals[kErrors] / totals[kSquares];
     return totals[kErrors] > 0 || totals[kWeights] == 0 ? 0.0 : 1.0;

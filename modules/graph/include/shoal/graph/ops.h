@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "shoal/graph/graph.h"
+#include "shoal/graph/labels_and.h"
 #include "shoal/graph/ops_arrange.h"
 #include "shoal/graph/ops_clipping.h"
 #include "shoal/graph/ops_conv.h"
@@ -109,22 +110,22 @@ struct CrossEntropyOptions {
 };
 /// Cross-entropy between softmax(logits) and the labelled class, one value per example.
 ///
-///   logits   [n, ..., C]  float32, rank >= 2, any scale (the maximum of each row is subtracted first)
 ///   labels   [n, ...]     int64, each in [0, C)
+///   logits   [n, ..., C]  float32, rank >= 2, any scale (the maximum of each row is subtracted first)
 ///
 /// A label out of range ends the step with InvalidArgument, naming row and value. The gradient for logits is
 /// softmax(logits) - onehot(labels) (smoothed), times the gradient of the loss of that row.
 /// Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 6.2.2.3.
-CrossEntropy softmax_cross_entropy(Value logits, Value labels, std::string_view name = "");
-CrossEntropy softmax_cross_entropy(Value logits, Value labels, const CrossEntropyOptions& options,
+CrossEntropy softmax_cross_entropy(const LabelsAndLogits& of, std::string_view name = "");
+CrossEntropy softmax_cross_entropy(const LabelsAndLogits& of, const CrossEntropyOptions& options,
                                    std::string_view name = "");
 /// Cross-entropy between the probability sigmoid(logit) and a label, element by element, in nats: without overflow, and for
 /// labels between 0 and 1 too.
 ///
-///   logits, labels  float32 of one shape
+///   labels, logits  float32 of one shape
 ///
 /// The gradient for logits is sigmoid(logits) - labels, that for labels -logits.
-Value sigmoid_cross_entropy(Value logits, Value labels, std::string_view name = "");
+Value sigmoid_cross_entropy(const LabelsAndLogits& of, std::string_view name = "");
 
 /// The sum of all elements, a scalar; float32. Likewise their mean (NaN where there are none).
 Value reduce_sum(Value x, std::string_view name = "");

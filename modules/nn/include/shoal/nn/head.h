@@ -120,7 +120,9 @@ struct RegressionHeadOptions {
   LossReduction loss_reduction = LossReduction::kSumOverBatchSize;
   std::string name = {};
   /// Losses of the logits' shape [..., label_dimension]. Empty: the squared error.
-  std::function<Value(Value labels, Value logits)> loss = {};
+  ///
+  ///   .loss = [](const LabelsAndLogits& of) { return huber_loss({.labels = of.labels, .predictions = of.logits}); }
+  std::function<Value(const LabelsAndLogits& of)> loss = {};
   /// Predictions from logits. Empty: logits are the predictions.
   std::function<Value(Value logits)> inverse_link = {};
 };

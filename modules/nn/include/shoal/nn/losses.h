@@ -1,10 +1,12 @@
 #pragma once
-/// Losses per example, and how they become the one number that is minimised.
+/// Losses per example, and how they become the one number that is minimised. What a loss compares is given by name
+/// (labels_and.h): squared_error({.labels = y, .predictions = net}).
 #include <cstdint>
 #include <string_view>
 
 #include "shoal/base/result.h"
 #include "shoal/graph/graph.h"
+#include "shoal/graph/labels_and.h"
 
 namespace shoal::nn {
 
@@ -16,39 +18,45 @@ struct CrossEntropyOptions {
 
 /// Cross-entropy between softmax(logits) and the labelled class, one value per label.
 ///
-///   logits   [batch, ..., classes]  float32, any scale (the maximum of each row is subtracted first)
 ///   labels   [batch, ...]           int64, int32 or uint8, each in [0, classes); for [batch, classes] also [batch, 1]
+///   logits   [batch, ..., classes]  float32, any scale (the maximum of each row is subtracted first)
 ///   returns  [batch, ...]           float32, in nats, never negative
 ///
 /// Raises InvalidArgument while the graph is built if ranks, types or sizes do not fit, or label_smoothing is out of range.
 /// A label out of range ends the step with InvalidArgument, naming row and value. The gradient for logits is
 /// softmax(logits) - onehot(labels). Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 6.2.2.3.
-Value softmax_cross_entropy(Value logits, Value labels, const CrossEntropyOptions& options = {});
+Value softmax_cross_entropy(const LabelsAndLogits& of, const CrossEntropyOptions& options = {});
 
 /// Cross-entropy between the probability sigmoid(logit) and a label, element by element: for two classes, or several labels
 /// at once. Without overflow.
 ///
-///   logits   any shape   float32
-///   labels   that shape  float32 in [0, 1] (not checked), or integers 0 and 1
+///   labels   any shape   float32 in [0, 1] (not checked), or integers 0 and 1
+///   logits   that shape  float32
 ///   returns  that shape  float32, in nats
 ///
 /// Smoothing moves labels towards 1/2: label * (1 - s) + s / 2. Raises InvalidArgument if shapes or types do not fit, or
 /// label_smoothing is out of range. Source: as softmax_cross_entropy(), section 6.2.2.2.
-Value sigmoid_cross_entropy(Value logits, Value labels, const CrossEntropyOptions& options = {});
+Value sigmoid_cross_entropy(const LabelsAndLogits& of, const CrossEntropyOptions& options = {});
 
 // Errors of predicted numbers, element by element. All raise InvalidArgument unless both are float32 of one shape.
 
 /// (prediction - label)^2.
-Value squared_error(Value predictions, Value labels);
+Value squared_error(const LabelsAndPredictions& of);
 /// |prediction - label|; the gradient at 0 is 0.
-Value absolute_error(Value predictions, Value labels);
+Value absolute_error(const LabelsAndPredictions& of);
 
 struct HuberOptions {
   double delta = 1;  ///< A finite number > 0: from where on the error counts linearly.
 };
 /// error^2 / 2 up to delta, beyond it delta * (|error| - delta / 2).
 /// Source: Huber, "Robust estimation of a location parameter" (Annals of Mathematical Statistics 35, 1964).
-Value huber_loss(Value predictions, Value labels, const HuberOptions& options = {});
+Value huber_loss(const LabelsAndPredictions& of, const HuberOptions& options = {});
+
+struct LabelsAndLogRates {
+  MembersByName by_name = MembersByName();
+  Value labels;
+  Value log_rates;
+};
 struct PoissonLossOptions {
   /// Whether the term that depends on the label alone is there, log(label!) by Stirling's approximation: label log(label) -
   /// label + log(2 pi label) / 2 for labels above 1, else 0. It moves no gradient.
@@ -56,7 +64,7 @@ struct PoissonLossOptions {
 };
 /// e^log_rate - label * log_rate: minus the logarithm of the probability that a Poisson variable of that rate gives the
 /// label.
-Value poisson_loss(Value log_rates, Value labels, const PoissonLossOptions& options = {});
+Value poisson_loss(const LabelsAndLogRates& of, const PoissonLossOptions& options = {});
 
 /// How losses per example become one loss.
 enum class LossReduction : uint8_t {

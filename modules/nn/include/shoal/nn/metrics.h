@@ -1,5 +1,6 @@
 #pragma once
-/// Metrics: what an evaluation reports, accumulated over all of its batches in double precision on the host.
+/// Metrics: what an evaluation reports, accumulated over all of its batches in double precision on the host. What a metric
+/// compares is given by name (labels_and.h), and so are weights: accuracy({.labels = y, .predictions = ids}, {.weights = w}).
 #include <functional>
 #include <span>
 #include <string>
@@ -9,6 +10,7 @@
 #include "shoal/base/result.h"
 #include "shoal/base/tensor.h"
 #include "shoal/graph/graph.h"
+#include "shoal/graph/labels_and.h"
 
 namespace shoal::nn {
 
@@ -53,38 +55,49 @@ class MetricAccumulator {
   decltype(Metric::merge) merge_;
 };
 
+struct MetricOptions {
+  /// None (all 1), as many as there are values or labels, or one per row: [batch] or [batch, 1]; any numeric type.
+  Value weights = {};
+};
+
 /// sum(weight * value) / sum(weight) over all elements; 0 if the weights sum to 0 or there were no batches.
 ///
 ///   values   any shape, any numeric type
-///   weights  none (all 1), as many elements as values, or one per row: [batch] or [batch, 1]
 ///
-/// Raises InvalidArgument with both shapes if they do not fit.
-Metric mean(Value values, Value weights = {});
+/// Raises InvalidArgument with both shapes if values and weights do not fit.
+Metric mean(Value values, const MetricOptions& options = {});
 
 /// The weighted part of the elements where label and prediction are equal; 0 if the weights sum to 0.
 ///
 ///   labels, predictions  integers, as many elements each, e.g. [batch] or [batch, 1]
-///   weights              as in mean()
 ///
 /// Raises InvalidArgument with both shapes or types if they do not fit.
-Metric accuracy(Value labels, Value predictions, Value weights = {});
+Metric accuracy(const LabelsAndPredictions& of, const MetricOptions& options = {});
+
+struct TopKOptions {
+  int64_t k = 0;       ///< At least 1. It has no default.
+  Value weights = {};  ///< As in MetricOptions, per label.
+};
 
 /// The weighted part of the examples whose label is among the k classes of the highest logits; a class as high as the k-th
 /// counts. 0 if the weights sum to 0.
 ///
 ///   labels   [...] or [..., 1]  ids in [0, classes): int64, int32 or uint8
 ///   logits   [..., classes]     float32; probabilities do as well
-///   weights  as in mean(), per label
 ///
 /// Raises InvalidArgument if shapes or types do not fit or k < 1; a label out of range ends the evaluation with
 /// InvalidArgument.
-Metric top_k_accuracy(Value labels, Value logits, int64_t k, Value weights = {});
+Metric top_k_accuracy(const LabelsAndLogits& of, const TopKOptions& options);
 
+struct ConfusionOptions {
+  int64_t classes = 0;  ///< At least 1. It has no default.
+  Value weights = {};   ///< As in MetricOptions.
+};
 /// How many examples of each class (summed weights) were taken for each: classes * classes metrics, named
 /// "confusion/<label>/<prediction>", which are counts. Arguments as in accuracy(). Raises InvalidArgument, too, if
 /// classes < 1.
-std::vector<std::pair<std::string, Metric>> confusion_matrix(Value labels, Value predictions, int64_t classes,
-                                                             Value weights = {});
+std::vector<std::pair<std::string, Metric>> confusion_matrix(const LabelsAndPredictions& of,
+                                                             const ConfusionOptions& options);
 
 /// The mean of what `of_batch` makes of each batch, weighted by the batch's rows (the first size of inputs[0]; a scalar
 /// counts as one): a user's own metric in one line. `of_batch` is given the values of `inputs`.

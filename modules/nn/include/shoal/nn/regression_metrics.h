@@ -6,13 +6,13 @@
 namespace shoal::nn {
 
 /// The weighted mean of |prediction - label|; 0 if the weights sum to 0.
-Metric mean_absolute_error(Value labels, Value predictions, Value weights = {});
+Metric mean_absolute_error(const LabelsAndPredictions& of, const MetricOptions& options = {});
 /// The root of the weighted mean of (prediction - label)^2; 0 if the weights sum to 0.
-Metric root_mean_squared_error(Value labels, Value predictions, Value weights = {});
+Metric root_mean_squared_error(const LabelsAndPredictions& of, const MetricOptions& options = {});
 /// The coefficient of determination, 1 - sum(w (label - prediction)^2) / sum(w (label - mean label)^2): 1 at best, 0 for
 /// who always predicts the mean. Where all labels are equal: 1 if all predictions are right, else 0, as scikit-learn has
 /// it. Labels' variance is accumulated as Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing
 /// sample variances" (1979) merge it.
-Metric r_squared(Value labels, Value predictions, Value weights = {});
+Metric r_squared(const LabelsAndPredictions& of, const MetricOptions& options = {});
 
 }  // namespace shoal::nn
