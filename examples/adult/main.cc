@@ -52,10 +52,11 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
     return shoal::data::Dataset::csv({path}, without_income).batch(500);
   };
   const nn::LearningRate rate = nn::polynomial_decay({.initial = 0.05, .decay_steps = uint64_t(line.steps.value())});
-  shoal::Estimator estimator = shoal::wide_and_deep_classifier(
-      {.linear = {.columns = wide},
-       .dnn = {.columns = deep, .hidden_units = {64, 32}, .optimizer = nn::adagrad({.learning_rate = rate})}},
-      {.label_vocabulary = {"<=50K", ">50K"}}, config);
+  shoal::Estimator estimator = shoal::wide_and_deep_classifier({.linear = {.columns = wide},
+                                                                .dnn = {.columns = deep,
+                                                                        .hidden_units = line.flags.get_ints("hidden-units"),
+                                                                        .optimizer = nn::adagrad({.learning_rate = rate})}},
+                                                               {.label_vocabulary = {"<=50K", ">50K"}}, config);
   shoal::train_and_evaluate(
       estimator,
       {.input_fn = training.shuffle(32561).repeat().batch(line.batch), .max_steps = line.steps, .predict_input = unknown},
@@ -65,10 +66,12 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const shoal::ProgramInfo program{.description = "adult: who earns more than 50,000 dollars a year?",
-                                   .steps = 6000,
-                                   .batch = 64,
-                                   .save_checkpoints_steps = 1000,
-                                   .throttle_secs = 10};
+  const shoal::ProgramInfo program{
+      .description = "adult: who earns more than 50,000 dollars a year?",
+      .flags = {{"hidden-units", "Units of each hidden layer", std::vector<int64_t>{64, 32}, {}}},
+      .steps = 6000,
+      .batch = 64,
+      .save_checkpoints_steps = 1000,
+      .throttle_secs = 10};
   return shoal::run(argc, argv, program, train);
 }

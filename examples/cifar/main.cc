@@ -17,7 +17,7 @@ const shoal::ProgramInfo kProgram{
         "the program draws pictures of ten patterns.",
     .flags =
         {{"learning-rate", "At the first step; a tenth after half of --steps, a hundredth after three quarters", 0.1, {}},
-         {"classes", "The classes to tell apart, three or more", std::string("0,1,2,3,4,5,6,7,8,9"), {}},
+         {"classes", "The classes to tell apart, three or more", std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {}},
          {"start-from", "A --model-dir: all layers but the last start as they are there", std::string(), {}},
          {"frozen", "With --start-from: only the last layer is trained", false, {}}},
     .steps = 4000,
@@ -25,25 +25,13 @@ const shoal::ProgramInfo kProgram{
     .save_checkpoints_steps = 500,
     .throttle_secs = 10};
 
-/// "0,3,7" as numbers.
-std::vector<int64_t> classes_of(const shoal::CommandLine& line) {
-  const std::string& text = line.flags.get_string("classes");
-  std::vector<int64_t> classes;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const bool fits = i % 2 == 0 ? text[i] >= '0' && text[i] <= '9' : text[i] == ',';
-    if (!fits) shoal::raise(shoal::invalid_argument("--classes " + text + ": it takes numbers from 0 to 9, as in 0,3,7"));
-    if (i % 2 == 0) classes.push_back(text[i] - '0');
-  }
-  return classes;
-}
-
 /// The pictures, opened by the first task of this process that asks.
 class SharedPictures {
  public:
   std::shared_ptr<cifar::Pictures> get(uint64_t seed, const shoal::CommandLine& line) {
     const std::lock_guard lock(mutex_);
     if (!pictures_) {
-      pictures_ = std::make_shared<cifar::Pictures>(line, classes_of(line), seed);
+      pictures_ = std::make_shared<cifar::Pictures>(line, line.flags.get_ints("classes"), seed);
       if (pictures_->drawn()) {
         std::fprintf(stderr,
                      "No --data-dir and no SHOAL_DATA: this run trains and tests on patterns that the program draws\n");
@@ -70,7 +58,7 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line, Share
     return shoal::data::Dataset::from_tensor_slices(all.pixels, all.labels).batch(250);
   };
   shoal::Estimator estimator(cifar::classify, config,
-                             {{"classes", line.flags.get_string("classes")},
+                             {{"classes", line.flags.get_ints("classes")},
                               {"learning_rate", line.flags.get_real("learning-rate")},
                               {"steps", *line.steps},
                               {"frozen", line.flags.get_bool("frozen")}});

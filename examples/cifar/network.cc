@@ -34,9 +34,7 @@ nn::LearningRate in_three_stages(double rate, int64_t steps) {
 /// is noted there, so that a model is not taken for one of other classes.
 int64_t note_classes(const shoal::Features& pictures, const shoal::Params& params) {
   std::vector<std::string> classes;
-  for (const char digit : params.get_string("classes")) {
-    if (digit != ',') classes.emplace_back(1, digit);
-  }
+  for (const int64_t chosen : params.get_ints("classes")) classes.push_back(std::to_string(chosen));
   pictures.single().graph().meaning().add("labels",
                                           {.kind = "ids", .lists = {{"classes", shoal::MeaningList::of(classes)}}});
   return int64_t(classes.size());

@@ -44,6 +44,37 @@ TEST(Params, KeepNumbersFlagsAndTextsApart) {
   EXPECT_THROW(params.get_bool("units"), Exception);
 }
 
+TEST(Params, HoldLists) {
+  Params params{{"units", {64, 32}},
+                {"sizes", std::vector<size_t>{7, 9}},
+                {"rates", {0.5, 1e-3}},
+                {"floats", {0.5f}},
+                {"names", {"oak", "pine"}},
+                {"none", std::vector<int>()},
+                {"words", std::vector<std::string>{"a"}}};
+  EXPECT_EQ(params.get_ints("units"), (std::vector<int64_t>{64, 32}));
+  EXPECT_EQ(params.get_ints("sizes"), (std::vector<int64_t>{7, 9}));
+  EXPECT_EQ(params.get_reals("rates"), (std::vector<double>{0.5, 1e-3}));
+  EXPECT_EQ(params.get_reals("floats"), std::vector<double>{0.5});
+  EXPECT_EQ(params.get_reals("units"), (std::vector<double>{64, 32})) << "integers are reals too";
+  EXPECT_EQ(params.get_strings("names"), (std::vector<std::string>{"oak", "pine"}));
+  EXPECT_EQ(params.get_strings("words"), std::vector<std::string>{"a"});
+  EXPECT_TRUE(params.get_ints("none").empty());
+  params.set("units", std::vector<int64_t>{8});
+  EXPECT_EQ(params.get_ints("units"), std::vector<int64_t>{8});
+  EXPECT_EQ(params.get_ints("missing", {1, 2}), (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(params.get_strings("missing", {}), std::vector<std::string>());
+  try {
+    params.get_ints("rates");
+    ADD_FAILURE() << "taken";
+  } catch (const Exception& exception) {
+    EXPECT_EQ(exception.kind(), ErrorKind::kTypeMismatch);
+    EXPECT_STREQ(exception.what(), "param rates is no list of integers");
+  }
+  EXPECT_THROW(params.get_int("units"), Exception) << "a list of one is no number";
+  EXPECT_THROW((Params{{"units", {uint64_t(INT64_MAX) + 1}}}), Exception);
+}
+
 TEST(Params, RefuseIntegersThatDoNotFit) {
   try {
     const Params params{{"units", uint64_t(INT64_MAX) + 1}};

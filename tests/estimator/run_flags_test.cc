@@ -150,6 +150,83 @@ TEST(RunFlags, ParamsAreFlagsByName) {
   EXPECT_EQ(outcome.line.batch, 5);
 }
 
+const ProgramInfo kListProgram{.description = "lists",
+                               .flags = {{"hidden-units", "Units of each hidden layer", std::vector<int64_t>{64, 32}, {}},
+                                         {"rates", "One for each stage", std::vector<double>{0.1, 0.5e-3}, {}},
+                                         {"names", "Which columns", std::vector<std::string>{"age", "a,b", ""}, {}},
+                                         {"woods", "Which woods", std::vector<std::string>(), {"oak", "pine"}}}};
+
+std::vector<int64_t> hidden_units(std::vector<std::string> arguments) {
+  const Outcome outcome = run_program(std::move(arguments), {}, kListProgram);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  return outcome.line.flags.get_ints("hidden-units");
+}
+std::vector<std::string> names(const std::string& text) {
+  const Outcome outcome = run_program({"--names", text}, {}, kListProgram);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  return outcome.line.flags.get_strings("names");
+}
+
+TEST(RunFlags, MayBeLists) {
+  using Ints = std::vector<int64_t>;
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(hidden_units({}), (Ints{64, 32}));
+  EXPECT_EQ(hidden_units({"--hidden-units", "128,64,32"}), (Ints{128, 64, 32}));
+  EXPECT_EQ(hidden_units({"--hidden-units=7"}), Ints{7}) << "a list of one";
+  EXPECT_EQ(hidden_units({"--hidden-units", " 1 ,\t-2 "}), (Ints{1, -2})) << "blanks around elements do not count";
+  EXPECT_EQ(hidden_units({"--hidden-units", "-3,4"}), (Ints{-3, 4}));
+  EXPECT_EQ(hidden_units({"--hidden-units", ""}), Ints()) << "an empty list";
+  EXPECT_EQ(hidden_units({"--hidden-units="}), Ints());
+  EXPECT_EQ(hidden_units({"--param", "hidden_units=16,8"}), (Ints{16, 8}));
+  EXPECT_EQ(hidden_units({"--param=hidden-units="}), Ints());
+  const Outcome outcome = run_program({"--rates", "1,2.5e-2", "--woods", "pine,oak,pine"}, {}, kListProgram);
+  EXPECT_EQ(outcome.line.flags.get_reals("rates"), (std::vector<double>{1, 0.025}));
+  EXPECT_EQ(outcome.line.flags.get_strings("woods"), (Texts{"pine", "oak", "pine"}));
+  EXPECT_EQ(outcome.line.flags.get_strings("names"), (Texts{"age", "a,b", ""}));
+  EXPECT_EQ(run_program({"--param", "model_dir="}).status, 2) << "an empty text is one for every flag";
+  EXPECT_EQ(names("oak, red pine ,ash"), (Texts{"oak", "red pine", "ash"}));
+  EXPECT_EQ(names(R"("pine, dry"," ash ","",5)"), (Texts{"pine, dry", " ash ", "", "5"}));
+  EXPECT_EQ(names(R"("5"" wide")"), Texts{R"(5" wide)"});
+  EXPECT_EQ(names(R"([a],{b})"), (Texts{"[a]", "{b}"}));
+}
+
+TEST(RunFlags, AListThatIsNoneNamesFlagPlaceAndText) {
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{"--hidden-units", "64,x"}, R"(error: --hidden-units: element 2 of "64,x" is "x", which is no INT; --help)"},
+      {{"--param", "hidden_units=64,1.5"}, R"(--hidden-units: element 2 of "64,1.5" is "1.5", which is no INT)"},
+      {{"--hidden-units", "64,32,"}, R"(element 3 of "64,32," is missing: write no comma there)"},
+      {{"--hidden-units", ",64"}, R"(element 1 of ",64" is missing)"},
+      {{"--hidden-units", "64,,32"}, R"(element 2 of "64,,32" is missing)"},
+      {{"--hidden-units", "64 32"}, R"(element 1 of "64 32" is "64 32", which is no INT)"},
+      {{"--hidden-units", "99999999999999999999"}, R"(which is no INT)"},
+      {{"--hidden-units", "64", "32"}, R"(not expected: 32)"},
+      {{"--hidden-units"}, R"(--hidden-units)"},
+      {{"--rates", "0.1;0.2"}, R"(--rates: element 1 of "0.1;0.2" is "0.1;0.2", which is no NUMBER)"},
+      {{"--names", R"(a,"b)"}, R"(element 2 of "a,"b" has no quote at its end)"},
+      {{"--names", R"(a,"b"c)"}, R"(element 2 of "a,"b"c" goes on behind its quotes)"},
+      {{"--names", R"(5" pipe)"}, R"(element 1 of "5" pipe" has a quote in it; put the element in double quotes)"},
+      {{"--woods", "oak,pin"},
+       R"(--woods: element 2 of "oak,pin" is "pin", which is none of oak, pine; did you mean pine?)"}};
+  for (const auto& [arguments, part] : cases) {
+    const Outcome outcome = run_program(arguments, {}, kListProgram);
+    EXPECT_EQ(outcome.status, 2) << part;
+    EXPECT_EQ(outcome.calls, 0) << part;
+    EXPECT_THAT(outcome.err, HasSubstr(part));
+  }
+}
+
+TEST(RunFlags, ListsAreInTheHelpAndInTheResults) {
+  const std::string help = run_program({"--help"}, {}, kListProgram).out;
+  EXPECT_THAT(help, ContainsRegex("--hidden-units INT,INT,[^\n]*64,32"));  // How a default is shown is CLI11's.
+  EXPECT_THAT(help, ContainsRegex("--rates NUMBER,NUMBER,[^\n]*0.1,5e-04"));
+  EXPECT_THAT(help, HasSubstr(R"(age,"a,b","")"));
+  EXPECT_THAT(help, HasSubstr("of {oak,pine}"));
+  const Outcome outcome = run_program({"--json", "--hidden-units", "8,4", "--woods", "oak"}, {}, kListProgram);
+  EXPECT_THAT(outcome.out, HasSubstr(R"("hidden-units":[8,4])"));
+  EXPECT_THAT(outcome.out, HasSubstr(R"("names":["age","a,b",""])"));
+  EXPECT_THAT(outcome.out, HasSubstr(R"("woods":["oak"])"));
+}
+
 TEST(RunFlags, TakesARankOfOneAsLocal) {
   const Outcome outcome =
       run_program({"--rank", "0", "--world-size", "1", "--ps", "0"}, [](const RunConfig& config, const CommandLine&) {

@@ -1,5 +1,6 @@
 #include "flag_values.h"
 
+#include "flag_lists.h"
 #include "shoal/base/number_text.h"
 #include "shoal/estimator/profiler.h"
 #include "shoal/monitor/progress.h"
@@ -50,6 +51,7 @@ CommandLine command_line(const ProgramInfo& program, const ParsedFlags& flags) {
       if (std::holds_alternative<int64_t>(item)) item = *number_from<int64_t>(text->second);
       if (std::holds_alternative<double>(item)) item = *number_from<double>(text->second);
       if (std::holds_alternative<std::string>(item)) item = text->second;
+      if (is_list(item)) item = value_or_raise(read_list(text->second, flag));  // It was checked with the command line.
     }
     line.flags.set(flag.name, std::move(item));
   }

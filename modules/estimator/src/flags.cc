@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "flag_lists.h"
 #include "shoal/backends/backend.h"
 #include "shoal/base/format.h"
 #include "shoal/base/nearest_text.h"
@@ -47,6 +48,15 @@ CLI::Validator one_of(std::vector<std::string> names) {
         return known ? std::string() : text + " is none of " + CLI::detail::join(names, ", ") + did_you_mean(text, names);
       },
       "");
+}
+
+/// A list is one text for the command line, which is read here to say what is wrong with it.
+void add_list(CLI::Option& option, const ProgramFlag& flag) {
+  const auto check = [&flag](std::string& text) {
+    const Result<Params::Item> list = read_list(text, flag);
+    return list ? std::string() : list.error().message();
+  };
+  option.check(CLI::Validator(check, ""))->type_name(list_type(flag))->default_str(list_text(flag.otherwise));
 }
 
 class Flags {
@@ -310,6 +320,10 @@ void Flags::add_own() {
       continue;
     }
     CLI::Option* option = app_.add_option("--" + flag.name, parsed_.texts[flag.name], flag.help)->group("Model");
+    if (is_list(flag.otherwise)) {
+      add_list(*option, flag);
+      continue;
+    }
     if (!flag.choices.empty()) option->check(CLI::IsMember(flag.choices));
     if (const auto* text = std::get_if<std::string>(&flag.otherwise)) option->default_str(*text);
     if (std::holds_alternative<int64_t>(flag.otherwise)) option->check(reads_as<int64_t>("INT"));
@@ -319,7 +333,8 @@ void Flags::add_own() {
   }
 }
 
-/// The arguments, each "--param name=value" as "--name=value". Names may be written as those of variables are.
+/// The arguments, each "--param name=value" as "--name=value", whose name may be written as those of variables are; and each
+/// "--name=" as two, since CLI11 takes the empty text behind the sign for none.
 std::vector<std::string> Flags::without_params(int argc, const char* const* argv) const {
   std::vector<std::string> arguments(argv, argv + argc);
   for (size_t i = 1; i < arguments.size(); ++i) {
@@ -339,6 +354,13 @@ std::vector<std::string> Flags::without_params(int argc, const char* const* argv
     std::replace(name.begin(), name.end(), '_', '-');
     if (!app_.get_option_no_throw("--" + name)) throw CLI::ParseError(kParam + (": there is no flag --" + name), 1);
     arguments[i] = "--" + name + param.substr(equals);
+  }
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    if (!arguments[i].starts_with("--") || !arguments[i].ends_with('=')) continue;
+    const CLI::Option* const option = app_.get_option_no_throw(arguments[i].substr(0, arguments[i].size() - 1));
+    if (!option || option->get_items_expected_min() == 0) continue;
+    arguments[i].pop_back();
+    arguments.insert(arguments.begin() + ptrdiff_t(i) + 1, "");
   }
   return arguments;
 }

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <filesystem>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <thread>
 
@@ -31,7 +30,7 @@ const shoal::ProgramInfo kProgram{
          {"exports", "How many of the latest and of the best models are kept as exports; 0: none is made", int64_t(0), {}},
          {"batches",
           "How many batches the inputs of the chief, worker 0, ... have, as \"120,20,100\"; default: no end",
-          std::string(),
+          std::vector<int64_t>(),
           {}},
          {"hurry", "Once this file is there, steps take no longer than they need", std::string(), {}}},
     .save_checkpoints_steps = 10};
@@ -76,17 +75,12 @@ class Pace final : public shoal::Hook {
 };
 
 /// How many batches the input of `trainer` has, by the flag; nothing: it has no end.
-std::optional<int64_t> batches_of(const std::string& flag, int trainer) {
-  std::istringstream words(flag);
-  std::string word;
-  for (int i = 0; i <= trainer; ++i) {
-    if (!std::getline(words, word, ',')) return std::nullopt;
-  }
-  return std::stoll(word);
+std::optional<int64_t> batches_of(const std::vector<int64_t>& flag, int trainer) {
+  return size_t(trainer) < flag.size() ? std::optional(flag[size_t(trainer)]) : std::nullopt;
 }
 
 void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
-  const auto training = [batch = line.batch, flag = line.flags.get_string("batches")](const shoal::InputContext& context) {
+  const auto training = [batch = line.batch, flag = line.flags.get_ints("batches")](const shoal::InputContext& context) {
     const int trainer = context.config.trainer_index();
     const auto batches = batches_of(flag, trainer);
     const shoal::data::Dataset points = random_points(1000, 1 + uint64_t(trainer)).shuffle(1000).repeat().batch(batch);

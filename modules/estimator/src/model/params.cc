@@ -33,6 +33,17 @@ const Params::Item& Params::find(std::string_view name) const {
 int64_t Params::get_int(std::string_view name) const { return as<int64_t>(name, find(name), "integer"); }
 bool Params::get_bool(std::string_view name) const { return as<bool>(name, find(name), "flag (true or false)"); }
 const std::string& Params::get_string(std::string_view name) const { return as<std::string>(name, find(name), "text"); }
+const std::vector<int64_t>& Params::get_ints(std::string_view name) const {
+  return as<std::vector<int64_t>>(name, find(name), "list of integers");
+}
+const std::vector<std::string>& Params::get_strings(std::string_view name) const {
+  return as<std::vector<std::string>>(name, find(name), "list of texts");
+}
+std::vector<double> Params::get_reals(std::string_view name) const {
+  const Item& item = find(name);
+  if (const auto* integers = std::get_if<std::vector<int64_t>>(&item)) return {integers->begin(), integers->end()};
+  return as<std::vector<double>>(name, item, "list of numbers");
+}
 double Params::get_real(std::string_view name) const {
   const Item& item = find(name);
   if (const int64_t* value = std::get_if<int64_t>(&item)) return double(*value);

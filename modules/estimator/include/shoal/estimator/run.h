@@ -17,11 +17,18 @@
 namespace shoal {
 
 /// A flag of the program's own: "--learning-rate", say. Its type is that of its default.
+///
+///   {"hidden-units", "Units of each hidden layer", std::vector<int64_t>{64, 32}, {}}  // --hidden-units 128,64
+///
+/// Elements of a list stand between commas; blanks around them do not count. Texts with commas, quotes or blanks at their
+/// ends stand in double quotes, with each quote twice: --names 'oak,"pine, dry",""'. No element at all ("") is an empty
+/// list, while an element that is left out, as behind a comma at the end, is an error that names its place, as is one that
+/// is no number.
 struct ProgramFlag {
   std::string name = {};  ///< The name without dashes: "learning-rate".
   std::string help = {};
   Params::Item otherwise = {};
-  std::vector<std::string> choices = {};  ///< What a text may be; empty for anything.
+  std::vector<std::string> choices = {};  ///< What a text, or each text of a list, may be; empty for anything.
 };
 
 /// What the program says of itself, and what the flags that every program has default to. The defaults suit runs of
