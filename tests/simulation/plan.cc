@@ -310,6 +310,7 @@ Plan draw_plan(uint64_t seed) {
   }
   Dice early(fold_in(RandomKey(seed), "early stopping"));
   if (early.chance(0.1)) plan.job.early_stop_from = early.between(1, plan.job.max_steps > 0 ? plan.job.max_steps : 200);
+  plan.job.final_values = Dice(fold_in(RandomKey(seed), "final values")).chance(0.3);
   Dice run(fold_in(RandomKey(seed), "run"));
   plan.job.drawn_seed = run.chance(0.5);
   plan.job.learns = run.chance(0.3);
@@ -352,6 +353,7 @@ std::string to_string(const Plan& plan) {
   const std::string whose = " of trainer " + std::to_string(job.hook_trainer);
   if (job.hook_stops_at) text += ", a hook" + whose + " stops at " + std::to_string(*job.hook_stops_at);
   if (job.early_stop_from) text += ", stops early by an evaluation from " + std::to_string(*job.early_stop_from) + " on";
+  if (job.final_values) text += ", hooks have final values";
   if (job.hook_throws_at) text += ", a hook" + whose + " throws at " + std::to_string(*job.hook_throws_at);
   const char* const poisons[] = {"", "a gradient", "a loss", "a clipped norm"};
   if (job.poison != Poison::kNone) {

@@ -48,6 +48,7 @@ struct JobPlan {
   int64_t hook_trainer = 0;                 ///< The trainer that has this hook.
   /// All trainers have an early-stopping hook, which stops the job once an evaluation is of this step, or a later one.
   std::optional<int64_t> early_stop_from{};
+  bool final_values = false;  ///< True if the hook of the user asks for values at the end.
   /// At the first start of the job, a batch of `poison_trainer` is replaced by one that has this effect.
   Poison poison = Poison::kNone;
   int64_t poison_at = 0;  ///< The global step from which that batch is replaced; 20 steps later it is too late.

@@ -228,6 +228,7 @@ std::vector<Plan> smaller(const Plan& plan) {
   if (!plan.job.uneven_passes.empty()) without([](Plan& p) { p.job.uneven_passes.clear(); });
   if (plan.job.more_steps) without([](Plan& p) { p.job.more_steps.reset(); });
   if (plan.job.early_stop_from) without([](Plan& p) { p.job.early_stop_from.reset(); });
+  if (plan.job.final_values) without([](Plan& p) { p.job.final_values = false; });
   if (plan.job.hook_stops_at) without([](Plan& p) { p.job.hook_stops_at.reset(); });
   if (plan.job.hook_throws_at) without([](Plan& p) { p.job.hook_throws_at.reset(); });
   if (plan.job.poison != Poison::kNone) without([](Plan& p) { p.job.poison = Poison::kNone; });

@@ -42,7 +42,8 @@ class UserHook final : public Hook {
     state_ = State::kBegun;
     setup.fetch("the same loss", setup.loss());
     for (int i = 0; i < kCountVariables; ++i) {
-      setup.fetch(count_variable(i), setup.graph().find(count_variable(i)));
+      setup.fetch(count_variable(i), setup.value(count_variable(i)));
+      if (job_.final_values) setup.fetch_at_end(count_variable(i), setup.value(count_variable(i)));
     }
   }
   void after_ready(RunContext& run) override {
@@ -87,9 +88,10 @@ class UserHook final : public Hook {
       asked_at_ = step_;
     }
   }
-  void end(RunContext&) override {
+  void end(RunContext& run) override {
     expect(state_ == State::kBetween || state_ == State::kInStep, "end() was called before after_ready(), or twice");
     state_ = State::kEnded;
+    if (job_.final_values) look_at_final_values(run);
   }
 
  private:
@@ -100,6 +102,18 @@ class UserHook final : public Hook {
     if (!poisons_ || notes_->cured || notes_->poisoned || began_at_ < from || began_at_ > from + kTooLate) return;
     notes_->poisoned = true;
     request.feed("features", poison_of(job_));
+  }
+
+  /// They are of the weights of the last step, on whatever servers these lie (CONTRACT HK-8).
+  void look_at_final_values(const RunContext& run) {
+    const bool wanted = run.is_chief() && run.iterations() > 0;
+    expect(run.has_final_values() == wanted, wanted ? "end() has no final values" : "end() has final values");
+    if (!run.has_final_values() || !job_.compression.empty()) return;  // What was kept back is added to later updates.
+    for (int i = 0; i < kCountVariables; ++i) {
+      const auto updates = uint64_t(run.final_value(count_variable(i)).as<float>()[0]);
+      expect(updates == run.global_step(), count_variable(i) + " is " + std::to_string(updates) +
+                                               " in the end, at global step " + std::to_string(run.global_step()));
+    }
   }
 
   enum class State { kNew, kBegun, kBetween, kInStep, kEnded };

@@ -35,6 +35,7 @@
 #include "shoal/estimator/task_report.h"
 #include "shoal/estimator/train_and_evaluate.h"
 #include "shoal/estimator/train_spec.h"
+#include "shoal/estimator/value_hooks.h"
 #include "shoal/estimator/warm_start.h"
 
 // The data.

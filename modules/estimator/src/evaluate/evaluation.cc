@@ -57,6 +57,7 @@ class EvaluationRun {
   LoopContext context_;
   StepRequest request_;
   StepValues values_;
+  NamedValues final_values_;  // What hooks want to have at the end.
   std::vector<nn::MetricAccumulator> accumulators_;
   std::vector<TensorView> metric_inputs_;
   double loss_sum_ = 0;
@@ -69,7 +70,7 @@ class EvaluationRun {
 Result<void> EvaluationRun::prepare(uint64_t global_step, const std::string& model_dir) {
   context_.set_task(true, model_dir, nullptr);
   context_.set_global_step(global_step);
-  HookSetup setup(model_.graph(), model_.spec().loss);
+  HookSetup setup = model_.hook_setup();
   for (const auto& hook : hooks_) SHOAL_TRY_VOID(call_user("evaluation hook begin", [&] { hook->begin(setup); }));
   std::vector<Value> always{model_.spec().loss};
   for (const auto& [name, metric] : model_.spec().eval_metrics) {
@@ -81,6 +82,7 @@ Result<void> EvaluationRun::prepare(uint64_t global_step, const std::string& mod
     sometimes.push_back(value);
     values_.values().emplace_back(name, TensorView{});
   }
+  final_values_ = setup.fetches_at_end();
   model_.set_values(std::move(always), std::move(sometimes), {});
   for (const auto& hook : hooks_)
     SHOAL_TRY_VOID(call_user("evaluation hook after_ready", [&] { hook->after_ready(context_); }));
@@ -99,7 +101,14 @@ Result<void> EvaluationRun::run(std::optional<int64_t> steps, std::optional<data
     if (!stop.stop_requested()) note_interrupt();
     ended_by_steps_ = steps && batches_ >= *steps;
     if (context_.stop_requested() || ended_by_steps_) break;
-    SHOAL_TRY(more, input_.next(batch));
+    data::Batch next;
+    SHOAL_TRY(more, input_.next(final_values_.empty() ? batch : next));
+    if (more && !final_values_.empty()) batch = std::move(next);  // Final values need the last one once more.
+  }
+  if (batches_ > 0 && !final_values_.empty()) {
+    const auto bind = [this](const backends::Program& program) { return variables_.bind(program); };
+    SHOAL_TRY(auto values, model_.compute_once(final_values_, batch, bind, {}));
+    context_.set_final_values(std::move(values));
   }
   if (batches_ == 0) env_.log().warning("evaluation: the input gave no batch; is it empty or wrongly set up?");
   for (const auto& hook : hooks_) SHOAL_TRY_VOID(call_user("evaluation hook end", [&] { hook->end(context_); }));

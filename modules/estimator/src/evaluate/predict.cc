@@ -56,6 +56,8 @@ class LazyPredictions final : public Predictions {
   LoopContext context_;
   StepRequest request_;
   StepValues values_;
+  NamedValues final_values_;               // What hooks want to have at the end.
+  std::optional<data::Batch> last_batch_;  // The batch that they are computed from.
   data::TensorMap results_;
   int64_t rows_ = 0;
   int64_t row_ = 0;
@@ -82,9 +84,10 @@ Result<void> LazyPredictions::open(const InputFn& input_fn) {
   context_.set_task(true, estimator_.model_dir(), nullptr);
   hooks_ = options_.hooks;
   hooks_.insert(hooks_.end(), model->spec().prediction_hooks.begin(), model->spec().prediction_hooks.end());
-  HookSetup setup(model->graph(), Value());
+  HookSetup setup = model->hook_setup();
   for (const auto& hook : hooks_) SHOAL_TRY_VOID(call_user("prediction hook begin", [&] { hook->begin(setup); }));
   for (const auto& [name, value] : setup.fetches()) values_.values().emplace_back(name, TensorView{});
+  final_values_ = setup.fetches_at_end();
   SHOAL_TRY(LoadedVariables variables, load_variables(*env_, estimator_, Mode::kPredict, *model, reader.get()));
   SHOAL_TRY(predictor_, Predictor::make(std::move(model), std::move(variables), options_.keys, setup.fetches()));
   for (const auto& hook : hooks_)
@@ -111,6 +114,7 @@ Result<bool> LazyPredictions::next_batch() {
   SHOAL_TRY(rows_, batch_size(batch));
   row_ = 0;
   SHOAL_TRY(results_, predictor_->predict(batch, request_, &values_));
+  if (!final_values_.empty()) last_batch_ = std::move(batch);
   context_.count_iteration();
   for (const auto& hook : hooks_) {
     SHOAL_TRY_VOID(call_user("prediction hook after_step", [&] { hook->after_step(context_, values_); }));
@@ -121,6 +125,10 @@ Result<bool> LazyPredictions::next_batch() {
 
 Result<void> LazyPredictions::finish() {
   if (!predictor_) return {};
+  if (last_batch_) {
+    SHOAL_TRY(auto values, predictor_->compute_once(final_values_, *last_batch_));
+    context_.set_final_values(std::move(values));
+  }
   predictor_.reset();
   for (const auto& hook : hooks_) SHOAL_TRY_VOID(call_user("prediction hook end", [&] { hook->end(context_); }));
   return {};

@@ -23,13 +23,13 @@ Error unknown_keys(const std::vector<std::string>& keys, const std::vector<std::
 }  // namespace
 
 Result<std::unique_ptr<Predictor>> Predictor::make(std::unique_ptr<BuiltModel> model, LoadedVariables variables,
-                                                   const std::vector<std::string>& keys, const Fetches& fetches) {
+                                                   const std::vector<std::string>& keys, const NamedValues& fetches) {
   std::unique_ptr<Predictor> predictor(new Predictor(std::move(model), std::move(variables)));
   SHOAL_TRY_VOID(predictor->choose(keys, fetches));
   return predictor;
 }
 
-Result<void> Predictor::choose(const std::vector<std::string>& keys, const Fetches& fetches) {
+Result<void> Predictor::choose(const std::vector<std::string>& keys, const NamedValues& fetches) {
   const EstimatorSpec& spec = model_->spec();
   const bool lone = spec.predictions.size() == 1 && spec.predictions[0].first.empty();
   if (lone && !keys.empty())
@@ -57,6 +57,12 @@ Result<void> Predictor::choose(const std::vector<std::string>& keys, const Fetch
   for (const auto& [name, value] : fetches) sometimes.push_back(value);
   model_->set_values(std::move(values), std::move(sometimes), {});
   return {};
+}
+
+Result<std::vector<std::pair<std::string, Tensor>>> Predictor::compute_once(const NamedValues& values,
+                                                                            const data::Batch& batch) {
+  const auto bind = [this](const backends::Program& program) { return variables_.bind(program); };
+  return model_->compute_once(values, batch, bind, {});
 }
 
 Result<data::TensorMap> Predictor::predict(data::Batch& batch, const StepRequest& request, StepValues* hook_values) {

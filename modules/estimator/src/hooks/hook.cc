@@ -2,15 +2,39 @@
 
 #include <algorithm>
 
+#include "shoal/base/nearest_text.h"
+
 namespace shoal {
 
-void HookSetup::fetch(std::string name, Value value) {
-  const auto found = std::find_if(fetches_.begin(), fetches_.end(), [&](const auto& f) { return f.first == name; });
-  if (found == fetches_.end()) {
-    fetches_.emplace_back(std::move(name), value);
+namespace {
+
+void add(NamedValues& fetches, std::string name, Value value) {
+  const auto found = std::find_if(fetches.begin(), fetches.end(), [&](const auto& f) { return f.first == name; });
+  if (found == fetches.end()) {
+    fetches.emplace_back(std::move(name), value);
   } else if (found->second != value) {
     raise(invalid_argument("two hooks fetch different values under the name " + name));
   }
+}
+
+}  // namespace
+
+void HookSetup::fetch(std::string name, Value value) { add(fetches_, std::move(name), value); }
+void HookSetup::fetch_at_end(std::string name, Value value) { add(fetches_at_end_, std::move(name), value); }
+
+Value HookSetup::value(std::string_view name) const {
+  for (const auto& [other, value] : named_) {
+    if (other == name) return value;
+  }
+  const Value node = graph_.find(name);
+  if (node.valid()) return node;
+  std::vector<std::string> names;
+  for (const auto& [other, value] : named_) names.push_back(other);
+  for (const Variable& variable : graph_.variables()) names.push_back(variable.name);
+  std::string listed;
+  for (const std::string& other : names) listed += (listed.empty() ? "" : ", ") + other;
+  raise(not_found("the model has no value " + std::string(name) + did_you_mean(std::string(name), names) + "; there are: " +
+                  listed + ", and the nodes of its graph by their full names; EstimatorSpec::named_values names others"));
 }
 
 TensorView RunContext::variable(std::string_view name) const {
@@ -19,6 +43,16 @@ TensorView RunContext::variable(std::string_view name) const {
         failed_precondition("only training has variables that change: a hook of an evaluation or a "
                             "prediction cannot read them"));
   return value_or_raise(read_variable_(name));
+}
+
+TensorView RunContext::final_value(std::string_view name) const {
+  if (!has_final_values_) {
+    raise(failed_precondition("there are no final values: ask has_final_values() in end(), and not before"));
+  }
+  for (const auto& [other, tensor] : final_values_) {
+    if (other == name) return tensor.view();
+  }
+  raise(not_found("no final value " + std::string(name) + " was named in begin() by fetch_at_end()"));
 }
 
 void StepRequest::observe(backends::KernelObserver& observer) {

@@ -13,6 +13,7 @@ class LoopContext final : public RunContext {
   using RunContext::clear_stop;
   using RunContext::count_iteration;
   using RunContext::read_variables_by;
+  using RunContext::set_final_values;
   using RunContext::set_global_step;
   using RunContext::set_task;
 };

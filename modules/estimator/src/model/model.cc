@@ -273,6 +273,7 @@ Result<void> BuiltModel::check_spec(Mode mode) const {
     if (std::find(hooks->begin(), hooks->end(), nullptr) != hooks->end())
       return invalid_argument("model_fn: one of the spec's hooks is null");
   }
+  SHOAL_TRY_VOID(check_named_values());
   SHOAL_TRY_VOID(check_names_of(spec_));
   if (mode == Mode::kPredict) return spec_.predictions.empty() ? missing("predictions") : check_predictions();
   if (!spec_.loss.valid()) return missing("loss");

@@ -1,5 +1,6 @@
 #pragma once
 /// A model of one mode, built from its model_fn: the graph with its inputs, and the programs compiled from it.
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -56,6 +57,9 @@ struct BoundProgram {
   std::vector<Tensor> ids;         ///< What encodings made of this batch, by source.
 };
 
+/// Gives the memory of a program's variables, in its order, which stays valid while the function lives.
+using BindVariables = std::function<Result<std::vector<backends::Pieces>>(const backends::Program& program)>;
+
 class BuiltModel {
  public:
   /// Calls model_fn once. Its exceptions come back as errors that raise() throws unchanged. Errors of CONTRACT EST-7:
@@ -72,6 +76,12 @@ class BuiltModel {
   const EstimatorSpec& spec() const { return spec_; }
   const InputTypes& types() const { return types_; }
   const InitialValues& initial_values() const { return initial_values_; }
+
+  /// What hooks' begin() gets of this model.
+  HookSetup hook_setup();
+  /// Computes `values` from `batch` by a program of their own, which is not kept.
+  Result<std::vector<std::pair<std::string, Tensor>>> compute_once(const NamedValues& values, const data::Batch& batch,
+                                                                   const BindVariables& bind, backends::StepKey key);
 
   /// What programs read and write, set before the first compile. `always`: fetched by every program, `sometimes`: by
   /// the fetching ones only, after those. `update_variables`: the variable that each update changes.
@@ -107,6 +117,7 @@ class BuiltModel {
   Result<void> check_spec(Mode mode) const;
   void log_plan(const backends::ProgramInfo& info, const SymbolSizes& sizes);
   Result<void> check_predictions() const;
+  Result<void> check_named_values() const;
   Result<void> check_feeds(std::span<const std::pair<std::string, Tensor>> feeds) const;
   Result<void> bind_sources(BoundProgram& program) const;
   /// Whose text or numbers the input of this name in the graph is fed with, and how it is encoded.

@@ -138,6 +138,7 @@ LoopOptions TrainRun::loop_options() {
                       .store = setup_.store.get(),
                       .inputs = {},
                       .fetch_names = setup_.fetch_names,
+                      .final_values = setup_.final_values,
                       .hooks = setup_.hooks,
                       .saver = setup_.saver.get(),
                       .metrics = setup_.metrics.get(),

@@ -108,7 +108,7 @@ Result<void> make_hooks(TrainScope& scope, TrainerFolder& folder, const std::opt
 /// Lets the hooks begin, and tells the model what its programs read and write: the loss, what the hooks fetch, the updates.
 Result<void> begin_hooks(TrainSetup& setup) {
   const EstimatorSpec& spec = setup.model->spec();
-  HookSetup begin(setup.model->graph(), spec.loss);
+  HookSetup begin = setup.model->hook_setup();
   for (const auto& [name, value] : spec.summaries) begin.fetch("summary/" + name, value);
   for (const auto& hook : setup.hooks) SHOAL_TRY_VOID(call_user("hook begin", [&] { hook->begin(begin); }));
   std::vector<Value> sometimes, updates;
@@ -117,6 +117,7 @@ Result<void> begin_hooks(TrainSetup& setup) {
     sometimes.push_back(value);
     setup.fetch_names.push_back(name);
   }
+  setup.final_values = begin.fetches_at_end();
   std::vector<Value> always{spec.loss};
   for (const Value& value : nn::scalar_values(*spec.train_op)) always.push_back(value);
   for (const nn::VariableUpdate& update : spec.train_op->updates) {

@@ -21,6 +21,7 @@ struct TrainSetup {
   std::vector<std::shared_ptr<Hook>> hooks;      ///< Hooks in the order of CONTRACT HK-6.
   bool stops_quietly = false;                    ///< LoopOptions::stops_quietly.
   std::vector<std::string> fetch_names;          ///< Names of what the hooks fetch, in the programs' order.
+  NamedValues final_values;                      ///< What the hooks want to have at the end.
   std::shared_ptr<ProgressHook> progress;        ///< One of the hooks.
   std::unique_ptr<monitor::EventWriter> events;  ///< Null if this task writes no summaries.
   std::unique_ptr<CheckpointSaver> saver;        ///< Null if this task saves no checkpoints.

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <list>
+#include <utility>
 
 #include "shoal/base/compute.h"
 #include "shoal/monitor/event_writer.h"
+#include "train/keep_weights.h"
 #include "train/step_verdict.h"
 
 namespace shoal {
@@ -210,7 +213,38 @@ Task<Result<void>> TrainingLoop::look_at_place() {
   co_return placed;
 }
 
+/// On the task that leads, which may read the weights wherever they are. Before anything is saved and told, since a server
+/// that is lost now takes the job back into training.
+Task<Result<void>> TrainingLoop::compute_final_values() {
+  if (options_.final_values.empty() || !context_.is_chief() || poisoned_ || context_.iterations() == 0) {
+    co_return Result<void>{};
+  }
+  TrainedWeights known;
+  SHOAL_CO_TRY(const std::shared_ptr<const TrainedWeights> weights,
+               co_await keep_weights(env_, *options_.store, std::move(known)));
+  const auto compute_them = [this, &weights]() -> Result<void> {
+    std::list<backends::Piece> pieces;
+    const auto bind = [&](const backends::Program& program) -> Result<std::vector<backends::Pieces>> {
+      std::vector<backends::Pieces> bound;
+      for (const auto& variable : program.info().variables) {
+        const TensorView view = weights->values.at(variable.name).view();
+        const int64_t rows = view.shape.rank() == 0 ? 1 : view.shape[0];
+        pieces.push_back({view.data, 0, rows});
+        bound.emplace_back(&pieces.back(), 1);
+      }
+      return bound;
+    };
+    const backends::StepKey key{options_.trainer_index, running_.batch_number};
+    SHOAL_TRY(auto values, options_.model->compute_once(options_.final_values, replicas_[0].batch, bind, key));
+    context_.set_final_values(std::move(values));
+    env_.sometimes("trainer.final_values");
+    return {};
+  };
+  co_return co_await compute(env_, compute_them);
+}
+
 Task<Result<void>> TrainingLoop::finish() {
+  SHOAL_CO_TRY_VOID(co_await compute_final_values());
   if (options_.saver && poisoned_) {
     SHOAL_CO_TRY_VOID(co_await options_.saver->end_without_a_save(*options_.store, context_));
   } else if (options_.saver) {
@@ -322,7 +356,12 @@ Result<bool> TrainingLoop::draw_batches() {
 
 Result<bool> TrainingLoop::draw_batch(size_t replica) {
   TrainingInput& input = *options_.inputs[replica];
-  if (!input.first_batch) return input.iterator->next(replicas_[replica].batch);
+  if (!input.first_batch && options_.final_values.empty()) return input.iterator->next(replicas_[replica].batch);
+  if (!input.first_batch) {
+    SHOAL_TRY(const bool more, input.iterator->next(next_batch_));
+    if (more) std::swap(replicas_[replica].batch, next_batch_);
+    return more;
+  }
   replicas_[replica].batch = std::move(*input.first_batch);
   input.first_batch.reset();
   return true;

@@ -36,6 +36,7 @@ struct LoopOptions {
   std::vector<TrainingInput*> inputs;
   /// Names of what a fetching step gives beside the loss, in the programs' order.
   std::vector<std::string> fetch_names;
+  NamedValues final_values;  ///< What hooks have at the end (RunContext::final_value()), where this task leads.
   std::vector<std::shared_ptr<Hook>> hooks;
   CheckpointSaver* saver = nullptr;  ///< Null if this task saves no checkpoints.
   JobMetrics* metrics = nullptr;     ///< Null if this task reports no rates of the job.
@@ -97,6 +98,7 @@ class TrainingLoop {
   Task<Result<bool>> leave_out_step();
   Task<Result<void>> after_update(const cluster::Outcome& outcome);
   Task<Result<void>> look_at_place();
+  Task<Result<void>> compute_final_values();
   bool saves_after(uint64_t step) const;
   uint64_t step_after() const;
   Task<Result<void>> compute_and_exchange();
@@ -134,6 +136,7 @@ class TrainingLoop {
     bool observed = false;
   };
   std::vector<Replica> replicas_;    // by input
+  data::Batch next_batch_;           // Drawn here where final values need the last batch once more.
   Running running_;                  // The program of the replica that is computed now.
   std::vector<Tensor> kept_values_;  // Values of the replica that hooks see, where others are computed after it.
   std::vector<double> scalars_;

@@ -23,7 +23,8 @@ using MetricsFn = std::function<NamedMetrics(const MetricsInput& input)>;
 /// the model has takes its place.
 ///
 ///   estimator = shoal::add_metrics(estimator, [](const shoal::MetricsInput& of) -> shoal::NamedMetrics {
-///     return {{"rmse", shoal::nn::root_mean_squared_error({.labels = of.labels.single(), .predictions = of.predictions["predictions"]})}};
+///     const shoal::LabelsAndPredictions both{.labels = of.labels.single(), .predictions = of.predictions["predictions"]};
+///     return {{"rmse", shoal::nn::root_mean_squared_error(both)}};
 ///   });
 ///
 /// Raises InvalidArgument if `metrics` is empty. What it throws comes out of evaluate(), unchanged.

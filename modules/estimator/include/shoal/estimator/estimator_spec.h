@@ -32,6 +32,9 @@ struct EstimatorSpec {
   std::vector<std::pair<std::string, nn::Metric>> eval_metrics = {};
   /// Recorded while training, as `loss` is: one float32 as a scalar, more as a histogram.
   std::vector<std::pair<std::string, Value>> summaries = {};
+  /// Values of the graph for hooks to find by these names (HookSetup::value()): what log_values() logs, say. `loss`,
+  /// predictions, summaries, variables and inputs have names without it.
+  std::vector<std::pair<std::string, Value>> named_values = {};
   /// Other starts for variables than their layers say, by patterns: regular expressions (ECMAScript's) that match a whole
   /// name. Of several that match, the last counts.
   ///

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "shoal/backends/machine_limits.h"
@@ -22,21 +23,35 @@ namespace backends {
 class KernelObserver;
 }
 
+/// Values of a graph under names.
+using NamedValues = std::vector<std::pair<std::string, Value>>;
+
 /// What begin() gets: the graph may still be added to, and values be named for fetching.
 class HookSetup {
  public:
-  explicit HookSetup(Graph& graph, Value loss) : graph_(graph), loss_(loss) {}
+  /// `named`: what value() finds beside the nodes of the graph.
+  explicit HookSetup(Graph& graph, Value loss, NamedValues named = {})
+      : graph_(graph), loss_(loss), named_(std::move(named)) {}
   Graph& graph() { return graph_; }
   Value loss() const { return loss_; }  ///< The value is invalid in prediction, which has no loss.
+  /// A value of the model by its name: one of EstimatorSpec::named_values, else "loss", the name of a prediction or of a
+  /// summary, else the full name of a variable ("dense/kernel"), an input ("features/age") or any other node of the graph,
+  /// whose first output is given. Raises NotFound, listing names, if there is none.
+  Value value(std::string_view name) const;
   /// Makes `value` available to StepRequest::fetch under `name`. Two hooks may use one name for one value; for two
   /// values: InvalidArgument (raised).
   void fetch(std::string name, Value value);
-  const std::vector<std::pair<std::string, Value>>& fetches() const { return fetches_; }
+  /// Makes `value` available in end() as RunContext::final_value(`name`). Names as in fetch().
+  void fetch_at_end(std::string name, Value value);
+  const NamedValues& fetches() const { return fetches_; }
+  const NamedValues& fetches_at_end() const { return fetches_at_end_; }
 
  private:
   Graph& graph_;
   Value loss_;
-  std::vector<std::pair<std::string, Value>> fetches_;
+  NamedValues named_;
+  NamedValues fetches_;
+  NamedValues fetches_at_end_;
 };
 
 /// What every callback sees of the run it is part of.
@@ -61,6 +76,13 @@ class RunContext {
   /// A variable as the last update left it; the view is valid during the callback. Raises NotFound if training has no
   /// variable `name`, and FailedPrecondition where the model lies on parameter servers, and in evaluation and prediction.
   TensorView variable(std::string_view name) const;
+  /// In end(): whether there are final values. In training they are computed by the task that writes checkpoints (the local
+  /// process, the chief, the master), once, from the last weights and the last batch of this task; in evaluation and
+  /// prediction by each task. A run without a step has none, and neither has one that ended for values that are not finite.
+  bool has_final_values() const { return has_final_values_; }
+  /// A value that HookSetup::fetch_at_end() named; the view is valid during the callback. Raises FailedPrecondition where
+  /// there are none, and NotFound for another name.
+  TensorView final_value(std::string_view name) const;
   /// Ends the run after the current iteration; all remaining hooks of the iteration still run.
   void request_stop() { stop_requested_ = true; }
   bool stop_requested() const { return stop_requested_; }
@@ -73,6 +95,10 @@ class RunContext {
   void set_global_step(uint64_t step) { global_step_ = step; }
   void count_iteration() { ++iterations_; }
   void clear_stop() { stop_requested_ = false; }
+  void set_final_values(std::vector<std::pair<std::string, Tensor>> values) {
+    final_values_ = std::move(values);
+    has_final_values_ = true;
+  }
   void read_variables_by(ReadVariable read) { read_variable_ = std::move(read); }
   void set_task(bool is_chief, std::string model_dir, monitor::EventWriter* summaries) {
     is_chief_ = is_chief;
@@ -86,6 +112,8 @@ class RunContext {
   ReadVariable read_variable_;  // Empty where nothing is trained.
   uint64_t global_step_ = 0;
   uint64_t iterations_ = 0;
+  std::vector<std::pair<std::string, Tensor>> final_values_;
+  bool has_final_values_ = false;
   bool is_chief_ = true;
   bool stop_requested_ = false;
   std::string model_dir_;
