@@ -6,6 +6,7 @@
 #include "fixture.h"
 #include "hooks/loop_context.h"
 #include "shoal/base/virtual.h"
+#include "shoal/estimator/in_memory_evaluator.h"
 #include "shoal/monitor/event_writer.h"
 
 namespace shoal::testing {
@@ -268,6 +269,46 @@ TEST(EarlyStopInterval, MayBeInSteps) {
   EXPECT_THAT(looks_of({.run_every_secs = std::nullopt, .run_every_steps = 7}, {{0, 20}, {4, 13}}),
               ElementsAre(1, 8, 15, 5, 12))
       << "after a recovery that took the job back";
+}
+
+/// Calls a hook at each of ten steps of a second each, of which some save and some evaluate before.
+std::vector<uint64_t> looks_beside(std::vector<uint64_t> saves, std::vector<uint64_t> evaluations, bool is_chief = true) {
+  TemporaryFolder folder;
+  VirtualWorld world;
+  LoopContext context(world.add_task({.task = "trainer"}));
+  context.set_task(is_chief, folder / "m", nullptr);
+  std::vector<uint64_t> looks;
+  const auto hook = stop_if([&](const EvaluationHistory&) {
+    looks.push_back(context.global_step());
+    return false;
+  });
+  context.count_save();  // That of the start.
+  hook->after_ready(context);
+  for (uint64_t step = 1; step <= 10; ++step) {
+    world.run_for(std::chrono::seconds(1));
+    context.set_global_step(step);
+    if (std::ranges::count(saves, step) > 0) context.count_save();
+    if (std::ranges::count(evaluations, step) > 0) context.note_evaluation();
+    hook->after_step(context, StepValues());
+  }
+  return looks;
+}
+
+TEST(EarlyStopInterval, IsCutShortByCheckpointsAndEvaluationsOfTheTask) {
+  EXPECT_THAT(looks_beside({}, {}), ElementsAre(1));
+  EXPECT_THAT(looks_beside({4, 8}, {}), ElementsAre(1, 4, 8));
+  EXPECT_THAT(looks_beside({}, {3}), ElementsAre(1, 3));
+  EXPECT_THAT(looks_beside({1, 4, 8}, {4, 9}), ElementsAre(1, 4, 8, 9)) << "one look after both";
+  EXPECT_THAT(looks_beside({4}, {6}, false), IsEmpty()) << "other trainers than the chief";
+}
+
+TEST_F(EarlyStop, StopsAtAnEvaluationInMemory) {
+  Estimator estimator = place.estimator(counting_model, {.save_checkpoints_steps = 0});
+  const auto test = [] { return losses({0.5f}); };
+  const auto stop = stop_if([](const EvaluationHistory& history) { return history.contains(8); });
+  const auto evaluator = in_memory_evaluator(estimator, test, {.every_iterations = 4});
+  estimator.train(endless, {.max_steps = 50, .hooks = {evaluator, stop}});
+  EXPECT_THAT(steps_of(eval_dir(), "loss"), ElementsAre(0, 4, 8)) << "where training ended";
 }
 
 TEST(EarlyStopInterval, IsForTheChiefAlone) { EXPECT_THAT(looks_of(kEachStep, {{0, 20}}, false), IsEmpty()); }

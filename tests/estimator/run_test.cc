@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "run_program.h"
+#include "shoal/estimator/early_stopping.h"
 #include "shoal/estimator/exporter.h"
 
 namespace shoal::testing {
@@ -17,6 +18,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+
+Dataset line_of_points() { return line({1, 2, 3, 4}).batch(2); }
 
 TEST(Run, AClusterThatNobodyEvaluatesSaysSo) {
   const std::string warning = "neither an evaluator nor a master, so nothing is evaluated or exported";
@@ -67,6 +70,35 @@ TEST(Run, WithJsonTheLastLineIsOneObject) {
   EXPECT_GT(json.at("examples_per_second").get<double>(), 0);
   EXPECT_GT(json.at("seconds").get<double>(), 0);
   EXPECT_TRUE(outcome.out.ends_with("}\n"));
+}
+
+/// CONTRACT HK-12: a run of seconds, where the look once a minute would see its first step alone.
+TEST(Run, AShortJobIsStoppedByItsEvaluations) {
+  for (const char* cluster : {"", "ps:1,worker:1,evaluator", "master,ps:1,worker:1"}) {
+    SCOPED_TRACE(cluster);
+    Place place;
+    std::vector<std::string> arguments{"--steps", "500000",      "--save-checkpoints-steps", "50",        "--throttle-secs",
+                                       "0",       "--model-dir", place.model_dir(),          "--backend", "reference"};
+    if (*cluster) arguments.insert(arguments.end(), {"--cluster", cluster});
+    const Outcome outcome = run_program(std::move(arguments), [](RunConfig config, const CommandLine& line) {
+      const InputFn points = [] { return line_of_points(); };
+      Estimator estimator(linear_model, std::move(config), {{"learning_rate", 0.01}});
+      train_and_evaluate(estimator,
+                         {.input_fn = [] { return line_of_points().repeat(); },
+                          .max_steps = line.steps,
+                          .hooks = {stop_if_lower("loss", 1e9)}},
+                         {.input_fn = points, .throttle_secs = line.throttle_secs, .start_delay_secs = 0});
+    });
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("early stopping at global step"));
+    const auto mark = end_mark(place.model_dir());
+    ASSERT_TRUE(mark);
+    EXPECT_EQ(mark->reason, checkpoint::EndReason::kStopRequested);
+    EXPECT_LT(mark->global_step, 500000);
+    if (!*cluster) {
+      EXPECT_EQ(mark->global_step, 50);
+    }
+  }
 }
 
 TEST(Run, TheObjectSaysWhichRunItIsAndWhatWasBest) {

@@ -140,13 +140,70 @@ TEST(EarlyStopping, LooksByTheClockOfTheJob) {
         },
         {.run_every_secs = 5})};
   };
-  world.add_cluster("ps:1,worker:1,evaluator", job, every_steps(20));
+  world.add_cluster("ps:1,worker:1,evaluator", job, every_steps(1000));  // No checkpoint comes between.
   ASSERT_TRUE(world.run()) << world.report();
   ASSERT_EQ(looks.size(), 3u) << "the first after the first step, and the chief's alone\n" << world.report();
   for (size_t i = 1; i < looks.size(); ++i) {
     EXPECT_GE(looks[i] - looks[i - 1], 5s);
     EXPECT_LE(looks[i] - looks[i - 1], 6s);
   }
+}
+
+/// A job of half a minute, of which the look once a minute would see the first step alone.
+struct ShortJob {
+  ShortJob() : world({.seed = 3, .work = 100ms, .work_jitter = 0ms}) {
+    job.hooks = [this]() -> std::vector<std::shared_ptr<Hook>> {
+      const auto decide = [this](const EvaluationHistory& history) {
+        looks.push_back(world.global_step());
+        return !history.empty() && history.rbegin()->first >= 40;
+      };
+      return {stop_if(decide)};
+    };
+  }
+  /// Runs it, and gives the step that it ends at.
+  int64_t ended_at() {
+    EXPECT_TRUE(world.run()) << world.report();
+    for (const std::string& task : world.tasks()) EXPECT_EQ(world.exit_status(task), 0) << task << "\n" << world.report();
+    const auto mark = value_or_raise(checkpoint::read_end_mark(world.shared(), "/shared/model"));
+    EXPECT_EQ(mark->reason, checkpoint::EndReason::kStopRequested) << world.report();
+    EXPECT_LT(world.elapsed(), 60s);
+    return mark->global_step;
+  }
+  World world;
+  SmallJob job{.max_steps = kMaxSteps};
+  std::vector<uint64_t> looks;
+};
+
+TEST(ShortEarlyStopping, EndsALocalRunAtItsOwnEvaluation) {
+  ShortJob run;
+  RunConfigOptions config = every_steps(20);
+  config.model_dir = "/shared/model";
+  run.world.add_process("alone", run.job, config);
+  EXPECT_EQ(run.ended_at(), 40);
+  EXPECT_THAT(run.looks, ElementsAre(1, 20, 40)) << "after the first step, and after each evaluation";
+}
+
+TEST(ShortEarlyStopping, EndsAJobAtTheEvaluationOfItsMaster) {
+  ShortJob run;
+  run.world.add_cluster("master,ps:1,worker:1", run.job, every_steps(20));
+  EXPECT_LE(run.ended_at(), 60);
+}
+
+/// Results of an evaluator are looked at with each checkpoint, since it has had the time between two.
+TEST(ShortEarlyStopping, EndsAJobThatHasAnEvaluator) {
+  ShortJob run;
+  run.world.add_cluster("ps:1,worker:1,evaluator", run.job, every_steps(20));
+  EXPECT_LE(run.ended_at(), 100);
+}
+
+/// CONTRACT HK-12: results before min_steps are ignored by these looks, too.
+TEST(ShortEarlyStopping, HeedsMinSteps) {
+  ShortJob run;
+  run.job.hooks = []() -> std::vector<std::shared_ptr<Hook>> { return {stop_if_lower("loss", 100, {.min_steps = 50})}; };
+  RunConfigOptions config = every_steps(20);
+  config.model_dir = "/shared/model";
+  run.world.add_process("alone", run.job, config);
+  EXPECT_EQ(run.ended_at(), 60);
 }
 
 TEST(EarlyStopping, EndsALocalRunAtTheEvaluationThatSaysSo) {

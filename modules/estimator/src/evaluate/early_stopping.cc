@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <utility>
 #include <vector>
 
 #include "evaluate/evaluation.h"
@@ -30,11 +31,13 @@ class EarlyStopping final : public Hook {
   }
   void after_ready(RunContext& run) override {
     timer_.reset_if_behind(run.global_step());
+    note_results(run);
     if (!start_step_) start_step_ = int64_t(run.global_step());
   }
   void after_step(RunContext& run, const StepValues&) override {
-    if (!run.is_chief() || !timer_.due(run.global_step(), run.now())) return;
-    timer_.trigger(run.global_step(), run.now());
+    const bool due = timer_.due(run.global_step(), run.now());
+    if (!run.is_chief() || !(note_results(run) || due)) return;
+    if (due) timer_.trigger(run.global_step(), run.now());
     const std::optional<EvaluationHistory> history = read_history(run);
     if (!history) return;
     const StopReason reason = rule_(*history, run.log());
@@ -45,6 +48,14 @@ class EarlyStopping final : public Hook {
   }
 
  private:
+  /// True if there may be results that no look has seen: an evaluation of this task's own, or, since an evaluator has had
+  /// the time between two checkpoints, a checkpoint. Jobs that are shorter than the interval are reached by it.
+  bool note_results(const RunContext& run) {
+    const bool evaluated = run.evaluations() != std::exchange(evaluations_, run.evaluations());
+    const bool saved = run.saves() != std::exchange(saves_, run.saves());
+    return evaluated || saved;
+  }
+
   /// Such a start ends after one step, and with status 0: its user has to be told why, and what helps.
   void warn_of_old_results(RunContext& run, const EvaluationHistory& history) const {
     if (history.empty() || start_step_.value_or(0) == 0 || history.rbegin()->first > *start_step_) return;
@@ -81,6 +92,8 @@ class EarlyStopping final : public Hook {
   const StopRule rule_;
   const EarlyStoppingOptions options_;
   IntervalTimer timer_;
+  uint64_t evaluations_ = 0;  // As the run had them at the last look, here and below.
+  uint64_t saves_ = 0;
   std::optional<int64_t> start_step_;  // The global step at which this start began.
 };
 

@@ -35,6 +35,7 @@ class InMemoryEvaluator final : public Hook {
     };
     const WeightsToEvaluate weights{.global_step = run.global_step(), .load = load};
     value_or_raise(run_evaluation_of(run.env(), weights, estimator_, input_fn_, options_));
+    run.note_evaluation();
   }
   static Result<void> copy_live(RunContext& run, const Variable& variable, std::span<std::byte> place) {
     const TensorView live = run.variable(variable.name);

@@ -23,7 +23,9 @@ bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::
     skipped_step_ = step;
     return false;
   }
+  const int64_t before = evaluation_count_;
   evaluate(step, last_ == Last::kAfterTheJobsEnd ? env_.interrupted() : env_.leaving());
+  if (evaluation_count_ > before) context.note_evaluation();
   return told_to_end_;
 }
 

@@ -12,6 +12,7 @@ class LoopContext final : public RunContext {
       : RunContext(env, host ? host->measure_limits : TaskHost().measure_limits) {}
   using RunContext::clear_stop;
   using RunContext::count_iteration;
+  using RunContext::count_save;
   using RunContext::read_variables_by;
   using RunContext::set_final_values;
   using RunContext::set_global_step;

@@ -108,6 +108,7 @@ Task<Result<void>> CheckpointSaver::save(cluster::Store& store, LoopContext& con
   snapshot.saved();
   Result<void> released = co_await snapshot.release();  // Whoever holds it still is lost; the checkpoint is there.
   timer_.trigger(step, env_.now());
+  context.count_save();
   std::function<void()> after = [this, &context, step] {
     for (const auto& listener : options_.listeners) {
       if (listener->after_save(context, step, last_prefix_)) context.request_stop();

@@ -4,7 +4,11 @@
 ///   .hooks = {shoal::stop_if_no_decrease("loss", 2000)}  // Ends when the loss has not been better for 2,000 steps.
 ///
 /// They read what evaluations have written, so it is all the same who evaluates; results of earlier runs in the folder
-/// count too. In a cluster all tasks may have the hook: that of the chief decides, those of other trainers do nothing. When
+/// count too. They look after the first step, then at an interval, and in between after each evaluation that the task
+/// itself makes (in local mode, as a master, by in_memory_evaluator()) and after each checkpoint that it writes: jobs that
+/// are shorter than the interval are stopped too.
+///
+/// In a cluster all tasks may have the hook: that of the chief decides, those of other trainers do nothing. When
 /// it has decided the job ends as by any stop request of the chief: each worker stops after its current step, the chief
 /// writes the last checkpoint and the end mark (reason stop_requested), and an evaluator ends with that checkpoint.
 /// Checkpoints know nothing of it: a job that is started again trains until its chief decides again, after its first step.
@@ -30,9 +34,9 @@ struct EarlyStoppingOptions {
   std::optional<std::string> eval_dir = {};
   /// Results of smaller global steps are ignored; at least 0.
   int64_t min_steps = 0;
-  /// The seconds between two looks; None for looks by steps. The first look is after the chief's first step.
+  /// The interval of looks in seconds; None for looks by steps. The first look is after the chief's first step.
   std::optional<double> run_every_secs = 60;
-  /// The global steps between two looks. A look reads all event files of eval_dir.
+  /// The interval of looks in global steps. A look reads all event files of eval_dir.
   std::optional<int64_t> run_every_steps = {};
 };
 

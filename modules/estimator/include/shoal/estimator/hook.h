@@ -83,6 +83,13 @@ class RunContext {
   /// A value that HookSetup::fetch_at_end() named; the view is valid during the callback. Raises FailedPrecondition where
   /// there are none, and NotFound for another name.
   TensorView final_value(std::string_view name) const;
+  /// Checkpoints that this task has written in this run.
+  uint64_t saves() const { return saves_; }
+  /// Evaluations that this task has made in this run, beside its training.
+  uint64_t evaluations() const { return evaluations_; }
+  /// For whoever evaluates within training: tells hooks that results of another evaluation are written, so that early stopping
+  /// looks at them after this step.
+  void note_evaluation() { ++evaluations_; }
   /// Ends the run after the current iteration; all remaining hooks of the iteration still run.
   void request_stop() { stop_requested_ = true; }
   bool stop_requested() const { return stop_requested_; }
@@ -94,6 +101,7 @@ class RunContext {
   ~RunContext() = default;
   void set_global_step(uint64_t step) { global_step_ = step; }
   void count_iteration() { ++iterations_; }
+  void count_save() { ++saves_; }
   void clear_stop() { stop_requested_ = false; }
   void set_final_values(std::vector<std::pair<std::string, Tensor>> values) {
     final_values_ = std::move(values);
@@ -112,6 +120,8 @@ class RunContext {
   ReadVariable read_variable_;  // Empty where nothing is trained.
   uint64_t global_step_ = 0;
   uint64_t iterations_ = 0;
+  uint64_t saves_ = 0;
+  uint64_t evaluations_ = 0;
   std::vector<std::pair<std::string, Tensor>> final_values_;
   bool has_final_values_ = false;
   bool is_chief_ = true;
