@@ -194,7 +194,7 @@ TEST(RunFlags, AListThatIsNoneNamesFlagPlaceAndText) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{"--hidden-units", "64,x"}, R"(error: --hidden-units: element 2 of "64,x" is "x", which is no INT; --help)"},
       {{"--param", "hidden_units=64,1.5"}, R"(--hidden-units: element 2 of "64,1.5" is "1.5", which is no INT)"},
-      {{"--hidden-units", "64,32,"}, R"(element 3 of "64,32," is missing: write no comma there)"},
+      {{"--hidden-units", "64,32,"}, R"(element 3 of "64,32," is missing: write no comma there; --help)"},
       {{"--hidden-units", ",64"}, R"(element 1 of ",64" is missing)"},
       {{"--hidden-units", "64,,32"}, R"(element 2 of "64,,32" is missing)"},
       {{"--hidden-units", "64 32"}, R"(element 1 of "64 32" is "64 32", which is no INT)"},
@@ -202,6 +202,7 @@ TEST(RunFlags, AListThatIsNoneNamesFlagPlaceAndText) {
       {{"--hidden-units", "64", "32"}, R"(not expected: 32)"},
       {{"--hidden-units"}, R"(--hidden-units)"},
       {{"--rates", "0.1;0.2"}, R"(--rates: element 1 of "0.1;0.2" is "0.1;0.2", which is no NUMBER)"},
+      {{"--names", "a,,b"}, R"(element 2 of "a,,b" is missing: write no comma there, or "" for an empty text)"},
       {{"--names", R"(a,"b)"}, R"(element 2 of "a,"b" has no quote at its end)"},
       {{"--names", R"(a,"b"c)"}, R"(element 2 of "a,"b"c" goes on behind its quotes)"},
       {{"--names", R"(5" pipe)"}, R"(element 1 of "5" pipe" has a quote in it; put the element in double quotes)"},

@@ -17,7 +17,7 @@ std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'
 /// Takes elements off the front of a list's text.
 class ListReader {
  public:
-  explicit ListReader(std::string_view text) : text_(text), rest_(text) {}
+  ListReader(std::string_view text, bool of_texts) : text_(text), rest_(text), of_texts_(of_texts) {}
 
   Result<std::vector<std::string>> elements() {
     std::vector<std::string> all;
@@ -48,7 +48,9 @@ class ListReader {
     std::string_view element = rest_.substr(0, rest_.find(','));
     rest_.remove_prefix(element.size());
     element = element.substr(0, element.find_last_not_of(kBlanks) + 1);
-    if (element.empty()) return refused("is missing: write no comma there, or \"\" for an empty text");
+    if (element.empty()) {
+      return refused(std::string("is missing: write no comma there") + (of_texts_ ? ", or \"\" for an empty text" : ""));
+    }
     if (element.find('"') != std::string_view::npos) return refused("has a quote in it" + std::string(kQuoteHint));
     return std::string(element);
   }
@@ -71,6 +73,7 @@ class ListReader {
 
   const std::string_view text_;
   std::string_view rest_;
+  const bool of_texts_;
   size_t place_ = 0;  // Of the element at hand, from 1.
 };
 
@@ -135,7 +138,8 @@ std::string list_type(const ProgramFlag& flag) {
 }
 
 Result<Params::Item> read_list(std::string_view text, const ProgramFlag& flag) {
-  SHOAL_TRY(std::vector<std::string> elements, ListReader(text).elements());
+  const bool of_texts = std::holds_alternative<std::vector<std::string>>(flag.otherwise);
+  SHOAL_TRY(std::vector<std::string> elements, ListReader(text, of_texts).elements());
   if (std::holds_alternative<std::vector<int64_t>>(flag.otherwise)) return numbers<int64_t>(text, elements, "INT");
   if (std::holds_alternative<std::vector<double>>(flag.otherwise)) return numbers<double>(text, elements, "NUMBER");
   return texts(text, std::move(elements), flag.choices);
