@@ -115,10 +115,11 @@ class LogValues final : public Hook {
   const std::vector<ToldValue> values_;
   const LogValuesOptions options_;
   IntervalTimer timer_;
-  bool wanted_ =
-      false;  // Of the step at hand: whether its values are told, whether they are the first, the time since those before.
-  bool first_ = false;
-  Duration elapsed_{};
+  // What follows is about the step at hand.
+  bool wanted_ = false;  // True if the hook logs its values.
+  bool first_ = false;   // True if no line came before.
+  Duration elapsed_{};   // The time since the line before.
+};
 };
 
 class FinalValues final : public Hook {
