@@ -6,6 +6,7 @@
 
 #include "executor.h"
 #include "rounded_operands.h"
+#include "shoal/base/environment.h"
 #include "shoal/graph/memory_plan.h"
 #include "shoal/graph/op.h"
 #include "shoal/graph/passes.h"
@@ -40,7 +41,7 @@ class Compiler {
       threads = executor.worth(threads, cost);
     }
     SHOAL_TRY_VOID(make_steps(sources, threads));
-    list_bindings();
+    SHOAL_TRY_VOID(list_bindings());
     parts_.info.numerics = executor.numerics;
     parts_.info.numerics.compute_dtype = compute_dtype_;
     parts_.threads = parts_.info.threads = threads;
@@ -92,8 +93,19 @@ class Compiler {
         if (!resolved) return std::move(resolved).error().with_context(node.node.op + " \"" + node.node.name + "\"");
         types_.back().push_back(*resolved);
       }
+      if (node.op && node.op->view) SHOAL_TRY_VOID(check_view(node));
     }
     return {};
+  }
+
+  /// A view of more bytes than there are would read what is not its own: a user's own op may say that it is one.
+  Result<void> check_view(const FlowNode& node) const {
+    const auto bytes = [](const TensorType& type) { return uint64_t(type.shape.elements()) * size_of(type.dtype); };
+    const TensorType &from = type_of(node.inputs[0]), &to = types_.back()[0];
+    if (bytes(from) == bytes(to)) return {};
+    return invalid_argument(node.node.op + " \"" + node.node.name +
+                            "\": it is a view, so its output has the bytes of its operand: " + to_string(to.shape) +
+                            " is not of as many as " + to_string(from.shape));
   }
 
   void place_sources() {
@@ -263,6 +275,15 @@ class Compiler {
     return arena_.at(key_of(root(value)));
   }
 
+  /// The cost of a user's own op is told by a function of the user's.
+  static Result<NodeCost> cost_of_node(const FlowNode& node, std::span<const TensorView> inputs,
+                                       std::span<const TensorView> outputs) {
+    auto cost =
+        call_user("the cost of a user's own op", [&] { return cost_of(*node.op, node.node.attributes, inputs, outputs); });
+    if (!cost) return std::move(cost).error().with_context(node.node.op + " \"" + node.node.name + "\"");
+    return cost;
+  }
+
   Result<NodeCost> cost_of_step() const {
     NodeCost sum;
     for (const Planned& planned : order_) {
@@ -274,7 +295,7 @@ class Compiler {
         inputs.push_back({type.dtype, type.shape, nullptr});
       }
       for (const TensorType& type : types_[size_t(planned.node)]) outputs.push_back({type.dtype, type.shape, nullptr});
-      const NodeCost cost = cost_of(*node.op, node.node.attributes, inputs, outputs);
+      SHOAL_TRY(const NodeCost cost, cost_of_node(node, inputs, outputs));
       sum.flops += cost.flops;
       sum.bytes += cost.bytes;
     }
@@ -350,7 +371,7 @@ class Compiler {
     return exact ? round_operands(std::move(exact), request) : nullptr;
   }
 
-  void list_bindings() {
+  Result<void> list_bindings() {
     for (FlowValue update : flow_.updates) {
       parts_.updates.push_back({node_at(update.node).node.name, type_of(update).dtype, type_of(update).shape});
     }
@@ -376,9 +397,10 @@ class Compiler {
       Step& step = parts_.steps[next++];
       step.kernel_index = parts_.info.kernels.size();
       const std::vector<TensorView> outputs(step.outputs.begin(), step.outputs.end());
-      parts_.info.kernels.push_back({node.node.name, node.node.op, step.kernel->implementation(),
-                                     cost_of(*node.op, node.node.attributes, step.inputs, outputs)});
+      SHOAL_TRY(const NodeCost cost, cost_of_node(node, step.inputs, outputs));
+      parts_.info.kernels.push_back({node.node.name, node.node.op, step.kernel->implementation(), cost});
     }
+    return {};
   }
 
   Flow flow_;
@@ -439,7 +461,11 @@ Result<std::unique_ptr<Program>> compile_with(const Graph& graph, CompileOptions
     lenders.push_back(std::move(lender));
   }
   const ThreadScope scope(executor.set_library_threads);
-  SHOAL_TRY(Flow flow, simplify(graph, options.fetches, options.updates, options.variables));
+  // Passes ask functions of a user's own op what they may do with it.
+  SHOAL_TRY(auto simplified, call_user("the rewrites of a user's own op", [&] {
+              return simplify(graph, options.fetches, options.updates, options.variables);
+            }));
+  SHOAL_TRY(Flow flow, std::move(simplified));
   return Compiler(std::move(flow), options, graph.seed()).compile(sources, executor, options.threads);
 }
 

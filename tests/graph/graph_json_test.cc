@@ -92,7 +92,7 @@ TEST(GraphJson, RefusesADescriptionThatContradictsItself) {
       {"\"version\": 1", "\"version\": " + std::string(500000, '[') + std::string(500000, ']'), ErrorKind::kDataLoss,
        "\"version\" must be an integer"},
       {"shoal-graph", "onnx", ErrorKind::kDataLoss, "\"format\" is \"onnx\""},
-      {"\"op\": \"relu\"", "\"op\": \"no_op\"", ErrorKind::kNotFound, "the catalogue has no op \"no_op\""},
+      {"\"op\": \"relu\"", "\"op\": \"no_op\"", ErrorKind::kNotFound, "there is no op \"no_op\""},
       {"\"name\": \"y\"", "\"name\": \"x\"", ErrorKind::kDataLoss, "the name is taken"},
       {"\"seed\": \"0\"", "\"seed\": \"-1\"", ErrorKind::kDataLoss, "is no 64-bit integer"},
       {"\"float32\"", "\"float33\"", ErrorKind::kDataLoss, "\"float33\" is no type"},

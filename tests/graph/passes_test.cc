@@ -145,6 +145,7 @@ class OwnOps : public ::testing::Test {
       value_or_raise(catalogue_.add({.name = std::move(name),
                                      .inputs_min = 1,
                                      .inputs_max = inputs_max,
+                                     .attributes = {{"activation", std::string("none")}},
                                      .shape_rule = like_x,
                                      .rewrites = rewrites,
                                      .kernel = kernel}));

@@ -410,9 +410,9 @@ TEST(OpCatalogue, RefusesAnOpThatIsNotWhole) {
   EXPECT_EQ(sentence({.name = "a", .inputs_max = 1, .shape_rule = rule, .in_place = {{0, 2}}, .kernel = kernel}),
             "op \"a\": in_place names an output or input that it does not have");
   EXPECT_EQ(sentence({.name = "relu", .inputs_max = 1, .shape_rule = rule, .kernel = kernel}),
-            "op \"relu\": an op of this name exists");
+            "op \"relu\": Shoal has an op of this name; choose another, which begins with your own prefix, say");
   EXPECT_EQ(sentence({.name = "input", .inputs_max = 1, .shape_rule = rule, .kernel = kernel}),
-            "op \"input\": an op of this name exists");
+            "op \"input\": Shoal has an op of this name; choose another, which begins with your own prefix, say");
   EXPECT_EQ(sentence({.name = "a", .inputs_max = 1, .shape_rule = rule, .kernel = kernel}), "accepted");
   EXPECT_EQ(OpCatalogue::built_in().find("a"), nullptr);
 }

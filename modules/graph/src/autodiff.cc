@@ -2,6 +2,7 @@
 #include <map>
 #include <utility>
 
+#include "shape_rules.h"
 #include "shoal/graph/op.h"
 #include "shoal/graph/ops.h"
 
@@ -9,6 +10,7 @@ namespace shoal {
 namespace {
 
 using Output = std::pair<NodeId, int>;
+using rules::describe;
 
 /// Which values lie between `wrt` and the loss. Gradients flow through float32 only.
 class Paths {
@@ -86,9 +88,9 @@ class Sweep {
     for (size_t i = 0; i < results.size(); ++i) {
       const Value input = node.inputs[i];
       if (!results[i].valid() || !request.wanted[i]) continue;
+      if (&results[i].graph() != &graph_) refuse("a value of another graph for operand " + std::to_string(i));
       if (results[i].type() != input.type()) {
-        refuse(to_string(results[i].shape()) + " for operand " + std::to_string(i) + ", which is " +
-               to_string(input.shape()));
+        refuse(describe(results[i].type()) + " for operand " + std::to_string(i) + ", which is " + describe(input.type()));
       }
       Value& sum = gradients_[{input.node(), input.output()}];
       sum = sum.valid() ? ops::add(sum, results[i]) : results[i];

@@ -1,6 +1,7 @@
 #include "shoal/graph/cost.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace shoal {
 
@@ -19,7 +20,10 @@ NodeCost cost_of(const OpDef& op, const Attributes& attributes, std::span<const 
     cost.bytes += part ? std::min(written, double(inputs[i].bytes())) : double(inputs[i].bytes());
     if (!part) cost.flops = std::max(cost.flops, double(inputs[i].elements()));
   }
-  if (op.multiply_adds) cost.flops = 2 * op.multiply_adds(attributes, inputs, outputs);
+  if (!op.multiply_adds) return cost;
+  // A user's own op may give anything.
+  const double flops = 2 * op.multiply_adds(attributes, inputs, outputs);
+  if (std::isfinite(flops) && flops >= 0) cost.flops = flops;
   return cost;
 }
 

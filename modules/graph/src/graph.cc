@@ -3,6 +3,7 @@
 #include <set>
 
 #include "canonical.h"
+#include "own_op.h"
 #include "shoal/base/utf8.h"
 #include "shoal/graph/op.h"
 #include "shoal/graph/source.h"
@@ -237,10 +238,18 @@ Result<NodeId> Graph::append(Node node) {
     if (auto checked = check_source(node); !checked) return refuse(std::move(checked).error());
   } else {
     const OpDef* op = catalogue_->find(node.op);
-    if (!op) return refuse(not_found("the catalogue has no op \"" + node.op + "\""));
+    if (!op) {
+      return refuse(not_found("there is no op \"" + node.op +
+                              "\": Shoal has none of this name, and an op of your own has to be " +
+                              "given, by Estimator::use_ops() or to load_exported_model()"));
+    }
     auto types = operand_types(*this, node, *op);
     if (!types) return refuse(std::move(types).error());
-    auto outputs = op->shape_rule(*types, node.attributes);
+    if (op->own) {
+      if (auto completed = complete_attributes(*op, node.attributes); !completed)
+        return refuse(std::move(completed).error());
+    }
+    auto outputs = op->own ? own_outputs(*op, *types, node.attributes) : op->shape_rule(*types, node.attributes);
     if (!outputs) return refuse(std::move(outputs).error());
     node.outputs = std::move(*outputs);
     if (node.outputs.empty()) return refuse(invalid_argument("the shape rule gave no output"));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "own_op.h"
 #include "shape_rules.h"
 #include "shoal/graph/source.h"
 
@@ -36,6 +37,7 @@ Result<void> check(const OpDef& op) {
     return invalid_argument("inputs_min and inputs_max contradict each other");
   if (op.view && op.inputs_min < 1) return invalid_argument("a view needs an input");
   if (!op.view && !op.kernel) return invalid_argument("the op has no kernel; a user's own op brings one");
+  SHOAL_TRY_VOID(check_attribute_defs(op));
   for (int input : op.shape_only) {
     if (!is_input(input))
       return invalid_argument("shape_only names input " + std::to_string(input) + ", which it does not have");
@@ -46,6 +48,8 @@ Result<void> check(const OpDef& op) {
       return invalid_argument("in_place names an output or input that it does not have");
     }
   }
+  if ((op.looks_up_rows || op.product) && op.inputs_min < 2)
+    return invalid_argument("a product and a lookup have two inputs, and it may have fewer");
   for (int input : {op.rewrites.addend, op.rewrites.masked_by}) {
     if (input != -1 && (!is_input(input) || input < op.inputs_min || input + 1 != op.inputs_max))
       return invalid_argument("rewrites name an input that is not its last, or that it always has");
@@ -73,9 +77,12 @@ const OpCatalogue& OpCatalogue::built_in() {
 
 Result<void> OpCatalogue::add(OpDef op) {
   if (auto checked = check(op); !checked) return std::move(checked).error().with_context("op \"" + op.name + "\"");
-  if (source_of(op.name) != Source::kNone || ops_.contains(op.name)) {
-    return invalid_argument("op \"" + op.name + "\": an op of this name exists");
+  if (const OpDef* there = find(op.name); there || source_of(op.name) != Source::kNone) {
+    return invalid_argument("op \"" + op.name +
+                            "\": " + (there && there->own ? "two ops of yours have" : "Shoal has an op of") +
+                            " this name; choose another, which begins with your own prefix, say");
   }
+  op.own = true;
   std::string name = op.name;
   ops_.emplace(std::move(name), std::move(op));
   return {};

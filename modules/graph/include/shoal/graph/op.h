@@ -49,6 +49,15 @@ using OpKernel = std::function<Result<void>(const OpCall& call)>;
 using MultiplyAdds = std::function<double(const Attributes& attributes, std::span<const TensorView> inputs,
                                           std::span<const TensorView> outputs)>;
 
+/// One attribute of a user's own op.
+struct AttributeDef {
+  std::string name = {};
+  /// The value where a node says none, and by that the type: a node may say a whole number for a real one, and nothing else
+  /// of another type. A real number is never NaN.
+  Attribute otherwise = 0.0;
+  bool required = false;  ///< True: each node has to say it, and `otherwise` is no more than the type.
+};
+
 /// One op. Its outputs are a pure function of inputs, attributes and, if it is random, of the step's key: equal nodes may
 /// be merged, unused ones dropped.
 struct OpDef {
@@ -59,21 +68,26 @@ struct OpDef {
     int input;
   };
 
-  std::string name;
+  std::string name = {};
+  /// A user's own op: which version of it, at least 1. Whoever changes what it computes counts it up: tasks with different
+  /// versions do not train together, a restart says that it changed, and an export of another version is not loaded.
+  int64_t version = 1;
   int inputs_min = 0;
   int inputs_max = 0;
-  ShapeRule shape_rule;
-  GradientRule gradient;  ///< Empty: no gradient; a loss that needs it is refused.
+  /// A user's own op: all attributes that it takes. Rules and kernels find each of them, and with its type.
+  std::vector<AttributeDef> attributes = {};
+  ShapeRule shape_rule = {};
+  GradientRule gradient = {};  ///< Empty: no gradient; a loss that needs it is refused.
   /// Inputs of which only the shape is used: their contents are never computed for this op.
-  std::vector<int> shape_only;
-  std::vector<InPlace> in_place;
+  std::vector<int> shape_only = {};
+  std::vector<InPlace> in_place = {};
   /// True if output 0 is input 0's bytes under another shape: executors need no kernel.
   bool view = false;
   /// Its outputs are sums of products of elements of input 0 with elements of input 1, to which further inputs (a bias) are
   /// added: where CompileOptions::compute_dtype says so, those two are rounded before they are multiplied.
   bool product = false;
   /// What profiles hold its time against (cost.h). Empty: one operation per element.
-  MultiplyAdds multiply_adds;
+  MultiplyAdds multiply_adds = {};
   /// True if it reads no more of input 0 than comes out, as a lookup in a table does.
   bool reads_a_part = false;
   /// Whether, with these attributes, output 0 has the rows of input 0 that input 1 names and nothing else: optimizers then
@@ -81,14 +95,17 @@ struct OpDef {
   bool (*looks_up_rows)(const Attributes& attributes) = nullptr;
   /// True: Graph::add() gives it an attribute "key" (int) made from the node's name, if it has none.
   bool random = false;
-  Rewrites rewrites;  ///< What passes may do with it.
-  /// How to compute a user's own op. Built-in ops have theirs in the backends.
-  OpKernel kernel;
+  Rewrites rewrites = {};  ///< What passes may do with it.
+  /// How to compute a user's own op, on every backend, and on one thread. Several threads may call it at once, as exported models
+  /// that serve several do. What it throws becomes an error that names the node. Built-in ops have theirs in the backends.
+  OpKernel kernel = {};
+  bool own = false;  ///< True of what OpCatalogue::add() has added.
 
   bool is_shape_only(int input) const;
 };
 
-/// Ops by name: the built-in ones, and a user's own. Built before the graphs that use it, and not changed afterwards.
+/// Ops by name: the built-in ones, and a user's own. Built before the graphs that use it, and not changed afterwards. An
+/// Estimator makes one of what Estimator::use_ops() is given; this is for graphs that you make yourself:
 ///
 ///   shoal::OpCatalogue catalogue;
 ///   shoal::value_or_raise(catalogue.add(
@@ -100,8 +117,9 @@ class OpCatalogue {
   OpCatalogue();  ///< It has the built-in ops.
   static const OpCatalogue& built_in();
 
-  /// InvalidArgument if the name is taken, or the definition lacks a name, a shape rule or (unless a view) a kernel, or
-  /// names inputs that it does not have.
+  /// InvalidArgument if the name is taken, or the definition lacks a name, a shape rule or (unless a view) a kernel; names inputs
+  /// that it does not have, or may lack where they are used; has a version below 1; or has an attribute twice, without a name, or
+  /// of a name that each node has ("version", of a random op "key").
   Result<void> add(OpDef op);
   /// The op of that name. Null if there is none.
   const OpDef* find(std::string_view name) const;
@@ -110,6 +128,9 @@ class OpCatalogue {
  private:
   std::map<std::string, OpDef, std::less<>> ops_;
 };
+
+/// The attribute that says which version of a user's own op a node was made with; Graph::add() gives it to each.
+inline constexpr std::string_view kOpVersion = "version";
 
 /// The random numbers of one random node in one step: number i of the result (philox(key, i / 4)[i % 4]) belongs to
 /// element i. Every backend uses exactly this, so masks are equal everywhere and after every restart.

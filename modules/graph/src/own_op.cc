@@ -1,0 +1,121 @@
+#include "own_op.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "shoal/base/environment.h"
+
+namespace shoal {
+namespace {
+
+constexpr std::string_view kKey = "key";                // Random ops have it.
+constexpr std::string_view kActivation = "activation";  // Passes write there what the op is to compute besides.
+
+std::string_view type_name(const Attribute& attribute) {
+  constexpr std::string_view kNames[] = {"a whole number", "a real number", "a bool", "a text", "a list of whole numbers"};
+  static_assert(std::variant_size_v<Attribute> == std::size(kNames));
+  return kNames[attribute.index()];
+}
+
+bool is_nan(const Attribute& attribute) {
+  const double* real = std::get_if<double>(&attribute);
+  return real && std::isnan(*real);
+}
+
+/// Whether the op has this attribute without defining it.
+bool is_given(const OpDef& op, std::string_view name) { return name == kOpVersion || (op.random && name == kKey); }
+
+const AttributeDef* find_def(const OpDef& op, std::string_view name) {
+  const auto found = std::ranges::find(op.attributes, name, &AttributeDef::name);
+  return found == op.attributes.end() ? nullptr : &*found;
+}
+
+std::string names_of(const OpDef& op) {
+  std::string names;
+  for (const AttributeDef& def : op.attributes) names += (names.empty() ? "" : ", ") + def.name;
+  return names.empty() ? "none" : names;
+}
+
+Error refused(const std::string& name, const std::string& why) {
+  return invalid_argument("attribute \"" + name + "\" " + why);
+}
+
+/// A node says 2 where 2.0 is meant.
+Attribute as_type_of(const AttributeDef& def, const Attribute& value) {
+  constexpr int64_t kExactMax = int64_t(1) << 53;
+  const int64_t* whole = std::get_if<int64_t>(&value);
+  if (!whole || !std::holds_alternative<double>(def.otherwise) || *whole < -kExactMax || *whole > kExactMax) return value;
+  return double(*whole);
+}
+
+Result<void> check_version(const OpDef& op, Attributes& attributes) {
+  if (!attributes.has(kOpVersion)) attributes.set(std::string(kOpVersion), op.version);
+  const Attribute& said = attributes.values().find(kOpVersion)->second;
+  const int64_t* version = std::get_if<int64_t>(&said);
+  if (!version) return refused(std::string(kOpVersion), "has to be a whole number");
+  if (*version == op.version) return {};
+  return failed_precondition("it was made with version " + std::to_string(*version) +
+                             " of this op, and this program has version " + std::to_string(op.version) +
+                             "; take the program that has that one, or make it anew with this one");
+}
+
+}  // namespace
+
+Result<void> check_attribute_defs(const OpDef& op) {
+  if (op.version < 1) return invalid_argument("its version has to be at least 1, not " + std::to_string(op.version));
+  for (const AttributeDef& def : op.attributes) {
+    if (def.name.empty()) return invalid_argument("an attribute has no name");
+    if (is_given(op, def.name))
+      return refused(def.name, "is there already: each node has one of this name; choose another");
+    if (find_def(op, def.name) != &def) return refused(def.name, "is there twice");
+    if (is_nan(def.otherwise)) return refused(def.name, "is NaN where a node says nothing; give it a number");
+  }
+  const AttributeDef* activation = find_def(op, kActivation);
+  if (!op.rewrites.takes_activation.empty() &&
+      !(activation && std::holds_alternative<std::string>(activation->otherwise))) {
+    return refused(std::string(kActivation), "is missing: an op that takes an activation has this one, a text");
+  }
+  return {};
+}
+
+Result<void> complete_attributes(const OpDef& op, Attributes& attributes) {
+  const Attributes said = attributes;
+  for (const auto& [name, value] : said.values()) {
+    if (is_given(op, name)) continue;
+    const AttributeDef* def = find_def(op, name);
+    if (!def) return refused(name, "is none of this op's; it takes: " + names_of(op));
+    const Attribute fitting = as_type_of(*def, value);
+    if (fitting.index() != def->otherwise.index()) {
+      return refused(name,
+                     "has to be " + std::string(type_name(def->otherwise)) + ", and is " + std::string(type_name(value)));
+    }
+    if (is_nan(fitting)) return refused(name, "is NaN; give it a number");
+    attributes.set(name, fitting);
+  }
+  for (const AttributeDef& def : op.attributes) {
+    if (attributes.has(def.name)) continue;
+    if (def.required) return refused(def.name, "is missing; this op needs it");
+    attributes.set(def.name, def.otherwise);
+  }
+  return check_version(op, attributes);
+}
+
+Result<std::vector<ValueType>> own_outputs(const OpDef& op, std::span<const ValueType> inputs,
+                                           const Attributes& attributes) {
+  auto entered = call_user("the shape rule of a user's own op", [&] { return op.shape_rule(inputs, attributes); });
+  if (!entered) return std::move(entered).error();
+  SHOAL_TRY(std::vector<ValueType> outputs, std::move(entered).value());
+  for (const ValueType& type : outputs) {
+    if (size_of(type.dtype) == 0) return invalid_argument("the shape rule gave a text, and ops compute with numbers");
+    const auto& dims = type.shape.dims();
+    const bool negative = std::ranges::any_of(dims, [](const Dim& dim) { return !dim.is_symbol() && dim.size() < 0; });
+    if (negative || type.shape.rank() > Shape::kRankMax) {
+      return invalid_argument("the shape rule gave the shape " + to_string(type.shape) +
+                              "; there are at most 8 dimensions, and no negative sizes");
+    }
+  }
+  return outputs;
+}
+
+}  // namespace shoal
