@@ -24,6 +24,18 @@ void add_reshapes(Cases& cases) {
   });
 }
 
+/// Of its operand there is no gradient, so no finite differences either; another factor's is that of a constant.
+void add_stopped(Cases& cases) {
+  add(cases, "stop_gradient", "factor", [](CaseBuilder& b) -> Values {
+    return {b.floats("x", {3, 5}) * ops::stop_gradient(ops::square(b.floats("y", {3, 5})))};
+  });
+  add(cases, "stop_gradient", "alone",
+      [](CaseBuilder& b) -> Values {
+        return {ops::stop_gradient(b.floats("x", {1, 1})), ops::stop_gradient(b.integers("i", DType::kInt64, {7}, 100))};
+      },
+      {});
+}
+
 void add_transposes(Cases& cases) {
   auto transposed = [&](std::string detail, Shape shape, std::vector<int> permutation, bool small = true) {
     add(
@@ -263,6 +275,7 @@ void add_products(Cases& cases) {
 
 void add_shapes_cases(std::vector<OpCase>& cases) {
   add_reshapes(cases);
+  add_stopped(cases);
   add_transposes(cases);
   add_pieces(cases);
   add_slices(cases);

@@ -105,8 +105,10 @@ TEST_F(Autodiff, RefusesALossThatIsNoScalar) {
 
 TEST_F(Autodiff, RefusesAnOpWithoutGradient) {
   const Value w = graph_.add("relu_grad", {x_, y_}, {}, "inner")[0];
-  EXPECT_REFUSED(gradients(ops::reduce_sum(w), {x_}),
-                 "relu_grad \"inner\": the loss depends on a variable through this op, which has no gradient");
+  EXPECT_REFUSED(
+      gradients(ops::reduce_sum(w), {x_}),
+      "relu_grad \"inner\": the loss depends on a variable through this op, which has no gradient; give it one, or put "
+      "ops::stop_gradient() around it where none is meant");
 }
 
 TEST(AutodiffOfUserOps, RefusesAGradientOfAnotherShape) {

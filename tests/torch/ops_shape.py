@@ -14,3 +14,7 @@ def reshape(inputs, attributes):
 
 def reshape_like(inputs, attributes):
     return (inputs[0].reshape(inputs[1].shape),)
+
+
+def stop_gradient(inputs, attributes):
+    return (inputs[0].detach(),)

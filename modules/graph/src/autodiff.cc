@@ -31,7 +31,7 @@ class Paths {
   bool carries(const Node& node, int input) const {
     const OpDef* op = graph_.catalogue().find(node.op);
     const Value& value = node.inputs[size_t(input)];
-    if (value.dtype() != DType::kFloat32 || (op && op->is_shape_only(input))) return false;
+    if (value.dtype() != DType::kFloat32 || (op && (op->stops_gradient || op->is_shape_only(input)))) return false;
     return node_carries_[size_t(value.node())] || is_target({value.node(), value.output()});
   }
 
@@ -71,8 +71,10 @@ class Sweep {
     for (int i = 0; i < int(node.inputs.size()); ++i) request.wanted.push_back(paths_.carries(node, i));
     const OpDef* op = graph_.catalogue().find(node.op);
     if (!op || !op->gradient) {
-      raise(invalid_argument(node.op + " \"" + node.name +
-                             "\": the loss depends on a variable through this op, which has no gradient"));
+      raise(
+          invalid_argument(node.op + " \"" + node.name +
+                           "\": the loss depends on a variable through this op, which has no gradient; give it one, or put "
+                           "ops::stop_gradient() around it where none is meant"));
     }
     accumulate(request, op->gradient(request));
   }

@@ -1,4 +1,4 @@
-/// The same elements under another shape. All are views: no bytes move.
+/// The same elements, under another shape or as a constant. All are views: no bytes move.
 #include <algorithm>
 
 #include "shape_rules.h"
@@ -131,6 +131,13 @@ void add_shape_ops(const AddOp& add) {
        .gradient = view_gradient,
        .shape_only = {1},
        .view = true});
+  // A view of the same shape: passes drop it, and they run when gradients have been taken.
+  add({.name = "stop_gradient",
+       .inputs_min = 1,
+       .inputs_max = 1,
+       .shape_rule = [](Types inputs, const Attributes&) -> Outputs { return std::vector{inputs[0]}; },
+       .stops_gradient = true,
+       .view = true});
 }
 
 }  // namespace rules
@@ -166,6 +173,10 @@ Value reshape(Value x, DimShape shape, std::string_view name) {
 
 Value reshape_like(Value x, Value like, std::string_view name) {
   return rules::graph_of("reshape_like", x).add("reshape_like", {x, like}, {}, name)[0];
+}
+
+Value stop_gradient(Value x, std::string_view name) {
+  return rules::graph_of("stop_gradient", x).add("stop_gradient", {x}, {}, name)[0];
 }
 
 }  // namespace ops

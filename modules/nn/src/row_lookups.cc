@@ -8,7 +8,7 @@
 namespace shoal::nn {
 namespace {
 
-/// The nodes that the loss is computed from.
+/// The nodes that the loss is computed from, and through which its gradient may flow back.
 std::vector<bool> computed_from(Value loss) {
   const Graph& graph = loss.graph();
   std::vector<bool> needed(graph.nodes().size());
@@ -18,7 +18,7 @@ std::vector<bool> computed_from(Value loss) {
     const Node& node = graph.node(id);
     const OpDef* op = graph.catalogue().find(node.op);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (!op || !op->is_shape_only(int(i))) needed[size_t(node.inputs[i].node())] = true;
+      if (!op || !(op->stops_gradient || op->is_shape_only(int(i)))) needed[size_t(node.inputs[i].node())] = true;
     }
   }
   return needed;
@@ -38,7 +38,7 @@ std::vector<std::vector<NodeId>> lookups_of(Value loss, const std::vector<Value>
     const OpDef* op = graph.catalogue().find(node.op);
     for (size_t i = 0; needed[size_t(id)] && i < node.inputs.size(); ++i) {
       const auto at = places.find({node.inputs[i].node(), node.inputs[i].output()});
-      if (at == places.end() || op->is_shape_only(int(i))) continue;
+      if (at == places.end() || op->stops_gradient || op->is_shape_only(int(i))) continue;
       const size_t v = at->second;
       if (i == 0 && op->looks_up_rows && op->looks_up_rows(node.attributes)) {
         lookups[v].push_back(id);

@@ -78,6 +78,8 @@ struct OpDef {
   std::vector<AttributeDef> attributes = {};
   ShapeRule shape_rule = {};
   GradientRule gradient = {};  ///< Empty: no gradient; a loss that needs it is refused.
+  /// True: its outputs count as constants for whoever differentiates, so it needs no gradient, nor does what leads to it.
+  bool stops_gradient = false;
   /// Inputs of which only the shape is used: their contents are never computed for this op.
   std::vector<int> shape_only = {};
   std::vector<InPlace> in_place = {};

@@ -84,6 +84,15 @@ Value flatten(Value x, std::string_view name = "");
 Value reshape(Value x, DimShape shape, std::string_view name = "");
 /// The elements of x under the shape of `like`, whose contents are not used. Both have as many elements.
 Value reshape_like(Value x, Value like, std::string_view name = "");
+/// x itself, bit for bit, which counts as a constant for gradients(): what leads to x gets none through it, and needs none. Of
+/// any type and shape, and without cost: it is gone when the graph is computed.
+///
+///   x * stop_gradient(x)                           d/dx is x, and not 2 x
+///   x + stop_gradient(round(x) - x)                the value of round(x), with the gradient of x ("straight through")
+///   square(value - stop_gradient(target))          lowered by changing `value` alone
+///
+/// A variable that the loss depends on through it only is left out by optimizers, as one that the loss does not depend on.
+Value stop_gradient(Value x, std::string_view name = "");
 
 /// Each element is zero with probability `rate`, else divided by 1 - rate, so that the mean stays. For training graphs.
 ///
