@@ -1,27 +1,9 @@
 #include "shoal/nn/optimizer.h"
 
 #include "row_lookups.h"
+#include "trainable_variables.h"
 
 namespace shoal::nn {
-namespace {
-
-void check_loss(const std::string& who, Value loss) {
-  if (!loss.valid()) raise(invalid_argument(who + ": the loss is no value of a graph"));
-  bool one_element = loss.dtype() == DType::kFloat32;
-  for (const Dim& dim : loss.shape().dims()) one_element = one_element && dim == Dim(1);
-  if (one_element) return;
-  raise(invalid_argument(who + ": the loss has to be one float32 number, got " + std::string(to_string(loss.dtype())) +
-                         " " + to_string(loss.shape()) + "; reduce it first"));
-}
-
-const Variable& trainable_variable(const std::string& who, const Graph& graph, const std::string& name) {
-  const Variable* variable = graph.find_variable(name);
-  if (variable == nullptr) raise(invalid_argument(who + ": the graph has no variable " + name));
-  if (!variable->trainable) raise(invalid_argument(who + ": variable " + name + " is not trainable"));
-  return *variable;
-}
-
-}  // namespace
 
 Optimizer::Optimizer(std::string name, UpdateRule rule, LearningRate learning_rate)
     : name_(std::move(name)), rule_(rule), learning_rate_(std::move(learning_rate)) {
@@ -30,12 +12,7 @@ Optimizer::Optimizer(std::string name, UpdateRule rule, LearningRate learning_ra
 
 TrainOp Optimizer::minimize(Value loss) const {
   check_loss(name_, loss);
-  std::vector<std::string> names;
-  for (const Variable& variable : loss.graph().variables()) {
-    if (variable.trainable) names.push_back(variable.name);
-  }
-  if (names.empty()) raise(invalid_argument(name_ + ": the model has no trainable variables"));
-  return minimize(loss, names);
+  return minimize(loss, trainable_variables(name_, loss.graph()));
 }
 
 TrainOp Optimizer::minimize(Value loss, const std::vector<std::string>& variables) const {
@@ -71,14 +48,9 @@ TrainOp Optimizer::minimize(Value loss, const std::vector<std::string>& variable
     }
     if (update.update.valid() || !update.rows.empty()) op.updates.push_back(std::move(update));
   }
-  if (op.updates.empty()) {
-    raise(invalid_argument(name_ + ": the loss depends on none of the " + std::to_string(variables.size()) +
-                           " variables to train; is it computed from the model's output?"));
-  }
+  if (op.updates.empty()) raise_no_dependence(name_, variables.size());
   add_clipping(op);
-  for (const MovingAverage& average : graph.moving_averages()) {
-    op.updates.push_back(moving_average(average.variable, average.value, average.decay));
-  }
+  add_moving_averages(graph, op);
   return train_op(std::move(op));
 }
 

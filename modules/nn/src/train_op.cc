@@ -164,6 +164,10 @@ VariableUpdate assign_add(Value variable, Value value) {
   return push("assign_add", variable, value, {.kind = UpdateRule::Kind::kAdd});
 }
 
+VariableUpdate descend(Value variable, Value direction) {
+  return push("descend", variable, direction, {.kind = UpdateRule::Kind::kSgd});
+}
+
 VariableUpdate moving_average(Value variable, Value value, double decay) {
   return push("moving_average", variable, value, {.kind = UpdateRule::Kind::kMovingAverage, .constants = {decay}});
 }

@@ -68,6 +68,9 @@ TrainOp group(std::vector<TrainOp> parts);
 // One update each; `variable` is what Graph::variable() returned, anything else raises InvalidArgument.
 VariableUpdate assign(Value variable, Value value);
 VariableUpdate assign_add(Value variable, Value value);
+/// variable -= rate * direction, as SGD with a direction of your own in the place of a gradient. The rate is scalar 0 of the train
+/// op: minimize_by() (own_optimizer.h) makes it, or you do.
+VariableUpdate descend(Value variable, Value direction);
 /// variable = decay * variable + (1 - decay) * value, decay in [0, 1].
 VariableUpdate moving_average(Value variable, Value value, double decay);
 
