@@ -143,6 +143,31 @@ TEST_F(TopKTest, SendsTheLargestOfEachSegment) {
   EXPECT_EQ(of("one", *back)[0], of("one", *gradient)[0]);
 }
 
+/// A value that replaces another, or is averaged into it, is of no use in parts.
+TEST_F(TopKTest, SendsWholeWhatIsNoGradient) {
+  const nn::UpdateRule assign{.kind = nn::UpdateRule::Kind::kAssign};
+  const nn::UpdateRule average{.kind = nn::UpdateRule::Kind::kMovingAverage, .constants = {0.9}};
+  const ShardSpec spec =
+      plan_of({variable("slot", {500}, assign), variable("mean", {300}, average), variable("w", {700})}, 1).shards[0];
+  TopK top_k(spec, 0.01, *pool_);
+  for (const float value : {1.0f, 2.0f}) {
+    const Ref<Buffer> gradient = filled(spec, value, *pool_);
+    Ref<Buffer> payload = pool_->get(encoded_bytes(spec, Encoding::kTopK, 0.01));
+    top_k.encode(gradient->bytes(), payload->bytes());
+    Ref<Buffer> arena = pool_->get(spec.arena_bytes);
+    ASSERT_TRUE(decode(spec, Encoding::kTopK, payload->bytes(), arena->bytes()));
+    for (const Segment& one : spec.segments) {
+      const auto sent = floats(one, arena->bytes());
+      const auto count = [&sent](auto wanted) { return int64_t(std::ranges::count_if(sent, wanted)); };
+      if (one.variable.name == "w") {
+        EXPECT_EQ(count([](float x) { return x != 0; }), 7);
+      } else {
+        EXPECT_EQ(count([value](float x) { return x == value; }), one.elements()) << one.variable.name;
+      }
+    }
+  }
+}
+
 TEST_F(TopKTest, OfEqualOnesTheFirstCount) {
   TopK top_k(spec_, 0.01, *pool_);
   const Ref<Buffer> back = sent(top_k, *filled(spec_, -2, *pool_), 0.01);

@@ -91,9 +91,16 @@ struct Picks {
       : count(n), values_at(kAlign + padded(n * sizeof(uint32_t))), bytes(values_at + n * sizeof(float)) {}
 };
 
+/// Whether a part of what is pushed may come with a later push: it is added to something. What replaces a variable, or is averaged
+/// into it, has to be there whole, or the part that is not sent counts as 0.
+bool adds_up(const nn::UpdateRule& rule) {
+  return rule.kind != nn::UpdateRule::Kind::kAssign && rule.kind != nn::UpdateRule::Kind::kMovingAverage;
+}
+
 /// How many of a segment's values are sent. All, if their places would cost more than that saves.
 int64_t picks_of(const Segment& segment, double fraction) {
   const int64_t elements = segment.elements();
+  if (!adds_up(segment.variable.rule)) return elements;
   const auto wanted = std::max<int64_t>(1, int64_t(std::ceil(fraction * double(elements))));
   return 2 * wanted >= elements ? elements : wanted;
 }

@@ -10,7 +10,8 @@ namespace shoal::cluster {
 
 struct Compression {
   /// What trainers send. kTopK: of each variable the share `fraction` of its gradient that is largest; what was not sent is
-  /// added to the next gradient (error feedback; Stich, Cordonnier, Jaggi 2018, "Sparsified SGD with Memory").
+  /// added to the next gradient (error feedback; Stich, Cordonnier, Jaggi 2018, "Sparsified SGD with Memory"). What is no gradient,
+  /// and is assigned or averaged into a variable, is sent whole. (The other encodings round it as they round gradients.)
   transport::Encoding gradients = transport::Encoding::kDense;
   /// What servers send: kDense, kBfloat16, kFloat16 or kInt8.
   transport::Encoding weights = transport::Encoding::kDense;
