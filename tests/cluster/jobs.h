@@ -114,6 +114,7 @@ struct JobSpec {
   std::optional<int64_t> log_steps = 100, summary_steps = {};
   std::optional<WarmStart> warm_start = {};
   VaryingAxes varying = {};
+  std::vector<OpDef> ops = {};  ///< Ops of the program's own.
 };
 
 /// Makes hooks for one task only.
@@ -127,7 +128,7 @@ inline auto hook_of(const std::string& task, std::shared_ptr<Hook> hook) {
 inline Estimator estimator_of(const JobSpec& spec, const RunConfig& config) {
   Estimator estimator(spec.model, config, spec.params);
   if (spec.warm_start) estimator.warm_start(*spec.warm_start);
-  estimator.vary(spec.varying);
+  estimator.vary(spec.varying).use_ops(spec.ops);
   return estimator;
 }
 

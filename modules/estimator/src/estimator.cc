@@ -95,6 +95,13 @@ Estimator& Estimator::vary(VaryingAxes axes) {
   return *this;
 }
 
+Estimator& Estimator::use_ops(std::vector<OpDef> ops) {
+  auto catalogue = catalogue_of(std::move(ops));
+  if (!catalogue) raise(std::move(catalogue).error().with_context("Estimator::use_ops"));
+  ops_ = std::move(catalogue).value();
+  return *this;
+}
+
 Estimator Estimator::with_config(RunConfig config) const {
   Estimator copy = *this;
   copy.config_ = std::move(config);

@@ -1,9 +1,8 @@
 #pragma once
 /// All that a program which trains a model needs: one include to begin with.
 ///
-/// What belongs to special uses is included by itself: `shoal/testing/world.h` for tests in virtual time,
-/// `shoal/graph/op.h` for operations of one's own, and readers of what Shoal writes (`shoal/checkpoint/`,
-/// `shoal/monitor/`). Files of a larger program compile faster with the headers that they use, and Shoal itself includes
+/// What belongs to special uses is included by itself: `shoal/testing/world.h` for tests in virtual time, and readers of what
+/// Shoal writes (`shoal/checkpoint/`, `shoal/monitor/`). Files of a larger program compile faster with the headers that they use, and Shoal itself includes
 /// nothing but those.
 
 // The program: flags, configuration, training.
@@ -56,6 +55,7 @@
 
 // The model.
 #include "shoal/graph/graph.h"
+#include "shoal/graph/op.h"
 #include "shoal/graph/ops.h"
 #include "shoal/graph/text_ids.h"
 #include "shoal/graph/vocabulary.h"
@@ -78,6 +78,7 @@
 #include "shoal/nn/optimizer.h"
 #include "shoal/nn/optimizer_groups.h"
 #include "shoal/nn/optimizers.h"
+#include "shoal/nn/own_optimizer.h"
 #include "shoal/nn/pooling.h"
 #include "shoal/nn/recurrent.h"
 #include "shoal/nn/regression_metrics.h"

@@ -370,9 +370,9 @@ Result<Evaluation> run_evaluation_of(Environment& env, const WeightsToEvaluate& 
   SHOAL_TRY(const bool any, input.iterator->next(first));
   if (!any) return invalid_argument("evaluation: the input function gave no batch; is the evaluation data empty?");
   SHOAL_TRY(const InputTypes types, input_types(first, estimator.varying()));
-  SHOAL_TRY(const auto model,
-            BuiltModel::build(
-                {estimator.model_fn(), Mode::kEval, estimator.params(), estimator.config(), graph_seed(env, seed)}, types));
+  SHOAL_TRY(const auto model, BuiltModel::build({estimator.model_fn(), Mode::kEval, estimator.params(), estimator.config(),
+                                                 graph_seed(env, seed), estimator.ops()},
+                                                types));
   SHOAL_TRY(auto backend, make_configured_backend(estimator.config()));
   model->use_backend(std::move(backend), estimator.config().compute_threads(env.process().usable_cores),
                      estimator.config().compute_dtype());

@@ -194,7 +194,7 @@ Result<ServingModel> build_serving(Environment& env, const Estimator& estimator,
   batch.labels = {};
   SHOAL_TRY(const InputTypes types, input_types(batch, estimator.varying()));
   SHOAL_TRY(auto model, BuiltModel::build({estimator.model_fn(), Mode::kPredict, estimator.params(), estimator.config(),
-                                           graph_seed(env, seed)},
+                                           graph_seed(env, seed), estimator.ops()},
                                           types));
   SHOAL_TRY(LoadedVariables variables, origin.trained
                                            ? load_trained(env, estimator, *model, *origin.trained)

@@ -169,18 +169,20 @@ Result<InputTypes> inputs_of(Graph& graph, const std::vector<ExportedTensor>& in
 /// One export while it is loaded: where its files are, and what they say.
 class ExportLoader {
  public:
-  ExportLoader(std::shared_ptr<Environment> env, Storage& storage, const std::string& folder)
-      : env_(std::move(env)), storage_(storage), folder_(folder), files_(&storage) {}
+  ExportLoader(std::shared_ptr<Environment> env, Storage& storage, const std::string& folder,
+               std::shared_ptr<const OpCatalogue> ops)
+      : env_(std::move(env)), storage_(storage), folder_(folder), ops_(std::move(ops)), files_(&storage) {}
   Result<std::unique_ptr<ExportedModel>> load(RunConfig config);
 
  private:
   Result<ExportDescription> read_description();
-  Result<std::unique_ptr<Graph>> read_graph();
+  Result<std::shared_ptr<Graph>> read_graph();
   std::string path_of(std::string_view name) const { return join_path(folder_, name); }
 
   std::shared_ptr<Environment> env_;
   Storage& storage_;
   const std::string& folder_;
+  const std::shared_ptr<const OpCatalogue> ops_;
   MemoryFiles files_;  // Files that were compared with their checksums; all others are those of the storage.
 };
 
@@ -198,15 +200,19 @@ Result<ExportDescription> ExportLoader::read_description() {
   return description;
 }
 
-/// A missing graph is damage: export.json is there, and it is written last.
-Result<std::unique_ptr<Graph>> ExportLoader::read_graph() {
+/// A missing graph is damage: export.json is there, and it is written last. An op that this program does not have, or has in another
+/// version, is none.
+Result<std::shared_ptr<Graph>> ExportLoader::read_graph() {
   const std::string path = path_of(kExportGraph);
   Result<std::string> text = files_.read_all(path);
   if (!text && text.error().kind() == ErrorKind::kNotFound) return damaged_export(folder_, path, "the file is missing");
   if (!text) return std::move(text).error().with_context("export " + folder_);
-  auto graph = graph_from_json(*text);
-  if (!graph) return damaged_export(folder_, path, graph.error().message());
-  return graph;
+  auto graph = graph_from_json(*text, ops_.get());
+  if (graph) return with_ops(std::move(graph).value(), ops_);
+  const ErrorKind kind = graph.error().kind();
+  if (kind == ErrorKind::kNotFound || kind == ErrorKind::kFailedPrecondition)
+    return std::move(graph).error().with_context("export " + folder_);
+  return damaged_export(folder_, path, graph.error().message());
 }
 
 Result<std::unique_ptr<ExportedModel>> ExportLoader::load(RunConfig config) {
@@ -237,15 +243,18 @@ Result<std::unique_ptr<ExportedModel>> ExportLoader::load(RunConfig config) {
 }
 
 /// `storage` null: the file system.
-Result<std::unique_ptr<ExportedModel>> load(Storage* storage, const std::string& folder, RuntimeOptions runtime) {
+Result<std::unique_ptr<ExportedModel>> load(Storage* storage, const std::string& folder, RuntimeOptions runtime,
+                                            std::vector<OpDef> ops) {
+  auto catalogue = catalogue_of(std::move(ops));
+  if (!catalogue) return std::move(catalogue).error().with_context("load_exported_model");
   RunConfig config({.runtime = std::move(runtime)});
   auto env = make_call_environment(config);
   Storage& files = storage ? *storage : env->storage();
-  return ExportLoader(std::move(env), files, folder).load(std::move(config));
+  return ExportLoader(std::move(env), files, folder, std::move(catalogue).value()).load(std::move(config));
 }
 
 /// Names may have the "./" in front that archives write.
-Result<std::unique_ptr<ExportedModel>> load(const ExportBytes& bytes, RuntimeOptions runtime) {
+Result<std::unique_ptr<ExportedModel>> load(const ExportBytes& bytes, RuntimeOptions runtime, std::vector<OpDef> ops) {
   const std::string folder = kMemory;
   MemoryFiles files;
   bool described = false;
@@ -261,34 +270,39 @@ Result<std::unique_ptr<ExportedModel>> load(const ExportBytes& bytes, RuntimeOpt
                      "; names are those in the folder of the export (graph.json, variables/checkpoint, ...); there are: " +
                      (names.empty() ? "none" : names));
   }
-  return load(&files, folder, std::move(runtime));
+  return load(&files, folder, std::move(runtime), std::move(ops));
 }
 
 }  // namespace
 
-std::unique_ptr<ExportedModel> load_exported_model(const std::string& folder, RuntimeOptions runtime) {
-  return value_or_raise(load(nullptr, folder, std::move(runtime)));
+std::unique_ptr<ExportedModel> load_exported_model(const std::string& folder, RuntimeOptions runtime,
+                                                   std::vector<OpDef> ops) {
+  return value_or_raise(load(nullptr, folder, std::move(runtime), std::move(ops)));
 }
 
-Result<std::unique_ptr<ExportedModel>> try_load_exported_model(const std::string& folder, RuntimeOptions runtime) {
-  return load(nullptr, folder, std::move(runtime));
+Result<std::unique_ptr<ExportedModel>> try_load_exported_model(const std::string& folder, RuntimeOptions runtime,
+                                                               std::vector<OpDef> ops) {
+  return load(nullptr, folder, std::move(runtime), std::move(ops));
 }
 
-std::unique_ptr<ExportedModel> load_exported_model(Storage& storage, const std::string& folder, RuntimeOptions runtime) {
-  return value_or_raise(load(&storage, folder, std::move(runtime)));
+std::unique_ptr<ExportedModel> load_exported_model(Storage& storage, const std::string& folder, RuntimeOptions runtime,
+                                                   std::vector<OpDef> ops) {
+  return value_or_raise(load(&storage, folder, std::move(runtime), std::move(ops)));
 }
 
 Result<std::unique_ptr<ExportedModel>> try_load_exported_model(Storage& storage, const std::string& folder,
-                                                               RuntimeOptions runtime) {
-  return load(&storage, folder, std::move(runtime));
+                                                               RuntimeOptions runtime, std::vector<OpDef> ops) {
+  return load(&storage, folder, std::move(runtime), std::move(ops));
 }
 
-std::unique_ptr<ExportedModel> load_exported_model(const ExportBytes& files, RuntimeOptions runtime) {
-  return value_or_raise(load(files, std::move(runtime)));
+std::unique_ptr<ExportedModel> load_exported_model(const ExportBytes& files, RuntimeOptions runtime,
+                                                   std::vector<OpDef> ops) {
+  return value_or_raise(load(files, std::move(runtime), std::move(ops)));
 }
 
-Result<std::unique_ptr<ExportedModel>> try_load_exported_model(const ExportBytes& files, RuntimeOptions runtime) {
-  return load(files, std::move(runtime));
+Result<std::unique_ptr<ExportedModel>> try_load_exported_model(const ExportBytes& files, RuntimeOptions runtime,
+                                                               std::vector<OpDef> ops) {
+  return load(files, std::move(runtime), std::move(ops));
 }
 
 }  // namespace shoal

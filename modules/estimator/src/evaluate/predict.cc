@@ -75,7 +75,7 @@ Result<void> LazyPredictions::open(const InputFn& input_fn) {
   batch.labels = {};
   SHOAL_TRY(const InputTypes types, input_types(batch, estimator_.varying()));
   SHOAL_TRY(auto model, BuiltModel::build({estimator_.model_fn(), Mode::kPredict, estimator_.params(), estimator_.config(),
-                                           graph_seed(*env_, seed)},
+                                           graph_seed(*env_, seed), estimator_.ops()},
                                           types));
   SHOAL_TRY(auto backend, make_configured_backend(estimator_.config()));
   model->use_backend(std::move(backend), estimator_.config().compute_threads(env_->process().usable_cores),

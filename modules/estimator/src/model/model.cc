@@ -218,11 +218,27 @@ Result<InputTypes> input_types(const data::Batch& batch, const VaryingAxes& vary
   return types;
 }
 
+Result<std::shared_ptr<const OpCatalogue>> catalogue_of(std::vector<OpDef> own) {
+  if (own.empty()) return std::shared_ptr<const OpCatalogue>();
+  auto catalogue = std::make_shared<OpCatalogue>();
+  for (OpDef& op : own) SHOAL_TRY_VOID(catalogue->add(std::move(op)));
+  return std::shared_ptr<const OpCatalogue>(std::move(catalogue));
+}
+
+std::shared_ptr<Graph> with_ops(std::unique_ptr<Graph> graph, std::shared_ptr<const OpCatalogue> ops) {
+  struct Kept {
+    std::shared_ptr<const OpCatalogue> ops;  // It goes after the graph.
+    std::unique_ptr<Graph> graph;
+  };
+  const auto kept = std::make_shared<Kept>(Kept{std::move(ops), std::move(graph)});
+  return std::shared_ptr<Graph>(kept, kept->graph.get());
+}
+
 Result<std::unique_ptr<BuiltModel>> BuiltModel::build(const BuildRequest& request, const InputTypes& types) {
   std::unique_ptr<BuiltModel> model(new BuiltModel);
   model->types_ = types;
   if (request.mode == Mode::kPredict) model->types_.labels.clear();
-  model->graph_ = std::make_shared<Graph>(request.seed);
+  model->graph_ = with_ops(std::make_unique<Graph>(request.seed, request.ops.get()), request.ops);
   if (!model->types_.labels.empty() && !request.model_fn.takes_labels()) {
     return invalid_argument("model_fn takes no labels, and the input function gives " +
                             names_of(model->types_.labels, "labels") + "; give features alone, or take `const Labels&`");

@@ -39,7 +39,13 @@ struct BuildRequest {
   const Params& params;
   const RunConfig& config;
   RandomKey seed;
+  std::shared_ptr<const OpCatalogue> ops = nullptr;  ///< Null: Shoal's alone.
 };
+
+/// Shoal's ops and these; null, which stands for Shoal's alone, without any.
+Result<std::shared_ptr<const OpCatalogue>> catalogue_of(std::vector<OpDef> own);
+/// The graph, which keeps the ops that it knows.
+std::shared_ptr<Graph> with_ops(std::unique_ptr<Graph> graph, std::shared_ptr<const OpCatalogue> ops);
 
 /// One compiled program and where its inputs come from.
 struct BoundProgram {

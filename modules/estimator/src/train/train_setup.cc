@@ -41,9 +41,9 @@ Result<void> check_checkpoint(TrainScope& scope, TrainerFolder& folder, const Bu
 Result<std::unique_ptr<BuiltModel>> build_model(TrainScope& scope, TrainerFolder& folder, const InputTypes& types) {
   const Estimator& estimator = scope.request.estimator;
   const RunConfig& config = scope.config();
-  SHOAL_TRY(auto model,
-            BuiltModel::build({estimator.model_fn(), Mode::kTrain, estimator.params(), config, RandomKey(scope.run.seed)},
-                              types));
+  SHOAL_TRY(auto model, BuiltModel::build({estimator.model_fn(), Mode::kTrain, estimator.params(), config,
+                                           RandomKey(scope.run.seed), estimator.ops()},
+                                          types));
   if (scope.leads()) {
     SHOAL_TRY_VOID(check_checkpoint(scope, folder, *model));
     SHOAL_TRY_VOID(folder.keep_meaning(model->graph().meaning().encode()));

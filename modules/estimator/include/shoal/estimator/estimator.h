@@ -15,6 +15,7 @@
 #include "shoal/estimator/model_fn.h"
 #include "shoal/estimator/run_config.h"
 #include "shoal/estimator/warm_start.h"
+#include "shoal/graph/op.h"
 
 namespace shoal {
 
@@ -98,6 +99,17 @@ class Estimator {
   Estimator& vary(VaryingAxes axes);
   const VaryingAxes& varying() const { return varying_; }
 
+  /// Ops of your own that model_fn may use, beside those of Shoal; replaces what was said before:
+  ///
+  ///   estimator.use_ops({squash(), squash_grad()});          // functions of yours that make OpDefs
+  ///   ... x.graph().add("squash", {x}, {{"slope", 2.0}})[0]   // in model_fn
+  ///
+  /// All tasks of a job need the same ones, and so does whoever loads an export of the model (exported_model.h). Raises
+  /// InvalidArgument for a definition that OpCatalogue::add() refuses. Returns the estimator.
+  Estimator& use_ops(std::vector<OpDef> ops);
+  /// Shoal's ops and those. Null: Shoal's alone.
+  const std::shared_ptr<const OpCatalogue>& ops() const { return ops_; }
+
   /// The same model in the same folder with another configuration, whose model_dir does not count.
   Estimator with_config(RunConfig config) const;
 
@@ -149,6 +161,7 @@ class Estimator {
   std::string model_dir_;
   std::shared_ptr<const WarmStart> warm_start_;
   VaryingAxes varying_;
+  std::shared_ptr<const OpCatalogue> ops_;
   std::shared_ptr<const TrainedWeights> trained_;  // Weights that train() left, with checkpoints off.
 };
 

@@ -20,6 +20,7 @@
 #include "shoal/base/storage.h"
 #include "shoal/data/element.h"
 #include "shoal/estimator/run_config.h"
+#include "shoal/graph/op.h"
 #include "shoal/nn/export_signature.h"
 
 namespace shoal {
@@ -73,20 +74,28 @@ class ExportedModel {
 /// that is part of a program, or was downloaded. std::as_bytes(std::span(text)) makes such bytes of a string or an array.
 using ExportBytes = std::map<std::string, std::span<const std::byte>>;
 
+// Ops of the program's own that the model uses (Estimator::use_ops()) are not part of an export: `ops` brings them, as
+//   load_exported_model(folder, {}, {squash()});
+// An op of the graph that is neither there nor Shoal's is NotFound, and one of another version FailedPrecondition, naming it.
+
 /// Loads all of the export in `folder`, and compares it with its checksums, assets too. (An export of a version before
 /// 2026-11-27 has those of its weights alone: damage to its other files can go unnoticed.) Raises NotFound if there is no
 /// export in `folder`, DataLoss naming the file if one is damaged or missing, FailedPrecondition for a format of another
 /// version.
-std::unique_ptr<ExportedModel> load_exported_model(const std::string& folder, RuntimeOptions runtime = {});
-Result<std::unique_ptr<ExportedModel>> try_load_exported_model(const std::string& folder, RuntimeOptions runtime = {});
+std::unique_ptr<ExportedModel> load_exported_model(const std::string& folder, RuntimeOptions runtime = {},
+                                                   std::vector<OpDef> ops = {});
+Result<std::unique_ptr<ExportedModel>> try_load_exported_model(const std::string& folder, RuntimeOptions runtime = {},
+                                                               std::vector<OpDef> ops = {});
 /// Loads the export `folder` of a storage of the caller's. Only its open(), read_at() and exists() are called, and only during
 /// this call.
-std::unique_ptr<ExportedModel> load_exported_model(Storage& storage, const std::string& folder,
-                                                   RuntimeOptions runtime = {});
+std::unique_ptr<ExportedModel> load_exported_model(Storage& storage, const std::string& folder, RuntimeOptions runtime = {},
+                                                   std::vector<OpDef> ops = {});
 Result<std::unique_ptr<ExportedModel>> try_load_exported_model(Storage& storage, const std::string& folder,
-                                                               RuntimeOptions runtime = {});
+                                                               RuntimeOptions runtime = {}, std::vector<OpDef> ops = {});
 /// Loads an export from memory. The bytes are not read after the call. Raises NotFound if no file is called "export.json".
-std::unique_ptr<ExportedModel> load_exported_model(const ExportBytes& files, RuntimeOptions runtime = {});
-Result<std::unique_ptr<ExportedModel>> try_load_exported_model(const ExportBytes& files, RuntimeOptions runtime = {});
+std::unique_ptr<ExportedModel> load_exported_model(const ExportBytes& files, RuntimeOptions runtime = {},
+                                                   std::vector<OpDef> ops = {});
+Result<std::unique_ptr<ExportedModel>> try_load_exported_model(const ExportBytes& files, RuntimeOptions runtime = {},
+                                                               std::vector<OpDef> ops = {});
 
 }  // namespace shoal

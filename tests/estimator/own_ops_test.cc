@@ -1,0 +1,195 @@
+// Estimator::use_ops: ops of a program's own in training, evaluation, prediction and exports; an optimizer of its own.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <thread>
+
+#include "fixture.h"
+#include "own_model.h"
+#include "shoal/estimator/add_metrics.h"
+#include "shoal/estimator/exported_model.h"
+
+namespace shoal::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const RuntimeOptions kReference{.threads = 1, .backend = "reference"};
+
+class OwnOps : public ::testing::Test {
+ protected:
+  Estimator estimator(RunConfigOptions options = {}, Params params = {}) {
+    Estimator made = place_.estimator(own_model, std::move(options), std::move(params));
+    made.use_ops(own_ops());
+    return made;
+  }
+  static Dataset points() { return line({-1, -0.5f, 0, 0.5f, 1, 1.5f}).batch(3); }
+  static InputFn training() {
+    return [] { return points().repeat(); };
+  }
+  static Tensor x() { return Tensor::of<float>({3, 1}, {-0.75f, 0.25f, 1.25f}); }
+  /// A model whose loss goes through one op.
+  static ModelFn model_with(std::string op) {
+    return [op](const Features& features, const Labels&, Mode mode, const Params&, const RunConfig&) {
+      EstimatorSpec spec;
+      spec.mode = mode;
+      const Value y = nn::dense(features.single(), {.units = 1, .name = "linear"});
+      const Value z = y.graph().add(op, {y}, {}, "own")[0];
+      spec.predictions = {{"z", z}};
+      spec.loss = ops::reduce_mean(z);
+      if (mode == Mode::kTrain) spec.train_op = nn::sgd().minimize(spec.loss);
+      return spec;
+    };
+  }
+  /// What training by `op` ends with.
+  Error error_of(OpDef op, const RunConfigOptions& options = {}) {
+    Estimator made = place_.estimator(model_with(op.name), options);
+    made.use_ops({std::move(op)});
+    const auto trained = made.try_train(training(), {.steps = 3});
+    return trained ? invalid_argument("it trained") : trained.error();
+  }
+  static OpDef identity(std::string name) {
+    OpDef op = round_off();
+    op.name = std::move(name);
+    op.gradient = [](const GradientRequest& request) { return request.output_gradients; };
+    return op;
+  }
+
+  Place place_;
+};
+
+TEST_F(OwnOps, TrainEvaluateAndPredict) {
+  Estimator own = estimator();
+  own.train(training(), {.max_steps = 400});
+  EXPECT_LT(own.evaluate(points).at("average_loss"), 0.1);
+  EXPECT_THAT(own.variable_names(), Contains("linear/kernel/lion"));
+  const auto predictions = own.predict([] { return Dataset::from_tensor_slices(x()).batch(3); });
+  EXPECT_NEAR(predictions->next()->find("y")->as<float>()[0], 2 * -0.75 + 1, 0.6);
+}
+
+TEST_F(OwnOps, OfCopiesOfAnEstimatorAreThoseOfTheOriginal) {
+  Estimator own = estimator();
+  own.train(training(), {.max_steps = 3});
+  const Estimator measured = add_metrics(own, [](const MetricsInput& input) -> NamedMetrics {
+    return {{"mean", nn::mean(input.predictions["y"])}};
+  });
+  EXPECT_THAT(measured.evaluate(points), Contains(::testing::Key("mean")));
+  EXPECT_EQ(own.with_config(own.config()).ops(), own.ops());
+}
+
+/// The estimator and the definitions may go before the predictions.
+TEST_F(OwnOps, LiveAsLongAsPredictionsDo) {
+  std::unique_ptr<Predictions> predictions;
+  {
+    Estimator own = estimator();
+    own.train(training(), {.max_steps = 3});
+    predictions = own.predict([] { return Dataset::from_tensor_slices(x()).batch(1); });
+  }
+  int rows = 0;
+  while (predictions->next()) ++rows;
+  EXPECT_EQ(rows, 3);
+}
+
+TEST_F(OwnOps, OfAnExportComeFromWhoeverLoadsIt) {
+  Estimator own = estimator();
+  own.train(training(), {.max_steps = 20});
+  const InputFn serving = [] { return Dataset::from_tensor_slices(x()).batch(3); };
+  const std::string folder = own.export_model(place_.folder / "exports", serving);
+  const auto expected = own.predict(serving, {.yield_single_examples = false})->next();
+  std::unique_ptr<ExportedModel> model = load_exported_model(folder, kReference, own_ops());
+  EXPECT_TRUE(floats(*model->predict(x()).find("y")) == floats(*expected->find("y")));
+  bool own_kernel = false;
+  for (const auto& row : model->profile({.batch = 4, .runs = 2}).rows) own_kernel |= row.op == "squash";
+  EXPECT_TRUE(own_kernel);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int k = 0; k < 50; ++k) EXPECT_TRUE(floats(*model->predict(x()).find("y")) == floats(*expected->find("y")));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+
+  EXPECT_THAT(refusal([&] { load_exported_model(folder, kReference); }, ErrorKind::kNotFound),
+              AllOf(HasSubstr("export " + folder), HasSubstr("there is no op \"squash\""),
+                    HasSubstr("load_exported_model()"), Not(HasSubstr("damaged"))));
+  EXPECT_THAT(refusal(
+                  [&] {
+                    load_exported_model(folder, kReference, {squash(2), squash_grad(), round_off()});
+                  },
+                  ErrorKind::kFailedPrecondition),
+              HasSubstr("squash \"squash\": it was made with version 1 of this op, and this program has version 2"));
+  EXPECT_THAT(refusal([&] {
+                load_exported_model(folder, kReference, {squash(), squash()});
+              }),
+              HasSubstr("load_exported_model: op \"squash\": two ops of yours have this name"));
+}
+
+TEST_F(OwnOps, ThatTheEstimatorDoesNotKnowAreNamed) {
+  EXPECT_THAT(refusal([&] { place_.estimator(own_model).train(training(), {.steps = 1}); }, ErrorKind::kNotFound),
+              HasSubstr("there is no op \"squash\": Shoal has none of this name, and an op of your own has to be given, by "
+                        "Estimator::use_ops()"));
+  Estimator own = estimator();
+  EXPECT_THAT(refusal([&] { own.use_ops({identity("relu")}); }),
+              HasSubstr("Estimator::use_ops: op \"relu\": Shoal has an op of this name"));
+  EXPECT_EQ(estimator().use_ops({}).ops(), nullptr);
+}
+
+TEST_F(OwnOps, FailByNameAndWhatTheyThrowComesOut) {
+  OpDef fails = identity("fails"), throws = identity("throws");
+  fails.kernel = [](const OpCall&) -> Result<void> { return failed_precondition("no luck"); };
+  throws.kernel = [](const OpCall&) -> Result<void> { throw std::runtime_error("oh"); };
+  EXPECT_THAT(error_of(fails).message(), HasSubstr("fails \"own\": no luck"));
+  EXPECT_THAT(error_of(throws).message(), AllOf(HasSubstr("throws \"own\""), HasSubstr("oh")));
+  OpDef rewrites = identity("rewrites");
+  rewrites.rewrites.changes_nothing = [](const Attributes&) -> bool { throw std::runtime_error("lost"); };
+  EXPECT_THAT(error_of(rewrites).message(), HasSubstr("lost"));
+  OpDef cost = identity("cost");
+  cost.multiply_adds = [](const Attributes&, auto, auto) -> double { throw std::runtime_error("dear"); };
+  EXPECT_THAT(error_of(cost).message(), AllOf(HasSubstr("cost \"own\""), HasSubstr("dear")));
+  cost.multiply_adds = [](const Attributes&, auto, auto) { return std::nan(""); };
+  EXPECT_EQ(error_of(cost).message(), "it trained");
+}
+
+TEST_F(OwnOps, WhoseResultsAreNotFiniteEndTraining) {
+  OpDef wild = identity("wild");
+  wild.kernel = [](const OpCall& call) -> Result<void> {
+    std::ranges::fill(call.outputs[0].as<float>(), std::numeric_limits<float>::quiet_NaN());
+    return {};
+  };
+  const Error error = error_of(wild);
+  EXPECT_EQ(error.kind(), ErrorKind::kNanLoss) << error.message();
+}
+
+/// A view of more bytes than there are would read what is not its own.
+TEST_F(OwnOps, ThatAreNoViewsAreRefused) {
+  OpDef view = identity("wide");
+  view.view = true;
+  view.kernel = nullptr;
+  view.shape_rule = [](std::span<const ValueType> inputs, const Attributes&) -> Result<std::vector<ValueType>> {
+    return std::vector{ValueType{DType::kFloat32, {inputs[0].shape[0], 1000}}};
+  };
+  view.gradient = [](const GradientRequest& request) -> std::vector<Value> { return {request.node.inputs[0] * 1.0}; };
+  const Error error = error_of(view);
+  EXPECT_EQ(error.kind(), ErrorKind::kInvalidArgument);
+  EXPECT_THAT(error.message(), HasSubstr("wide \"own\": it is a view, so its output has the bytes of its operand"));
+}
+
+TEST_F(OwnOps, AndAnOptimizerOfOnesOwnGoOnAfterARestartWithTheSameBits) {
+  Estimator own = estimator({.save_checkpoints_steps = 1000});
+  own.train(training(), {.max_steps = 40});
+  const auto expected = tensors(place_.model_dir() + "/" + retained(place_.model_dir()).back());
+  Place again;
+  for (const int64_t steps : {13, 40}) {
+    Estimator interrupted = again.estimator(own_model, {.save_checkpoints_steps = 1000});
+    interrupted.use_ops(own_ops()).train(training(), {.max_steps = steps});
+  }
+  EXPECT_EQ(tensors(again.model_dir() + "/" + retained(again.model_dir()).back()), expected);
+}
+
+}  // namespace
+}  // namespace shoal::testing
