@@ -64,5 +64,29 @@ TEST(OwnOpsJob, AsynchronousTrainersLearn) {
   EXPECT_EQ(job.log.count('W', "the train op assigns"), 0) << "slots may be assigned";
 }
 
+EstimatorSpec assigning_model(const Features& features, const Labels& labels, Mode mode, const Params& params,
+                              const RunConfig& config) {
+  EstimatorSpec spec = own_model(features, labels, mode, params, config);
+  if (mode != Mode::kTrain) return spec;
+  spec.train_op = nn::minimize_by(spec.loss, [](const nn::OwnStep& step) -> std::vector<nn::VariableUpdate> {
+    return {nn::assign(step.variable(), step.variable() - step.gradient() * 0.01)};
+  });
+  return spec;
+}
+
+TEST(OwnOptimizerJob, TellsAsynchronousTrainersThatAssignWeights) {
+  for (const auto kind : {UpdateStrategyKind::kAsync, UpdateStrategyKind::kSync}) {
+    Job job;
+    JobSpec spec = own_job(10);
+    spec.model = assigning_model;
+    spec.updates = {.kind = kind};
+    run_job(job, spec);
+    job.expect_all_ended_well();
+    EXPECT_EQ(
+        job.log.count('W', "the train op assigns hidden/kernel, and 2 trainers that do not wait for each other train it"),
+        kind == UpdateStrategyKind::kAsync ? 1 : 0);
+  }
+}
+
 }  // namespace
 }  // namespace shoal::testing

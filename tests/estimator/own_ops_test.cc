@@ -191,5 +191,21 @@ TEST_F(OwnOps, AndAnOptimizerOfOnesOwnGoOnAfterARestartWithTheSameBits) {
   EXPECT_EQ(tensors(again.model_dir() + "/" + retained(again.model_dir()).back()), expected);
 }
 
+TEST_F(OwnOps, OfAnotherVersionAreToldAfterARestart) {
+  estimator().train(training(), {.max_steps = 2});
+  place_.log.clear();
+  Estimator newer = estimator();
+  newer.use_ops({squash(2), squash_grad(), round_off()}).train(training(), {.max_steps = 4});
+  EXPECT_EQ(place_.log.count('I', "op squash (version 1 before, version 2 now)") +
+                place_.log.count('W', "op squash (version 1 before, version 2 now)"),
+            1);
+  // So is a constant of the optimizer, which is a graph like any other.
+  place_.log.clear();
+  estimator({}, {{"slope", 3.0}}).train(training(), {.max_steps = 6});
+  EXPECT_EQ(place_.log.count('I', "squash (version 2 before, version 1 now)") +
+                place_.log.count('W', "squash (version 2 before, version 1 now)"),
+            1);
+}
+
 }  // namespace
 }  // namespace shoal::testing

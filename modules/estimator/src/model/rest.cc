@@ -7,6 +7,7 @@
 #include "shoal/base/environment.h"
 #include "shoal/base/format.h"
 #include "shoal/base/random.h"
+#include "shoal/graph/op.h"
 #include "shoal/graph/source.h"
 #include "shoal/json/fields.h"
 
@@ -24,7 +25,8 @@ std::string hash_text(uint64_t hash) {
 /// Six digits: what is computed by the C library may differ in the last ones from machine to machine.
 std::string rounded_text(double number) { return formatted("%.6g", number); }
 
-/// Texts are left out: they name things for errors, or are encodings, which the meaning has.
+/// Texts are left out: they name things for errors, or are encodings, which the meaning has. So are versions of a user's own ops,
+/// which are told by themselves.
 uint64_t fold_attributes(uint64_t hash, const Attributes& attributes) {
   struct Fold {
     uint64_t hash;
@@ -38,7 +40,9 @@ uint64_t fold_attributes(uint64_t hash, const Attributes& attributes) {
       return folded;
     }
   };
-  for (const auto& [name, value] : attributes.values()) hash = std::visit(Fold{fold_in(hash, name)}, value);
+  for (const auto& [name, value] : attributes.values()) {
+    if (name != kOpVersion) hash = std::visit(Fold{fold_in(hash, name)}, value);
+  }
   return hash;
 }
 
@@ -49,17 +53,25 @@ uint64_t hash_of(const Node& node) {
   return fold_in(hash, std::string_view(reinterpret_cast<const char*>(view.data), view.bytes()));
 }
 
+/// Which nodes these values of one graph are computed from.
+std::vector<bool> needed_by(const Graph& graph, const std::vector<Value>& values) {
+  std::vector<bool> needed(graph.nodes().size());
+  for (const Value& value : values) needed[size_t(value.node())] = true;
+  for (size_t id = needed.size(); id-- > 0;) {
+    if (!needed[id]) continue;
+    for (const Value& input : graph.node(NodeId(id)).inputs) needed[size_t(input.node())] = true;
+  }
+  return needed;
+}
+
 /// The nodes that `value` is computed from.
 std::vector<const Node*> nodes_below(Value value) {
   const Graph& graph = value.graph();
-  std::vector<bool> needed(graph.nodes().size());
-  needed[size_t(value.node())] = true;
+  const std::vector<bool> needed = needed_by(graph, {value});
   std::vector<const Node*> nodes;
   for (size_t id = size_t(value.node()) + 1; id-- > 0;) {
     if (!needed[id]) continue;
-    const Node& node = graph.node(NodeId(id));
-    for (const Value& input : node.inputs) needed[size_t(input.node())] = true;
-    nodes.push_back(&node);
+    nodes.push_back(&graph.node(NodeId(id)));
   }
   return nodes;
 }
@@ -79,6 +91,46 @@ void add_constants(Value loss, Rest& rest) {
     hash = fold_in(hash, hash_of(*node));
   }
   for (const auto& [scope, hash] : scopes) rest[json::as_utf8(scope)] = hash_text(hash);
+}
+
+std::vector<Value> update_values(const nn::TrainOp& train_op) {
+  std::vector<Value> values;
+  for (const nn::VariableUpdate& update : train_op.updates) {
+    if (update.update.valid()) values.push_back(update.update);
+    for (const nn::RowUpdate& part : update.rows) values.push_back(part.gradients);
+  }
+  return values;
+}
+
+/// What a user's own op computes is code, of which only the version is known.
+void add_op_versions(Value loss, const nn::TrainOp& train_op, Rest& rest) {
+  const Graph& graph = loss.graph();
+  std::vector<Value> values = update_values(train_op);
+  values.push_back(loss);
+  const std::vector<bool> needed = needed_by(graph, values);
+  for (size_t id = 0; id < needed.size(); ++id) {
+    const OpDef* op = needed[id] ? graph.catalogue().find(graph.node(NodeId(id)).op) : nullptr;
+    if (op && op->own) rest["op " + json::as_utf8(op->name)] = "version " + std::to_string(op->version);
+  }
+}
+
+/// Whoever assigns to variables has an optimizer of one's own, whose rule is the graph below its updates. (That of Shoal's own is
+/// all gradients, which follow from the loss.)
+void add_update_graph(Value loss, const nn::TrainOp& train_op, Rest& rest) {
+  const auto is_own = [](const nn::VariableUpdate& update) {
+    return update.rule.kind == nn::UpdateRule::Kind::kAssign || update.rule.kind == nn::UpdateRule::Kind::kAdd;
+  };
+  if (std::ranges::none_of(train_op.updates, is_own)) return;
+  const Graph& graph = loss.graph();
+  const std::vector<bool> of_updates = needed_by(graph, update_values(train_op)), of_loss = needed_by(graph, {loss});
+  std::map<std::string_view, const Node*> nodes;
+  for (size_t id = 0; id < of_updates.size(); ++id) {
+    const Node& node = graph.node(NodeId(id));
+    if (of_updates[id] && !of_loss[id] && !is_named(source_of(node.op))) nodes.emplace(node.name, &node);
+  }
+  uint64_t hash = 0;
+  for (const auto& [name, node] : nodes) hash = fold_in(hash, hash_of(*node));
+  rest["constants of the train op"] = hash_text(hash);
 }
 
 /// What a user's function makes of `x`; empty if it refuses that.
@@ -119,6 +171,8 @@ std::string rules_text(const nn::TrainOp& train_op) {
 Rest rest_of(Value loss, const nn::TrainOp& train_op) {
   Rest rest;
   add_constants(loss, rest);
+  add_op_versions(loss, train_op, rest);
+  add_update_graph(loss, train_op, rest);
   for (const nn::StepScalar& scalar : train_op.scalars) {
     std::string& text = rest[json::as_utf8(scalar.name)];
     text += (text.empty() ? "" : ", ") + described(scalar);

@@ -15,7 +15,7 @@ namespace shoal {
 using Rest = std::map<std::string, std::string>;
 
 /// Of a model in training: what the loss is computed from, by outermost scopes, without variables and what the meaning has;
-/// the scalars of its train op, looked at for a few steps; its update rules. The same program gives the same on every
+/// the versions of ops of one's own; what a train op of one's own computes; the scalars of its train op, looked at for a few steps; its update rules. The same program gives the same on every
 /// machine.
 Rest rest_of(Value loss, const nn::TrainOp& train_op);
 

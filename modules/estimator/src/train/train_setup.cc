@@ -14,6 +14,7 @@
 #include "shoal/estimator/hooks.h"
 #include "shoal/estimator/profiler.h"
 #include "task/task_network.h"
+#include "train/training_warnings.h"
 
 namespace shoal {
 namespace {
@@ -45,6 +46,7 @@ Result<std::unique_ptr<BuiltModel>> build_model(TrainScope& scope, TrainerFolder
                                            RandomKey(scope.run.seed), estimator.ops()},
                                           types));
   if (scope.leads()) {
+    if (scope.distributed()) warn_about_assignments(scope.env.log(), *model->spec().train_op, model->graph(), config);
     SHOAL_TRY_VOID(check_checkpoint(scope, folder, *model));
     SHOAL_TRY_VOID(folder.keep_meaning(model->graph().meaning().encode()));
   }

@@ -40,4 +40,16 @@ void warn_about_leavings(Logger& log, const CheckpointSource& checkpoint, const 
                                    "have: the model or its optimizer changed since");
 }
 
+void warn_about_assignments(Logger& log, const nn::TrainOp& train_op, const Graph& graph, const RunConfig& config) {
+  if (config.num_trainers() <= 1 || config.update_strategy().kind != UpdateStrategyKind::kAsync) return;
+  for (const nn::VariableUpdate& update : train_op.updates) {
+    const Variable* variable = graph.find_variable(update.variable);
+    if (update.rule.kind != nn::UpdateRule::Kind::kAssign || !variable || !variable->trainable) continue;
+    return log.warning_once("assigned",
+                            "the train op assigns " + update.variable + ", and " + std::to_string(config.num_trainers()) +
+                                " trainers that do not wait for each other train it: each assignment undoes what the "
+                                "others did since its batch began; use nn::descend or nn::assign_add, or --strategy sync");
+  }
+}
+
 }  // namespace shoal

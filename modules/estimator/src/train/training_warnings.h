@@ -4,6 +4,7 @@
 #include "shoal/base/log.h"
 #include "shoal/data/dataset.h"
 #include "shoal/estimator/run_config.h"
+#include "shoal/nn/train_op.h"
 
 namespace shoal {
 
@@ -11,5 +12,8 @@ namespace shoal {
 void warn_about_input(Logger& log, const data::Dataset& dataset, const RunConfig& config, bool has_max_steps);
 /// What the checkpoint has and the model does not take, as after a change of optimizer: the next checkpoint will not have it.
 void warn_about_leavings(Logger& log, const CheckpointSource& checkpoint, const cluster::ShardPlan& plan);
+
+/// Weights that several trainers, which do not wait for each other, assign.
+void warn_about_assignments(Logger& log, const nn::TrainOp& train_op, const Graph& graph, const RunConfig& config);
 
 }  // namespace shoal
