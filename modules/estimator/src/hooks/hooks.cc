@@ -2,7 +2,6 @@
 
 #include <cstdio>
 
-#include "hooks/nan_guard.h"
 #include "shoal/base/finite.h"
 #include "shoal/monitor/event_writer.h"
 
@@ -37,7 +36,7 @@ class NanGuard final : public Hook {
     run.log().error(sentence);
     run.request_stop();
   }
-  bool is_quiet() const { return !options_.fail; }
+  bool is_quiet_nan_guard() const override { return !options_.fail; }
 
  private:
   NanGuardOptions options_;
@@ -153,11 +152,6 @@ std::shared_ptr<Hook> stop_at_step(StopAtStepOptions options) {
 }
 
 std::shared_ptr<Hook> nan_guard(NanGuardOptions options) { return std::make_shared<NanGuard>(options); }
-
-bool is_quiet_nan_guard(const Hook& hook) {
-  const auto* const guard = dynamic_cast<const NanGuard*>(&hook);
-  return guard && guard->is_quiet();
-}
 
 std::shared_ptr<Hook> loss_logger(int64_t every_iterations) { return std::make_shared<LossLogger>(every_iterations); }
 std::shared_ptr<Hook> step_counter(int64_t every_steps) { return std::make_shared<StepCounter>(every_steps); }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "hooks/nan_guard.h"
 #include "model/check_meaning.h"
 #include "model/rest.h"
 #include "shoal/base/compute.h"
@@ -69,7 +68,7 @@ bool reports_job(const TrainScope& scope) {
 
 /// True if the caller or the model wants a stop where training fails otherwise (CONTRACT HK-10).
 bool has_quiet_guard(const TrainScope& scope, const EstimatorSpec& spec) {
-  const auto is_quiet = [](const std::shared_ptr<Hook>& hook) { return hook && is_quiet_nan_guard(*hook); };
+  const auto is_quiet = [](const std::shared_ptr<Hook>& hook) { return hook && hook->is_quiet_nan_guard(); };
   return std::ranges::any_of(scope.request.hooks, is_quiet) || std::ranges::any_of(spec.training_hooks, is_quiet) ||
          (scope.leads() && std::ranges::any_of(spec.training_chief_hooks, is_quiet));
 }

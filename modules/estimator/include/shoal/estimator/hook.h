@@ -192,6 +192,9 @@ class Hook {
   virtual void before_step([[maybe_unused]] RunContext& run, [[maybe_unused]] StepRequest& request) {}
   virtual void after_step([[maybe_unused]] RunContext& run, [[maybe_unused]] const StepValues& values) {}
   virtual void end([[maybe_unused]] RunContext& run) {}
+  /// Whether it is a nan_guard() that asks for a stop where others fail. It is asked here rather than by a cast, because a class
+  /// of a program that is compiled without type information (-fno-rtti) cannot be cast.
+  virtual bool is_quiet_nan_guard() const { return false; }
 };
 
 /// Told about checkpoints, on the task that writes them. Made inside the program's body, as hooks are.
