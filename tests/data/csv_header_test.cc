@@ -84,7 +84,7 @@ TEST_F(CsvHeader, WithOtherNamesIsRefusedUnlessPositionsCount) {
 
 TEST_F(CsvHeader, MayBeARemark) {
   const CsvOptions table = table_of(january_);
-  for (const char* line : {"made on a Monday", "# height, width, sold as measured", "|a,b,c", "a,b"}) {
+  for (const char* line : {"made on a Monday", "# height, width, sold as measured", "# 5\" pipes", "|a,b,c", "a,b"}) {
     const std::string path = file("remark.csv", std::string(line) + "\n120,7,1\n");
     EXPECT_THAT(rows({path}, table), testing::ElementsAre("height 120 width 7 |label 1 ")) << line;
   }
