@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "../estimator/own_ops.h"
 #include "shoal/base/finite.h"
 #include "shoal/checkpoint/end_mark.h"
 #include "shoal/checkpoint/reader.h"
@@ -65,8 +66,8 @@ void FolderChecks::check_that_exports_load() {
     if (!exports) return violated("the exports cannot be listed: " + exports.error().message());
     for (const FileInfo& entry : *exports) {
       if (entry.name.starts_with(".")) continue;  // A killed export left this folder.
-      const auto model =
-          try_load_exported_model(world_.shared(), folder + "/" + entry.name, {.threads = 1, .backend = "reference"});
+      const auto model = try_load_exported_model(world_.shared(), folder + "/" + entry.name,
+                                                 {.threads = 1, .backend = "reference"}, testing::own_ops());
       if (!model) violated("export " + entry.name + " of " + exporter + " is not whole: " + model.error().message());
     }
   }

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "../estimator/own_model.h"
 #include "shoal/base/blocking.h"
 #include "shoal/base/random.h"
 #include "shoal/estimator/early_stopping.h"
@@ -65,6 +66,11 @@ Value network(const JobPlan& job, const Features& features, Mode mode) {
     case ModelKind::kTable: {
       rows = nn::embedding(input, {.ids = kIds, .dimension = 4});
       logits = nn::dense(nn::flatten(*rows), {.units = kClasses});
+      break;
+    }
+    case ModelKind::kOwn: {
+      const Value x = nn::dense(input, {.units = 6});
+      logits = nn::dense(x.graph().add("squash", {x}, {{"slope", 2.0}})[0], {.units = kClasses});
       break;
     }
   }
@@ -155,7 +161,11 @@ testing::Program make_program(const JobPlan& job, std::shared_ptr<JobNotes> note
     const ModelFn model = [job](const Features& features, const Labels& labels, Mode mode, const Params&,
                                 const RunConfig&) {
       nn::HeadInput input{.mode = mode, .labels = labels, .logits = network(job, features, mode)};
-      if (mode == Mode::kTrain) input.optimizer = optimizer_of(job);
+      if (mode == Mode::kTrain && job.model == ModelKind::kOwn) {
+        input.train_op = [](Value loss) { return testing::lion(loss, 0.01); };
+      } else if (mode == Mode::kTrain) {
+        input.optimizer = optimizer_of(job);
+      }
       EstimatorSpec spec = nn::multi_class_head({.n_classes = kClasses})->build(input);
       nn::TrainOp counting = count_updates(input.logits.graph());
       if (mode == Mode::kTrain) spec.train_op = nn::group({*spec.train_op, std::move(counting)});
@@ -183,6 +193,7 @@ testing::Program make_program(const JobPlan& job, std::shared_ptr<JobNotes> note
     if (job.early_stop_from) train.hooks.push_back(early_stopping(*job.early_stop_from, notes));
     if (job.max_steps > 0) train.max_steps = job.max_steps + notes->more_steps;
     Estimator estimator(model, config.with_host(std::move(host)));
+    if (job.model == ModelKind::kOwn) estimator.use_ops(testing::own_ops());
     train_and_evaluate(estimator, train, eval);
   };
 }

@@ -319,6 +319,8 @@ Plan draw_plan(uint64_t seed) {
   }
   Dice poison(fold_in(RandomKey(seed), "poison"));
   if (poison.chance(0.1)) draw_poison(poison, plan);
+  Dice own(fold_in(RandomKey(seed), "an op and an optimizer of its own"));
+  if (own.chance(0.12) && plan.job.poison == Poison::kNone) plan.job.model = ModelKind::kOwn;
   if (run.chance(0.04) && plan.job.poison == Poison::kNone) {  // Other faults would only hide whether it ends by this.
     plan.faults = {draw_fault(run, plan.job, {FaultKind::kFolderMoved})};
     plan.job.hook_stops_at = plan.job.hook_throws_at = plan.job.early_stop_from = std::nullopt;
@@ -335,7 +337,7 @@ Plan draw_plan(uint64_t seed) {
 
 std::string to_string(const Plan& plan) {
   const JobPlan& job = plan.job;
-  const char* const models[] = {"dense", "normalized", "table"};
+  const char* const models[] = {"dense", "normalized", "table", "own"};
   std::string text = "seed " + std::to_string(plan.seed) + ": " + (job.local ? "one process" : to_string(job.size)) +
                      ", model " + models[int(job.model)] + ", batch " + std::to_string(job.batch) + ", ";
   text += job.max_steps > 0 ? "max_steps " + std::to_string(job.max_steps) : std::to_string(job.passes) + " passes";

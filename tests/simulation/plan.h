@@ -12,7 +12,7 @@
 
 namespace shoal::simulation {
 
-enum class ModelKind { kDense, kNormalized, kTable };
+enum class ModelKind { kDense, kNormalized, kTable, kOwn };  // kOwn: with an op and an optimizer of its own
 
 /// How the pushes of N trainers become updates.
 enum class Updates { kAsync, kSync, kSyncWithBackup, kSyncTwiceEach };

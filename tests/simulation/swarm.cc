@@ -232,6 +232,7 @@ std::vector<Plan> smaller(const Plan& plan) {
   if (plan.job.hook_stops_at) without([](Plan& p) { p.job.hook_stops_at.reset(); });
   if (plan.job.hook_throws_at) without([](Plan& p) { p.job.hook_throws_at.reset(); });
   if (plan.job.poison != Poison::kNone) without([](Plan& p) { p.job.poison = Poison::kNone; });
+  if (plan.job.model == ModelKind::kOwn) without([](Plan& p) { p.job.model = ModelKind::kDense; });
   if (plan.job.exporters) without([](Plan& p) { p.job.exporters = false; });
   if (plan.job.updates != Updates::kAsync) without([](Plan& p) { p.job.updates = Updates::kAsync; });
   if (!plan.job.compression.empty()) without([](Plan& p) { p.job.compression.clear(); });
