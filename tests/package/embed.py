@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Shoal as part of another project, as the README shows it: configures that project, builds a small program on it, runs it,
 and compiles (but does not link) the README's program. Then tests of programs as whole clusters, as
-docs/how-to/test-a-program.md shows them: the page's own, and that of the example, as a user would copy it. And the project
+docs/how-to/test-a-program.md shows them: the page's own, and that of the example, as a user would copy it; and the programs of
+docs/how-to/own-op.md and own-optimizer.md, which bring an op and an optimizer of their own: a synchronous cluster of threads ends with
+the bits of --replicas. And the project
 of docs/tutorial.md is configured: it has the targets that the page builds, where the page finds them.
 
 usage: embed.py ROOT CMAKE COMPILER FOLDER        FOLDER is made anew
@@ -20,9 +22,14 @@ project(rings LANGUAGES CXX)
 set(CMAKE_UNITY_BUILD ON)
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 10)
 """
+OWN = ("own_op", "own_optimizer")
 CMAKE_END = """
 set(CMAKE_UNITY_BUILD OFF)
 set_target_properties(rings program_test PROPERTIES UNITY_BUILD OFF)
+foreach(own own_op own_optimizer)
+  add_executable(${own} ${own}.cc)
+  target_link_libraries(${own} PRIVATE shoal::estimator)
+endforeach()
 add_executable(small small.cc)
 target_link_libraries(small PRIVATE shoal::backends)
 add_executable(mnist_test mnist/cluster_test.cc mnist/digits.cc mnist/glyphs.cc mnist/images.cc mnist/model.cc)
@@ -37,6 +44,9 @@ def write_project(root, folder):
     page = root / "docs" / "how-to" / "test-a-program.md"
     (folder / "rings.cc").write_text("\n".join(code_blocks(root / "README.md", "cpp")))
     (folder / "program_test.cc").write_text("\n".join(code_blocks(page, "cpp")))
+    for own in OWN:
+        (folder / f"{own}.cc").write_text(
+            "\n".join(code_blocks(root / "docs" / "how-to" / (own.replace("_", "-") + ".md"), "cpp")))
     for file in (root / "tests" / "package" / "embedded").iterdir():
         shutil.copy(file, folder)
     shutil.copytree(root / "examples" / "mnist", folder / "mnist")
@@ -80,7 +90,8 @@ targets = run("ninja", "-C", str(build), "-t", "targets", "all")
 for unwanted in ("mnist:", "base_tests:", "shoal_base_headers:"):
     if "\n" + unwanted in targets:
         sys.exit(f"an embedding project gets {unwanted} too: tests and examples are for those who work on Shoal")
-run(cmake, "--build", str(build), "--target", "small", "program_test", "mnist_test", "CMakeFiles/rings.dir/rings.cc.o")
+run(cmake, "--build", str(build), "--target", "small", "program_test", "mnist_test", *OWN,
+    "CMakeFiles/rings.dir/rings.cc.o")
 answer = run(str(build / "small")).strip()
 if answer != "reference: 1 4 9":
     sys.exit(f"small said: {answer}")
@@ -88,3 +99,12 @@ for test in ("program_test", "mnist_test"):
     answer = run(str(build / test))
     if "[  PASSED  ] 1 test." not in answer:
         sys.exit(f"{test} said: {answer}")
+for own in OWN:
+    predictions = []
+    for number, how in enumerate((["--replicas", "3"], ["--cluster", "ps:2,worker:2,evaluator", "--strategy", "sync"])):
+        model_dir = folder / f"{own}_{number}"
+        run(str(build / own), "--model-dir", str(model_dir), "--seed", "7", "--steps", "30", *how)
+        export = max((model_dir / "export" / "last").iterdir())
+        predictions.append(run(str(build / own), "--load", str(export), "--quiet"))
+    if predictions[0] != predictions[1]:
+        sys.exit(f"{own}: replicas and cluster differ: {predictions}")
