@@ -8,7 +8,8 @@ Clocks, threads, files, randomness, and what a process knows of itself come in t
 cluster runs in one deterministic test. Nothing warns of code that asks the system itself: it works, until a simulated
 run differs from itself. So modules, backends and transports name none of what KINDS lists, outside the files of ALLOWED.
 
-What one of them finds (json) is no way past the Environment, but a call that throws for what data may hold.
+What two of them find is no way past the Environment: json is a call that throws for what data may hold, locale one that gives
+other texts in other countries.
 
 This reads text, not types. It knows functions by their names and headers by what they declare; a library that does such
 things inside (OpenMP, OpenSSL, zlib) is seen only where it is called by a name that stands here.
@@ -89,6 +90,9 @@ KINDS = {
         r"\bstd::w?c(?:out|err|log|in)\b", r"\bstd(?:out|err|in)\b", headers("iostream"),
         calls("v?f?printf", "fputs", "fputc", "puts", "putchar", "perror", "fwrite")))),
     "json": ("prints JSON by the library, which throws for bytes that are no UTF-8; json::text_of() does not", r"\.dump\s*\("),
+    "locale": ("writes or reads numbers as the program's locale has them; formatted() and number_from() do not", "|".join((
+        calls("v?sn?printf", "v?sscanf", "strto(?:d|f|ld)", "atof", "setlocale"),
+        qualified("sto(?:d|f|ld)")))),
     "edge": ("is for where a program begins: what it gives is passed in from there", r"(?!)"),  # by name: see EDGES
     "system": ("calls the operating system", "|".join((
         r"(?<![\w>\]])::(?!new\b|operator\b|gmtime_r\b)[a-z]\w*\s*\(",  # gmtime_r() only computes
@@ -133,6 +137,9 @@ ALLOWED = {
         ("modules/base/src/file_storage.cc", "file random system", "storage(); names that no other process gives"),
         ("modules/base/src/missing_path.cc", "file system", "why a path leads nowhere, for errors of storage()"),
         ("modules/base/src/process_info.cc", "thread file host edge system", "process()"),
+        ("modules/base/src/own_thread.cc", "host variable", "which processors threads may use, and what OpenMP has made of that"),
+        ("modules/base/src/fork.cc", "thread global", "counts calls of fork(), whose handlers reach globals alone"),
+        ("modules/base/src/standard_descriptors.cc", "file global lock system", "descriptors 0 to 2, which all of a process shares"),
         ("modules/base/src/cgroup.cc", "file", "limits of this process's control groups, for process()"),
         ("modules/base/src/memory_limit.cc", "host edge system", "how much memory this process may have, for process()"),
         ("modules/base/src/start_thread.*", "thread", "a thread of these, or why there is none"),
@@ -164,11 +171,18 @@ ALLOWED = {
          "jobs of a stage: a virtual pool runs each to its end inside submit() or, from inside a job, after it, and who "
          "needs a piece that nobody has begun does it itself; so nobody waits while a piece is being worked on"),
         ("modules/monitor/src/progress.cc", "lock", "one line for the tasks of a process"),
-        ("backends/src/executor.cc", "global", "whether this thread computes already: what it sets is the same for all"),
         ("transport/include/shoal/transport/channel.h", "lock", "a queue of messages between two tasks"),
         ("transport/src/channel.cc", "lock", "the same"),
         ("transport/include/shoal/transport/postbox.h", "lock", "the way to a task that may end first"),
     ],
+    "Texts of numbers": [
+        ("modules/base/src/format.cc", "locale", "formatted(), in the locale of C"),
+        ("modules/base/src/exhaustion.cc", "locale", "a sentence where no memory is left to make one"),
+    ] + [(path, "locale", "whole numbers alone") for path in (
+        "modules/base/src/file_storage.cc", "modules/base/src/log.cc", "modules/base/src/utc_text.cc",
+        "modules/testing/src/disk_connection.cc", "modules/cluster/src/job/identity_lines.cc",
+        "modules/cluster/src/state/model_identity.cc", "modules/cli/src/launch/hosts/scripts.cc",
+        "modules/monitor/src/event_writer.cc", "transport/src/authority_openssl.cc", "transport/src/certificate.cc")],
     "JSON as text": [
         ("modules/json/include/shoal/json/text.h", "json", "the one place that calls the library's printer"),
         ("modules/cli/src/json_out.cc", "json", "print_line() tells whether bytes were replaced"),

@@ -41,6 +41,12 @@ class CheckEscapes(unittest.TestCase):
         self.assert_kind("json", "json.dump();", "Json(text).dump(-1, ' ')", "value.dump (2)")
         self.assert_none("json::text_of(value);", "dump_graph(x);", "void dump(Out& out);")
 
+    def test_finds_numbers_of_a_locale(self):
+        self.assert_kind("locale", "std::snprintf(t, sizeof t, f, x);", "sprintf(t, f, x)", "vsnprintf(t, n, f, a)",
+                         "std::sscanf(t, f, &x)", "strtod(t, &e)", "std::strtof(t, &e)", "atof(t)", "std::stod(t)",
+                         "std::setlocale(LC_ALL, name)")
+        self.assert_none("formatted(f, x);", "number_from<double>(t);", "std::stoi(t)", "stodgy(t)", "uselocale(plain())")
+
     def test_finds_sleeps(self):
         self.assert_kind("sleep", "std::this_thread::sleep_for(x);", "this_thread::sleep_until(x)", "usleep(1)",
                          "::sleep(1)", "nanosleep(&t, nullptr)")

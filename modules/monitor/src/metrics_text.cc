@@ -1,9 +1,10 @@
-#include "shoal/base/format.h"
 #include "shoal/monitor/metrics_text.h"
 
 #include <array>
 #include <cmath>
 #include <cstdio>
+
+#include "shoal/base/format.h"
 
 namespace shoal::monitor {
 

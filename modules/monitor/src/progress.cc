@@ -1,4 +1,3 @@
-#include "shoal/base/format.h"
 #include "shoal/monitor/progress.h"
 
 #include <algorithm>
@@ -7,6 +6,8 @@
 #include <cstdio>
 #include <deque>
 #include <mutex>
+
+#include "shoal/base/format.h"
 
 namespace shoal::monitor {
 namespace {

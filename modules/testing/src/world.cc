@@ -1,9 +1,9 @@
-#include "shoal/base/format.h"
 #include "shoal/testing/world.h"
 
 #include <algorithm>
 
 #include "elsewhere.h"
+#include "shoal/base/format.h"
 #include "shoal/cluster/cluster_spec.h"
 #include "shoal/estimator/task_host.h"
 #include "world_state.h"

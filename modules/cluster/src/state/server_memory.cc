@@ -1,10 +1,10 @@
-#include "shoal/base/format.h"
 #include "shoal/cluster/server_memory.h"
 
 #include <algorithm>
 #include <cstdio>
 
 #include "shoal/base/exhaustion.h"
+#include "shoal/base/format.h"
 
 namespace shoal::cluster {
 

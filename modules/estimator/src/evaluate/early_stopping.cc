@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "evaluate/evaluation.h"
+#include "shoal/base/format.h"
 #include "shoal/estimator/interval_timer.h"
 #include "shoal/monitor/event_reader.h"
 
@@ -120,11 +121,7 @@ std::vector<MetricAtStep> results_of(const std::string& metric, const Evaluation
   return results;
 }
 
-std::string value_text(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
-}
+std::string value_text(double value) { return formatted("%.6g", value); }
 
 std::string describe_result(const std::string& metric, const MetricAtStep& result) {
   return metric + " was " + value_text(result.value) + " at " + std::to_string(result.global_step);

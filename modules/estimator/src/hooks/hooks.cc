@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "shoal/base/finite.h"
+#include "shoal/base/format.h"
 #include "shoal/monitor/event_writer.h"
 
 namespace shoal {
@@ -50,14 +51,8 @@ class LossLogger final : public Hook {
     if (!timer_.due(run.iterations(), run.now())) return;
     const bool first = !timer_.last_step();
     const auto elapsed = timer_.trigger(run.iterations(), run.now());
-    char line[128];
-    const int length = std::snprintf(line, sizeof line, "loss = %.6g, step = %llu", values.loss(),
-                                     static_cast<unsigned long long>(run.global_step()));
-    std::string text(line, size_t(length));
-    if (!first) {
-      std::snprintf(line, sizeof line, " (%.3f s)", to_seconds(elapsed.time));
-      text += line;
-    }
+    std::string text = formatted("loss = %.6g, step = %llu", values.loss(), static_cast<unsigned long long>(run.global_step()));
+    if (!first) text += formatted(" (%.3f s)", to_seconds(elapsed.time));
     run.log().info(text);
   }
 
@@ -80,9 +75,7 @@ class StepCounter final : public Hook {
     const auto elapsed = timer_.trigger(run.global_step(), run.now());
     if (elapsed.steps == 0 || elapsed.time <= Duration::zero()) return;
     const double rate = double(elapsed.steps) / to_seconds(elapsed.time);
-    char line[64];
-    std::snprintf(line, sizeof line, "global_step/sec: %.4g", rate);
-    run.log().info(line);
+    run.log().info(formatted("global_step/sec: %.4g", rate));
     if (run.summaries()) value_or_raise(run.summaries()->add_scalar(int64_t(run.global_step()), "global_step/sec", rate));
   }
 

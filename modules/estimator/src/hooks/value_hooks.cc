@@ -4,6 +4,7 @@
 #include <cstring>
 #include <set>
 
+#include "shoal/base/format.h"
 #include "shoal/base/half.h"
 #include "shoal/estimator/interval_timer.h"
 
@@ -14,8 +15,7 @@ constexpr int64_t kDefaultIterations = 100;
 constexpr int64_t kShownMax = 8;  // Elements of one tensor in a line.
 
 std::string real_text(double value) {
-  char text[32];
-  return std::string(text, size_t(std::snprintf(text, sizeof text, "%.6g", value)));
+  return formatted("%.6g", value);
 }
 
 std::string element_text(const TensorView& tensor, int64_t index) {
@@ -98,9 +98,7 @@ class LogValues final : public Hook {
     if (!wanted_) return;
     NamedTensors told;
     for (const ToldValue& value : values_) told.emplace_back(value.name, values[value.name]);
-    char seconds[48] = "";
-    if (!first_) std::snprintf(seconds, sizeof seconds, " (%.3f s)", to_seconds(elapsed_));
-    log(run, told, seconds);
+    log(run, told, first_ ? "" : formatted(" (%.3f s)", to_seconds(elapsed_)));
   }
   void end(RunContext& run) override {
     if (options_.at_end && run.has_final_values()) log(run, final_values_of(run, values_), "");
@@ -119,7 +117,6 @@ class LogValues final : public Hook {
   bool wanted_ = false;  // True if the hook logs its values.
   bool first_ = false;   // True if no line came before.
   Duration elapsed_{};   // The time since the line before.
-};
 };
 
 class FinalValues final : public Hook {

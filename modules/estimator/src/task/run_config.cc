@@ -1,4 +1,3 @@
-#include "shoal/base/format.h"
 #include "shoal/estimator/run_config.h"
 
 #include <algorithm>
@@ -6,6 +5,7 @@
 #include <cstdio>
 #include <type_traits>
 
+#include "shoal/base/format.h"
 #include "shoal/base/path_error.h"
 #include "shoal/cluster/strategy_text.h"
 #include "task/meet_others.h"
