@@ -115,7 +115,7 @@ class CheckEscapes(unittest.TestCase):
     def test_finds_printing(self):
         self.assert_kind("print", "std::cout << x;", "std::cerr << x;", "std::printf(x);", "std::fprintf(stderr, x);",
                          "fputs(x, f)", "fwrite(x, 1, n, f)", "f = stdout;", "#include <iostream>")
-        self.assert_none("std::snprintf(a, n, x)", "env.log().info(x)", "context.out << x", "#include <ostream>")
+        self.assert_none("env.log().info(x)", "context.out << x", "#include <ostream>")
 
     def test_finds_other_calls_of_the_system(self):
         self.assert_kind("system", "::prctl(x)", "return ::kill(p, 9);", "#include <unistd.h>", "#include <signal.h>",

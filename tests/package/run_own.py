@@ -49,8 +49,8 @@ def main(program, shoal, *transports):
             sys.exit("there is nothing to compare")
         for transport in transports:
             together = folder / transport
-            run(shoal, "launch", "--ps", "2", "--workers", "2", "--evaluator", "--", program, "--model-dir", together, *FLAGS,
-                "--strategy", "sync", "--transport", transport)
+            run(shoal, "launch", "--no-logs", "--ps", "2", "--workers", "2", "--evaluator", "--", program, "--model-dir", together,
+                *FLAGS, "--strategy", "sync", "--transport", transport)
             if values_of(shoal, together) != expected:
                 sys.exit(f"over {transport} the variables differ from those of --replicas 3")
             if run(program, "--load", export_of(together)) != predicted:

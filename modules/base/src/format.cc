@@ -11,14 +11,14 @@ namespace shoal {
 namespace {
 
 locale_t plain() {
-  static const locale_t made = ::newlocale(LC_ALL_MASK, "C", nullptr);
+  static const locale_t made = newlocale(LC_ALL_MASK, "C", nullptr);
   return made;
 }
 
 }  // namespace
 
-PlainLocale::PlainLocale() : before_(::uselocale(plain())) {}
-PlainLocale::~PlainLocale() { ::uselocale(static_cast<locale_t>(before_)); }
+PlainLocale::PlainLocale() : before_(uselocale(plain())) {}
+PlainLocale::~PlainLocale() { uselocale(static_cast<locale_t>(before_)); }
 
 std::string formatted(const char* pattern, ...) {
   const PlainLocale locale;
