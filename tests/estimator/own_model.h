@@ -41,7 +41,7 @@ inline EstimatorSpec own_model(const Features& features, const Labels& labels, M
   const Value y = nn::dense(straight, {.units = 1, .name = "linear"});
   spec.predictions = {{"y", y}};
   if (mode == Mode::kPredict) return spec;
-  const Value losses = nn::squared_error(y, labels.single());
+  const Value losses = nn::squared_error({.labels = labels.single(), .predictions = y});
   spec.loss = nn::reduce_loss(losses);
   if (mode == Mode::kEval) spec.eval_metrics = {{"average_loss", nn::mean(losses)}};
   const double rate = params.get_real("rate", 0.02);
