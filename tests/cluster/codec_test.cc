@@ -168,6 +168,23 @@ TEST_F(TopKTest, SendsWholeWhatIsNoGradient) {
   }
 }
 
+/// A push that a server left out is taken back, and the next one brings what it would have added; but an assignment is not owed.
+TEST_F(TopKTest, OwesNoAssignment) {
+  const nn::UpdateRule assign{.kind = nn::UpdateRule::Kind::kAssign};
+  const ShardSpec spec = plan_of({variable("slot", {500}, assign), variable("w", {700})}, 1).shards[0];
+  TopK top_k(spec, 1, *pool_);
+  Ref<Buffer> payload = pool_->get(encoded_bytes(spec, Encoding::kTopK, 1));
+  for (const float value : {1.0f, 2.0f}) {
+    top_k.encode(filled(spec, value, *pool_)->bytes(), payload->bytes());
+    if (value == 1) top_k.take_back(payload->bytes());
+  }
+  Ref<Buffer> arena = pool_->get(spec.arena_bytes);
+  ASSERT_TRUE(decode(spec, Encoding::kTopK, payload->bytes(), arena->bytes()));
+  for (const Segment& one : spec.segments) {
+    EXPECT_THAT(floats(one, arena->bytes()), testing::Each(one.variable.name == "slot" ? 2.0f : 3.0f)) << one.variable.name;
+  }
+}
+
 TEST_F(TopKTest, OfEqualOnesTheFirstCount) {
   TopK top_k(spec_, 0.01, *pool_);
   const Ref<Buffer> back = sent(top_k, *filled(spec_, -2, *pool_), 0.01);

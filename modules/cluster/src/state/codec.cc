@@ -253,7 +253,12 @@ void TopK::encode(std::span<const std::byte> gradient, std::span<std::byte> payl
     float* const rest = floats(next->bytes()) + first;
     const float* const old = floats(residual_->bytes()) + first;
     const float* const fresh = floats(gradient) + first;
-    for (int64_t i = 0; i < segment.elements(); ++i) rest[i] = old[i] + fresh[i];
+    // A push that did not count was taken back. What it would have assigned is not owed, because this push assigns anew.
+    if (adds_up(segment.variable.rule)) {
+      for (int64_t i = 0; i < segment.elements(); ++i) rest[i] = old[i] + fresh[i];
+    } else {
+      std::copy_n(fresh, segment.elements(), rest);
+    }
     select(segment, rest, places, values);
     places += picks_of(segment, fraction_);
     values += picks_of(segment, fraction_);
