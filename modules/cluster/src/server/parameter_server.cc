@@ -379,7 +379,7 @@ Task<Result<void>> Server::refuse(Session& session, MessageHead hello, Error why
 /// Gives the process whose place it takes; 0 if there is none.
 Result<uint64_t> Server::admit(Session& session) {
   const transport::Hello& hello = session.hello;
-  SHOAL_TRY(const uint64_t replaced, state_.admit(session.trainer, hello.incarnation, session.number));
+  SHOAL_TRY(const uint64_t replaced, state_.admit(session.trainer, hello.incarnation, session.number, hello.run));
   part_from_older(session);
   if (numerics_.empty()) numerics_ = hello.numerics;
   // A trainer without numerics only says goodbye.

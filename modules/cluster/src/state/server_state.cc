@@ -44,11 +44,17 @@ ServerStatus ServerState::status() const {
 }
 
 /// The number of the last push is kept per process, so an old process that came back would have its pushes counted anew.
-Result<uint64_t> ServerState::admit(int trainer, uint64_t incarnation, uint64_t connection) {
+Result<uint64_t> ServerState::admit(int trainer, uint64_t incarnation, uint64_t connection, const std::string& run) {
   TrainerRecord& record = trainers_[trainer];
   if (record.incarnation == incarnation) {
     record.newest_connection = std::max(record.newest_connection, connection);
     return uint64_t(0);
+  }
+  // A server that was started again knows no run until its chief comes. Until then no trainer loses its place to another job's.
+  const bool undecided = trainer != 0 && record.incarnation != 0 && run_.id.empty() && !run.empty() && !record.run.empty();
+  if (undecided && run != record.run) {
+    return unavailable("two jobs at one address: a task of run " + record.run + " has this task's place, and this one is of run " +
+                       run + "; which of them this server is of shows when its chief comes");
   }
   // What a killed process had said may arrive after the hello of the one that follows it, but its connection is the older
   // one.
@@ -60,6 +66,7 @@ Result<uint64_t> ServerState::admit(int trainer, uint64_t incarnation, uint64_t 
   if (trainer == 0) take_back_stop();
   if (failure_ && (trainer == 0 || trainer == failure_->trainer)) failure_.reset();  // Somebody started it again.
   const uint64_t before = std::exchange(record.incarnation, incarnation);
+  record.run = run;
   record.first_connection = record.newest_connection = connection;
   record.last_push = record.last_counted = 0;
   record.keeps_back = record.left = false;
@@ -102,7 +109,11 @@ Result<void> ServerState::prepare(Prepare prepare) {
   ended_.clear();
   kept_.clear();
   residuals_.restart(arena_bytes());
-  for (auto& [index, trainer] : trainers_) trainer.keeps_back = trainer.done = trainer.left = false;
+  for (auto& [index, trainer] : trainers_) {
+    trainer.keeps_back = trainer.done = trainer.left = false;
+    const bool of_another_run = !trainer.run.empty() && !run_.id.empty() && trainer.run != run_.id;
+    if (index != 0 && of_another_run) trainer.incarnation = 0;  // The place is free for the run's own.
+  }
   stop_ = sealed_ = false;
   allow_non_finite_ = prepare.allow_non_finite;
   poison_.reset();
