@@ -340,7 +340,7 @@ TEST_F(CifarProgram, SaysWhatIsWrongWithFilesAndFlags) {
     EXPECT_EQ(ended.status, status) << ended.output;
     EXPECT_THAT(ended.output, HasSubstr(sentence));
   };
-  expect(2, "--classes 0,12,3", "--classes 0,12,3: it takes numbers from 0 to 9");
+  expect(2, "--classes 0,12,3", "class 12: classes are different numbers from 0 to 9");
   expect(2, "--classes 0,1,1", "class 1: classes are different numbers");
   expect(2, "--frozen", "--frozen needs --start-from");
   expect(2, "--start-from " + data_ / "nowhere", data_ / "nowhere");
