@@ -17,6 +17,12 @@ TEST(NearestText, IsTheWordThatWasMeant) {
   EXPECT_EQ(nearest_text("--steps", kWords), "--steps");  // The nearer of two.
 }
 
+TEST(NearestText, IsFirstTheSameWordInOtherLetters) {
+  const std::vector<std::string> known{"date", "Late", "rate"};
+  EXPECT_EQ(nearest_text("late", known), "Late");
+  EXPECT_EQ(nearest_text("LATE", known), "Late");
+}
+
 TEST(NearestText, IsNothingWhereNothingIsNear) {
   EXPECT_EQ(nearest_text("launch", kWords), "");
   EXPECT_EQ(nearest_text("", kWords), "");

@@ -85,6 +85,19 @@ TEST(Learned, ATableThatGrewGoesOnWithTheWordsItBeganWith) {
   EXPECT_EQ(world.count_log("the data have 1 text of wood that the run does not know: \"yew\""), 1U) << world.report();
 }
 
+TEST(Learned, OfAStartThatFailedIsNamedByItsFile) {
+  World world;
+  put_table(world, "tree" + kFirst.substr(4));  // The program knows a column wood.
+  world.add_process("first", WoodProgram{}, in_model());
+  world.add_process("second", WoodProgram{}, in_model());
+  world.start_late("second", 10min);
+  world.at(9min, [&world] { put_table(world, kFirst); });
+  ASSERT_TRUE(world.run()) << world.report();
+  EXPECT_EQ(world.exit_status("second"), 2) << world.report();
+  EXPECT_EQ(world.count_log("delete /shared/model/learned/statistics.json"), 1U) << world.report();
+  EXPECT_EQ(world.count_log("the data have a feature of text wood, which the run does not know"), 1U) << world.report();
+}
+
 TEST(Learned, AllTasksOfAJobHaveWhatTheChiefMade) {
   World world;
   put_table(world, kFirst);

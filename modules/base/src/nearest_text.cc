@@ -25,12 +25,20 @@ size_t distance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
+bool differs_in_case_alone(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; };
+  return a != b && std::ranges::equal(a, b, [lower](char x, char y) { return lower(x) == lower(y); });
+}
+
 }  // namespace
 
 std::string nearest_text(std::string_view text, std::span<const std::string> known) {
   std::string nearest;
   size_t least = text.size() / 3 + 1;
   if (text.size() > kLettersMax) return nearest;
+  for (const std::string& word : known) {
+    if (differs_in_case_alone(text, word)) return word;
+  }
   for (const std::string& word : known) {
     if (word.size() > kLettersMax) continue;
     const size_t changes = distance(text, word);

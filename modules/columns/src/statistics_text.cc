@@ -96,9 +96,16 @@ struct StatisticsText {
     std::string news;
     for (const auto& [name, of] : found.texts) {
       const auto before = kept.texts.find(name);
-      if (before == kept.texts.end()) continue;
+      if (before == kept.texts.end()) {
+        news += (news.empty() ? "" : "; ") + ("a feature of text " + name) + ", which the run does not know";
+        continue;
+      }
       const std::string more = new_texts(name, before->second, of);
       if (!more.empty()) news += (news.empty() ? "" : "; ") + more;
+    }
+    for (const auto& [name, of] : found.numbers) {
+      if (kept.numbers.contains(name)) continue;
+      news += (news.empty() ? "" : "; ") + ("a feature of numbers " + name) + ", which the run does not know";
     }
     return news;
   }

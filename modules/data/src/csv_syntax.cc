@@ -84,7 +84,11 @@ Result<size_t> CsvSplitter::take_quoted(std::string_view record, size_t open) {
     return wrong(at - 1, "a CR stands behind the closing quote of field " + number + "; lines end with LF, or CR LF");
   }
   if (state == CsvState::kMistake) {
-    return wrong(at - 1, "text follows the closing quote of field " + number +
+    const auto lines = std::ranges::count(record.substr(open, at - open), '\n');
+    const std::string begun = lines == 0 ? ""
+                                         : ", which began " + std::to_string(lines) + (lines == 1 ? " line" : " lines") +
+                                               " before (is its closing quote missing there?)";
+    return wrong(at - 1, "text follows the closing quote of field " + number + begun +
                              "; a quote within a quoted field is doubled; " + kNoQuoting);
   }
   if (from == first) {

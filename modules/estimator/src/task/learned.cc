@@ -3,10 +3,12 @@
 
 #include "shoal/base/blocking.h"
 #include "shoal/base/durable_folder.h"
+#include "shoal/checkpoint/directory.h"
 #include "shoal/estimator/run_config.h"
 #include "shoal/estimator/task_host.h"
 #include "shoal/json/exact.h"
 #include "task/folder_lock.h"
+#include "task/task_network.h"
 
 namespace shoal {
 namespace {
@@ -31,6 +33,17 @@ class LearnedFile {
     if (value) return std::optional((*value)->dump());
     return data_loss(path_ + ": " + value.error().message() +
                      "; delete the file to have it made anew of the data as they are now, which the model may not fit");
+  }
+
+  /// A start that failed before its first checkpoint leaves what it learned, of data that may have been the reason.
+  Result<void> tell_if_unused() const {
+    SHOAL_TRY(const std::optional<std::string> newest, checkpoint::latest(env_.storage(), *config_.model_dir()));
+    if (newest) return {};
+    env_.log().info("learned " + name_ +
+                    " is what an earlier start has made, which saved no checkpoint; to have it made anew of "
+                    "the data as they are now, delete " +
+                    path_);
+    return {};
   }
 
   /// Makes the value under the lock of model_dir, unless another process has just made it.
@@ -73,9 +86,10 @@ class LearnedFile {
     const Result<std::string> found = call_user("learned(\"" + name_ + "\")", calls.make);
     if (!found) {
       env_.log().warning("learned " + name_ + ": the data could not be looked at again (" + found.error().message() +
-                         "); the run goes on with what it has");
+                         "); the run goes on with what it has, which is in " + path_);
     } else if (const std::string news = calls.news(kept, *found); !news.empty()) {
-      env_.log().warning("learned " + name_ + ": the data have " + news + "; the run goes on with what it began with");
+      env_.log().warning("learned " + name_ + ": the data have " + news +
+                         "; the run goes on with what it began with, which is in " + path_);
     }
   }
 
@@ -107,8 +121,12 @@ Result<std::string> RunConfig::learned_text(std::string_view name, const Learned
   const std::shared_ptr<Environment> env = environment();
   const LearnedFile file(*env, *this, name);
   SHOAL_TRY(std::optional<std::string> there, file.read());
+  if (host_of(*this).predict) {  // Nothing is trained, so nothing is kept; train_and_evaluate says what is missing.
+    return there ? Result<std::string>(std::move(*there)) : call_user("learned(\"" + std::string(name) + "\")", calls.make);
+  }
   if (!is_chief()) return there ? Result<std::string>(std::move(*there)) : file.wait();
   if (!there) return file.make(calls);
+  SHOAL_TRY_VOID(file.tell_if_unused());
   file.tell_news(*there, calls);
   return std::move(*there);
 }

@@ -66,7 +66,8 @@ struct IdentityOptions {
 Column categorical_by_identity(std::string key, IdentityOptions options);
 
 struct VocabularyOptions {
-  /// How many ids, after those of the vocabulary, texts that it lacks share by their hash.
+  /// How many ids, after those of the vocabulary, texts that it lacks share by their hash. They learn something only where the
+  /// training data have such texts, so the vocabulary has to leave out rare ones; weights of the others stay as they began.
   int64_t oov_buckets = 0;
   int64_t default_id = -1;                  ///< Without such buckets: what they count as. -1: nothing.
   std::vector<std::string> missing = {""};  ///< Texts that say that nothing is there.

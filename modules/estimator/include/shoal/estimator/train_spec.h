@@ -25,7 +25,10 @@ struct TrainSpec {
   std::vector<std::shared_ptr<CheckpointListener>> saving_listeners = {};
   /// For the flag --predict FILE of programs (run.h): reads that file as the program reads what it trains on.
   ///
-  ///   .predict_input = [table](const std::string& path) { return Dataset::csv({path}, table).batch(500); }
+  ///   .predict_input = [unlabelled](const std::string& path) { return Dataset::csv({path}, unlabelled).batch(500); }
+  ///
+  /// `unlabelled` are the CsvOptions of the training table without its labels, and without their columns, which rows to be
+  /// predicted do not have (examples/housing makes them).
   PredictInput predict_input = {};
 
   /// TypeMismatch without an input function; InvalidArgument for max_steps <= 0, a null hook or a null listener.
