@@ -78,6 +78,24 @@ TEST(Graph, RefusesMissingAndMistypedAttributes) {
                  "max_pool \"max_pool\": attribute \"window\" must have 2 integers, not 1");
 }
 
+TEST(Graph, AttributesThatAreNotThereAreErrorsOfWhoAsks) {
+  const Attributes attributes{{"slope", 2.0}, {"window", std::vector<int64_t>{2, 2}}};
+  EXPECT_EQ(attributes.get_real("slope"), 2);
+  EXPECT_REFUSED(attributes.get_real("scale"), "attribute \"scale\" is asked for, and the node has: slope, window");
+  EXPECT_REFUSED(Attributes().get_int("n"), "attribute \"n\" is asked for, and the node has: none");
+  const auto mismatch = [&attributes](std::string_view name) {
+    try {
+      static_cast<void>(attributes.get_bool(name));
+      return std::string("is a bool");
+    } catch (const Exception& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kTypeMismatch);
+      return std::string(error.what());
+    }
+  };
+  EXPECT_EQ(mismatch("slope"), "attribute \"slope\" is a real, and is asked for as a bool");
+  EXPECT_EQ(mismatch("window"), "attribute \"window\" is a list of integers, and is asked for as a bool");
+}
+
 TEST(Graph, ARandomOpGetsAKeyFromItsName) {
   Graph one(RandomKey{1});
   Graph two(RandomKey{2});

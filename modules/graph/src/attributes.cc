@@ -1,17 +1,37 @@
 #include "shoal/graph/attributes.h"
 
-#include "shoal/base/check.h"
+#include "shoal/base/error.h"
 
 namespace shoal {
 namespace {
 
+std::string_view type_of(const Attribute& attribute) {
+  struct Name {
+    std::string_view operator()(int64_t) const { return "an integer"; }
+    std::string_view operator()(double) const { return "a real"; }
+    std::string_view operator()(bool) const { return "a bool"; }
+    std::string_view operator()(const std::string&) const { return "a text"; }
+    std::string_view operator()(const std::vector<int64_t>&) const { return "a list of integers"; }
+  };
+  return std::visit(Name(), attribute);
+}
+
+std::string names_of(const Attributes& attributes) {
+  std::string names;
+  for (const auto& [name, value] : attributes.values()) names += (names.empty() ? "" : ", ") + name;
+  return names.empty() ? "none" : names;
+}
+
+/// Kernels and rules of a user's own ops ask, too, so that what is not there is an error like others of that program.
 template <class T>
 const T& get(const Attributes& attributes, std::string_view name) {
   const auto found = attributes.values().find(name);
-  SHOAL_CHECK(found != attributes.values().end());
-  const T* value = std::get_if<T>(&found->second);
-  SHOAL_CHECK(value != nullptr);
-  return *value;
+  if (found == attributes.values().end()) {
+    raise(invalid_argument("attribute \"" + std::string(name) + "\" is asked for, and the node has: " + names_of(attributes)));
+  }
+  if (const T* value = std::get_if<T>(&found->second)) return *value;
+  raise(type_mismatch("attribute \"" + std::string(name) + "\" is " + std::string(type_of(found->second)) +
+                      ", and is asked for as " + std::string(type_of(Attribute(T())))));
 }
 
 }  // namespace

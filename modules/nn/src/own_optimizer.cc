@@ -44,6 +44,7 @@ TrainOp minimize_by(Value loss, const OwnRule& rule, OwnOptimizerOptions options
   for (size_t i = 0; i < names.size(); ++i) {
     if (!gradient_values[i].valid()) continue;
     std::vector<VariableUpdate> updates = rule(OwnStep(variables[i], gradient_values[i], names[i]));
+    if (updates.empty()) raise(invalid_argument("minimize_by: the rule gives no update for variable " + names[i]));
     std::ranges::move(updates, std::back_inserter(op.updates));
   }
   if (op.updates.empty()) raise_no_dependence(kWho, names.size());

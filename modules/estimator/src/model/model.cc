@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <set>
 
 #include "model/signatures.h"
 #include "shoal/base/format.h"
@@ -300,10 +301,12 @@ Result<void> BuiltModel::check_spec(Mode mode) const {
     return invalid_argument("model_fn: the loss must be one float32 number, it is " + to_string(shape));
   }
   if (mode == Mode::kTrain && !spec_.train_op) return missing("train_op");
+  std::set<std::string_view> metric_names;
   for (const auto& [name, metric] : spec_.eval_metrics) {
     if (name == "loss" || name == "global_step") {
       return invalid_argument("model_fn: a metric may not be named " + name + "; that name is reserved");
     }
+    if (!metric_names.insert(name).second) return invalid_argument("model_fn: two metrics are named " + name);
   }
   return {};
 }

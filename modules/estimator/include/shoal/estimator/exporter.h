@@ -41,7 +41,9 @@ struct LatestExporterOptions {
 /// Exports after every evaluation. Raises InvalidArgument for exports_to_keep <= 0 or an empty name.
 std::shared_ptr<Exporter> latest_exporter(std::string name, LatestExporterOptions options = {});
 
-/// Exports once, at the final export (CONTRACT EX-3).
+/// Exports once, when a checkpoint has been evaluated that has reached TrainSpec::max_steps. It makes no export, and warns of that, where
+/// training ends earlier: by early stopping, the end of the input, or a signal. best_exporter() and latest_exporter() do not
+/// wait for that step.
 std::shared_ptr<Exporter> final_exporter(std::string name);
 
 /// True if `current` is better than `best`.
