@@ -36,14 +36,13 @@ class LearnedFile {
   }
 
   /// A start that failed before its first checkpoint leaves what it learned, of data that may have been the reason.
-  Result<void> tell_if_unused() const {
-    SHOAL_TRY(const std::optional<std::string> newest, checkpoint::latest(env_.storage(), *config_.model_dir()));
-    if (newest) return {};
+  void tell_if_unused() const {
+    const auto newest = checkpoint::latest(env_.storage(), *config_.model_dir());
+    if (!newest || *newest) return;  // Training tells of a checkpoint that is damaged.
     env_.log().info("learned " + name_ +
                     " is what an earlier start has made, which saved no checkpoint; to have it made anew of "
                     "the data as they are now, delete " +
                     path_);
-    return {};
   }
 
   /// Makes the value under the lock of model_dir, unless another process has just made it.
@@ -126,7 +125,7 @@ Result<std::string> RunConfig::learned_text(std::string_view name, const Learned
   }
   if (!is_chief()) return there ? Result<std::string>(std::move(*there)) : file.wait();
   if (!there) return file.make(calls);
-  SHOAL_TRY_VOID(file.tell_if_unused());
+  file.tell_if_unused();
   file.tell_news(*there, calls);
   return std::move(*there);
 }
