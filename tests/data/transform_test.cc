@@ -210,6 +210,21 @@ TEST_P(Transforms, ZipEndsWithTheShortest) {
   EXPECT_EQ(clash.error->kind(), ErrorKind::kInvalidArgument);
 }
 
+TEST_P(Transforms, ZipAsksForNothingBehindItsEnd) {
+  // Behind its 18th row comes an element without rows.
+  const Dataset failing = Dataset::from_tensor_slices(Tensor::zeros(DType::kInt64, {9, 2})).concatenate(Dataset::range(3)).unbatch();
+  const Dataset both = Dataset::zip({failing, Dataset::range(17).map([](Element element) -> Element {
+                                       return {{{"b", element.features.single()}}, {}};
+                                     })});
+  const std::unique_ptr<Iterator> iterator = open(both, env());
+  Element element;
+  for (int i = 0; i < 17; ++i) ASSERT_TRUE(value_or_raise(iterator->next(element)));
+  EXPECT_FALSE(value_or_raise(iterator->next(element)));
+  EXPECT_FALSE(value_or_raise(iterator->next(element)));
+  const Outcome skipped = drain(*open(both.skip(40), env()));
+  EXPECT_FALSE(skipped.error) << skipped.error->message();
+}
+
 TEST_P(Transforms, ZipLabelsMakesPairs) {
   const std::unique_ptr<Iterator> iterator = open(Dataset::zip_labels(Dataset::range(5), Dataset::range(7, 9)), env());
   Element element;

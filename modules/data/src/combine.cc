@@ -1,5 +1,6 @@
 // Datasets of several inputs: zip, zip_labels, concatenate.
 #include <algorithm>
+#include <optional>
 
 #include "nodes.h"
 
@@ -9,14 +10,16 @@ namespace {
 class ZipStage final : public Stage {
  public:
   /// `labelled`: there are two inputs, and the features of the second become labels.
-  ZipStage(StageContext& context, std::vector<std::unique_ptr<Stage>> inputs, bool labelled)
-      : context_(context), inputs_(std::move(inputs)), items_(inputs_.size()), labelled_(labelled) {}
+  /// `order`: of the inputs, for skip().
+  ZipStage(StageContext& context, std::vector<std::unique_ptr<Stage>> inputs, std::vector<size_t> order, bool labelled)
+      : context_(context), inputs_(std::move(inputs)), order_(std::move(order)), items_(inputs_.size()), labelled_(labelled) {}
 
   Result<bool> next(Item& item) override {
-    for (size_t i = 0; i < inputs_.size(); ++i) {
+    for (size_t i = 0; i < inputs_.size() && !ended_; ++i) {
       SHOAL_TRY(const bool more, inputs_[i]->next(items_[i]));
-      if (!more) return false;
+      ended_ = !more;
     }
+    if (ended_) return false;  // Also when it is asked again: a longer input may fail behind the end.
     Element& united = item.own();
     united = Element();
     for (size_t i = 0; i < inputs_.size(); ++i) {
@@ -31,13 +34,23 @@ class ZipStage final : public Stage {
   }
 
   Result<int64_t> skip(int64_t count) override {
-    for (const std::unique_ptr<Stage>& input : inputs_) {
-      SHOAL_TRY(const int64_t skipped, input->skip(count));
-      count = std::min(count, skipped);
+    if (ended_) return int64_t(0);
+    int64_t least = count;
+    std::optional<Error> failed;
+    for (const size_t i : order_) {
+      Result<int64_t> skipped = inputs_[i]->skip(least);
+      if (skipped) {
+        least = std::min(least, *skipped);
+      } else if (!failed) {
+        failed = std::move(skipped).error();
+      }
     }
-    return count;
+    ended_ = least < count;
+    if (failed && least > 0) return std::move(*failed);  // Where another input is at its end, nobody asks this one.
+    return least;
   }
   Result<void> restart() override {
+    ended_ = false;
     for (const std::unique_ptr<Stage>& input : inputs_) SHOAL_TRY_VOID(input->restart());
     return {};
   }
@@ -46,6 +59,7 @@ class ZipStage final : public Stage {
     return {};
   }
   Result<void> load(StateReader& in) override {
+    ended_ = false;
     for (const std::unique_ptr<Stage>& input : inputs_) SHOAL_TRY_VOID(input->load(in));
     return {};
   }
@@ -63,8 +77,10 @@ class ZipStage final : public Stage {
 
   StageContext& context_;
   std::vector<std::unique_ptr<Stage>> inputs_;
+  const std::vector<size_t> order_;
   std::vector<Item> items_;
   const bool labelled_;
+  bool ended_ = false;
 };
 
 Result<std::vector<std::unique_ptr<Stage>>> make_stages(const Node::Inputs& inputs, StageContext& context) {
@@ -81,7 +97,14 @@ class ZipNode final : public Node {
   ZipNode(Inputs inputs, bool labelled) : Node(std::move(inputs)), labelled_(labelled) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
     SHOAL_TRY(std::vector<std::unique_ptr<Stage>> stages, make_stages(inputs(), context));
-    return std::make_unique<ZipStage>(context, std::move(stages), labelled_);
+    // Those whose end is known come first, so that the others are not asked for what lies behind it, where they may fail.
+    std::vector<size_t> order;
+    for (const bool known : {true, false}) {
+      for (size_t i = 0; i < inputs().size(); ++i) {
+        if (inputs()[i]->cardinality().has_value() == known) order.push_back(i);
+      }
+    }
+    return std::make_unique<ZipStage>(context, std::move(stages), std::move(order), labelled_);
   }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, labelled_ ? "zip labels" : "zip"); }
   std::optional<bool> is_finite() const override {
