@@ -13,10 +13,10 @@ struct OpenMp {
   int (*threads)() = nullptr;
 };
 
-/// libgomp comes with oneDNN where that was built with OpenMP, and is absent otherwise (Debian's riscv64), so its
-/// functions are looked up rather than linked; this also keeps our code free of -fopenmp. In a program that has another OpenMP
-/// too, oneDNN's calls go to the one that comes first, and so does the first look-up. A program that loads us with dlopen() may
-/// keep our libraries from the scope of that look-up; the second one asks the libraries that oneDNN itself was linked with.
+/// Looks up the functions of OpenMP instead of linking to libgomp, because libgomp comes only with a oneDNN that was built with
+/// OpenMP (Debian's riscv64 has none), and because our code then needs no -fopenmp. Where the program has a second OpenMP,
+/// oneDNN's calls go to the one that was loaded first, and the first look-up finds the same one. Where a program loads Shoal
+/// with dlopen(), the first look-up may not see our libraries; the second look-up asks the libraries that oneDNN is linked to.
 OpenMp find_openmp() {
   const auto find = [](void* scope) {
     return OpenMp{reinterpret_cast<void (*)(int)>(dlsym(scope, "omp_set_num_threads")),

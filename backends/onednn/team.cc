@@ -86,7 +86,8 @@ class Team::CoreWatch {
 
 Team& Team::of_this_thread() {
   static thread_local auto team = make_threaded<Team>();
-  // Where the team is another process's, or gone with the thread's own variables before the last who compute.
+  // The team may have come from the parent of fork(). It may also be destroyed already: the thread is ending, and the
+  // destructor of another of its thread_local variables computes.
   if (!team || team.get_deleter().is_of_parent()) {
     static_cast<void>(team.release());
     team = make_threaded<Team>();

@@ -1,7 +1,6 @@
 // Numbers, ids and labels as they come in.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <string>
 
 #include "loops.h"

@@ -88,8 +88,7 @@ class ReferenceBackend final : public Backend {
   std::string_view name() const override { return "reference"; }
   Result<std::unique_ptr<Program>> compile(const Graph& graph, CompileOptions options) override {
     SHOAL_TRY_VOID(check_compute_dtype(options.compute_dtype));
-    const ExecutorOptions executor{.sources = {&reference_source()},
-                                   .numerics = numerics(options.threads)};
+    const ExecutorOptions executor{.sources = {&reference_source()}, .numerics = numerics(options.threads)};
     return compile_with(graph, std::move(options), executor);
   }
   /// One thread whatever is asked for: the loops know no others, so equal bits hold between any thread counts.

@@ -37,8 +37,8 @@ struct Step {
   ptrdiff_t pieces_of = -1;  ///< The variable that the kernel reads as it lies, in one piece or several; else -1.
 };
 
-/// The thread that compiles or runs a program, for as long: its floating-point mode, and how many threads a library below may
-/// take for it. The destructor puts back what the thread had, since it may be the user's.
+/// Sets up the calling thread for compiling or running a program: it sets the floating-point mode, and lets a library below use
+/// one thread only. The destructor restores both settings, since the thread may belong to the user.
 class ThreadScope {
  public:
   explicit ThreadScope(int (*set_library_threads)(int count))

@@ -1,10 +1,8 @@
 #include "shoal/backends/profile.h"
-#include "shoal/base/format.h"
 
 #include <algorithm>
-#include <cstdarg>
-#include <cstdio>
 
+#include "shoal/base/format.h"
 #include "shoal/json/text.h"
 
 namespace shoal::backends {
@@ -29,21 +27,21 @@ std::string duration(double seconds) {
 std::string row_text(const Profile::Row& row) {
   const double rate = row.seconds > 0 ? 1e-9 / row.seconds : 0;
   return formatted("%10s %6.1f%% %8.0f%% %9.1f %9.1f  %-22s %-34s %s\n", duration(row.seconds).c_str(), 100 * row.share,
-                100 * row.of_limit, row.cost.flops * rate, row.cost.bytes * rate, row.op.c_str(), row.node.c_str(),
-                row.implementation.c_str());
+                   100 * row.of_limit, row.cost.flops * rate, row.cost.bytes * rate, row.op.c_str(), row.node.c_str(),
+                   row.implementation.c_str());
 }
 
 std::string heading(const Profile& profile) {
   const double ratio = profile.lower_bound_bytes == 0 ? 1 : double(profile.arena_bytes) / double(profile.lower_bound_bytes);
   const double largest_copy = profile.limits.copies.empty() ? 0 : profile.limits.copies.back().bytes_per_second;
   return formatted("%s per run (median of %lld), %s of it in kernels; backend %s, threads: %d\n",
-                duration(profile.run_seconds).c_str(), (long long)profile.runs, duration(profile.kernel_seconds).c_str(),
-                profile.numerics.backend.c_str(), profile.numerics.threads) +
-         formatted("memory plan %.2f MiB, %.3f times its lower bound; this machine: %.1f GFLOP/s, %.1f GB/s in large copies\n",
-                double(profile.arena_bytes) / (1 << 20), ratio, profile.limits.flops_per_second * 1e-9,
-                largest_copy * 1e-9) +
+                   duration(profile.run_seconds).c_str(), (long long)profile.runs, duration(profile.kernel_seconds).c_str(),
+                   profile.numerics.backend.c_str(), profile.numerics.threads) +
+         formatted(
+             "memory plan %.2f MiB, %.3f times its lower bound; this machine: %.1f GFLOP/s, %.1f GB/s in large copies\n",
+             double(profile.arena_bytes) / (1 << 20), ratio, profile.limits.flops_per_second * 1e-9, largest_copy * 1e-9) +
          formatted("%10s %7s %9s %9s %9s  %-22s %-34s %s\n", "time", "of run", "of limit", "GFLOP/s", "GB/s", "op", "node",
-                "implementation");
+                   "implementation");
 }
 
 }  // namespace

@@ -294,7 +294,6 @@ TEST_F(Executor, AFailingSourceEndsTheCompilationNamingOpNodeAndShapes) {
   EXPECT_EQ(program.error().message(), "scale \"scale\" float32 [4, 3] -> float32 [4, 3]: no memory");
 }
 
-
 TEST_F(Executor, FallsBackOpByOp) {
   OnlySquare source;
   const Value y = ops::reshape(ops::relu(ops::square(ops::scale(w_, 2))), {12});

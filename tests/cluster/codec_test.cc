@@ -168,7 +168,8 @@ TEST_F(TopKTest, SendsWholeWhatIsNoGradient) {
   }
 }
 
-/// A push that a server left out is taken back, and the next one brings what it would have added; but an assignment is not owed.
+/// A push that a server left out is taken back, and the next one brings what it would have added; but an assignment is not
+/// owed.
 TEST_F(TopKTest, OwesNoAssignment) {
   const nn::UpdateRule assign{.kind = nn::UpdateRule::Kind::kAssign};
   const ShardSpec spec = plan_of({variable("slot", {500}, assign), variable("w", {700})}, 1).shards[0];

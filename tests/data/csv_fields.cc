@@ -1,10 +1,10 @@
 // Reads CSV texts from standard input, many in a batch, and writes what their fields are, for hostile_csv.py to compare.
 //
-// A batch is its size in bytes (uint32), and then for each text: the text's bytes (uint32), the most bytes of a record (uint32), the
-// number of columns (uint16; 0: however many there are), how many bytes are read at once (uint16), the separator, a byte of flags
-// (1: quoting, 2: the only column is float32), the text. The answer has for each text: 0 or 1 (a byte), the bytes that follow
-// (uint32), and for 0 the fields, with 0x1f between those of a record and 0x1e behind each record, float32 as eight hexadecimal
-// digits; for 1 the error. Numbers are little-endian.
+// A batch is its size in bytes (uint32), and then for each text: the text's bytes (uint32), the most bytes of a record
+// (uint32), the number of columns (uint16; 0: however many there are), how many bytes are read at once (uint16), the
+// separator, a byte of flags (1: quoting, 2: the only column is float32), the text. The answer has for each text: 0 or 1 (a
+// byte), the bytes that follow (uint32), and for 0 the fields, with 0x1f between those of a record and 0x1e behind each
+// record, float32 as eight hexadecimal digits; for 1 the error. Numbers are little-endian.
 #include <bit>
 #include <cstdio>
 #include <cstring>

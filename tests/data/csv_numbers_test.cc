@@ -127,7 +127,8 @@ TEST_F(CsvNumbersOfFiles, BlanksAndAPlusDoNotMakeWords) {
   EXPECT_EQ(found("a\n70.0\n71.0\n"), "a:float32 ");  // Where a fraction is written, another file may have one.
 }
 
-/// Whatever the fields are: the types that are found in a file are types that it can be read by, and that hold the same numbers.
+/// Whatever the fields are: the types that are found in a file are types that it can be read by, and that hold the same
+/// numbers.
 TEST_F(CsvNumbersOfFiles, WhatIsFoundIsRead) {
   RandomStream stream(46);
   const std::vector<std::string> atoms{"",

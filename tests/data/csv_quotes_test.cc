@@ -32,9 +32,10 @@ TEST(CsvQuotes, AQuoteWithinAFieldIsAnErrorAtItsLine) {
               StartsWith(" t.csv, line 1 (offset 3): text follows the closing quote of field 1; a quote within"));
   EXPECT_THAT(records_of("\"a\" ,b\n", {}), HasSubstr("text follows the closing quote of field 1"));
   // A quote that nobody has closed ends where the next one begins a field.
-  EXPECT_THAT(records_of("1,\"open,5\n2,b,6\n3,\"c\",7\n", {}),
-              HasSubstr("line 3 (offset 19): text follows the closing quote of field 2, which began 2 lines before (is its closing "
-                        "quote missing there?); a quote within"));
+  EXPECT_THAT(
+      records_of("1,\"open,5\n2,b,6\n3,\"c\",7\n", {}),
+      HasSubstr("line 3 (offset 19): text follows the closing quote of field 2, which began 2 lines before (is its closing "
+                "quote missing there?); a quote within"));
   EXPECT_THAT(records_of("x,\"a\" \"b\"\n", {.trim_blanks = true}), HasSubstr("text follows the closing quote of field 2"));
 }
 

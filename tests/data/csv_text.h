@@ -19,7 +19,8 @@ inline ReadBytes bytes_of(std::string text, size_t piece_bytes = 1000) {
   };
 }
 
-/// The records of a text, as fields between brackets, and behind them the error that ended it, if one did: "[a|b][c|d] sentence".
+/// The records of a text, as fields between brackets, and behind them the error that ended it, if one did: "[a|b][c|d]
+/// sentence".
 inline std::string records_of(const std::string& text, const CsvOptions& options, size_t piece_bytes = 1000) {
   CsvReader reader(bytes_of(text, piece_bytes), "t.csv", options);
   std::string all;

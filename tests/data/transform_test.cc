@@ -212,7 +212,8 @@ TEST_P(Transforms, ZipEndsWithTheShortest) {
 
 TEST_P(Transforms, ZipAsksForNothingBehindItsEnd) {
   // Behind its 18th row comes an element without rows.
-  const Dataset failing = Dataset::from_tensor_slices(Tensor::zeros(DType::kInt64, {9, 2})).concatenate(Dataset::range(3)).unbatch();
+  const Dataset failing =
+      Dataset::from_tensor_slices(Tensor::zeros(DType::kInt64, {9, 2})).concatenate(Dataset::range(3)).unbatch();
   const Dataset both = Dataset::zip({failing, Dataset::range(17).map([](Element element) -> Element {
                                        return {{{"b", element.features.single()}}, {}};
                                      })});

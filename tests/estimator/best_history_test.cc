@@ -94,8 +94,8 @@ TEST_F(BestHistory, AResultWithoutItsExportIsExportedWhenItIsEvaluatedAgain) {
   EXPECT_TRUE(exports(20, 50));
 }
 
-/// A process was killed after it had recorded the result of step 20 and before it exported that step. Training has gone on since,
-/// so nobody evaluates step 20 again.
+/// A process was killed after it had recorded the result of step 20 and before it exported that step. Training has gone on
+/// since, so nobody evaluates step 20 again.
 TEST_F(BestHistory, AResultWithoutItsExportIsNotToBeBeaten) {
   record(10, 60);
   write_export(10);

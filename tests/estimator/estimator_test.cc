@@ -44,9 +44,11 @@ TEST(ModelFn, WhatASpecLacksIsNamed) {
   }
   Place twice;
   Estimator doubled = twice.estimator(changed([](EstimatorSpec& spec, const Features& features) {
-    if (spec.mode == Mode::kEval) spec.eval_metrics = {{"rmse", nn::mean(features.single())}, {"rmse", nn::mean(spec.loss)}};
+    if (spec.mode == Mode::kEval)
+      spec.eval_metrics = {{"rmse", nn::mean(features.single())}, {"rmse", nn::mean(spec.loss)}};
   }));
-  EXPECT_THAT(refusal([&] { (void)doubled.evaluate([] { return line({1}).batch(1); }); }), HasSubstr("two metrics are named rmse"));
+  EXPECT_THAT(refusal([&] { (void)doubled.evaluate([] { return line({1}).batch(1); }); }),
+              HasSubstr("two metrics are named rmse"));
   Place place;
   Estimator estimator = place.estimator(changed([](EstimatorSpec& spec, const Features&) { spec.predictions.clear(); }));
   EXPECT_THAT(refusal([&] { (void)estimator.predict([] { return line({1}).batch(1); }); }), HasSubstr("no predictions"));

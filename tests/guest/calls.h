@@ -100,10 +100,12 @@ inline std::vector<Call> all_calls() {
       {"train that throws", on([](Estimator& e, auto&) { e.train(throwing_data().batch(kBatch), {.steps = 50}); }), true},
       {"train a model that throws", broken([batches](Estimator& e) { e.train(batches, {.steps = 5}); }), true},
       {"train_and_evaluate", fresh([batches](Estimator& e) {
-         train_and_evaluate(e, {.input_fn = batches, .max_steps = 5}, {.input_fn = guest_data().batch(kBatch), .throttle_secs = 0});
+         train_and_evaluate(e, {.input_fn = batches, .max_steps = 5},
+                            {.input_fn = guest_data().batch(kBatch), .throttle_secs = 0});
        })},
       {"train_and_evaluate that throws", fresh([batches](Estimator& e) {
-         train_and_evaluate(e, {.input_fn = batches, .max_steps = 5}, {.input_fn = throwing_data().batch(kBatch), .throttle_secs = 0});
+         train_and_evaluate(e, {.input_fn = batches, .max_steps = 5},
+                            {.input_fn = throwing_data().batch(kBatch), .throttle_secs = 0});
        }),
        true},
       {"evaluate", on([](Estimator& e, auto&) { e.evaluate(guest_data().batch(kBatch)); })},
@@ -120,15 +122,14 @@ inline std::vector<Call> all_calls() {
          }
        }),
        true},
-      {"export_model", on([](Estimator& e, const std::string& folder) {
-         e.export_model(folder + "/more", guest_data().batch(4));
-       })},
+      {"export_model",
+       on([](Estimator& e, const std::string& folder) { e.export_model(folder + "/more", guest_data().batch(4)); })},
       {"export_model that throws", broken([](Estimator& e) { e.export_model("unused", guest_data().batch(4)); }), true},
       {"variable_value", on([](Estimator& e, auto&) { e.variable_value(e.variable_names().front()); })},
       {"variable_value that throws", on([](Estimator& e, auto&) { e.variable_value("none"); }), true},
       {"load_exported_model", with_model([](ExportedModel&) {})},
-      {"load_exported_model that throws",
-       [](const std::string& folder, int) { load_exported_model(folder + "/none"); }, true},
+      {"load_exported_model that throws", [](const std::string& folder, int) { load_exported_model(folder + "/none"); },
+       true},
       {"ExportedModel::predict", with_model([](ExportedModel& model) {
          model.predict({{"x", Tensor::zeros(DType::kFloat32, {3, 2})}});
        })},
@@ -137,8 +138,8 @@ inline std::vector<Call> all_calls() {
        }),
        true},
       {"statistics_of", [](const std::string&, int) { columns::statistics_of(guest_data().batch(kBatch)); }},
-      {"statistics_of that throws",
-       [](const std::string&, int) { columns::statistics_of(throwing_data().batch(kBatch)); }, true},
+      {"statistics_of that throws", [](const std::string&, int) { columns::statistics_of(throwing_data().batch(kBatch)); },
+       true},
   };
 }
 

@@ -69,7 +69,8 @@ class Descriptors : public ::testing::TestWithParam<int> {
 TEST_P(Descriptors, StayClosedWhileAllIsWrittenWhereItBelongs) {
   EXPECT_EQ(with_few([this] {
               Estimator estimator(guest_model, guest_config(folder_ / "model", 2));
-              estimator.train(guest_data().repeat().batch(kBatch), {.steps = 5, .hooks = {std::make_shared<PrintingHook>()}});
+              estimator.train(guest_data().repeat().batch(kBatch),
+                              {.steps = 5, .hooks = {std::make_shared<PrintingHook>()}});
               if (estimator.evaluate(guest_data().batch(kBatch)).at("global_step") != 10) std::exit(3);
               estimator.export_model(folder_ / "exports", guest_data().batch(kBatch));
               if (!estimator.predict(guest_data().batch(kBatch))->next()) std::exit(4);

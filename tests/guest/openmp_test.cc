@@ -48,7 +48,8 @@ TEST(OpenMp, ThatBindsThreadsLeavesUsAllProcessors) {
   const std::string processors = std::string(kProcessors) + "=" + std::to_string(processors_of_this_thread());
   for (const char* const binding : {"OMP_PROC_BIND=true", "OMP_PROC_BIND=close", "OMP_PLACES=threads"}) {
     EXPECT_EQ(status_of_child([&] {
-                const char* const words[] = {"guest_tests", "--gtest_filter=OpenMp.ThatBindsThreadsLeavesUsAllProcessors", nullptr};
+                const char* const words[] = {"guest_tests", "--gtest_filter=OpenMp.ThatBindsThreadsLeavesUsAllProcessors",
+                                             nullptr};
                 const char* const variables[] = {binding, processors.c_str(), nullptr};
                 execve("/proc/self/exe", const_cast<char* const*>(words), const_cast<char* const*>(variables));
                 return 98;

@@ -99,8 +99,9 @@ TEST(OwnOptimizer, TrainsTablesWholeAndKeepsMovingAverages) {
 TEST(OwnOptimizer, RefusesWhatIsNoRule) {
   TwoWeights model;
   EXPECT_EQ(refusal_of([&] { minimize_by(model.loss, {}); }), "minimize_by: there is no rule");
-  EXPECT_THAT(refusal_of([&] { minimize_by(model.loss, [](const OwnStep&) -> std::vector<VariableUpdate> { return {}; }); }),
-              HasSubstr("the rule gives no update for variable"));
+  EXPECT_THAT(
+      refusal_of([&] { minimize_by(model.loss, [](const OwnStep&) -> std::vector<VariableUpdate> { return {}; }); }),
+      HasSubstr("the rule gives no update for variable"));
   EXPECT_THAT(refusal_of([&] { minimize_by(model.a, momentum); }),
               HasSubstr("minimize_by: the loss has to be one float32 number"));
   EXPECT_THAT(refusal_of([&] { minimize_by(model.loss, momentum, {.variables = {"fixed"}}); }),

@@ -105,7 +105,8 @@ TEST_F(Auto, ATaskThatWasToldToUseTcpIsNamed) {
   run(serve(), call());
 }
 
-/// A server of another protocol closes the connection, because our hello is none of its own. Its reason means nothing to people here.
+/// A server of another protocol closes the connection, because our hello is none of its own. Its reason means nothing to
+/// people here.
 TEST_F(Auto, ATaskThatWasToldToUseTcpAndClosesIsNamed) {
   for (const Error& why : {data_loss("a message that is no hello"), invalid_argument("unexpected message"),
                            failed_precondition("the first message must be a hello")}) {

@@ -27,7 +27,7 @@ std::string dangling_link(const std::string& path) {
   return "; " + path + " is a link to " + target.string() + ", which is not there: make that, or remove the link";
 }
 
-/// The reason, or nothing.
+/// The reason why a path leads nowhere, as the end of a sentence; nothing if there is none to tell.
 std::string why_missing(const std::string& path) {
   if (!path.starts_with('/') && working_folder_is_gone()) {
     return "; the working folder of this process was removed: change to one that is there, and start it again";

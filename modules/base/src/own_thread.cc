@@ -46,7 +46,8 @@ cpu_set_t processors_of_places() {
 std::vector<int> processors_of_process() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
-  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return {};  // There are more processors than cpu_set_t has bits.
+  // The call fails where there are more processors than cpu_set_t has bits.
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return {};
   const cpu_set_t places = processors_of_places();
   std::vector<int> numbers;
   for (int number = 0; number < CPU_SETSIZE; ++number) {
@@ -58,7 +59,8 @@ std::vector<int> processors_of_process() {
 void begin_own_thread() {
   flush_denormals();
   const cpu_set_t places = processors_of_places();
-  if (CPU_COUNT(&places) > 0) ::sched_setaffinity(0, sizeof places, &places);  // Without it there are fewer cores, no other bits.
+  // A failure costs speed alone: the thread keeps fewer processors, and its results have the same bits.
+  if (CPU_COUNT(&places) > 0) ::sched_setaffinity(0, sizeof places, &places);
 }
 
 }  // namespace shoal

@@ -23,8 +23,8 @@ class ByteSource {
 /// Recognises gzip by its first two bytes. FailedPrecondition for gzip in a build without zlib.
 Result<std::unique_ptr<ByteSource>> open_bytes(Storage& storage, const std::string& path);
 
-/// The bytes that gzip'd `file` holds: those of its members, one after another. Zeros between and behind them, and whatever stands
-/// behind the last one, are passed over, as gzip(1) does; the latter counts as passed_over().
+/// The bytes that gzip'd `file` holds: those of its members, one after another. Zeros between and behind them, and whatever
+/// stands behind the last one, are passed over, as gzip(1) does; the latter counts as passed_over().
 Result<std::unique_ptr<ByteSource>> open_gzip(std::unique_ptr<ReadableFile> file, std::string path);
 
 }  // namespace shoal::data

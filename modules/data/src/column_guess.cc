@@ -48,13 +48,11 @@ void ColumnGuess::tell(const std::string& name, Logger& log) const {
   if (infinite_) {
     warn(*infinite_,
          ", which is beyond float32 and counts as infinity; if these are ids, name the column in `texts`; if such numbers "
-         "are "
-         "right there, name it in `numbers`, and this warning goes");
+         "are right there, name it in `numbers`, and this warning goes");
   } else if (inexact_) {
     warn(*inexact_,
          ", a whole number that float32 does not hold: the nearest one is read, and different numbers may become one; if "
-         "these "
-         "are ids, name the column in `texts`; if they are quantities, name it in `numbers`, and this warning goes");
+         "these are ids, name the column in `texts`; if they are quantities, name it in `numbers`, and this warning goes");
   }
 }
 

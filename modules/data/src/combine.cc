@@ -10,9 +10,13 @@ namespace {
 class ZipStage final : public Stage {
  public:
   /// `labelled`: there are two inputs, and the features of the second become labels.
-  /// `order`: of the inputs, for skip().
+  /// `order`: the order in which skip() passes over elements of the inputs.
   ZipStage(StageContext& context, std::vector<std::unique_ptr<Stage>> inputs, std::vector<size_t> order, bool labelled)
-      : context_(context), inputs_(std::move(inputs)), order_(std::move(order)), items_(inputs_.size()), labelled_(labelled) {}
+      : context_(context),
+        inputs_(std::move(inputs)),
+        order_(std::move(order)),
+        items_(inputs_.size()),
+        labelled_(labelled) {}
 
   Result<bool> next(Item& item) override {
     for (size_t i = 0; i < inputs_.size() && !ended_; ++i) {

@@ -89,7 +89,7 @@ Result<void> set_numbers(const std::string& path, const CsvColumnsOptions& found
   return {};
 }
 
-/// What is looked at in a column.
+/// What csv_columns() knows of one column while it reads the file.
 struct Look {
   size_t column;
   bool open;   ///< Nobody has said what type it has.

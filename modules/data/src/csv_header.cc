@@ -105,10 +105,9 @@ Result<void> check_given_names(const std::vector<std::string>& names, const std:
   for (size_t i = 0; i < names.size(); ++i) {
     const size_t place = places.of(names[i]);
     if (place == kPassedOver || names[i] == header[i]) continue;
-    return invalid_argument(
-        "the names that are given are: " + names_listed(names) +
-        "; and the header of this file is: " + names_listed(header) + "; so column " + csv_field(names[i]) +
-        " is another one there; give the names in the order of the file, or leave " + "them to its header");
+    return invalid_argument("the names that are given are: " + names_listed(names) + "; and the header of this file is: " +
+                            names_listed(header) + "; so column " + csv_field(names[i]) +
+                            " is another one there; give the names in the order of the file, or leave them to its header");
   }
   return {};
 }

@@ -19,17 +19,17 @@ inline NameSet set_of(const std::vector<std::string>& names) { return {names.beg
 using CsvLayout = std::vector<size_t>;
 constexpr size_t kPassedOver = size_t(-1);
 
-/// That of a file whose fields are the columns, from left to right.
+/// The layout of a file whose fields are the columns, from left to right.
 CsvLayout layout_left_to_right(size_t columns);
 
-/// That of a file whose last header line has the fields `header`. Columns are found by their names (CsvColumn::header), in any
-/// order. Fields that belong to no column, or to an unused one, are passed over. A line that has none of the names is a remark if it
-/// looks like one or has another number of fields. InvalidArgument, with both lists of names: the header lacks a column, has
-/// the name of one twice, or has other names.
+/// The layout of a file whose last header line has the fields `header`. Columns are found by their names
+/// (CsvColumn::header), in any order. Fields that belong to no column, or to an unused one, are passed over. A line that
+/// has none of the names is a remark if it looks like one or has another number of fields. InvalidArgument, with both lists
+/// of names, if the header lacks a column, has the name of one twice, or has other names.
 Result<CsvLayout> layout_by_header(const std::vector<std::string>& header, const CsvOptions& options);
 
-/// For names that are given for the columns of one file from left to right, beside its last header line `header`. InvalidArgument,
-/// with both lists, where one of these names stands over another column there.
+/// Compares `names`, which the caller gave for the columns of a file from left to right, with the fields `header` of its last
+/// header line. InvalidArgument, with both lists, if the header has one of these names over another column.
 Result<void> check_given_names(const std::vector<std::string>& names, const std::vector<std::string>& header);
 
 /// Whether a line whose first field is `first` is more likely a remark than a header.

@@ -39,8 +39,8 @@ inline std::string_view number_text(std::string_view field, std::string_view mis
 /// `text` without the plus that people write, too.
 std::string_view without_plus(std::string_view text);
 
-/// A number with a fraction, rounded to the nearest T as IEEE 754 rounds: beyond the range of T it is infinity, and 0 where it is
-/// nearer to that than to any other. "inf", "infinity" and "nan" are numbers, in letters of any case.
+/// A number with a fraction, rounded to the nearest T as IEEE 754 rounds: beyond the range of T it is infinity, and 0 where
+/// it is nearer to that than to any other. "inf", "infinity" and "nan" are numbers, in letters of any case.
 template <std::floating_point T>
 std::optional<T> rounded_number(std::string_view text);
 
@@ -68,7 +68,8 @@ Notation notation_of(std::string_view text);
 /// Whether `text` is a whole number in digits alone that float32 does not hold, so that it is read as a neighbour of it.
 bool is_changed_by_float32(std::string_view text);
 
-/// The end of an error about a `field` that is no number of `dtype`: "; ..." with what helps, or nothing if its look tells nothing.
+/// The end of an error about a `field` that is no number of `dtype`: "; ..." with what helps, or nothing if its look tells
+/// nothing.
 std::string number_hint(std::string_view field, DType dtype);
 
 }  // namespace shoal::data

@@ -26,7 +26,8 @@ struct HeaderRecord {
   std::string first = {};  ///< Its first field.
 };
 
-/// The end of an error about a record of `fields` fields, where the header has another number and looks like a remark; else nothing.
+/// The end of an error about a record of `fields` fields, where the header has another number and looks like a remark; else
+/// nothing.
 std::string header_hint(const HeaderRecord& header, size_t fields) {
   const std::string& first = header.first;
   if (fields == header.fields || (header.fields > 1 && !looks_like_remark(first))) return "";

@@ -214,16 +214,15 @@ Result<void> CsvParser::store(const CsvColumn& column, bool label, std::string_v
     field = {};
   }
   if (field.empty()) return store_missing(column, label, tensor);
-  const std::string shown = shown_text(field);
   if (parse_field(field, tensor)) {
     if (!label || options_.missing_labels || !is_no_finite_number(tensor)) return {};
-    return invalid_argument("the label, column " + column.name + ", is \"" + shown + "\", which is no finite number; " +
-                            kLabelHelp);
+    return invalid_argument("the label, column " + column.name + ", is \"" + shown_text(field) +
+                            "\", which is no finite number; " + kLabelHelp);
   }
   const std::string hint = field == column.name ? "; that is the column's name: if the line is a header, count it among "
                                                   "header_lines (--skip-lines), or take it out from between the rows"
                                                 : number_hint(field, column.dtype);
-  return invalid_argument("the field of column " + column.name + " is \"" + shown + "\", expected " +
+  return invalid_argument("the field of column " + column.name + " is \"" + shown_text(field) + "\", expected " +
                           std::string(to_string(column.dtype)) + hint);
 }
 

@@ -19,8 +19,8 @@ Result<void> check_csv(const CsvOptions& options);
 Result<void> check_used_names(const CsvOptions& options);
 
 class CsvParser;
-/// Lets `parser` take the columns of records where the header line `record`, which `reader` gave last, says that they are. Errors
-/// name the line; they are those of layout_by_header(), and DataLoss for quotes that cannot be.
+/// Lets `parser` take the columns of records where the header line `record`, which `reader` gave last, says that they are.
+/// Errors name the line; they are those of layout_by_header(), and DataLoss for quotes that cannot be.
 Result<void> follow_header(const RecordReader& reader, std::string_view record, CsvParser& parser);
 
 /// The fields of a record as text, however many there are. InvalidArgument for quotes that cannot be.
@@ -32,8 +32,8 @@ Error no_such_column(const std::string& who, const std::string& name, const std:
 /// Of the options, those that say how fields are told from each other: InvalidArgument if they cannot be.
 Result<void> check_syntax(const CsvOptions& options);
 
-/// The end of an error about a record that has another number of fields than the table has columns: "; ..." if the record looks like
-/// a remark or is blank, else nothing.
+/// The end of an error about a record that has another number of fields than the table has columns: "; ..." if the record
+/// looks like a remark or is blank, else nothing.
 std::string odd_line_hint(std::string_view record);
 
 /// The sentence about a label that is missing.

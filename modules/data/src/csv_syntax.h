@@ -1,6 +1,6 @@
 #pragma once
-/// Where the fields of a CSV record begin and end (RFC 4180, with a separator of choice). The reader that looks for the end of a
-/// record and the splitter of that record step through the same states, so that they cannot disagree about a quote.
+/// Where the fields of a CSV record begin and end (RFC 4180, with a separator of choice). The reader that looks for the end
+/// of a record and the splitter of that record step through the same states, so that they cannot disagree about a quote.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,7 +22,8 @@ CsvSyntax syntax_of(const CsvOptions& options);
 /// `field` without the blanks and tabs at its ends.
 std::string_view without_blanks_around(std::string_view field);
 
-/// Text of a file as errors show it: its first 40 bytes, in which line ends and other control characters are written as escapes.
+/// Text of a file as errors show it: its first 40 bytes, in which line ends and other control characters are written as
+/// escapes.
 std::string shown_text(std::string_view text);
 
 /// Where a byte stands within its record.

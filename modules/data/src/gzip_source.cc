@@ -72,8 +72,8 @@ class GzipSource final : public ByteSource {
   /// What inflate() may hold back: one window.
   static constexpr uint64_t kPendingBytesMax = 64 << 10;
 
-  /// Whether another member begins behind the last one. As gzip(1) does, this passes over zeros, with which tapes and blocks are
-  /// filled up, and over all that follows if it is no member.
+  /// Whether another member begins behind the last one. As gzip(1) does, this passes over zeros, with which tapes and
+  /// blocks are filled up, and over all that follows if it is no member.
   Result<bool> find_member() {
     for (;;) {
       SHOAL_TRY_VOID(refill(kMagicBytes));

@@ -9,8 +9,8 @@
 
 namespace shoal::data {
 
-/// The bytes of a byte order mark that `begin`, the first bytes of a file, begins with: 3 for that of UTF-8 (RFC 3629, section 6),
-/// which spreadsheets write, else 0. The mark is no part of the text.
+/// The bytes of a byte order mark that `begin`, the first bytes of a file, begins with: 3 for that of UTF-8 (RFC 3629,
+/// section 6), which spreadsheets write, else 0. The mark is no part of the text.
 size_t byte_order_mark_in(std::string_view begin);
 /// Whether `begin` is less than a mark, and more bytes may make it one.
 bool may_become_byte_order_mark(std::string_view begin);
@@ -20,8 +20,8 @@ bool may_become_byte_order_mark(std::string_view begin);
 /// and for what is not known. `begin`: the first bytes, the more the better.
 std::optional<std::string> what_is_no_text(std::string_view begin);
 
-/// As what_is_no_text(), for a file of lines, which in addition is not in UTF-16 without a mark, and does not have lines that all
-/// end with CR alone.
+/// As what_is_no_text(), for a file of lines, which in addition is not in UTF-16 without a mark, and does not have lines
+/// that all end with CR alone.
 std::optional<std::string> what_are_no_lines(std::string_view begin);
 
 /// As what_is_no_text(), for a CSV file, which in addition has no zero bytes, no lines that end with CR alone, and is no JSON.

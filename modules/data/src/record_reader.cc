@@ -52,8 +52,8 @@ Result<bool> RecordReader::refill() {
   return count > 0;
 }
 
-/// A mark is of the file, and not of its first record. Nothing is waited for once it is clear that there is none: a pipe may give
-/// one short record, and wait for its answer.
+/// A mark is of the file, and not of its first record. Nothing is waited for once it is clear that there is none: a pipe
+/// may give one short record, and wait for its answer.
 Result<void> RecordReader::pass_over_mark() {
   for (;;) {
     const std::string_view seen(buffer_.data() + begin_, end_ - begin_);
@@ -103,7 +103,8 @@ Result<bool> RecordReader::find(std::string_view& record) {
   }
 }
 
-/// Goes on to the record's line end, or to the end of what was read; whether the line end was found. walk.size does not count it.
+/// Goes on to the record's line end, or to the end of what was read; whether the line end was found. walk.size does not
+/// count it.
 bool RecordReader::find_end(Walk& walk) const {
   const std::string_view text(buffer_.data() + begin_, end_ - begin_);
   while (walk.size < text.size()) {

@@ -15,9 +15,9 @@ struct TextFiles {
   int64_t header_lines;
 };
 
-/// Walks through the records; `Parser` makes them elements: parse(record, element), after follow(reader, header) for each file that
-/// has header lines. A position is the file and where
-/// in it: resuming reads that file again from its start, up to there.
+/// Reads the records one after another, and lets `Parser` turn each into an element: parse(record, element), and before that
+/// follow(reader, header) for each file that has header lines. A position names a file and a place in it; resuming reads that
+/// file again from its start up to the place.
 template <class Parser>
 class TextStage final : public Stage {
  public:

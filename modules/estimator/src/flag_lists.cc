@@ -74,7 +74,7 @@ class ListReader {
   const std::string_view text_;
   std::string_view rest_;
   const bool of_texts_;
-  size_t place_ = 0;  // Of the element at hand, from 1.
+  size_t place_ = 0;  // Place of the current element, counted from 1.
 };
 
 template <class T>

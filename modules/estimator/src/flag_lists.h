@@ -9,7 +9,7 @@
 namespace shoal {
 
 bool is_list(const Params::Item& item);
-/// What --help says of the type of a flag that is a list: "INT,INT,...".
+/// The type that --help shows for a flag that is a list: "INT,INT,...".
 std::string list_type(const ProgramFlag& flag);
 /// The list of the flag's type that `text` is. InvalidArgument, naming the element's place and text, if it is none.
 Result<Params::Item> read_list(std::string_view text, const ProgramFlag& flag);

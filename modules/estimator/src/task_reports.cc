@@ -1,11 +1,9 @@
 #include "task_reports.h"
 
 #include <algorithm>
-#include <cstdio>
-
-#include "shoal/json/text.h"
 
 #include "shoal/base/format.h"
+#include "shoal/json/text.h"
 
 namespace shoal {
 

@@ -27,7 +27,8 @@ template <class T>
 const T& get(const Attributes& attributes, std::string_view name) {
   const auto found = attributes.values().find(name);
   if (found == attributes.values().end()) {
-    raise(invalid_argument("attribute \"" + std::string(name) + "\" is asked for, and the node has: " + names_of(attributes)));
+    raise(invalid_argument("attribute \"" + std::string(name) +
+                           "\" is asked for, and the node has: " + names_of(attributes)));
   }
   if (const T* value = std::get_if<T>(&found->second)) return *value;
   raise(type_mismatch("attribute \"" + std::string(name) + "\" is " + std::string(type_of(found->second)) +

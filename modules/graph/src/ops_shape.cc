@@ -82,8 +82,8 @@ std::vector<int> axes_left(const DimShape& from, const DimShape& shape) {
   return left;
 }
 
-/// The size that a -1 stands for, in the notation of the attribute "shape": the product of the numbers of x divided by that of the
-/// other numbers of `shape`, or the one symbol of x that `shape` does not have.
+/// The size that a -1 stands for, in the notation of the attribute "shape": the product of the numbers of x divided by that
+/// of the other numbers of `shape`, or the one symbol of x that `shape` does not have.
 int64_t size_left(const DimShape& from, const DimShape& shape) {
   auto product = [](const DimShape& sizes) {
     int64_t result = 1;

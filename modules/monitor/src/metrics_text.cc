@@ -1,8 +1,6 @@
 #include "shoal/monitor/metrics_text.h"
 
-#include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "shoal/base/format.h"
 

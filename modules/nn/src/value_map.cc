@@ -36,8 +36,11 @@ Value ValueMap::operator[](std::string_view name) const {
 
 Value ValueMap::single() const {
   if (is_single()) return values_[0].second;
-  if (empty()) raise(invalid_argument("expected one value, there is none; labels are missing where a model only predicts (its mode tells), and where the input names "
-                           "no labels"));
+  if (empty()) {
+    raise(
+        invalid_argument("expected one value, there is none; labels are missing where a model only predicts (its mode "
+                         "tells), and where the input names no labels"));
+  }
   raise(invalid_argument("expected one value, but they have names: " + names() + "; choose one by its name"));
 }
 

@@ -1,6 +1,6 @@
-// A program of a parent project with compiler flags of its own. It trains ten steps, and looks whether Shoal kept what these flags
-// would have taken from it: the guard against NaN, type information, exceptions, char with a sign. It uses neither
-// exceptions nor type information itself. Prints what is wrong; the status is 0 where nothing is.
+// A program of a parent project with compiler flags of its own. It trains ten steps, and looks whether Shoal kept what
+// these flags would have taken from it: the guard against NaN, type information, exceptions, char with a sign. It uses
+// neither exceptions nor type information itself. Prints what is wrong; the status is 0 where nothing is.
 #include <cstdio>
 #include <filesystem>
 #include <limits>
@@ -10,8 +10,8 @@
 
 namespace {
 
-shoal::EstimatorSpec model(const shoal::Features& features, const shoal::Labels& labels, shoal::Mode mode, const shoal::Params&,
-                           const shoal::RunConfig&) {
+shoal::EstimatorSpec model(const shoal::Features& features, const shoal::Labels& labels, shoal::Mode mode,
+                           const shoal::Params&, const shoal::RunConfig&) {
   shoal::nn::HeadInput input{.mode = mode, .labels = labels, .logits = shoal::nn::dense(features["x"], {.units = 1})};
   if (mode == shoal::Mode::kTrain) input.optimizer = shoal::nn::adam({});
   return shoal::nn::binary_head()->build(input);

@@ -32,8 +32,8 @@ constexpr std::array<std::string_view, 25> kPlaceVariables{
 
 bool is_number(const std::string& text, int64_t number) { return number_from<int64_t>(text) == number; }
 
-/// The sentence that refuses a flag or variable because its value contradicts the job; nothing if the value does not. The sentence
-/// begins with `what`, such as "the program's --rank".
+/// The sentence that refuses a flag or variable because its value contradicts the job; nothing if the value does not. The
+/// sentence begins with `what`, such as "the program's --rank".
 std::optional<std::string> contradiction(const std::string& what, Topic topic, const std::optional<std::string>& value,
                                          const JobFacts& job) {
   const std::string given = what + (value ? " " + *value : "");

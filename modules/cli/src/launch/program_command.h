@@ -34,9 +34,10 @@ struct ProgramCommand {
   std::optional<std::string> variable(std::string_view name) const;
 };
 
-/// Reads a command. The reader knows the flags that every program on shoal::run() has, and takes any other word for one of the
-/// program's own, or for such a flag's value. "--NAME VALUE", "--NAME=VALUE", "--param NAME=VALUE" and "--param=NAME=VALUE" are
-/// one flag, the last two also where '_' stands for '-'.
+/// Splits the words of a command line into the program, the variables that `env` sets for it, and its flags. Every program that
+/// calls shoal::run() has the flags of flags_with_values() and switches(). Any other word is one of the program's own flags, or
+/// the value of one. "--NAME VALUE", "--NAME=VALUE", "--param NAME=VALUE" and "--param=NAME=VALUE" all give the flag NAME; in
+/// the last two, NAME may have '_' in the place of '-'.
 ProgramCommand read_command(std::span<const std::string> words);
 
 /// Whether a program takes `value` of a switch or of a variable for "no".

@@ -1,7 +1,6 @@
 #include "launch/recoveries.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "shoal/base/format.h"
 

@@ -1,7 +1,6 @@
 #include "launch/results.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "shoal/base/format.h"
 #include "shoal/json/text.h"

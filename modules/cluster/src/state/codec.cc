@@ -91,8 +91,8 @@ struct Picks {
       : count(n), values_at(kAlign + padded(n * sizeof(uint32_t))), bytes(values_at + n * sizeof(float)) {}
 };
 
-/// Whether a part of what is pushed may come with a later push: it is added to something. What replaces a variable, or is averaged
-/// into it, has to be there whole, or the part that is not sent counts as 0.
+/// Whether a part of what is pushed may come with a later push: it is added to something. What replaces a variable, or is
+/// averaged into it, has to be there whole, or the part that is not sent counts as 0.
 bool adds_up(const nn::UpdateRule& rule) {
   return rule.kind != nn::UpdateRule::Kind::kAssign && rule.kind != nn::UpdateRule::Kind::kMovingAverage;
 }

@@ -1,7 +1,6 @@
 #include "shoal/cluster/server_memory.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "shoal/base/exhaustion.h"
 #include "shoal/base/format.h"

@@ -53,8 +53,9 @@ Result<uint64_t> ServerState::admit(int trainer, uint64_t incarnation, uint64_t 
   // A server that was started again knows no run until its chief comes. Until then no trainer loses its place to another job's.
   const bool undecided = trainer != 0 && record.incarnation != 0 && run_.id.empty() && !run.empty() && !record.run.empty();
   if (undecided && run != record.run) {
-    return unavailable("two jobs at one address: a task of run " + record.run + " has this task's place, and this one is of run " +
-                       run + "; which of them this server is of shows when its chief comes");
+    return unavailable("two jobs at one address: a task of run " + record.run +
+                       " has this task's place, and this one is of run " + run +
+                       "; which of them this server is of shows when its chief comes");
   }
   // What a killed process had said may arrive after the hello of the one that follows it, but its connection is the older
   // one.

@@ -86,9 +86,9 @@ class ServerState {
   void finish(JobEnd end);
   const JobEnd& end() const { return end_; }  ///< It says something once the phase is kFinished.
   /// A process of `trainer` says hello over its `connection` (a number that grows with each that is accepted): gives the
-  /// process whose place it takes, 0 if there is none. FailedPrecondition if a newer one had taken its place before.
-  /// `run` is the run that the process is of; empty if it does not know. Unavailable if the place is held for another run while no
-  /// chief has said which run this server is of.
+  /// process whose place it takes, 0 if there is none. FailedPrecondition if a newer one had taken its place before. `run`
+  /// is the run that the process is of; empty if it does not know. Unavailable if the place is held for another run while
+  /// no chief has said which run this server is of.
   Result<uint64_t> admit(int trainer, uint64_t incarnation, uint64_t connection, const std::string& run = {});
 
   // A new epoch: the old state is gone, the shard starts from its initializers and waits for restores and activate().

@@ -11,7 +11,7 @@ namespace shoal::cluster {
 
 struct TrainerRecord {
   uint64_t incarnation = 0;
-  std::string run = {};  ///< The run that its process is of, as far as that process knew when it came.
+  std::string run = {};           ///< The run that its process is of, as far as that process knew when it came.
   uint64_t first_connection = 0;  ///< The first connection of this process, as a number in the order of acceptance.
   uint64_t newest_connection = 0;
   std::vector<uint64_t> replaced;  ///< Incarnations that a newer process took the place of: they stay out.

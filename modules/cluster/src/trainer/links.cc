@@ -99,7 +99,7 @@ Task<Result<void>> ServerLinks::check_lease(Deadline deadline) {
 Task<bool> ServerLinks::stay(StopToken stop) {
   const Duration pause = std::min<Duration>(kShowUpEvery, options_.ready_timeout / 4);
   for (bool shown = false;; shown = true) {
-    SteadyTime heard_at = env_.now();  // By the server that has heard nothing for the longest time.
+    SteadyTime heard_at = env_.now();  // When the server heard us that has waited for the longest time.
     for (const auto& link : links_) heard_at = std::min(heard_at, link->sent_at());
     // A server that cannot be reached is tried once per pause, too.
     const SteadyTime next = shown ? env_.now() + pause : heard_at + pause;

@@ -61,9 +61,9 @@ class ServerLinks {
 
   /// Chief: no other process has taken its place, which would have ended its connection to shard 0.
   Task<Result<void>> check_lease(Deadline deadline);
-  /// Shows that this trainer is still here where it has sent nothing for a few seconds, until `stop`: over a new connection where one broke, but a
-  /// server that does not hold the state that we follow is left alone. Nothing is noted(). False if it stopped before the
-  /// first time.
+  /// Until `stop`, tells each server that this trainer is still here whenever it has sent nothing for a few seconds. Makes
+  /// a new connection where one broke, but tells nothing to a server that does not hold the state that we follow. Failures
+  /// are not noted(). False if `stop` came before the trainer had told anything.
   Task<bool> stay(StopToken stop);
   /// Asks for the status. With `seen` it is answered once there is another number of changes than that, or a moment
   /// later.

@@ -30,7 +30,7 @@ class RowPush {
 
  private:
   Bindings bindings_;
-  std::map<std::string, size_t, std::less<>> places_;  // By name, which of those bound.
+  std::map<std::string, size_t, std::less<>> places_;  // Position among the bound variables, by name.
   std::vector<RowSums> sums_;  // One entry for each variable, as bound.
 };
 

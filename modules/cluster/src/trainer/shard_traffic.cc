@@ -1,7 +1,6 @@
 #include "trainer/shard_traffic.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "shoal/base/format.h"

@@ -1,9 +1,9 @@
 #pragma once
 /// All that a program which trains a model needs: one include to begin with.
 ///
-/// What belongs to special uses is included by itself: `shoal/testing/world.h` for tests in virtual time, and readers of what
-/// Shoal writes (`shoal/checkpoint/`, `shoal/monitor/`). Files of a larger program compile faster with the headers that they use, and Shoal itself includes
-/// nothing but those.
+/// Headers for special uses are not among them: `shoal/testing/world.h` for tests in virtual time, and the readers of what
+/// Shoal writes (`shoal/checkpoint/`, `shoal/monitor/`). The files of a larger program compile faster if each includes only
+/// the headers that it uses, as Shoal's own files do.
 
 // The program: flags, configuration, training.
 #include "shoal/estimator/add_metrics.h"

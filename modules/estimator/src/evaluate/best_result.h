@@ -1,6 +1,6 @@
 #pragma once
-/// Finds the result that a new evaluation has to beat: from the folder of exports, and from the results of evaluations that earlier
-/// processes wrote (CONTRACT EX-6).
+/// Finds the result that a new evaluation has to beat, in the folder of exports and among the results of evaluations that
+/// earlier processes wrote (CONTRACT EX-6).
 #include <map>
 #include <optional>
 #include <string>
@@ -29,10 +29,11 @@ bool compares_nan(const CompareMetrics& compare, const Metrics& metrics);
 /// `metrics` rounded to float32, the type of numbers in event files. global_step stays.
 Metrics as_recorded(const Metrics& metrics);
 
-/// The history's result at the step of the newest export in request.export_path, else the best of the history; nothing without a
-/// history. What the history says of the current step counts only where the newest export is of that step, since the record of
-/// the evaluation that is to be judged is there already. Steps that `compare` raises for, because they lack what it compares,
-/// and steps for which it compares NaN are passed over, with a line that says so. Raises the errors of the disk.
+/// The history's result at the step of the newest export in request.export_path, else the best of the history; nothing
+/// without a history. What the history says of the current step counts only where the newest export is of that step, since
+/// the record of the evaluation that is to be judged is there already. Steps that `compare` raises for, because they lack
+/// what it compares, and steps for which it compares NaN are passed over, with a line that says so. Raises the errors of
+/// the disk.
 std::optional<ResultToBeat> result_to_beat(const ExportRequest& request, const BestRule& rule);
 
 }  // namespace shoal

@@ -1,7 +1,6 @@
 #include "shoal/estimator/early_stopping.h"
 
 #include <cmath>
-#include <cstdio>
 #include <utility>
 #include <vector>
 

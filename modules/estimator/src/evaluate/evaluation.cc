@@ -5,8 +5,8 @@
 #include <map>
 #include <string_view>
 
-#include "hooks/loop_context.h"
 #include "evaluate/batches_with_rows.h"
+#include "hooks/loop_context.h"
 #include "model/check_meaning.h"
 #include "model/checkpoint_layout.h"
 #include "model/open_checkpoint.h"

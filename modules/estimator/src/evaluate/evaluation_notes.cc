@@ -1,7 +1,5 @@
 #include "evaluate/evaluation_notes.h"
 
-#include <cstdio>
-
 #include "shoal/base/format.h"
 
 namespace shoal {

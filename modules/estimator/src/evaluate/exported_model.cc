@@ -200,8 +200,8 @@ Result<ExportDescription> ExportLoader::read_description() {
   return description;
 }
 
-/// A missing graph is damage: export.json is there, and it is written last. An op that this program does not have, or has in another
-/// version, is none.
+/// Reads the graph of the export. A missing file means that the export is damaged, because export.json is written last and is
+/// there. An op that this program lacks, or has in another version, does not mean damage.
 Result<std::shared_ptr<Graph>> ExportLoader::read_graph() {
   const std::string path = path_of(kExportGraph);
   Result<std::string> text = files_.read_all(path);

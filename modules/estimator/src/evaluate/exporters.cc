@@ -20,8 +20,9 @@ void check_keep(const std::string& name, const std::optional<int64_t>& keep) {
   }
 }
 
-/// Takes an export out of sight before its files are deleted one after another. Otherwise a process that is killed, or a host that
-/// loses its power, leaves an export with some of its files. The next process removes what is left under the hidden name.
+/// Takes an export out of sight before its files are deleted one after another. Otherwise a process that is killed, or a
+/// host that loses its power, leaves an export with some of its files. The next process removes what is left under the
+/// hidden name.
 Result<void> remove_export(Environment& env, const std::string& folder, const std::string& name) {
   Storage& storage = env.storage();
   const std::string hidden = join_path(folder, std::string(kUnfinishedExport) + storage.unique_name());

@@ -1,7 +1,5 @@
 #include "shoal/estimator/hooks.h"
 
-#include <cstdio>
-
 #include "shoal/base/finite.h"
 #include "shoal/base/format.h"
 #include "shoal/monitor/event_writer.h"
@@ -51,7 +49,8 @@ class LossLogger final : public Hook {
     if (!timer_.due(run.iterations(), run.now())) return;
     const bool first = !timer_.last_step();
     const auto elapsed = timer_.trigger(run.iterations(), run.now());
-    std::string text = formatted("loss = %.6g, step = %llu", values.loss(), static_cast<unsigned long long>(run.global_step()));
+    std::string text =
+        formatted("loss = %.6g, step = %llu", values.loss(), static_cast<unsigned long long>(run.global_step()));
     if (!first) text += formatted(" (%.3f s)", to_seconds(elapsed.time));
     run.log().info(text);
   }

@@ -1,7 +1,6 @@
 #include "hooks/job_metrics.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "shoal/base/compute.h"
 #include "shoal/base/format.h"

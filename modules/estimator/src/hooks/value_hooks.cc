@@ -1,6 +1,5 @@
 #include "shoal/estimator/value_hooks.h"
 
-#include <cstdio>
 #include <cstring>
 #include <set>
 
@@ -14,9 +13,7 @@ namespace {
 constexpr int64_t kDefaultIterations = 100;
 constexpr int64_t kShownMax = 8;  // Elements of one tensor in a line.
 
-std::string real_text(double value) {
-  return formatted("%.6g", value);
-}
+std::string real_text(double value) { return formatted("%.6g", value); }
 
 std::string element_text(const TensorView& tensor, int64_t index) {
   const auto load = [&](auto value) {
@@ -47,7 +44,7 @@ std::string tensor_text(const TensorView& tensor) {
   return cut || tensor.shape.rank() > 1 ? text + " of " + to_string(tensor.shape) : text;
 }
 
-/// What is told, checked as far as it can be without a graph.
+/// The values to tell, checked as far as this can be done without a graph.
 std::vector<ToldValue> checked(const std::string& call, std::vector<ToldValue> values) {
   if (values.empty()) raise(invalid_argument(call + ": name at least one value"));
   std::set<std::string> names;
@@ -87,7 +84,7 @@ class LogValues final : public Hook {
     }
   }
   void before_step(RunContext& run, StepRequest& request) override {
-    const uint64_t iteration = run.iterations() + 1;  // The one to come.
+    const uint64_t iteration = run.iterations() + 1;  // The next iteration.
     wanted_ = timer_.due(iteration, run.now());
     if (!wanted_) return;
     first_ = !timer_.last_step();
@@ -113,7 +110,7 @@ class LogValues final : public Hook {
   const std::vector<ToldValue> values_;
   const LogValuesOptions options_;
   IntervalTimer timer_;
-  // What follows is about the step at hand.
+  // The members below are about the current step.
   bool wanted_ = false;  // True if the hook logs its values.
   bool first_ = false;   // True if no line came before.
   Duration elapsed_{};   // The time since the line before.

@@ -1,4 +1,4 @@
-/// What hooks get at of a model: its values by name, and values that are computed once.
+/// Finds the values of a model that hooks ask for: values by name, and values that are computed once.
 #include <cstring>
 
 #include "model/model.h"

@@ -1,7 +1,6 @@
 #include "model/model.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <set>
 

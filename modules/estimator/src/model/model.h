@@ -148,8 +148,8 @@ class BuiltModel {
   int64_t plans_logged_ = 0;
 };
 
-/// Adds the number of a batch in its input, counted from 1, to the `error` by which a model refuses that batch. Rows that the error
-/// names count within the batch: of a shuffled input nobody knows the lines of the file any more.
+/// Adds the number of a batch in its input, counted from 1, to the `error` by which a model refuses that batch. Rows that
+/// the error names count within the batch: of a shuffled input nobody knows the lines of the file any more.
 Error in_batch(Error error, uint64_t number);
 
 /// A variable of `model` as servers see it, without the rule of its updates: how it starts.

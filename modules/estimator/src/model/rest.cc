@@ -1,7 +1,6 @@
 #include "model/rest.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <vector>
 
 #include "shoal/base/environment.h"
@@ -18,15 +17,13 @@ constexpr int64_t kRestVersion = 1;
 constexpr size_t kScopesMax = 64;  // What lies in further scopes is one entry.
 constexpr char kHash = '#';        // Begins a text that says nothing to people.
 
-std::string hash_text(uint64_t hash) {
-  return formatted("%c%016llx", kHash, static_cast<unsigned long long>(hash));
-}
+std::string hash_text(uint64_t hash) { return formatted("%c%016llx", kHash, static_cast<unsigned long long>(hash)); }
 
 /// Six digits: what is computed by the C library may differ in the last ones from machine to machine.
 std::string rounded_text(double number) { return formatted("%.6g", number); }
 
-/// Texts are left out: they name things for errors, or are encodings, which the meaning has. So are versions of a user's own ops,
-/// which are told by themselves.
+/// Leaves out attributes that are texts, because a text either is a name for error sentences or is part of the meaning
+/// (meaning.h) already. Leaves out the versions of a user's own ops, because rest_of() has an entry for each of them.
 uint64_t fold_attributes(uint64_t hash, const Attributes& attributes) {
   struct Fold {
     uint64_t hash;
@@ -114,8 +111,8 @@ void add_op_versions(Value loss, const nn::TrainOp& train_op, Rest& rest) {
   }
 }
 
-/// Whoever assigns to variables has an optimizer of one's own, whose rule is the graph below its updates. (That of Shoal's own is
-/// all gradients, which follow from the loss.)
+/// A train op that assigns to variables comes from an optimizer of the user's own, and the graph below its updates is the
+/// optimizer's rule. (Below the updates of Shoal's own optimizers there are only gradients, which follow from the loss.)
 void add_update_graph(Value loss, const nn::TrainOp& train_op, Rest& rest) {
   const auto is_own = [](const nn::VariableUpdate& update) {
     return update.rule.kind == nn::UpdateRule::Kind::kAssign || update.rule.kind == nn::UpdateRule::Kind::kAdd;

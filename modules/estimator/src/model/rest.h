@@ -11,12 +11,14 @@
 
 namespace shoal {
 
-/// By what it is about, in words ("constants of input_layer", "learning_rate"): a number, or a hash.
+/// Each key says in words what its value belongs to ("constants of input_layer", "learning_rate"); the value is a number or a
+/// hash.
 using Rest = std::map<std::string, std::string>;
 
-/// Of a model in training: what the loss is computed from, by outermost scopes, without variables and what the meaning has;
-/// the versions of ops of one's own; what a train op of one's own computes; the scalars of its train op, looked at for a few steps; its update rules. The same program gives the same on every
-/// machine.
+/// The rest of a model in training. It has the constants that the loss is computed from, by their outermost scopes, without
+/// variables and without the meaning; the versions of the user's own ops; the constants below the updates of an optimizer
+/// of the user's own; the scalars of the train op at a few steps; and its update rules. The same program gives the same
+/// rest on every machine.
 Rest rest_of(Value loss, const nn::TrainOp& train_op);
 
 /// One line of JSON: {"version":1,"rest":{...}}.

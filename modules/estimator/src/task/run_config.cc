@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <type_traits>
 
 #include "shoal/base/format.h"

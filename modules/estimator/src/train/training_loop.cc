@@ -213,8 +213,8 @@ Task<Result<void>> TrainingLoop::look_at_place() {
   co_return placed;
 }
 
-/// On the task that leads, which may read the weights wherever they are. Before anything is saved and told, since a server
-/// that is lost now takes the job back into training.
+/// Computes the final values on the leading task, which may read the weights wherever they are. Runs before the last checkpoint
+/// is saved and the end is told, since a server that is lost now takes the job back into training.
 Task<Result<void>> TrainingLoop::compute_final_values() {
   if (options_.final_values.empty() || !context_.is_chief() || poisoned_ || context_.iterations() == 0) {
     co_return Result<void>{};

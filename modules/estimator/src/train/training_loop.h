@@ -136,7 +136,7 @@ class TrainingLoop {
     bool observed = false;
   };
   std::vector<Replica> replicas_;    // by input
-  data::Batch next_batch_;           // Drawn here where final values need the last batch once more.
+  data::Batch next_batch_;           // The next batch is drawn here if final values need the last one at the end.
   Running running_;                  // The program of the replica that is computed now.
   std::vector<Tensor> kept_values_;  // Values of the replica that hooks see, where others are computed after it.
   std::vector<double> scalars_;

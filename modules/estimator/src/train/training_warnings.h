@@ -13,7 +13,7 @@ void warn_about_input(Logger& log, const data::Dataset& dataset, const RunConfig
 /// What the checkpoint has and the model does not take, as after a change of optimizer: the next checkpoint will not have it.
 void warn_about_leavings(Logger& log, const CheckpointSource& checkpoint, const cluster::ShardPlan& plan);
 
-/// Weights that several trainers, which do not wait for each other, assign.
+/// Warns if several trainers that do not wait for each other assign to weights.
 void warn_about_assignments(Logger& log, const nn::TrainOp& train_op, const Graph& graph, const RunConfig& config);
 
 }  // namespace shoal

@@ -8,8 +8,8 @@ namespace shoal {
 /// How many calls of fork() lie between this process and the one that was the first to ask. Thread-safe.
 uint32_t forks_so_far();
 
-/// Deletes an object that has threads of its own, but not in a child of fork() where the object came from the parent: its threads
-/// stayed there, so nobody can join them, and locks that they held at that moment are held for ever.
+/// Deletes an object that has threads of its own, except in a child of fork() if the parent made the object. The threads stayed
+/// in the parent, so that the child can join none of them, and locks that they held during fork() stay locked in the child.
 template <class T>
 class DeleteUnlessForked {
  public:

@@ -1,12 +1,13 @@
 #pragma once
-/// Numbers as text for people and files, the same in every locale: a program that has called setlocale() writes 0.5 as "0,5"
-/// with printf(), which no reader of ours takes, and which has another hash.
+/// Numbers as text for people and files, the same in every locale. In a program that has called setlocale(), printf() may write
+/// 0.5 as "0,5", which none of Shoal's readers takes and which has another hash.
 #include <string>
 
 namespace shoal {
 
-/// The calling thread reads and writes numbers as in the "C" locale while this lives, whatever the process has: for libraries
-/// that call std::strtod() or std::snprintf(). Used on the thread that made it only.
+/// While an object of this class lives, the calling thread reads and writes numbers as in the "C" locale, whatever the
+/// locale of the process is. It is for calls of libraries that use std::strtod() or std::snprintf(). Destroy it on the
+/// thread that made it.
 class PlainLocale {
  public:
   PlainLocale();
@@ -18,7 +19,7 @@ class PlainLocale {
   void* const before_;
 };
 
-/// As std::snprintf() makes it in the "C" locale, of any length.
+/// The text that std::snprintf() would write in the "C" locale, of any length.
 __attribute__((format(printf, 1, 2))) std::string formatted(const char* pattern, ...);
 
 }  // namespace shoal

@@ -1,12 +1,12 @@
 #pragma once
-/// Errors about paths of this machine's file system, which is asked why a path leads nowhere. Simulated disks have paths of their
-/// own, and use path_error() alone.
+/// Errors about paths of this machine's file system. They ask the file system why a path leads nowhere, so simulated disks,
+/// whose paths are not in it, use path_error() alone.
 #include "shoal/base/path_error.h"
 
 namespace shoal {
 
-/// As path_error(). Where the path is missing (ENOENT), or a link stands in the way (EEXIST), the sentence ends with the reason:
-/// "; m is a link to /old/disk, which is not there", or "; the working folder of this process was removed: ...".
+/// As path_error(). Where the path is missing (ENOENT), or a link stands in the way (EEXIST), the sentence ends with the
+/// reason: "; m is a link to /old/disk, which is not there", or "; the working folder of this process was removed: ...".
 Error machine_path_error(std::string_view verb, const std::string& path, int number);
 
 }  // namespace shoal

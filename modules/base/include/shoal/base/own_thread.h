@@ -9,8 +9,8 @@ namespace shoal {
 /// nothing of the process, and it is the processors of all places. Empty if the system does not say.
 std::vector<int> processors_of_process();
 
-/// First statement of each thread that computes. Denormals are flushed to zero (see flush_denormals()), and a binding of
-/// OpenMP's that it has inherited from the thread that started it is lifted, else all of them would share one core.
+/// The first statement of each thread that computes. It sets denormals to zero (see flush_denormals()). It also lifts a binding
+/// by OpenMP that the thread inherited from the thread that started it; otherwise all such threads would share one core.
 void begin_own_thread();
 
 }  // namespace shoal

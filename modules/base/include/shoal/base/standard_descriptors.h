@@ -3,10 +3,11 @@
 
 namespace shoal {
 
-/// While one lives, no file or socket that this process opens becomes its standard input, output or error: a number of
-/// these that is closed is taken by a descriptor which can neither be read nor written, so that reads and writes fail as
-/// before. Else a lock file, an event file or a connection would get the number, and what the program prints would go there. The
-/// numbers are closed again with the last of them. Thread-safe; each production environment has one.
+/// While an object of this class lives, no file or socket that this process opens becomes its standard input, output or error.
+/// The first object takes those of the numbers 0, 1 and 2 that are closed, with descriptors that can neither be read nor
+/// written, so that reads and writes fail as before. Otherwise a lock file, an event file or a connection would get such a
+/// number, and would receive what the program prints. The last object closes the numbers again. Thread-safe; each production
+/// environment has one.
 class StandardDescriptors {
  public:
   StandardDescriptors();

@@ -26,8 +26,7 @@ struct LinearLayerOptions {
 };
 /// The sum over columns of their weights, plus a bias: [batch, units] float32. Variables "<name>/<column>/weights", [ids,
 /// units] of categorical columns and [units, values] of the others (a column called "bias": "<name>/bias_column/weights"), and
-/// "<name>/bias" [units]; all start at 0. Raises as
-/// input_layer(), but takes categorical columns as they are.
+/// "<name>/bias" [units]; all start at 0. Raises the errors of input_layer(), but takes categorical columns as they are.
 Value linear_layer(const nn::ValueMap& features, const std::vector<Column>& columns,
                    const LinearLayerOptions& options = {});
 

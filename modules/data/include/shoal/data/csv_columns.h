@@ -27,21 +27,24 @@ struct CsvColumnsOptions {
   std::shared_ptr<Environment> env = nullptr;
 };
 
-/// The columns of a file, for CsvOptions::columns: int64 where every field is a whole number in digits alone that int64 holds;
-/// float32 where every field is a number or missing, which is NaN then; else text. One piece of code decides what a number is (see
-/// CsvColumn), here and where fields are read, so that a file can be read by the columns that were found in it.
+/// The columns of a file, for CsvOptions::columns: int64 where every field is a whole number in digits alone that int64
+/// holds; float32 where every field is a number or missing, which is NaN then; else text. One piece of code decides what a
+/// number is (see CsvColumn), here and where fields are read, so that a file can be read by the columns that were found in
+/// it.
 ///
-/// A warning names a float32 column, save those of `numbers`, where float32 does not hold its whole numbers, so that different ones
-/// may become one, or where a number of it counts as infinity; the warning has the first such number and its line.
+/// A warning names a float32 column, save those of `numbers`, where float32 does not hold its whole numbers, so that
+/// different ones may become one, or where a number of it counts as infinity; the warning has the first such number and its
+/// line.
 ///
 ///   shoal::data::CsvOptions table{.labels = {"price"}, .header_lines = 1};
 ///   table.columns = shoal::data::csv_columns("houses.csv", table, {.numbers = {"area", "price"}});
 ///
-/// `options` say how to read it; their columns are not looked at. A column whose name the header has more than once becomes no
-/// feature (CsvColumn::doubled). InvalidArgument without names and header lines; for `numbers` and `texts` that name no column, or
-/// one both, or one of several of that name; for names of columns that are no UTF-8 and not among `unused`; and for given names
-/// that stand over other columns in the header. DataLoss for a file without records, or one that is damaged, also where one of
-/// `numbers` is none, or a label is missing (unless missing_labels is set); NotFound for one that is missing.
+/// `options` say how to read it; their columns are not looked at. A column whose name the header has more than once becomes
+/// no feature (CsvColumn::doubled). InvalidArgument without names and header lines; for `numbers` and `texts` that name no
+/// column, or one both, or one of several of that name; for names of columns that are no UTF-8 and not among `unused`; and
+/// for given names that stand over other columns in the header. DataLoss for a file without records, or one that is
+/// damaged, also where one of `numbers` is none, or a label is missing (unless missing_labels is set); NotFound for one
+/// that is missing.
 Result<std::vector<CsvColumn>> infer_csv_columns(const std::string& path, const CsvOptions& options,
                                                  CsvColumnsOptions found = {});
 /// The same, raising its errors: for programs.

@@ -26,9 +26,9 @@ using ReadBytes = std::function<Result<size_t>(std::span<std::byte>)>;
 ///   while (reader.next(element)) ...        // Errors left out.
 class CsvReader {
  public:
-  /// Of a file, plain or gzip'd. Errors are those of Storage::open(). The header lines of the options are read by the first call; if
-  /// that is next(), columns are found by the last of them, as CsvOptions says. Without columns in the options, expect() comes
-  /// before next().
+  /// Of a file, plain or gzip'd. Errors are those of Storage::open(). The header lines of the options are read by the first
+  /// call; if that is next(), columns are found by the last of them, as CsvOptions says. Without columns in the options,
+  /// expect() comes before next().
   static Result<CsvReader> open(Storage& storage, const std::string& path, CsvOptions options);
   /// Of what `read` gives, uncompressed. `name` is where errors say that they are.
   CsvReader(ReadBytes read, std::string name, CsvOptions options);
@@ -36,14 +36,14 @@ class CsvReader {
   CsvReader& operator=(CsvReader&&) noexcept;
   ~CsvReader();
 
-  /// For columns that are called `names` from left to right, whatever the header lines say. Before the first record. Gives the fields
-  /// of the last of these lines, if it is the header of so many columns, else none. InvalidArgument, with both lists, if it has one
-  /// of the names over another column.
+  /// For columns that are called `names` from left to right, whatever the header lines say. Before the first record. Gives
+  /// the fields of the last of these lines, if it is the header of so many columns, else none. InvalidArgument, with both
+  /// lists, if it has one of the names over another column.
   Result<std::vector<std::string>> name_columns(const std::vector<std::string>& names);
   /// The fields of the next record as text, however many there are; an empty line has one. None: the end.
   Result<std::vector<std::string>> fields();
-  /// The fields of the next record, which names the columns. DataLoss if that record is blank, since the names then stand behind
-  /// it. When a later record has more or fewer fields, the error of next() also tells what the header was.
+  /// The fields of the next record, which names the columns. DataLoss if that record is blank, since the names then stand
+  /// behind it. When a later record has more or fewer fields, the error of next() also tells what the header was.
   Result<std::vector<std::string>> header();
   /// What next() gives from here on; until then it is what the options say. InvalidArgument as of Dataset::csv().
   Result<void> expect(std::vector<CsvColumn> columns, std::vector<std::string> unused = {});
@@ -66,7 +66,8 @@ class CsvReader {
 std::string separator_hint(const std::vector<std::string>& names);
 /// `text` as one field of a record, quoted where it has to be (RFC 4180, 2.6 and 2.7).
 std::string csv_field(std::string_view text, char separator = ',');
-/// One record of fields that csv_field() made, without a line end. A lone empty field is quoted, since an empty line is no record.
+/// One record of fields that csv_field() made, without a line end. A lone empty field is quoted, since an empty line is no
+/// record.
 std::string csv_record(const std::vector<std::string>& fields, char separator = ',');
 
 }  // namespace shoal::data

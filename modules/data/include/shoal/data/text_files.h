@@ -1,5 +1,6 @@
 #pragma once
-/// What text lines and CSV files are: options of Dataset::text_lines() and Dataset::csv(); and read_text(), for texts as a whole.
+/// What text lines and CSV files are: options of Dataset::text_lines() and Dataset::csv(); and read_text(), for texts as a
+/// whole.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -32,15 +33,16 @@ struct CsvColumn {
   std::optional<std::string> missing = std::nullopt;
   /// What headers call the column. None: its name.
   std::optional<std::string> header = std::nullopt;
-  /// True: the header from which csv_columns() has the name has it more than once. The column is passed over, and as a label refused.
+  /// True: the header from which csv_columns() has the name has it more than once. The column is passed over, and as a
+  /// label refused.
   bool doubled = false;
 };
 
-/// The last of a file's header lines says where in that file each column stands: columns are found by their names, in any order.
-/// Fields that belong to no column are passed over. A header that lacks a column, has one twice or has other names ends
-/// iteration with InvalidArgument, which tells both lists of names. A line that has none of the names, and another number of fields
-/// than there are columns (or begins as remarks do), is no header: then, and without header lines, the columns are those of
-/// the file from left to right.
+/// The last of a file's header lines says where in that file each column stands: columns are found by their names, in any
+/// order. Fields that belong to no column are passed over. A header that lacks a column, has one twice or has other names
+/// ends iteration with InvalidArgument, which tells both lists of names. A line that has none of the names, and another
+/// number of fields than there are columns (or begins as remarks do), is no header: then, and without header lines, the
+/// columns are those of the file from left to right.
 struct CsvOptions {
   std::vector<CsvColumn> columns = {};  ///< All columns of the files, left to right; at least one.
   /// Names of the columns that become labels; a lone one has the name "". A label that is missing, or no finite number, is
@@ -49,22 +51,22 @@ struct CsvOptions {
   /// Names of columns that are left out; their fields are not looked at.
   std::vector<std::string> unused = {};
   char separator = ',';
-  /// Lines at the start of each file that are no records; the last of them is its header.
+  /// How many lines at the start of each file are not records. The last of these lines is the file's header.
   int64_t header_lines = 0;
   bool by_position = false;       ///< True: columns are taken from left to right, whatever the header says.
   std::string missing_text = {};  ///< A field that counts as missing, as an empty one does: "?".
   bool trim_blanks = false;       ///< True: blanks and tabs around fields, or around their quotes, do not count.
-  /// False: a quote is a character as any other (5" nails), and a field can hold no separator and no line end. True: a quote that
-  /// does not begin a field, or end it, is DataLoss.
+  /// False: a quote is a character as any other (5" nails), and a field can hold no separator and no line end. True: a
+  /// quote that does not begin a field, or end it, is DataLoss.
   bool quoting = true;
   /// True: labels may be missing, for rows that filter() passes over: NaN where they are float32, "" where they are text.
   bool missing_labels = false;
   int64_t line_bytes_max = int64_t(1) << 20;  ///< The most bytes of one record.
 };
 
-/// All of a text file, plain or gzip'd, without the byte order mark that it may begin with. FailedPrecondition for a file that is no
-/// text of lines (an archive, another encoding); DataLoss for one that is damaged, or has more than `bytes_max` bytes; otherwise the
-/// errors of Storage::open(). All name the file.
+/// All of a text file, plain or gzip'd, without the byte order mark that it may begin with. FailedPrecondition for a file
+/// that is no text of lines (an archive, another encoding); DataLoss for one that is damaged, or has more than `bytes_max`
+/// bytes; otherwise the errors of Storage::open(). All name the file.
 Result<std::string> read_text(Storage& storage, const std::string& path, int64_t bytes_max = int64_t(1) << 30);
 
 }  // namespace shoal::data

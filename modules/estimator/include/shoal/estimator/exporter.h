@@ -41,9 +41,9 @@ struct LatestExporterOptions {
 /// Exports after every evaluation. Raises InvalidArgument for exports_to_keep <= 0 or an empty name.
 std::shared_ptr<Exporter> latest_exporter(std::string name, LatestExporterOptions options = {});
 
-/// Exports once, when a checkpoint has been evaluated that has reached TrainSpec::max_steps. It makes no export, and warns of that, where
-/// training ends earlier: by early stopping, the end of the input, or a signal. best_exporter() and latest_exporter() do not
-/// wait for that step.
+/// Exports once, after the evaluation of the checkpoint that has reached TrainSpec::max_steps. Where training ends earlier (by
+/// early stopping, the end of the input, or a signal), it makes no export and warns of that. best_exporter() and
+/// latest_exporter() do not wait for that step.
 std::shared_ptr<Exporter> final_exporter(std::string name);
 
 /// True if `current` is better than `best`.
@@ -57,13 +57,13 @@ struct BestExporterOptions {
   /// Where past results are read at the first decision of a process, below model_dir; default: the unnamed evaluation's.
   std::optional<std::string> event_dir = {};
 };
-/// Exports whenever an evaluation is strictly better than the best one so far. At its first decision for a model_dir it reads
-/// past results from event_dir: to be beaten is the result at the step of the newest export in its folder, or the best past
-/// result where there is no such export; without past results the first evaluation is exported. (What the history says of the
-/// step that is evaluated now counts only if the newest export is of it: a process may have been killed before its export.) Past
-/// results that lack what is compared are passed over. A result whose loss is NaN, or what `compare` compares, is never
-/// exported. Raises InvalidArgument without a compare function, for exports_to_keep <= 0 or an empty name; what `compare`
-/// raises for the current evaluation ends the evaluating task.
+/// Exports whenever an evaluation is strictly better than the best one so far. At its first decision for a model_dir it
+/// reads past results from event_dir: to be beaten is the result at the step of the newest export in its folder, or the
+/// best past result where there is no such export; without past results the first evaluation is exported. (What the history
+/// says of the step that is evaluated now counts only if the newest export is of it: a process may have been killed before
+/// its export.) Past results that lack what is compared are passed over. A result whose loss is NaN, or what `compare`
+/// compares, is never exported. Raises InvalidArgument without a compare function, for exports_to_keep <= 0 or an empty
+/// name; what `compare` raises for the current evaluation ends the evaluating task.
 std::shared_ptr<Exporter> best_exporter(std::string name, BestExporterOptions options = {});
 
 }  // namespace shoal

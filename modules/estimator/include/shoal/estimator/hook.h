@@ -83,9 +83,9 @@ class RunContext {
   /// A value that HookSetup::fetch_at_end() named; the view is valid during the callback. Raises FailedPrecondition where
   /// there are none, and NotFound for another name.
   TensorView final_value(std::string_view name) const;
-  /// Checkpoints that this task has written in this run.
+  /// How many checkpoints this task has written in this run.
   uint64_t saves() const { return saves_; }
-  /// Evaluations that this task has made in this run, beside its training.
+  /// How many evaluations this task has made in this run while it also trained.
   uint64_t evaluations() const { return evaluations_; }
   /// For whoever evaluates within training: tells hooks that results of another evaluation are written, so that early stopping
   /// looks at them after this step.
@@ -192,8 +192,8 @@ class Hook {
   virtual void before_step([[maybe_unused]] RunContext& run, [[maybe_unused]] StepRequest& request) {}
   virtual void after_step([[maybe_unused]] RunContext& run, [[maybe_unused]] const StepValues& values) {}
   virtual void end([[maybe_unused]] RunContext& run) {}
-  /// Whether it is a nan_guard() that asks for a stop where others fail. It is asked here rather than by a cast, because a class
-  /// of a program that is compiled without type information (-fno-rtti) cannot be cast.
+  /// Whether it is a nan_guard() that asks for a stop where others fail. It is asked here rather than by a cast, because a
+  /// class of a program that is compiled without type information (-fno-rtti) cannot be cast.
   virtual bool is_quiet_nan_guard() const { return false; }
 };
 

@@ -60,15 +60,16 @@ struct CommandLine {
 /// Estimator, hooks, listeners, exporters) is made inside, and what is shared (data in memory) is only read.
 using ProgramBody = std::function<void(RunConfig config, const CommandLine& command_line)>;
 
-/// The exit status (CONTRACT FA-10): 0 clean end; 2 wrong usage or configuration; 3 NaN loss; 4 damaged data or
-/// checkpoint; 5 deadline; 143 the task gave way, and is to be started again (OnSigterm::kLeave); 1 anything else. SIGINT,
-/// SIGTERM and SIGHUP are handled while a task runs; SIGPIPE and SIGXFSZ become errors of the write, so that a log whose
-/// reader has gone ends no training: lines and results that cannot be written are dropped, and the status stays. With --json the last line on standard output is one JSON object with what the
-/// tasks of this process know: the last evaluation's metrics (counts as whole numbers), global_step, examples_per_second,
-/// seconds; as "best" those of the evaluation in model_dir that has the lowest loss; model_dir, the values of the program's
-/// "flags", the seed of the run, and Shoal's version. Without it (and without --quiet) a process that evaluated ends with the metrics as a line of text there. A
-/// process that ends with 0 also writes that object to the file that SHOAL_REPORT_FILE names, where that is set: so
-/// `shoal launch` learns the results of its tasks, whatever else they print.
+/// The exit status (CONTRACT FA-10): 0 clean end; 2 wrong usage or configuration; 3 NaN loss; 4 damaged data or checkpoint;
+/// 5 deadline; 143 the task gave way, and is to be started again (OnSigterm::kLeave); 1 anything else. SIGINT, SIGTERM and
+/// SIGHUP are handled while a task runs; SIGPIPE and SIGXFSZ become errors of the write, so that a log whose reader has
+/// gone ends no training: lines and results that cannot be written are dropped, and the status stays. With --json the last
+/// line on standard output is one JSON object with what the tasks of this process know: the last evaluation's metrics
+/// (counts as whole numbers), global_step, examples_per_second, seconds; as "best" those of the evaluation in model_dir
+/// that has the lowest loss; model_dir, the values of the program's "flags", the seed of the run, and Shoal's version.
+/// Without it (and without --quiet) a process that evaluated ends with the metrics as a line of text there. A process that
+/// ends with 0 also writes that object to the file that SHOAL_REPORT_FILE names, where that is set: so `shoal launch`
+/// learns the results of its tasks, whatever else they print.
 ///
 /// With --predict FILE nothing is trained: what the newest checkpoint in model_dir predicts for the rows of that file, read
 /// by predict_input of the program's TrainSpec or EvalSpec, goes to standard output, as CSV or, with --json, as one JSON

@@ -32,7 +32,8 @@ struct ToldValue {
   std::optional<Value> value = {};  ///< None: HookSetup::value(name).
 };
 
-/// Values in the order that they were asked for. Views are valid during the call that gets them.
+/// Names and values, in the order in which a hook was told to read them. The views are valid only during the call that receives
+/// them.
 using NamedTensors = std::vector<std::pair<std::string, TensorView>>;
 /// "loss = 0.31, dense/bias = [0.02, -0.11, 0.4]": numbers with six digits, of larger tensors the first eight elements and
 /// the shape.

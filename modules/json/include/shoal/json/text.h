@@ -1,13 +1,14 @@
 #pragma once
-/// JSON values as text. Everything that writes JSON goes through here: the library's own dump() throws for bytes that are no UTF-8.
+/// JSON values as text. Everything that writes JSON calls these functions, because the library's own dump() throws an exception
+/// for bytes that are not UTF-8.
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 namespace shoal::json {
 
-/// `value` in one line, or with each level indented by so many blanks. Bytes that are no UTF-8 become U+FFFD: a text that has to come
-/// back is checked before (shoal/base/utf8.h) or is an exact_text() (exact.h).
+/// `value` in one line, or with each level indented by so many blanks. Bytes that are not UTF-8 become U+FFFD. A text that
+/// has to be read back unchanged is checked before (shoal/base/utf8.h), or is an exact_text() (exact.h).
 template <class AnyJson>
 std::string text_of(const AnyJson& value, int indent = -1, bool ascii = false) {
   return value.dump(indent, ' ', ascii, AnyJson::error_handler_t::replace);

@@ -20,9 +20,9 @@ class OwnStep {
   Value variable() const { return variable_; }       ///< Its value before the step.
   Value gradient() const { return gradient_; }       ///< d(loss)/d(variable), of this trainer's batch.
   const std::string& name() const { return name_; }  ///< The variable's full name: "dense/kernel".
-  /// A slot: a variable "dense/kernel/<name>" of this one's shape, which is not trained, lives where variables live, and is part of
-  /// checkpoints. Its elements start at `start`. The same name gives the same slot. Raises InvalidArgument for an empty name,
-  /// and where the model has a variable of that name.
+  /// A slot: a variable "dense/kernel/<name>" of this one's shape, which is not trained, lives where variables live, and is
+  /// part of checkpoints. Its elements start at `start`. The same name gives the same slot. Raises InvalidArgument for an
+  /// empty name, and where the model has a variable of that name.
   Value slot(std::string_view name, double start = 0) const;
 
  private:
@@ -31,8 +31,8 @@ class OwnStep {
   mutable std::vector<std::string> slots_;  // Full names.
 };
 
-/// The updates of one step: of the variable, at most one, and of its slots. Any of train_op.h: descend(), assign(), assign_add(),
-/// moving_average().
+/// The updates of one step: of the variable, at most one, and of its slots. Any of train_op.h: descend(), assign(),
+/// assign_add(), moving_average().
 using OwnRule = std::function<std::vector<VariableUpdate>(const OwnStep& step)>;
 
 struct OwnOptimizerOptions {
@@ -40,7 +40,8 @@ struct OwnOptimizerOptions {
   std::vector<std::string> variables = {};  ///< Full names of what is trained. Empty: all that can be.
 };
 
-/// The train op of an optimizer of your own: `rule` is called once for each trainable variable that the loss depends on. For a head:
+/// The train op of an optimizer of your own: `rule` is called once for each trainable variable that the loss depends on.
+/// For a head:
 ///
 ///   input.train_op = [](shoal::Value loss) {
 ///     return nn::minimize_by(loss, [](const nn::OwnStep& step) -> std::vector<nn::VariableUpdate> {   // momentum
@@ -50,15 +51,16 @@ struct OwnOptimizerOptions {
 ///     }, {.learning_rate = 0.1});
 ///   };
 ///
-/// Where updates of several trainers make one step (--strategy sync, --replicas), each computes the rule with its own gradient, and
-/// the values that they push are averaged before the step is made (CONTRACT SY-12): what depends linearly on the gradient, as here,
-/// is what one trainer would compute with the mean gradient, and anything else is the mean of what they compute. Trainers that do
-/// not wait for each other (--strategy async) assign what follows from weights that may be older: descend() and assign_add() keep
-/// what others did meanwhile, assign() replaces it.
+/// Where updates of several trainers make one step (--strategy sync, --replicas), each computes the rule with its own
+/// gradient, and the values that they push are averaged before the step is made (CONTRACT SY-12): what depends linearly on
+/// the gradient, as here, is what one trainer would compute with the mean gradient, and anything else is the mean of what
+/// they compute. Trainers that do not wait for each other (--strategy async) assign what follows from weights that may be
+/// older: descend() and assign_add() keep what others did meanwhile, assign() replaces it.
 ///
-/// Gradients come whole, also those of tables that are only looked up: train such a table by an optimizer of Shoal's, which updates
-/// the rows of a batch, and group() both train ops. The moving averages that layers keep are part of the train op. Raises InvalidArgument as
-/// Optimizer::minimize(), for an empty rule, and as train_op() for what the rule gives.
+/// Gradients come whole, also those of tables that are only looked up: train such a table by an optimizer of Shoal's, which
+/// updates the rows of a batch, and group() both train ops. The moving averages that layers keep are part of the train op.
+/// Raises InvalidArgument where Optimizer::minimize() does, for an empty rule, and where train_op() does for what the rule
+/// gives.
 TrainOp minimize_by(Value loss, const OwnRule& rule, OwnOptimizerOptions options = {});
 
 }  // namespace shoal::nn

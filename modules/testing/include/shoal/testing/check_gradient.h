@@ -1,5 +1,5 @@
 #pragma once
-/// Whether the gradient of an op of one's own is the derivative of what its kernel computes.
+/// Checks that the gradient of a user's own op is the derivative of what its kernel computes.
 #include <functional>
 #include <map>
 #include <string>
@@ -22,15 +22,15 @@ struct GradientCheck {
   std::string backend = "reference";
 };
 
-/// Builds the graph of `build` (from values, by the names of `inputs`, to one float32 value of any shape), sums up its elements, each
-/// weighed differently, and compares the gradients of that sum with central finite differences of four runs, the error of which falls
-/// with the fourth power of the step. Of large inputs 64 elements are moved.
+/// Builds the graph of `build`, which gets values by the names of `inputs` and returns one float32 value of any shape.
+/// Takes a weighted sum of its elements, and compares the gradients of the sum with central finite differences of four
+/// runs, whose error falls with the fourth power of the step. Moves at most 64 elements of an input.
 ///
 ///   ASSERT_TRUE(check_gradient([](const auto& in) { return in.at("x").graph().add("squash", {in.at("x")})[0]; },
 ///                              {.ops = {squash(), squash_grad()}, .inputs = {{"x", Tensor::of<float>({3}, {-1, 0.5f, 2})}}}));
 ///
-/// An error names input, element, and both numbers. InvalidArgument if an input to differentiate for is not there or not float32, or
-/// the value does not depend on it.
+/// An error names the input, the element and both numbers. InvalidArgument if an input to differentiate for is not there,
+/// is not float32, or has no influence on the value.
 Result<void> check_gradient(const std::function<Value(const std::map<std::string, Value>& inputs)>& build,
                             const GradientCheck& check);
 
