@@ -9,6 +9,7 @@
 #include "shoal/backends/backend.h"
 #include "shoal/backends/kernel.h"
 #include "shoal/backends/reference.h"
+#include "shoal/base/forever.h"
 #include "sources.h"
 #include "threads.h"
 
@@ -16,8 +17,15 @@ namespace shoal::backends {
 namespace onednn {
 namespace {
 
+/// Makes oneDNN's cache of primitives before any variable of the user's is made, so that it is destroyed after all of them: a model
+/// that such a variable holds may still compute while the program exits.
+__attribute__((constructor(101))) void make_primitive_cache_first() {
+  int capacity = 0;
+  static_cast<void>(dnnl_get_primitive_cache_capacity(&capacity));
+}
+
 const std::map<std::string, KernelMaker, std::less<>>& makers() {
-  static const std::map<std::string, KernelMaker, std::less<>> table{
+  static const auto& table = forever(std::map<std::string, KernelMaker, std::less<>>{
       {"dense", &make_dense},
       {"dense_grad_input", &make_dense_grad_input},
       {"dense_grad_kernel", &make_dense_grad_kernel},
@@ -126,7 +134,7 @@ const std::map<std::string, KernelMaker, std::less<>>& makers() {
       {"top_k_grad", &make_top_k_grad},
       {"matmul", &make_matmul},
       {"matmul_sum", &make_matmul_sum},
-  };
+  });
   return table;
 }
 

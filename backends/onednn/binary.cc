@@ -3,6 +3,7 @@
 #include <string>
 
 #include "broadcast.h"
+#include "shoal/base/forever.h"
 #include "shoal/graph/axes.h"
 #include "sources.h"
 #include "vector.h"
@@ -119,7 +120,7 @@ SHOAL_VECTOR_LOOP void run_tile(Binary op, const Tile& tile, const float* a, con
 }
 
 const std::map<std::string, Binary, std::less<>>& binary_ops() {
-  static const std::map<std::string, Binary, std::less<>> table{
+  static const auto& table = forever(std::map<std::string, Binary, std::less<>>{
       {"add", Binary::kAdd},
       {"sub", Binary::kSub},
       {"mul", Binary::kMul},
@@ -139,7 +140,7 @@ const std::map<std::string, Binary, std::less<>>& binary_ops() {
       {"less_equal", Binary::kLessEqual},
       {"greater", Binary::kGreater},
       {"greater_equal", Binary::kGreaterEqual},
-  };
+  });
   return table;
 }
 

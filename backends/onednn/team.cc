@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <system_error>
 
 #include "core_share.h"
@@ -22,6 +23,9 @@ constexpr auto kSpin = std::chrono::microseconds(50);
 constexpr auto kSpinAlone = std::chrono::microseconds(200);
 
 thread_local bool computes_a_piece = false;
+/// The calling thread has destroyed its team, since it ends; destructors of the user's may still compute, at the exit of the program,
+/// too. This is a variable of its own, because a compiler takes what a destructor writes into its own object for dead.
+thread_local bool is_gone = false;
 
 /// Spins until `over`, but not for longer than `longest`; whether it is.
 template <class Over>
@@ -84,15 +88,18 @@ class Team::CoreWatch {
   CoreShare share_;
 };
 
-Team& Team::of_this_thread() {
-  static thread_local auto team = make_threaded<Team>();
-  // The team may have come from the parent of fork(). It may also be destroyed already: the thread is ending, and the
-  // destructor of another of its thread_local variables computes.
-  if (!team || team.get_deleter().is_of_parent()) {
-    static_cast<void>(team.release());
-    team = make_threaded<Team>();
+Team* Team::of_this_thread() {
+  struct Keeper {
+    std::unique_ptr<Team, DeleteUnlessForked<Team>> team = make_threaded<Team>();
+    ~Keeper() { is_gone = true; }
+  };
+  static thread_local Keeper keeper;
+  if (is_gone) return nullptr;
+  if (keeper.team.get_deleter().is_of_parent()) {  // fork() has copied the team, but none of its threads.
+    static_cast<void>(keeper.team.release());
+    keeper.team = make_threaded<Team>();
   }
-  return *team;
+  return keeper.team.get();
 }
 
 Team::~Team() {

@@ -21,8 +21,8 @@ class Team {
   using Piece = void (*)(void* context, int number);
   static constexpr int kPiecesMax = kTeamMax;
 
-  /// The team of the calling thread, made by its first call and gone with it.
-  static Team& of_this_thread();
+  /// The team of the calling thread, made by its first call and gone with it; null where it is gone already.
+  static Team* of_this_thread();
 
   Team() = default;
   Team(const Team&) = delete;

@@ -66,7 +66,8 @@ class ChunkedLoop {
 bool Chunks::next(int64_t& begin, int64_t& end) { return loop_->take(own_, from_, begin, end); }
 
 void detail::parallel_pieces(int pieces, PieceFunction run, void* context) {
-  Team::of_this_thread().run(pieces, run, context);
+  if (Team* const team = Team::of_this_thread()) return team->run(pieces, run, context);
+  for (int piece = 0; piece < pieces; ++piece) run(context, piece);
 }
 
 void detail::parallel_ranges(int threads, int64_t count, RangeFunction run, void* context) {

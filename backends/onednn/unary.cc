@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "shoal/base/forever.h"
 #include "sources.h"
 #include "threads.h"
 #include "vector.h"
@@ -151,7 +152,7 @@ struct Entry {
 using Table = std::map<std::string, Entry, std::less<>>;
 
 const Table& function_ops() {
-  static const Table table{
+  static const auto& table = forever(Table{
       {"exp", {Function::kExp, 16}},
       {"log", {Function::kLog, 16}},
       {"sqrt", {Function::kSqrt, 12}},
@@ -167,12 +168,12 @@ const Table& function_ops() {
       {"gelu", {Function::kGelu, 32}},
       {"gelu_tanh", {Function::kGeluTanh, 32}},
       {"silu", {Function::kSilu, 24}},
-  };
+  });
   return table;
 }
 
 const Table& slope_ops() {
-  static const Table table{
+  static const auto& table = forever(Table{
       {"abs_grad", {Function::kAbs, 12}},
       {"sigmoid_grad", {Function::kSigmoid, 12}},
       {"tanh_grad", {Function::kTanh, 12}},
@@ -182,7 +183,7 @@ const Table& slope_ops() {
       {"gelu_grad", {Function::kGelu, 48}},
       {"gelu_tanh_grad", {Function::kGeluTanh, 48}},
       {"silu_grad", {Function::kSilu, 32}},
-  };
+  });
   return table;
 }
 

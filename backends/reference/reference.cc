@@ -7,6 +7,7 @@
 #include "loops.h"
 #include "shoal/base/cpu.h"
 #include "shoal/base/environment.h"
+#include "shoal/base/forever.h"
 
 namespace shoal::backends {
 namespace reference {
@@ -124,7 +125,7 @@ std::unique_ptr<Kernel> make_loop(Loop loop, size_t scratch_bytes) {
 }  // namespace reference
 
 KernelSource& reference_source() {
-  static reference::Source source;
+  static auto& source = forever(reference::Source{});
   return source;
 }
 

@@ -1,8 +1,10 @@
-// A program whose OpenMP binds threads: its first thread has one core, but ours have all that the process may use.
+// A program with an OpenMP of its own: one that binds threads, so that the first thread has one core, though ours have all that the
+// process may use; and a second library of it beside the one that oneDNN brings.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <thread>
 
@@ -57,6 +59,73 @@ TEST(OpenMp, ThatBindsThreadsLeavesUsAllProcessors) {
               kOwn)
         << binding;
   }
+}
+
+/// LLVM's OpenMP, as a program by clang has it beside oneDNN's libgomp.
+constexpr const char* kSecondOpenMp = "libomp.so.5";
+
+std::atomic<int> seen = 0;
+void count_thread(int*, int*, ...) { ++seen; }
+
+/// A loop of a user's, which LLVM's OpenMP shares among threads. Returns by how many.
+int threads_of_a_loop(void* library) {
+  using Body = void (*)(int*, int*, ...);
+  struct Where {  // What a compiler writes down of a loop: four numbers, and a text.
+    int numbers[4];
+    const char* text;
+  };
+  static Where where{{0, 2, 0, 0}, ";unknown;unknown;0;0;;"};
+  const auto fork_call = reinterpret_cast<void (*)(Where*, int, Body, ...)>(dlsym(library, "__kmpc_fork_call"));
+  if (!fork_call) return -1;
+  seen = 0;
+  fork_call(&where, 0, &count_thread);
+  return seen;
+}
+
+/// All public calls between loops of a user's, whose library has three threads for them.
+void compute_beside(void* library, const std::string& folder) {
+  const auto set_threads = reinterpret_cast<void (*)(int)>(dlsym(library, "omp_set_num_threads"));
+  const auto threads = reinterpret_cast<int (*)()>(dlsym(library, "omp_get_max_threads"));
+  ASSERT_TRUE(set_threads && threads);
+  set_threads(3);
+  for (const Call& call : all_calls()) {
+    try {
+      call.make(folder, 4);
+      EXPECT_FALSE(call.throws) << call.name;
+    } catch (const std::exception& error) {
+      EXPECT_TRUE(call.throws) << call.name << ": " << error.what();
+    }
+    EXPECT_EQ(threads(), 3) << call.name;
+    EXPECT_EQ(threads_of_a_loop(library), 3) << call.name;
+  }
+}
+
+TEST(OpenMp, MayBeThereTwice) {
+  void* const library = dlopen(kSecondOpenMp, RTLD_NOW | RTLD_LOCAL);
+  if (!library) GTEST_SKIP() << "needs " << kSecondOpenMp << " of the Debian package libomp5";
+  const TemporaryFolder folder;
+  prepare(folder.path());
+  compute_beside(library, folder.path());
+}
+
+TEST(OpenMp, MayBeTheProgramsOwnWhereItComesFirst) {
+  void* const library = dlopen(kSecondOpenMp, RTLD_NOW | RTLD_LOCAL);
+  if (!library) GTEST_SKIP() << "needs " << kSecondOpenMp << " of the Debian package libomp5";
+  if (std::getenv("LD_PRELOAD")) {
+    const TemporaryFolder folder;
+    prepare(folder.path());
+    compute_beside(library, folder.path());
+    std::exit(HasFailure() ? 1 : kOwn);
+  }
+  EXPECT_EQ(
+      status_of_child([] {
+        const char* const words[] = {"guest_tests", "--gtest_filter=OpenMp.MayBeTheProgramsOwnWhereItComesFirst", nullptr};
+        const std::string preload = std::string("LD_PRELOAD=") + kSecondOpenMp;
+        const char* const variables[] = {preload.c_str(), "ASAN_OPTIONS=verify_asan_link_order=0", nullptr};
+        execve("/proc/self/exe", const_cast<char* const*>(words), const_cast<char* const*>(variables));
+        return 98;
+      }),
+      kOwn);
 }
 
 }  // namespace

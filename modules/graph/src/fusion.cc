@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "replacements.h"
+#include "shoal/base/forever.h"
 
 namespace shoal {
 namespace {
@@ -21,7 +22,7 @@ class Readers {
   }
   /// The nodes, once for each of their operands, then kOutside for each time.
   const std::vector<int32_t>& of(FlowValue value) const {
-    static const std::vector<int32_t> none;
+    static const auto& none = forever(std::vector<int32_t>{});
     const auto found = readers_.find(key(value));
     return found == readers_.end() ? none : found->second;
   }
@@ -35,7 +36,7 @@ class Readers {
 };
 
 const Rewrites& rewrites_of(const FlowNode& node) {
-  static const Rewrites none;
+  static const auto& none = forever(Rewrites{});
   return node.op ? node.op->rewrites : none;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "shoal/base/forever.h"
 #include "shoal/graph/meaning.h"
 #include "shown_item.h"
 
@@ -12,7 +13,10 @@ constexpr size_t kAlsoMax = 5;  // So many further subjects are named.
 constexpr size_t kNameBytesMax = 300;
 
 using Facts = std::vector<MeaningFact>;
-const Facts kNone;
+const Facts& no_facts() {
+  static const auto& none = forever(Facts{});
+  return none;
+}
 
 /// Features come first in a comparison, since a changed input also changes the layers above it.
 size_t rank_of(const std::string& key) {
@@ -76,7 +80,7 @@ struct Difference {
 std::vector<Difference> differences(const Meaning& recorded, const Meaning& present, MeaningScope scope) {
   const auto facts_of = [](const Meaning& meaning, const std::string& key) -> const Facts& {
     const auto at = meaning.facts().find(key);
-    return at == meaning.facts().end() ? kNone : at->second;
+    return at == meaning.facts().end() ? no_facts() : at->second;
   };
   std::vector<Difference> found;
   const auto compare = [&](const std::string& key) {

@@ -71,7 +71,7 @@ OpCatalogue::OpCatalogue() {
 }
 
 const OpCatalogue& OpCatalogue::built_in() {
-  static const OpCatalogue catalogue;
+  static const OpCatalogue& catalogue = *new OpCatalogue;  // It stays, as forever() says; a catalogue cannot be moved.
   return catalogue;
 }
 

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "shoal/base/forever.h"
 #include "shoal/monitor/event.h"
 
 namespace shoal::monitor {
@@ -21,7 +22,7 @@ std::vector<double> make_limits() {
 }  // namespace
 
 Histogram make_histogram(std::span<const float> values) {
-  static const std::vector<double> limits = make_limits();
+  static const auto& limits = forever(make_limits());
   Histogram histogram;
   std::vector<double> counts(limits.size());
   for (float element : values) {

@@ -6,6 +6,7 @@
 
 #include "job/quote.h"
 #include "job/tf_config_json.h"
+#include "shoal/base/forever.h"
 #include "shoal/base/number_text.h"
 #include "shoal/base/path_error.h"
 #include "shoal/json/text.h"
@@ -178,7 +179,7 @@ Result<TaskConfig> read_description(Description description, const TfConfigOptio
         "sparseCluster: names neither the chief nor the other workers, which a task of Shoal has to know; leave "
         "enableDynamicWorker out of the TFJob, and TF_CONFIG has a `cluster` of all tasks");
   }
-  static const Json kNoTask = Json::object();
+  static const auto& kNoTask = forever(Json(Json::object()));
   const Json* task = member(parts, "task");
   if (task && !task->is_object()) return wrong_type("task", *task, "an object");
   if (!task) task = &kNoTask;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "shoal/base/forever.h"
 #include "shoal/cluster/poison.h"
 
 namespace shoal::cluster {
@@ -205,7 +206,7 @@ Result<ServerState::Push> ServerState::look_at(int trainer, const transport::Mes
                                                std::span<const transport::Chunk> chunks) const {
   if (phase_ != Phase::kReady || head.epoch != epoch_) return Push::kFenced;
   const auto known = trainers_.find(trainer);
-  static const TrainerRecord kNone;
+  static const auto& kNone = forever(TrainerRecord{});
   const TrainerRecord& record = known == trainers_.end() ? kNone : known->second;
   if (head.incarnation != record.incarnation) return Push::kFenced;  // of a process that a newer one has replaced
   const transport::PushId id{trainer, head.incarnation, chunks.front().push};

@@ -2,6 +2,7 @@
 #include <functional>
 #include <map>
 
+#include "shoal/base/forever.h"
 #include "shoal/base/number_text.h"
 #include "shoal/estimator/run_config.h"
 
@@ -136,7 +137,7 @@ Result<void> set_compression(Collected& collected, const NamedChange& change) {
 
 const std::map<std::string, Setter, std::less<>>& setters() {
   using Changes = RunConfigChanges;
-  static const std::map<std::string, Setter, std::less<>> table{
+  static const auto& table = forever(std::map<std::string, Setter, std::less<>>{
       {"model_dir", field(&Changes::model_dir)},
       {"save_checkpoints_steps", field(&Changes::save_checkpoints_steps)},
       {"save_checkpoints_secs", field(&Changes::save_checkpoints_secs)},
@@ -164,7 +165,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"runtime.replicas", set_replicas},
       {"runtime.heartbeat_secs", set_heartbeat_secs},
       {"runtime.lost_grace_secs", set_lost_grace_secs},
-  };
+  });
   return table;
 }
 

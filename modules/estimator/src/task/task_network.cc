@@ -1,5 +1,6 @@
 // Who a task is to its peers, and where they are.
 #include "task/task_network.h"
+#include "shoal/base/forever.h"
 #include "shoal/cluster/identity.h"
 #include "shoal/cluster/strategy_text.h"
 #include "shoal/transport/inproc.h"
@@ -8,7 +9,7 @@
 namespace shoal {
 
 const TaskHost& host_of(const RunConfig& config) {
-  static const TaskHost none;
+  static const auto& none = forever(TaskHost{});
   return config.host() ? *config.host() : none;
 }
 
