@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Shoal as a part of projects that have compiler flags of their own: each configures, builds and trains ten steps, and nothing of
-Shoal is written outside of its own binary folder. The flags of a configuration that the project has chosen stay."""
+"""Shoal as a part of projects that have compiler flags of their own, built as the preset `minimal` has it. Each project configures,
+builds, trains ten steps, and passes the tests of tests/package that run programs. Nothing of Shoal is written outside of its own
+binary folder, and the flags of a configuration that the project has chosen stay."""
 import json
 import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -13,14 +15,20 @@ import outcome
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-LIMIT_SECONDS = 1200
+LIMIT_SECONDS = 2400
 PROJECT = """cmake_minimum_required(VERSION 3.25)
 project(host LANGUAGES CXX)
 {settings}
+enable_testing()
+set(SHOAL_TESTS ON)
+set(SHOAL_EXAMPLES ON)
 add_subdirectory(shoal)
 add_executable(host host.cc)
 target_link_libraries(host PRIVATE shoal::estimator)
 """
+PROGRAMS = ("readme_program", "tutorial_program", "lineage_program", "own_op_program", "own_optimizer_program", "mnist", "shoal_program")
+# The rest of tests/package compiles Shoal once more, in a way of its own that knows nothing of this project.
+TESTS = ("readme_program", "readme_commands", "tutorial", "lineage", "own_op", "own_optimizer")
 FLAGS = {
     "fast-math": "-ffast-math",
     "ofast": "-Ofast",
@@ -73,7 +81,7 @@ def check_commands(name, build):
 def outside(build):
     """Files that neither CMake nor the host has put into the binary folder."""
     known = ("shoal", "CMakeFiles", "CMakeCache.txt", "build.ninja", "cmake_install.cmake", "compile_commands.json", "host",
-             "log", ".ninja_deps", ".ninja_log")
+             "log", ".ninja_deps", ".ninja_log", "CTestTestfile.cmake", "Testing")
     return sorted(path.name for path in build.iterdir() if path.name not in known)
 
 
@@ -83,17 +91,21 @@ def build_and_run(name, settings, folder):
     shutil.copy(HERE / "build_flags" / "host.cc", folder)
     (folder / "CMakeLists.txt").write_text(PROJECT.format(settings=settings))
     build = folder / "build"
-    options = ["-DCMAKE_BUILD_TYPE=Release", "-DSHOAL_ONEDNN=OFF", "-DSHOAL_TLS=OFF", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
+    options = ["-DCMAKE_BUILD_TYPE=Release", "-DSHOAL_ONEDNN=OFF", "-DSHOAL_TLS=OFF", "-DSHOAL_HEADERS_ALONE=OFF",
+               "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
     if shutil.which("ccache"):
         options.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
     run("cmake", "-S", str(folder), "-B", str(build), "-G", "Ninja", *options)
     check_commands(name, build)
-    run("cmake", "--build", str(build), "--target", "host")
+    run("cmake", "--build", str(build), "--target", "host", *PROGRAMS)
     if left := outside(build):
         raise AssertionError(f"files outside of Shoal's binary folder: {left}")
     said = run(str(build / "host"), str(folder))
     if "all is right" not in said:
         raise AssertionError(said)
+    said = run("ctest", "--test-dir", str(build), "--output-on-failure", "--no-tests=error", "-R", f"^package[.]({'|'.join(TESTS)})$")
+    if f"100% tests passed, 0 tests failed out of {len(TESTS)}" not in said:
+        raise AssertionError(said[-4000:])
 
 
 def body():
@@ -106,10 +118,13 @@ def body():
             continue
         with tempfile.TemporaryDirectory(prefix="shoal-flags-") as temporary:
             try:
+                start = time.monotonic()
                 build_and_run(name, settings, pathlib.Path(temporary) / "project")
                 right.append(name)
+                print(f"{name}: right after {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
             except (AssertionError, subprocess.TimeoutExpired) as error:
                 wrong.append(f"{name}: {error}")
+                print(f"wrong: {wrong[-1]}", file=sys.stderr, flush=True)
     if wrong or not right:
         raise AssertionError("\n".join(wrong) or "there is no such flag")
     return {"seconds": time.monotonic() - begun, "how": "builds and trains with " + ", ".join(right)}
