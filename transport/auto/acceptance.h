@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "accept_queue.h"
+#include "shoal/transport/accept_queue.h"
 #include "shoal/transport/postbox.h"
 #include "shoal/transport/transport.h"
 

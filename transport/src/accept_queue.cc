@@ -1,4 +1,4 @@
-#include "accept_queue.h"
+#include "shoal/transport/accept_queue.h"
 
 #include <utility>
 

@@ -3,7 +3,7 @@
 #include <deque>
 #include <string>
 
-#include "accept_queue.h"
+#include "shoal/transport/accept_queue.h"
 #include "stream/link.h"
 
 namespace shoal::transport::stream {

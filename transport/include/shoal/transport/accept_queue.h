@@ -10,8 +10,8 @@
 
 namespace shoal::transport {
 
-/// Connections that nobody has accepted yet, who waits for them, and the places that a listener has. Lives on the
-/// strand.
+/// Connections that nobody has accepted yet, who waits for them, and the places that a listener has. Made and used on the strand
+/// of the task that listens; what arrives on another thread is posted there (Postbox).
 class AcceptQueue : public std::enable_shared_from_this<AcceptQueue> {
  public:
   AcceptQueue(Environment& env, Endpoint endpoint, int connections_max);
