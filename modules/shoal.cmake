@@ -60,27 +60,6 @@ function(shoal_module name)
   endif()
 endfunction()
 
-# shoal_plugin(<kind> <name> SOURCES ... DEPENDS ... LIBRARIES ...): kind is backend or transport. The folder offers one
-# factory, make_<name>_<kind>(), named in the generated table (see shoal_plugin_table). It may include what stands in the src/
-# folder of its interface.
-function(shoal_plugin kind name)
-  cmake_parse_arguments(arg "" "PRIORITY" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
-  add_library(shoal_${kind}_${name} STATIC ${arg_SOURCES})
-  set(depends "")
-  foreach(other IN LISTS arg_DEPENDS)
-    list(APPEND depends shoal::${other})
-  endforeach()
-  target_include_directories(shoal_${kind}_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/../src)
-  if(kind STREQUAL "backend")
-    set_target_properties(shoal_${kind}_${name} PROPERTIES UNITY_BUILD OFF)  # kernels name their parts alike
-    target_compile_options(shoal_${kind}_${name} PRIVATE ${shoal_loop_options})
-  endif()
-  target_compile_options(shoal_${kind}_${name} PRIVATE $<$<CONFIG:Debug>:-O1>)  # inner loops: sanitizers are slow enough
-  target_link_libraries(shoal_${kind}_${name} PUBLIC ${depends} PRIVATE $<BUILD_INTERFACE:shoal_flags> ${arg_LIBRARIES})
-  set_property(GLOBAL APPEND PROPERTY SHOAL_PLUGINS_${kind} "${arg_PRIORITY}:${name}")
-  set_property(GLOBAL APPEND PROPERTY SHOAL_MODULES shoal_${kind}_${name})
-endfunction()
-
 # shoal_test(<folder> SOURCES ... DEPENDS ... [LIBRARIES ...] [LABELS ...] [TIMEOUT seconds] [SHARDS n]): one gtest
 # program per folder of tests/. Every *_test.cc on disk must be listed; CMake fails otherwise.
 #
@@ -164,40 +143,4 @@ function(shoal_bench name)
   endforeach()
   target_link_libraries(${name} PRIVATE ${depends} shoal_flags ${arg_LIBRARIES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/bench)
-endfunction()
-
-# shoal_plugin_table(): writes plugins.cc from what the folders registered, and library shoal_plugins.
-function(shoal_plugin_table)
-  if(NOT TARGET shoal_backends OR NOT TARGET shoal_transport)
-    return()
-  endif()
-  set(text "// Generated from the folders of backends/ and transport/.\n#include \"shoal/backends/backend.h\"\n#include \"shoal/transport/registry.h\"\n")
-  set(libraries "")
-  foreach(kind backend transport)
-    get_property(entries GLOBAL PROPERTY SHOAL_PLUGINS_${kind})
-    list(SORT entries)
-    set(rows "")
-    foreach(entry IN LISTS entries)
-      string(REGEX REPLACE "^[^:]*:" "" plugin "${entry}")
-      if(kind STREQUAL backend)
-        string(APPEND text "namespace shoal::backends { std::unique_ptr<Backend> make_${plugin}_backend(); }\n")
-      else()
-        string(APPEND text "namespace shoal::transport { std::unique_ptr<Transport> make_${plugin}_transport(Environment&); }\n")
-      endif()
-      string(APPEND rows "    {\"${plugin}\", &make_${plugin}_${kind}},\n")
-      list(APPEND libraries shoal_${kind}_${plugin})
-    endforeach()
-    if(kind STREQUAL backend)
-      string(APPEND text "namespace shoal::backends {\nconst std::vector<BackendEntry>& built_in_backends() {\n  static const auto& entries = *new std::vector<BackendEntry>{\n${rows}  };\n  return entries;\n}\n}\n")
-    else()
-      string(APPEND text "namespace shoal::transport {\nconst TransportTable& built_in_transports() {\n  static const auto& table = *new TransportTable{\n${rows}  };\n  return table;\n}\n}\n")
-    endif()
-  endforeach()
-  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/plugins.cc CONTENT "${text}" @ONLY)
-  add_library(shoal_plugins STATIC ${PROJECT_BINARY_DIR}/plugins.cc)
-  add_library(shoal::plugins ALIAS shoal_plugins)
-  target_link_libraries(shoal_plugins PUBLIC shoal::backends shoal::transport PRIVATE ${libraries} shoal_flags)
-  # A static library and the table refer to each other (make_backend() reads the table).
-  target_link_libraries(shoal_backends INTERFACE shoal_plugins)
-  target_link_libraries(shoal_transport INTERFACE shoal_plugins)
 endfunction()

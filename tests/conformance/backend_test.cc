@@ -173,9 +173,11 @@ TEST_P(BackendConformance, ThePlugInUnderTestRuns) {
       (kernel.implementation.starts_with(GetParam()) ? native : fallen_back).insert(kernel.op);
     }
   }
+  EXPECT_FALSE(native.empty()) << "it computes nothing by itself";
+  const bool is_ours = GetParam() == "onednn" || GetParam() == "reference";  // A user's own may be for one op.
   for (const char* op :
        {"dense", "dense_grad_input", "dense_grad_kernel", "conv2d", "conv2d_grad_input", "conv2d_grad_kernel"}) {
-    EXPECT_TRUE(native.contains(op)) << op << " is what a backend is for";
+    EXPECT_TRUE(!is_ours || native.contains(op)) << op << " is what a backend of Shoal is for";
   }
   std::string never_native;
   for (const std::string& op : fallen_back) {

@@ -14,6 +14,7 @@ std::shared_ptr<void> AcceptQueue::take_slot() {
 }
 
 void AcceptQueue::push(std::unique_ptr<Connection> connection) {
+  if (!open_) return connection->close(unavailable(to_string(endpoint_) + ": stopped listening"));
   ready_.push_back(std::move(connection));
   waits_->wake_first();
 }

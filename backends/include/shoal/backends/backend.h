@@ -210,7 +210,7 @@ class Backend {
   virtual KernelSource* kernel_source() { return nullptr; }
 };
 
-/// Backends of this build by name, best first. Generated from the folders of backends/.
+/// Backends of this build, best first. Generated from the folders of backends/ and of SHOAL_PLUGIN_DIRS.
 using BackendFactory = std::unique_ptr<Backend> (*)();
 struct BackendEntry {
   std::string name;

@@ -18,9 +18,10 @@ class AcceptQueue : public std::enable_shared_from_this<AcceptQueue> {
 
   const Endpoint& endpoint() const { return endpoint_; }
   bool full() const { return *slots_taken_ >= connections_max_; }
-  /// A place for one more connection, given back by the last copy; null if all are taken.
+  /// A place for one more connection, given back by the last copy, on any thread; null if all are taken. May be called on other
+  /// threads than the strand if never by two at once.
   std::shared_ptr<void> take_slot();
-  /// Wakes who waits for it, inside this call.
+  /// Wakes who waits for it, inside this call. Closes it if nobody listens any more.
   void push(std::unique_ptr<Connection> connection);
   /// The next connection. DeadlineExceeded; Cancelled once closed, or if the environment was killed.
   Task<Result<std::unique_ptr<Connection>>> accept(Deadline deadline) { return accept_on(shared_from_this(), deadline); }

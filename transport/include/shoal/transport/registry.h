@@ -5,7 +5,7 @@
 
 namespace shoal::transport {
 
-/// The transports by scheme. Generated from the folders of transport/.
+/// The transports by scheme. Generated from the folders of transport/ and of SHOAL_PLUGIN_DIRS.
 const TransportTable& built_in_transports();
 
 }  // namespace shoal::transport
