@@ -15,8 +15,10 @@ Result<transport::Transport*> Transports::get(std::string_view scheme, Environme
     for (const auto& [name, factory] : table_) sentence += std::exchange(separator, ", ") + name;
     return not_found(std::move(sentence));
   }
-  std::shared_ptr<transport::Transport> made = row->second(env);
-  SHOAL_CHECK(made != nullptr);
+  const std::string called = "transport \"" + row->first + "\"";
+  SHOAL_TRY(std::shared_ptr<transport::Transport> made,
+            call_user("the function that makes " + called, [&] { return row->second(env); }));
+  if (!made) return failed_precondition(called + ": the function that makes it gave none");
   return made_.emplace(row->first, std::move(made)).first->second.get();
 }
 

@@ -15,7 +15,8 @@ class Transports {
  public:
   explicit Transports(TransportTable table) : table_(std::move(table)) {}
 
-  /// NotFound names the schemes there are.
+  /// NotFound names the schemes there are. FailedPrecondition where the transport's function gives none; the error of what
+  /// that function throws.
   Result<transport::Transport*> get(std::string_view scheme, Environment& env);
   /// Destroys them.
   void clear();

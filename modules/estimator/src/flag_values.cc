@@ -74,6 +74,7 @@ Result<RunConfigOptions> run_config_options(const ProgramInfo& program, const Pa
   if (flags.ready_timeout_secs) options.ready_timeout_secs = *flags.ready_timeout_secs;
   options.runtime = flags.runtime;
   options.runtime->compute_dtype = *dtype_from_string(flags.compute_dtype);
+  options.runtime->plugins = std::make_shared<const Plugins>(program.plugins);
   return options;
 }
 

@@ -5,11 +5,10 @@
 #include <cstdio>
 
 #include "flag_lists.h"
-#include "shoal/backends/backend.h"
 #include "shoal/base/format.h"
 #include "shoal/base/nearest_text.h"
 #include "shoal/base/number_text.h"
-#include "shoal/transport/registry.h"
+#include "task/plugins.h"
 
 namespace shoal {
 namespace {
@@ -28,17 +27,6 @@ CLI::Validator is_positive() {
         return number && *number > 0 ? std::string() : text + " is no positive number";
       },
       "POSITIVE");
-}
-
-std::vector<std::string> transport_names() {
-  std::vector<std::string> names;
-  for (const auto& [scheme, make] : transport::built_in_transports()) names.push_back(scheme);
-  return names;
-}
-std::vector<std::string> backend_names() {
-  std::vector<std::string> names;
-  for (const backends::BackendEntry& entry : backends::built_in_backends()) names.push_back(entry.name);
-  return names;
 }
 
 CLI::Validator one_of(std::vector<std::string> names) {
@@ -185,9 +173,9 @@ void Flags::add_running() {
                     CLI::detail::to_string(kThreadsReadyTimeoutSecs))
       ->group("Running");
   app_.add_option("--transport", parsed_.runtime.transport,
-                  "How tasks talk: " + CLI::detail::join(transport_names(), ", ") +
+                  "How tasks talk: " + CLI::detail::join(transport_names(program_.plugins), ", ") +
                       " (auto: tasks of one machine share memory, others talk over tcp)")
-      ->check(one_of(transport_names()))
+      ->check(one_of(transport_names(program_.plugins)))
       ->group("Running");
   app_.add_option_function<std::string>(
           "--strategy",
@@ -210,8 +198,8 @@ void Flags::add_running() {
       ->check(is_positive())
       ->capture_default_str()
       ->group("Running");
-  app_.add_option("--backend", parsed_.runtime.backend, "What computes: " + CLI::detail::join(backend_names(), ", "))
-      ->check(one_of(backend_names()))
+  app_.add_option("--backend", parsed_.runtime.backend, "What computes: " + CLI::detail::join(backend_names(program_.plugins), ", "))
+      ->check(one_of(backend_names(program_.plugins)))
       ->group("Running");
   app_.add_option("--compute-dtype", parsed_.compute_dtype,
                   "What products multiply: float32, or bfloat16 (weights and sums stay float32)")
@@ -401,6 +389,7 @@ std::optional<int> Flags::parse(int argc, const char* const* argv) {
 }  // namespace
 
 Result<FlagsOutcome> parse_flags(const ProgramInfo& program, FlagReader reader, int argc, const char* const* argv) {
+  SHOAL_TRY_VOID(check_plugins(program.plugins));
   try {
     Flags flags(program, reader);
     const std::optional<int> status = flags.parse(argc, argv);

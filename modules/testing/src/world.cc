@@ -5,6 +5,7 @@
 #include "elsewhere.h"
 #include "shoal/base/format.h"
 #include "shoal/cluster/cluster_spec.h"
+#include "shoal/estimator/plugins.h"
 #include "shoal/estimator/task_host.h"
 #include "world_state.h"
 
@@ -193,6 +194,9 @@ void World::start(std::string_view name) {
             return task.wall + seconds_to_duration(passed);
           },
       .before_storage_call = [&state, &task] { return state.before_storage_call(task); }};
+  if (const std::shared_ptr<const Plugins>& own = task.config.runtime->plugins) {
+    for (const OwnTransport& one : own->transports) options.transports.insert_or_assign(one.scheme, one.make);
+  }
   task.env = &state.world.add_task(std::move(options));
   ++task.starts;
   task.killed = task.starts_with_run = false;

@@ -27,6 +27,7 @@
 #include "shoal/estimator/model_fn.h"
 #include "shoal/estimator/optimizer_choice.h"
 #include "shoal/estimator/params.h"
+#include "shoal/estimator/plugins.h"
 #include "shoal/estimator/profiler.h"
 #include "shoal/estimator/run.h"
 #include "shoal/estimator/run_cluster.h"

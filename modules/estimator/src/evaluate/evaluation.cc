@@ -14,6 +14,7 @@
 #include "shoal/checkpoint/directory.h"
 #include "shoal/monitor/event_writer.h"
 #include "shoal/nn/initializers.h"
+#include "task/plugins.h"
 #include "task/run_seed.h"
 
 namespace shoal {
@@ -326,7 +327,7 @@ Result<OpenedInput> open_input(Environment& env, const Estimator& estimator, con
 }
 
 Result<std::unique_ptr<backends::Backend>> make_configured_backend(const RunConfig& config) {
-  SHOAL_TRY(auto backend, backends::make_backend(config.backend().value_or(backends::default_backend())));
+  SHOAL_TRY(auto backend, make_backend(config.backend().value_or(backends::default_backend()), config.runtime()));
   SHOAL_TRY_VOID(backend->check_compute_dtype(config.compute_dtype()));
   return backend;
 }

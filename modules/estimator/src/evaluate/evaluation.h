@@ -81,7 +81,7 @@ struct OpenedInput {
 };
 Result<OpenedInput> open_input(Environment& env, const Estimator& estimator, const InputFn& input_fn, Mode mode,
                                const std::optional<int64_t>& run_seed);
-/// The backend that the config asks for. NotFound listing the backends of this build; FailedPrecondition if it cannot
+/// The backend that the config asks for. NotFound listing the backends there are; FailedPrecondition if it cannot
 /// compute in what the config asks for.
 Result<std::unique_ptr<backends::Backend>> make_configured_backend(const RunConfig& config);
 

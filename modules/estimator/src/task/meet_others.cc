@@ -141,7 +141,7 @@ Result<Met> meet_as_a_process(const RunConfig& config, cluster::RendezvousOption
     production.stop = signals->interrupted();
     production.leave = signals->leaving();
   }
-  production.transports = transports_of(host);
+  production.transports = transports_of(host, config.runtime());
   auto env = make_production_environment(std::move(production));
   SHOAL_TRY_VOID(choose_meeting_scheme(*env, config, options));
   options.has_ended = asks_folder(*env, config);

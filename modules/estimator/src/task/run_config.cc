@@ -8,6 +8,7 @@
 #include "shoal/base/path_error.h"
 #include "shoal/cluster/strategy_text.h"
 #include "task/meet_others.h"
+#include "task/plugins.h"
 
 namespace shoal {
 namespace {
@@ -73,6 +74,9 @@ Result<void> check_runtime(const RuntimeOptions& runtime) {
   if (runtime.backend && runtime.backend->empty()) {
     return invalid_argument("RunConfig: runtime.backend: is the empty string; name one, as reference, or leave it out");
   }
+  if (!runtime.plugins) return {};
+  Result<void> plugins = check_plugins(*runtime.plugins);
+  if (!plugins) return std::move(plugins).error().with_context("RunConfig: runtime");
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include "shoal/cluster/strategy_text.h"
 #include "shoal/transport/inproc.h"
 #include "shoal/transport/registry.h"
+#include "task/plugins.h"
 
 namespace shoal {
 
@@ -13,9 +14,10 @@ const TaskHost& host_of(const RunConfig& config) {
   return config.host() ? *config.host() : none;
 }
 
-TransportTable transports_of(const TaskHost& host) {
+TransportTable transports_of(const TaskHost& host, const std::optional<RuntimeOptions>& runtime) {
   TransportTable table = transport::built_in_transports();
   for (const auto& [scheme, factory] : host.transports) table.insert_or_assign(scheme, factory);
+  add_own_transports(table, runtime);
   return table;
 }
 
@@ -94,7 +96,7 @@ std::shared_ptr<Environment> make_environment(const RunConfig& config, bool may_
   if (host && host->environment) return host->environment;
   ProductionOptions options;
   options.task = config.task().name();
-  options.transports = transports_of(host_of(config));
+  options.transports = transports_of(host_of(config), config.runtime());
   // A task with nobody to talk to computes on the strand: two thread switches less a step.
   options.offload_inline = config.num_ps_replicas() == 0;
   if (config.task_type() == cluster::kPsRole) {  // Other pools serve input functions.

@@ -1,6 +1,7 @@
 #pragma once
 /// What surrounds a task: what its process lends to it, who it is to its peers and where they are, its environment.
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,8 @@ namespace shoal {
 
 /// What the process lends to this task; nothing special, where the config has no host.
 const TaskHost& host_of(const RunConfig& config);
-/// What the build has, and what `host` brings; of one scheme, the latter.
-TransportTable transports_of(const TaskHost& host);
+/// What the build has, what `host` brings, and the program's own of `runtime`; of one scheme, the latest.
+TransportTable transports_of(const TaskHost& host, const std::optional<RuntimeOptions>& runtime);
 
 /// Job identity, role, index, ... of the task that `config` describes.
 cluster::TaskIdentity task_identity(Environment& env, const RunConfig& config);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "shoal/estimator/params.h"
+#include "shoal/estimator/plugins.h"
 #include "shoal/estimator/run_config.h"
 
 namespace shoal {
@@ -40,6 +41,7 @@ struct ProgramInfo {
   int64_t batch = 32;                                  ///< The default of --batch.
   std::optional<int64_t> save_checkpoints_steps = {};  ///< None for a checkpoint every 60 s.
   int64_t throttle_secs = 60;                          ///< The default of --throttle-secs.
+  Plugins plugins = {};  ///< Backends and transports of the program's own, which --backend and --transport take too.
 };
 
 /// The flags, parsed. Beside these there are those that went into the RunConfig.

@@ -24,6 +24,7 @@
 namespace shoal {
 
 class Environment;
+struct Plugins;
 struct TaskHost;
 
 /// An option that tells "not written" from "None": default-constructed it is unset, from std::nullopt it is None.
@@ -113,6 +114,9 @@ struct RuntimeOptions {
   /// How long a lost trainer stalls the others with synchronous updates, > 0. Then they make its share of each step,
   /// until it is back.
   double lost_grace_secs = 60;
+  /// Backends and transports of the program's own, which `backend` and `transport` may name (plugins.h). Of one name, the
+  /// program's own. Null: those of the build alone.
+  std::shared_ptr<const Plugins> plugins = {};
   friend bool operator==(const RuntimeOptions&, const RuntimeOptions&) = default;
 };
 
