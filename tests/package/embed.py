@@ -3,17 +3,19 @@
 and compiles (but does not link) the README's program. Then tests of programs as whole clusters, as
 docs/how-to/test-a-program.md shows them: the page's own, and that of the example, as a user would copy it; and the programs of
 docs/how-to/own-op.md and own-optimizer.md, which bring an op and an optimizer of their own: a synchronous cluster of threads ends with
-the bits of --replicas. And the project
+the bits of --replicas. Likewise the backend of own-backend.md and the transport of own-transport.md, which are SHOAL_PLUGIN_DIRS of
+this project; their tests and benchmarks, and Shoal's conformance suites over them. And the project
 of docs/tutorial.md is configured: it has the targets that the page builds, where the page finds them.
 
 usage: embed.py ROOT CMAKE COMPILER FOLDER        FOLDER is made anew
 """
+import json
 import pathlib
 import shutil
 import subprocess
 import sys
 
-from readme import code_blocks
+from readme import code_blocks, write_files
 
 
 # A unity build of Shoal, since a cluster takes all of it: half of the time is reading headers.
@@ -21,8 +23,11 @@ CMAKE_START = """cmake_minimum_required(VERSION 3.25)
 project(rings LANGUAGES CXX)
 set(CMAKE_UNITY_BUILD ON)
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 10)
+set(SHOAL_PLUGIN_DIRS courier ${CMAKE_CURRENT_SOURCE_DIR}/tally)  # A path from here, and an absolute one.
 """
 OWN = ("own_op", "own_optimizer")
+PLUGINS = {"own-backend": "tally", "own-transport": "courier"}
+SUITES = ("backends_suite", "transports_suite")
 CMAKE_END = """
 set(CMAKE_UNITY_BUILD OFF)
 set_target_properties(rings program_test PROPERTIES UNITY_BUILD OFF)
@@ -34,6 +39,21 @@ add_executable(small small.cc)
 target_link_libraries(small PRIVATE shoal::backends)
 add_executable(mnist_test mnist/cluster_test.cc mnist/digits.cc mnist/glyphs.cc mnist/images.cc mnist/model.cc)
 target_link_libraries(mnist_test PRIVATE shoal::testing GTest::gtest_main)
+
+# The programs bring their parts by themselves, too: they compile without SHOAL_PLUGIN_DIRS.
+add_executable(curve curve.cc tally/tally.cc)
+add_executable(line line.cc courier/courier.cc)
+target_link_libraries(curve PRIVATE shoal::estimator)
+target_link_libraries(line PRIVATE shoal::estimator)
+# Shoal's suites, as they are.
+set(tests shoal/tests)
+file(GLOB cases ${tests}/conformance/op_cases*.cc)
+add_executable(backends_suite ${tests}/conformance/backend_test.cc ${cases})
+target_link_libraries(backends_suite PRIVATE shoal::backends GTest::gmock_main)
+add_executable(transports_suite ${tests}/transport/conformance_closing_test.cc ${tests}/transport/conformance_meeting_test.cc
+  ${tests}/transport/conformance_traffic_test.cc ${tests}/transport/test_authority.cc ${tests}/transport/two_tasks.cc)
+target_compile_definitions(transports_suite PRIVATE SHOAL_TEST_TLS=0 SHOAL_TEST_EMULATOR="")
+target_link_libraries(transports_suite PRIVATE shoal::transport shoal_transport_sim GTest::gmock_main)
 """
 
 
@@ -47,11 +67,40 @@ def write_project(root, folder):
     for own in OWN:
         (folder / f"{own}.cc").write_text(
             "\n".join(code_blocks(root / "docs" / "how-to" / (own.replace("_", "-") + ".md"), "cpp")))
+    plugins = [root / "docs" / "how-to" / f"{page}.md" for page in PLUGINS]
+    for plugin_page in plugins:
+        write_files(plugin_page, folder)
+    of_plugins = [block for page in plugins for block in code_blocks(page, "cmake") if "find_package(benchmark" in block]
     for file in (root / "tests" / "package" / "embedded").iterdir():
         shutil.copy(file, folder)
     shutil.copytree(root / "examples" / "mnist", folder / "mnist")
     (folder / "CMakeLists.txt").write_text(
-        CMAKE_START + "\n".join(code_blocks(root / "README.md", "cmake") + code_blocks(page, "cmake")) + CMAKE_END)
+        CMAKE_START + "\n".join(code_blocks(root / "README.md", "cmake") + code_blocks(page, "cmake")) + CMAKE_END + "\n".join(of_plugins))
+
+
+def check_plugins(build, folder):
+    """The tests of the two pages, their benchmarks for a moment, and the suites; then trainings by the two programs."""
+    table = (build / "shoal" / "plugins.cc").read_text()
+    for plugin in PLUGINS.values():
+        if f'{{"{plugin}", &make_{plugin}_' not in table:
+            sys.exit(f"the table of plug-ins lacks {plugin}:\n{table}")
+        if "[  PASSED  ]" not in run(str(build / f"{plugin}_test")):
+            sys.exit(f"{plugin}_test did not pass")
+        print(run(str(build / f"{plugin}_bench"), "--benchmark_min_time=0.01"))
+    for suite, plugin in zip(SUITES, PLUGINS.values()):
+        answer = run(str(build / suite), f"--gtest_filter=*/{plugin}*", "--gtest_brief=1")
+        print(answer)
+        if "[  PASSED  ]" not in answer or "SKIPPED" in answer:
+            sys.exit(f"{suite} did not run for {plugin}")
+    sync = ["--cluster", "ps:2,worker:2,evaluator", "--strategy", "sync", "--transport"]
+    for program, flags in (("curve", ["--backend", "tally"]), ("line", [])):
+        losses = set()
+        for number, how in enumerate((["--replicas", "3"], [*sync, "courier"], [*sync, "inproc"])):
+            said = run(str(build / program), "--model-dir", str(folder / f"{program}_{number}"), "--seed", "7", "--steps", "40",
+                       "--json", "--quiet", *flags, *how)
+            losses.add(json.loads(said.splitlines()[-1])["loss"])
+        if len(losses) != 1:
+            sys.exit(f"{program}: replicas, threads over courier and threads over inproc differ: {losses}")
 
 
 def write_tutorial(root, folder):
@@ -90,7 +139,8 @@ targets = run("ninja", "-C", str(build), "-t", "targets", "all")
 for unwanted in ("mnist:", "base_tests:", "shoal_base_headers:"):
     if "\n" + unwanted in targets:
         sys.exit(f"an embedding project gets {unwanted} too: tests and examples are for those who work on Shoal")
-run(cmake, "--build", str(build), "--target", "small", "program_test", "mnist_test", *OWN,
+run(cmake, "--build", str(build), "--target", "small", "program_test", "mnist_test", *OWN, "curve", "line",
+    *(f"{plugin}_{kind}" for plugin in PLUGINS.values() for kind in ("test", "bench")), *SUITES,
     "CMakeFiles/rings.dir/rings.cc.o")
 answer = run(str(build / "small")).strip()
 if answer != "reference: 1 4 9":
@@ -108,3 +158,4 @@ for own in OWN:
         predictions.append(run(str(build / own), "--load", str(export), "--quiet"))
     if predictions[0] != predictions[1]:
         sys.exit(f"{own}: replicas and cluster differ: {predictions}")
+check_plugins(build, folder)

@@ -18,6 +18,19 @@ def code_blocks(path, language):
     return blocks
 
 
+def write_files(path, folder):
+    """Writes the files that a page shows whole: blocks whose first line is a comment that is a file's name. Returns the names."""
+    text = pathlib.Path(path).read_text(encoding="utf-8")
+    files = re.findall(r"^```(?:cpp|cmake)\n((?://|#) ([\w/.]+\.\w+)\n.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    if not files:
+        sys.exit(f"{path} shows no file; did its form change?")
+    for body, name in files:
+        file = pathlib.Path(folder) / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(body, encoding="utf-8")
+    return [name for _, name in files]
+
+
 def execute_block(block, folder, environment):
     """Runs commands as a user's shell would, but ends at the first that fails. Returns what they printed."""
     process = subprocess.Popen(["bash", "-euc", block], cwd=folder, env=environment, text=True, start_new_session=True,
