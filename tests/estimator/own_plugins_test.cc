@@ -131,6 +131,23 @@ TEST_F(OwnPlugins, FlagsTakeTheirNames) {
   EXPECT_EQ(run_program({"--backend", "counted"}).status, 2);
 }
 
+/// They would wait for each other for hours, each in a hall of its own.
+TEST_F(OwnPlugins, ATransportBetweenThreadsConnectsNoProcesses) {
+  const std::string tf_config = R"({"cluster": {"chief": ["a:1"], "ps": ["b:1"]}, "task": {"type": "chief", "index": 0}})";
+  const auto train = [&] {
+    RunConfigOptions options{.model_dir = place_.model_dir(),
+                             .runtime = runtime("reference", {.transports = {transport("carried")}})};
+    options.runtime->transport = "carried";
+    auto host = std::make_shared<TaskHost>();
+    host->sink = place_.log.sink();
+    host->insecure = true;
+    Estimator estimator(linear_model, RunConfig::from_environment(options, environment(tf_config)).with_host(host));
+    estimator.train(points, {.steps = 1});
+  };
+  EXPECT_THAT(refusal(train, ErrorKind::kFailedPrecondition),
+              HasSubstr("runtime.transport (--transport) is carried, which connects threads of one process"));
+}
+
 TEST_F(OwnPlugins, AnUnknownNameIsToldWithTheProgramsOwn) {
   const auto train = [&] {
     place_.estimator(linear_model, {.runtime = runtime("abacus", {.backends = {backend("counted")}})})
@@ -143,7 +160,8 @@ TEST_F(OwnPlugins, WhatCannotBeMeantIsRefused) {
   EXPECT_THAT(refusal_of({.backends = {backend("counted"), backend("counted")}}),
               HasSubstr("RunConfig: runtime: plugins: two backends are called \"counted\"; give each a name of its own"));
   EXPECT_THAT(refusal_of({.backends = {backend("")}}), HasSubstr("a backend has no name"));
-  EXPECT_THAT(refusal_of({.backends = {{"counted", nullptr}}}), HasSubstr("backend \"counted\" has no function that makes it"));
+  EXPECT_THAT(refusal_of({.backends = {{"counted", nullptr}}}),
+              HasSubstr("backend \"counted\" has no function that makes it"));
   EXPECT_THAT(refusal_of({.transports = {transport("carried"), transport("carried")}}),
               HasSubstr("two transports are called \"carried\""));
   EXPECT_THAT(refusal_of({.transports = {transport("Courier")}}), HasSubstr("small letters and digits"));

@@ -127,6 +127,7 @@ Result<void> Estimator::try_train(const InputFn& input_fn, TrainOptions options)
   SHOAL_TRY_VOID(check_task(config_));
   const bool distributed = config_.num_ps_replicas() > 0;
   const std::shared_ptr<Environment> env = make_task_environment(config_);
+  SHOAL_TRY_VOID(check_reach(*env, config_));
   if (config_.task().has_ended) {
     env->log().info("training finished before this task arrived; nothing to do");
     return {};

@@ -44,21 +44,37 @@ Result<void> check_replicas(const RunConfig& config) {
                              ": replicas are the trainers of one process without a cluster; a cluster has workers");
 }
 
-/// Processes cannot meet inside of one. A host that brings a hub of its own connects the tasks of this process by it.
-Result<void> check_transport(const RunConfig& config) {
-  constexpr const char* kInproc = "inproc";
+/// Whether this process is one task of several that have to meet. A host may connect tasks of this process by what it brings.
+bool meets_other_processes(const RunConfig& config) {
   const cluster::TaskConfig& task = config.task();
-  if (config.transport() != kInproc || task.in_process || task.mode == cluster::TaskMode::kLocal) return {};
-  if (task.mode == cluster::TaskMode::kDistributed && config.rpc_address().empty()) return {};  // It is alone.
-  if (config.host() && (config.host()->environment || config.host()->transports.contains(kInproc))) return {};
+  if (task.in_process || task.mode == cluster::TaskMode::kLocal) return false;
+  if (task.mode == cluster::TaskMode::kDistributed && config.rpc_address().empty()) return false;  // It is alone.
+  return !config.host() || !(config.host()->environment || config.host()->transports.contains(config.transport()));
+}
+
+/// Processes cannot meet inside of one.
+Error only_threads(const RunConfig& config) {
   return failed_precondition(
-      "runtime.transport (--transport) is inproc, which connects threads of one process, and " +
-      std::string(to_string(task.source)) +
+      "runtime.transport (--transport) is " + config.transport() + ", which connects threads of one process, and " +
+      std::string(to_string(config.task().source)) +
       " makes this process one task of several: leave it out, or say auto, which shares memory where "
       "it can");
 }
 
+/// What can be said before there is an environment.
+Result<void> check_transport(const RunConfig& config) {
+  if (config.transport() == "inproc" && meets_other_processes(config)) return only_threads(config);
+  return {};
+}
+
 }  // namespace
+
+Result<void> check_reach(Environment& env, const RunConfig& config) {
+  if (config.task_type() == cluster::kEvaluatorRole || !meets_other_processes(config)) return {};
+  const Result<transport::Transport*> own = env.transport(config.transport());
+  if (own && (*own)->reach() == transport::Reach::kProcess) return only_threads(config);
+  return {};  // Whoever needs it says what is wrong with it.
+}
 
 Error needs_credential() {
   return failed_precondition(

@@ -204,6 +204,7 @@ Result<TrainAndEvaluateResult> try_train_and_evaluate(Estimator& estimator, Trai
   }
   SHOAL_TRY_VOID(check({estimator, train_spec, eval_spec}));
   const std::shared_ptr<Environment> env = make_task_environment(estimator.config());
+  SHOAL_TRY_VOID(check_reach(*env, estimator.config()));
   const Estimator own = estimator.with_config(with_environment(estimator.config(), env));
   warn_if_not_held_out(*env, train_spec.input_fn, eval_spec.input_fn);
   const Call call{own, train_spec, eval_spec};

@@ -66,7 +66,8 @@ class World {
 
   /// The tasks of a cluster ("ps:2,worker:3,evaluator", with a chief; or "master,ps:2"), each on a host of its own, named
   /// "chief 0", "worker 0", "ps 1", "evaluator 0". They start with the first run(). `config.model_dir` unset:
-  /// "/shared/model", in a folder that all hosts see. Raises InvalidArgument for a size that says nothing.
+  /// "/shared/model", in a folder that all hosts see. Tasks talk over the simulated network, or, where `config.runtime` names a
+  /// transport of its `plugins`, over that one. Raises InvalidArgument for a size that says nothing.
   void add_cluster(std::string_view size, Program program, RunConfigOptions config = {});
   /// One process without a cluster, on a host of its own. It starts with the first run().
   void add_process(const std::string& name, Program program, RunConfigOptions config = {});
