@@ -14,7 +14,8 @@ namespace shoal::testing {
 namespace {
 
 using ::testing::HasSubstr;
-using Values = std::map<std::string, Value>;
+using ::testing::MatchesRegex;
+using Values = GradientInputs;
 
 Value squashed(const Values& in) { return in.at("x").graph().add("squash", {in.at("x")}, {{"slope", 2.0}})[0]; }
 
@@ -40,8 +41,30 @@ TEST(CheckGradient, NamesTheElementThatIsWrong) {
   };
   const auto checked = check_gradient(squashed, points({squash(), wrong}));
   ASSERT_FALSE(checked);
-  EXPECT_THAT(checked.error().message(), HasSubstr("check_gradient: the gradient for x, element 2, is 0."));
-  EXPECT_THAT(checked.error().message(), HasSubstr(", and finite differences give 0."));
+  // The derivative of x / (1 + 2 |x|) at 2 is 1 / 25; the gradient has half as much again.
+  EXPECT_EQ(checked.error().kind(), ErrorKind::kFailedPrecondition);
+  EXPECT_THAT(checked.error().message(),
+              MatchesRegex("check_gradient: the gradient for x is wrong: d value\\[1, 0\\] / d x\\[1, 0\\] is 0.06 by the "
+                           "gradient, and 0.0(4|400[0-9]+|399[0-9]+) by finite differences of the kernels"));
+}
+
+TEST(CheckGradient, NamesTheElementOfTheValueThatIsWrong) {
+  // The gradient of the second sum lacks a factor.
+  const auto build = [](const Values& in) {
+    const Value x = in["x"];
+    const Value wrong = x * 2.0 + ops::stop_gradient(x) * 3.0;  // 5 x, with the gradient 2.
+    return ops::concat({ops::reduce_sum(x, {.axes = {0}}), ops::reduce_sum(wrong, {.axes = {0}})}, 0);
+  };
+  const auto checked = check_gradient(build, points({}));
+  ASSERT_FALSE(checked);
+  EXPECT_THAT(checked.error().message(), HasSubstr("d value[2] / d x[0, 0] is 2 by the gradient, and 5"));
+}
+
+TEST(CheckGradient, SaysWhichInputsThereAre) {
+  const auto checked = check_gradient([](const Values& in) { return in.at("y"); }, points({}));
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().kind(), ErrorKind::kInvalidArgument);
+  EXPECT_EQ(checked.error().message(), "check_gradient: there is no input \"y\"; GradientCheck::inputs has: x");
 }
 
 TEST(CheckGradient, TakesSeveralInputsOfWhichIntegersStay) {

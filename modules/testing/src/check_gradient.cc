@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 
 #include "shoal/backends/backend.h"
 #include "shoal/base/environment.h"
+#include "shoal/base/format.h"
+#include "shoal/base/names_text.h"
 #include "shoal/base/random.h"
 #include "shoal/graph/ops.h"
 
@@ -12,8 +16,10 @@ namespace shoal::testing {
 namespace {
 
 constexpr int64_t kElementsMax = 64;  // The most that are moved of one input, spread evenly.
+constexpr size_t kOutputsMax = 4096;  // Of so many elements of the value derivatives are told one by one.
+constexpr char kWeights[] = "check_gradient/weights";
 
-using Values = std::map<std::string, Value>;
+using Build = std::function<Value(const GradientInputs&)>;
 using Tensors = std::map<std::string, Tensor>;
 
 /// A compiled graph that is run on tensors by name.
@@ -33,14 +39,8 @@ struct Built {
   Value output;
   Tensor weights;  // How much each element of the output counts.
   std::vector<std::string> wrt;
-  std::vector<Value> gradients;
-
-  double weighed(TensorView given) const {
-    double sum = 0;
-    const auto values = given.as<float>();
-    for (size_t i = 0; i < values.size(); ++i) sum += double(weights.as<float>()[i]) * double(values[i]);
-    return sum;
-  }
+  std::vector<Value> gradients;  // Of the weighted sum.
+  Runner of_output, of_gradients;
 };
 
 std::vector<std::string> differentiated(const GradientCheck& check) {
@@ -52,11 +52,12 @@ std::vector<std::string> differentiated(const GradientCheck& check) {
   return names;
 }
 
-Result<void> build_graph(const std::function<Value(const Values&)>& build, const GradientCheck& check, Built& built) {
+Result<void> build_graph(const Build& build, const GradientCheck& check, Built& built) {
   for (const OpDef& op : check.ops) SHOAL_TRY_VOID(built.catalogue.add(op));
   built.graph = std::make_unique<Graph>(RandomKey{1}, &built.catalogue);
-  Values inputs;
-  for (const auto& [name, tensor] : check.inputs) inputs[name] = built.graph->input(name, tensor.dtype(), tensor.shape());
+  GradientInputs inputs;
+  for (const auto& [name, tensor] : check.inputs)
+    inputs.set(name, built.graph->input(name, tensor.dtype(), tensor.shape()));
   built.output = build(inputs);
   if (!built.output.valid() || built.output.dtype() != DType::kFloat32) {
     return invalid_argument("what is built has to be one float32 value");
@@ -64,14 +65,16 @@ Result<void> build_graph(const std::function<Value(const Values&)>& build, const
   SHOAL_TRY(const Shape shape, built.output.shape().resolve({}));
   built.weights = Tensor(DType::kFloat32, shape);
   fill_uniform(RandomKey{2}, 0, built.weights.mutable_as<float>(), 0.5f, 1.5f);
-  const Value loss = ops::reduce_sum(built.output * built.graph->constant(built.weights, "weights"));
+  const Value loss = ops::reduce_sum(built.output * built.graph->input(kWeights, DType::kFloat32, shape));
   built.wrt = differentiated(check);
   std::vector<Value> wrt;
   for (const std::string& name : built.wrt) {
-    const auto input = inputs.find(name);
-    if (input == inputs.end() || input->second.dtype() != DType::kFloat32)
-      return invalid_argument("there is no float32 input " + name);
-    wrt.push_back(input->second);
+    const auto input = check.inputs.find(name);
+    if (input == check.inputs.end() || input->second.dtype() != DType::kFloat32) {
+      return invalid_argument("there is no float32 input " + name +
+                              " to differentiate for; the inputs are: " + names_text(check.inputs));
+    }
+    wrt.push_back(inputs.at(name));
   }
   built.gradients = gradients(loss, wrt);
   for (size_t i = 0; i < built.gradients.size(); ++i) {
@@ -80,59 +83,122 @@ Result<void> build_graph(const std::function<Value(const Values&)>& build, const
   return {};
 }
 
-/// Richardson's extrapolation of two central differences.
-Result<double> finite_difference(Runner& runner, const Built& built, Tensors tensors, const std::string& name,
-                                 size_t element, double step) {
+/// Richardson's extrapolation of two central differences: of each element of the output by one of the input.
+Result<std::vector<double>> finite_differences(Built& built, Tensors tensors, const std::string& name, size_t element,
+                                               double step) {
   Tensor moved = tensors.at(name).clone();
   const float at = moved.as<float>()[element];
-  const auto loss = [&](double by) -> Result<double> {
+  const auto outputs = [&](double by) -> Result<std::vector<double>> {
     moved.mutable_as<float>()[element] = float(double(at) + by);
     tensors[name] = moved.clone();
-    SHOAL_TRY_VOID(runner.run(tensors));
-    return built.weighed(runner.program->fetched()[0]);
+    SHOAL_TRY_VOID(built.of_output.run(tensors));
+    const auto values = built.of_output.program->fetched()[0].as<float>();
+    return std::vector<double>(values.begin(), values.end());
   };
-  SHOAL_TRY(const double right, loss(step));
-  SHOAL_TRY(const double left, loss(-step));
-  SHOAL_TRY(const double far_right, loss(2 * step));
-  SHOAL_TRY(const double far_left, loss(-2 * step));
-  return (8 * (right - left) - (far_right - far_left)) / (12 * step);
+  SHOAL_TRY(const std::vector<double> right, outputs(step));
+  SHOAL_TRY(const std::vector<double> left, outputs(-step));
+  SHOAL_TRY(const std::vector<double> far_right, outputs(2 * step));
+  SHOAL_TRY(const std::vector<double> far_left, outputs(-2 * step));
+  std::vector<double> derivatives;
+  for (size_t i = 0; i < right.size(); ++i) {
+    derivatives.push_back((8 * (right[i] - left[i]) - (far_right[i] - far_left[i])) / (12 * step));
+  }
+  return derivatives;
 }
 
-Result<void> compare(Runner& runner, const Built& built, const GradientCheck& check, const std::string& name,
-                     const Tensor& gradient) {
+/// By how much the two are further apart than they may be; infinite where one is NaN.
+double excess(double actual, double expected, double tolerance) {
+  const double beyond = std::fabs(actual - expected) - tolerance * (0.1 + std::fabs(expected));
+  return std::isnan(beyond) ? std::numeric_limits<double>::infinity() : beyond;
+}
+
+/// "[1, 0]", where the element of this number lies; nothing for a scalar.
+std::string place_of(size_t element, const Shape& shape) {
+  std::string text;
+  for (int axis = shape.rank(); axis-- > 0;) {
+    text = std::to_string(element % size_t(shape[axis])) + (text.empty() ? "" : ", ") + text;
+    element /= size_t(shape[axis]);
+  }
+  return text.empty() ? text : "[" + text + "]";
+}
+
+/// One element of an input, whose derivatives do not agree.
+struct Mismatch {
+  size_t input;  // An index into Built::wrt.
+  size_t element;
+  double actual;  // Of the weighted sum.
+  double expected;
+  std::vector<double> by_output;  // By finite differences, for each element of the output.
+};
+
+/// Tells the derivative that is worst of those which the sum is made of, as the gradient has it where only that element counts.
+Result<void> tell(Built& built, const GradientCheck& check, const Mismatch& found) {
+  Tensors tensors = check.inputs;
+  double worst = 0, actual = 0;
+  std::optional<size_t> at;
+  for (size_t i = 0; i < std::min(found.by_output.size(), kOutputsMax); ++i) {
+    Tensor weights = Tensor::zeros(DType::kFloat32, built.weights.shape());
+    weights.mutable_as<float>()[i] = 1;
+    tensors[kWeights] = std::move(weights);
+    SHOAL_TRY_VOID(built.of_gradients.run(tensors));
+    const double one = built.of_gradients.program->fetched()[found.input].as<float>()[found.element];
+    const double beyond = excess(one, found.by_output[i], check.tolerance);
+    if (beyond <= worst) continue;
+    worst = beyond;
+    actual = one;
+    at = i;
+  }
+  const std::string& name = built.wrt[found.input];
+  const std::string place = name + place_of(found.element, check.inputs.at(name).shape());
+  const std::string what = at ? "d value" + place_of(*at, built.weights.shape()) + " / d " + place
+                              : "d (a weighted sum of the value's elements) / d " + place;
+  return failed_precondition("the gradient for " + name + " is wrong: " + what + " is " +
+                             formatted("%.6g", at ? actual : found.actual) + " by the gradient, and " +
+                             formatted("%.6g", at ? found.by_output[*at] : found.expected) +
+                             " by finite differences of the kernels");
+}
+
+Result<void> compare(Built& built, const GradientCheck& check, size_t input, const Tensor& gradient) {
   const auto values = gradient.as<float>();
+  const auto weights = built.weights.as<float>();
   const size_t stride = values.size() / kElementsMax + 1;
   for (size_t i = 0; i < values.size(); i += stride) {
-    SHOAL_TRY(const double expected, finite_difference(runner, built, check.inputs, name, i, check.step));
-    const double actual = values[i];
-    if (std::fabs(actual - expected) <= check.tolerance * (0.1 + std::fabs(expected))) continue;
-    return failed_precondition("the gradient for " + name + ", element " + std::to_string(i) + ", is " +
-                               std::to_string(actual) + ", and finite differences give " + std::to_string(expected));
+    SHOAL_TRY(std::vector<double> by_output, finite_differences(built, check.inputs, built.wrt[input], i, check.step));
+    double expected = 0;
+    for (size_t k = 0; k < by_output.size(); ++k) expected += double(weights[k]) * by_output[k];
+    if (excess(values[i], expected, check.tolerance) <= 0) continue;
+    return tell(built, check, {input, i, values[i], expected, std::move(by_output)});
   }
   return {};
 }
 
-Result<void> check_all(const std::function<Value(const Values&)>& build, const GradientCheck& check) {
+Result<void> check_all(const Build& build, const GradientCheck& check) {
   Built built;
   SHOAL_TRY_VOID(build_graph(build, check, built));
   SHOAL_TRY(const auto backend, backends::make_backend(check.backend));
-  Runner of_gradients, of_output;
-  SHOAL_TRY(of_gradients.program, backend->compile(*built.graph, {.fetches = built.gradients}));
-  SHOAL_TRY(of_output.program, backend->compile(*built.graph, {.fetches = {built.output}}));
-  SHOAL_TRY_VOID(of_gradients.run(check.inputs));
-  for (size_t i = 0; i < built.wrt.size(); ++i) {
-    const TensorView view = of_gradients.program->fetched()[i];
-    Tensor gradient(DType::kFloat32, view.shape);
+  SHOAL_TRY(built.of_gradients.program, backend->compile(*built.graph, {.fetches = built.gradients}));
+  SHOAL_TRY(built.of_output.program, backend->compile(*built.graph, {.fetches = {built.output}}));
+  Tensors tensors = check.inputs;
+  tensors[kWeights] = built.weights;
+  SHOAL_TRY_VOID(built.of_gradients.run(tensors));
+  std::vector<Tensor> found;  // Other runs of the program write where its results lie.
+  for (const TensorView& view : built.of_gradients.program->fetched()) {
+    Tensor& gradient = found.emplace_back(DType::kFloat32, view.shape);
     std::ranges::copy(view.as<float>(), gradient.mutable_as<float>().begin());
-    SHOAL_TRY_VOID(compare(of_output, built, check, built.wrt[i], gradient));
   }
+  for (size_t i = 0; i < built.wrt.size(); ++i) SHOAL_TRY_VOID(compare(built, check, i, found[i]));
   return {};
 }
 
 }  // namespace
 
-Result<void> check_gradient(const std::function<Value(const std::map<std::string, Value>& inputs)>& build,
-                            const GradientCheck& check) {
+Value GradientInputs::at(std::string_view name) const {
+  if (const auto found = values_.find(name); found != values_.end()) return found->second;
+  raise(invalid_argument("there is no input \"" + std::string(name) +
+                         "\"; GradientCheck::inputs has: " + names_text(values_)));
+}
+
+Result<void> check_gradient(const std::function<Value(const GradientInputs& inputs)>& build, const GradientCheck& check) {
   auto entered = call_user("what check_gradient() builds", [&] { return check_all(build, check); });
   if (!entered) return std::move(entered).error().with_context("check_gradient");
   auto checked = std::move(entered).value();
