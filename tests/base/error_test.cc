@@ -72,6 +72,32 @@ TEST(Error, RaiseThrowsTheUsersOwnExceptionUnchanged) {
   EXPECT_THROW(raise(result.error()), std::out_of_range);
 }
 
+/// The type and the class of an exception of ours stay, and its sentence says where it was.
+TEST(Error, RaiseThrowsAnExceptionOfOursWithWhatLayersHaveAdded) {
+  const Result<void> result = call_user("kernel", [] { raise(invalid_argument("x is 0")); });
+  ASSERT_FALSE(result);
+  try {
+    raise(Error(result.error()).with_context("node \"a\""));
+  } catch (const Exception& exception) {
+    EXPECT_EQ(exception.error(), invalid_argument("node \"a\": x is 0"));
+  }
+  struct Own : Exception {
+    using Exception::Exception;
+  };
+  const Result<void> own = call_user("hook", [] { throw Own(invalid_argument("mine")); });
+  ASSERT_FALSE(own);
+  EXPECT_THROW(raise(Error(own.error()).with_context("somewhere")), Own);
+}
+
+TEST(CallUser, SaysWhereATensorWasReadAsAnotherType) {
+  const Result<void> result = call_user("hook after_step", [] { raise(type_mismatch("float32, not int64")); });
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error(), type_mismatch("hook after_step: float32, not int64"));
+  const Result<void> outer = call_user("the program", [&] { raise(result.error()); });
+  ASSERT_FALSE(outer);
+  EXPECT_EQ(outer.error(), result.error());
+}
+
 TEST(CallUser, PassesValuesAndVoidThrough) {
   EXPECT_EQ(call_user("f", [] { return 7; }).value(), 7);
   bool called = false;

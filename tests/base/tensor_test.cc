@@ -133,6 +133,36 @@ TEST(Tensor, TheWrongElementTypeIsRefused) {
   expect_raises(ErrorKind::kTypeMismatch, "mutable_strings()", [&] { static_cast<void>(names.mutable_view()); });
 }
 
+// Kernels, hooks and metrics of users are given views.
+TEST(TensorView, TheWrongElementTypeIsRefused) {
+  Tensor tensor = Tensor::of<float>({2, 1}, {1, 2});
+  const TensorView view = tensor.view();
+  const std::string sentence = "a tensor of the shape [2, 1] has elements of type float32, not int64; read it as that, or";
+  expect_raises(ErrorKind::kTypeMismatch, sentence, [&] { static_cast<void>(view.as<int64_t>()); });
+  const MutableTensorView writable = tensor.mutable_view();
+  expect_raises(ErrorKind::kTypeMismatch, "float32, not bool", [&] { static_cast<void>(writable.as<bool>()); });
+}
+
+TEST(Tensor, OfMoreBytesThanCanBeCountedIsRefused) {
+  constexpr int64_t kMany = int64_t(1) << 40;
+  expect_raises(ErrorKind::kInvalidArgument, "[1099511627776, 1099511627776] and the type float32 has more bytes than", [] {
+    static_cast<void>(Tensor(DType::kFloat32, {kMany, kMany}));
+  });
+  expect_raises(ErrorKind::kInvalidArgument, "more bytes than",
+                [] { static_cast<void>(Tensor(DType::kInt64, {int64_t(1) << 61})); });
+}
+
+TEST(Shape, WithAnAxisThatItLacksIsRefused) {
+  EXPECT_EQ((Shape{2, 3}.with(1, 5)), (Shape{2, 5}));
+  expect_raises(ErrorKind::kInvalidArgument, "another size on axis 2 is asked for, and [2, 3] has 2 axes", [] {
+    static_cast<void>(Shape{2, 3}.with(2, 5));
+  });
+  expect_raises(ErrorKind::kInvalidArgument, "axis -1", [] { static_cast<void>(Shape{2, 3}.with(-1, 5)); });
+  expect_raises(ErrorKind::kInvalidArgument, "dimension 1 of a shape is -5", [] {
+    static_cast<void>(Shape{2, 3}.with(1, -5));
+  });
+}
+
 TEST(Tensor, TheWrongNumberOfValuesIsRefused) {
   expect_raises(ErrorKind::kInvalidArgument, "[2, 2] has 4 elements, but there are 3 values", [] {
     static_cast<void>(Tensor::of<float>({2, 2}, {1, 2, 3}));

@@ -62,6 +62,14 @@ TEST(Metrics, RefuseWhatIsNoWholeNumber) {
               HasSubstr("there is no most of it among half, most, nan, too much"));
 }
 
+TEST(Metrics, NameThoseThatThereAreForOneThatThereIsNot) {
+  const Metrics metrics{{"accuracy", 0.5}, {"loss", 1.0}};
+  EXPECT_EQ(metrics.at("accuracy"), 0.5);
+  EXPECT_THAT(refusal([&] { (void)metrics.at("acuracy"); }, ErrorKind::kNotFound),
+              HasSubstr("metrics: there is no acuracy among accuracy, loss; did you mean accuracy?"));
+  EXPECT_THAT(refusal([&] { (void)Metrics().at("loss"); }, ErrorKind::kNotFound), HasSubstr("among none"));
+}
+
 /// What the program prints that trains and evaluates the model.
 std::string printed(std::vector<const char*> flags) {
   Place place;

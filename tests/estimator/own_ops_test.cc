@@ -156,6 +156,42 @@ TEST_F(OwnOps, FailByNameAndWhatTheyThrowComesOut) {
 }
 
 TEST_F(OwnOps, WhoseResultsAreNotFiniteEndTraining) {
+/// Nobody starts a program again whose kernel, hook or map function reads a tensor as another type than it has.
+TEST_F(OwnOps, ThatReadAnotherTypeFailByName) {
+  OpDef reads = identity("reads");
+  reads.kernel = [](const OpCall& call) -> Result<void> {
+    static_cast<void>(call.inputs[0].as<int64_t>());
+    return {};
+  };
+  const std::string sentence = "a tensor of the shape [3, 1] has elements of type float32, not int64";
+  const Error error = error_of(reads);
+  EXPECT_EQ(error.kind(), ErrorKind::kTypeMismatch);
+  EXPECT_THAT(error.message(), AllOf(HasSubstr("reads \"own\": the kernel of a user's own op: "), HasSubstr(sentence)));
+  Estimator raises = place_.estimator(model_with("reads"));
+  raises.use_ops({reads});
+  EXPECT_THAT(refusal([&] { raises.train(training(), {.steps = 3}); }, ErrorKind::kTypeMismatch),
+              AllOf(HasSubstr("reads \"own\""), HasSubstr(sentence)));
+}
+
+TEST_F(OwnOps, AndHooksAndMapsThatReadAnotherTypeSayWhere) {
+  struct Reads : Hook {
+    void begin(HookSetup& setup) override { setup.fetch("y", setup.value("y")); }
+    void before_step(RunContext&, StepRequest& request) override { request.fetch(); }
+    void after_step(RunContext&, const StepValues& values) override { static_cast<void>(values["y"].as<int32_t>()); }
+  };
+  EXPECT_THAT(refusal([&] { estimator().train(training(), {.steps = 3, .hooks = {std::make_shared<Reads>()}}); },
+                      ErrorKind::kTypeMismatch),
+              HasSubstr("hook after_step: a tensor of the shape [3, 1] has elements of type float32, not int32"));
+  const InputFn mapped = [] {
+    return points().map([](data::Element element) {
+      static_cast<void>(element.features.single().view().as<uint8_t>());
+      return element;
+    });
+  };
+  EXPECT_THAT(refusal([&] { estimator().train(mapped, {.steps = 3}); }, ErrorKind::kTypeMismatch),
+              HasSubstr("the function of map: a tensor of the shape [3, 1] has elements of type float32, not uint8"));
+}
+
   OpDef wild = identity("wild");
   wild.kernel = [](const OpCall& call) -> Result<void> {
     std::ranges::fill(call.outputs[0].as<float>(), std::numeric_limits<float>::quiet_NaN());

@@ -12,6 +12,27 @@ TEST(Dim, SymbolEqualsOnlyItself) {
   EXPECT_EQ(Dim(3), Dim(int64_t{3}));
 }
 
+// Model functions and shape rules of users ask.
+TEST(DimShape, WhatItDoesNotHaveIsRefused) {
+  const DimShape shape{Dim::symbol("batch"), 3};
+  const auto refusal = [](const auto& call) -> std::string {
+    try {
+      call();
+    } catch (const Exception& exception) {
+      EXPECT_EQ(exception.kind(), ErrorKind::kInvalidArgument);
+      return exception.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(shape[1].size(), 3);
+  EXPECT_EQ(refusal([&] { static_cast<void>(shape[0].size()); }).substr(0, 55),
+            "the size \"batch\" of a shape varies, so it has no number");
+  const std::string sentence = " of the shape [batch, 3] is asked for, which has 2 axes, counted from 0";
+  EXPECT_EQ(refusal([&] { static_cast<void>(shape[2]); }), "axis 2" + sentence);
+  EXPECT_EQ(refusal([&] { static_cast<void>(shape[-1]); }), "axis -1" + sentence);
+  EXPECT_EQ(refusal([] { static_cast<void>(Dim::symbol("")); }).substr(0, 13), "a symbol has ");
+}
+
 TEST(DimShape, PrintsSymbolsAndNumbers) {
   EXPECT_EQ(to_string(DimShape{Dim::symbol("batch"), 28, 1}), "[batch, 28, 1]");
   EXPECT_EQ(to_string(DimShape{}), "[]");

@@ -153,6 +153,12 @@ TEST(TextIds, ABrokenDescriptionIsDataLoss) {
   EXPECT_THAT(encoded_input(node).error().message(), HasSubstr("is float32, and ids of text are int64"));
 }
 
+TEST(Vocabulary, HasNoNamesOfOtherIds) {
+  EXPECT_EQ(animals()->name(2), "eel");
+  EXPECT_EQ(raised([] { static_cast<void>(animals()->name(3)); }), "vocabulary: there is no name of id 3; ids are 0 to 2");
+  EXPECT_THAT(raised([] { static_cast<void>(animals()->name(-1)); }), HasSubstr("no name of id -1"));
+}
+
 /// What is looked for among all nodes takes minutes at 30,000 features, and what is looked up takes a fraction of a second.
 TEST(TextIds, OfManyFeaturesTakeTimeByTheirNumber) {
   constexpr int kFeatures = 30000;

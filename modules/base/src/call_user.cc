@@ -4,6 +4,12 @@
 #include "shoal/base/exhaustion.h"
 
 namespace shoal {
+namespace {
+
+[[maybe_unused]] constexpr std::string_view kOutermost =
+    "the program";  // What comes there from inside has been told where it was.
+
+}  // namespace
 
 Error current_exception_to_error(std::string_view where) {
 #if defined(__cpp_exceptions)
@@ -13,7 +19,9 @@ Error current_exception_to_error(std::string_view where) {
   try {
     throw;
   } catch (const Exception& exception) {
-    return Error(exception.error()).with_cause(cause);  // Its sentence says where already.
+    Error error = exception.error();  // Its sentence says where already, but for a tensor or param of another type.
+    if (error.kind() == ErrorKind::kTypeMismatch && where != kOutermost) error = std::move(error).with_context(where);
+    return std::move(error).with_cause(cause);
   } catch (const std::exception& exception) {
     return internal_error(place + " threw an exception: " + exception.what()).with_cause(cause);
   } catch (...) {

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <typeinfo>
 
 namespace shoal {
 
@@ -66,9 +67,26 @@ Error cancelled() { return {ErrorKind::kCancelled, "cancelled"}; }
 Error nan_loss(std::string message) { return {ErrorKind::kNanLoss, std::move(message)}; }
 Error internal_error(std::string message) { return {ErrorKind::kInternal, std::move(message)}; }
 
+#if defined(__cpp_exceptions)
+namespace {
+
+/// Throws what the user's own code threw. Where that is an Exception of ours (a tensor was read as another type, say), layers
+/// have added where it was, and the exception says that, too. Classes of the user's stay what they are.
+[[noreturn]] void raise_cause(const Error& error) {
+  try {
+    std::rethrow_exception(error.cause());
+  } catch (const Exception& exception) {
+    if (typeid(exception) != typeid(Exception) || exception.error() == error) throw;
+  }
+  throw Exception(Error(error.kind(), error.message()));
+}
+
+}  // namespace
+#endif
+
 void raise(Error error) {
 #if defined(__cpp_exceptions)
-  if (error.cause()) std::rethrow_exception(error.cause());
+  if (error.cause()) raise_cause(error);
   throw Exception(std::move(error));
 #else
   const std::string_view kind = to_string(error.kind());

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "philox.h"
-#include "shoal/base/check.h"
+#include "shoal/base/error.h"
 #include "shoal/base/vector_loop.h"
 
 namespace shoal {
@@ -114,7 +114,7 @@ uint64_t RandomStream::next_u64() {
 }
 
 uint64_t RandomStream::below(uint64_t bound) {
-  SHOAL_CHECK(bound >= 1);
+  if (bound < 1) raise(invalid_argument("RandomStream::below: no number is below 0; the bound has to be at least 1"));
   if (bound <= UINT32_MAX) {
     uint64_t product = next_u32() * bound;
     if (uint32_t(product) < bound) {

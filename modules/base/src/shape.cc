@@ -46,7 +46,11 @@ int64_t Shape::elements() const {
 }
 
 Shape Shape::with(int axis, int64_t size) const {
-  SHOAL_CHECK(axis >= 0 && axis < rank_ && size >= 0);
+  if (axis < 0 || axis >= rank_) {
+    raise(invalid_argument("a shape with another size on axis " + std::to_string(axis) + " is asked for, and " +
+                           to_string(*this) + " has " + std::to_string(rank_) + " axes, which count from 0"));
+  }
+  if (size < 0) raise(negative(size_t(axis), size));
   Shape changed = *this;
   changed.dims_[size_t(axis)] = size;
   return changed;

@@ -8,8 +8,13 @@ namespace {
 
 size_t checked_bytes(DType dtype, const Shape& shape) {
   int64_t bytes = 0;
-  SHOAL_CHECK(!__builtin_mul_overflow(shape.elements(), int64_t(size_of(dtype)), &bytes));
-  SHOAL_CHECK(uint64_t(bytes) <= SIZE_MAX);
+  const bool fits = Shape::checked(shape.dims()).has_value() &&
+                    !__builtin_mul_overflow(shape.elements(), int64_t(size_of(dtype)), &bytes) &&
+                    uint64_t(bytes) <= SIZE_MAX;
+  if (!fits) {
+    raise(invalid_argument("a tensor of the shape " + to_string(shape) + " and the type " + std::string(to_string(dtype)) +
+                           " has more bytes than this machine can count; are its sizes right?"));
+  }
   return size_t(bytes);
 }
 
@@ -18,6 +23,12 @@ Error is_shared() {
 }
 
 }  // namespace
+
+void raise_type_of_elements(const TensorView& tensor, DType asked) {
+  const std::string has(to_string(tensor.dtype)), wants(to_string(asked));
+  raise(type_mismatch("a tensor of the shape " + to_string(tensor.shape) + " has elements of type " + has + ", not " +
+                      wants + "; read it as that, or convert its values"));
+}
 
 Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), shape_(shape) {
   if (dtype == DType::kString) {
@@ -48,11 +59,9 @@ Tensor Tensor::of_strings(Shape shape, std::vector<std::string> values) {
 }
 
 void Tensor::raise_type(DType asked) const {
-  const std::string has(to_string(dtype_)), wants(to_string(asked));
-  const std::string instead =
-      dtype_ == DType::kString ? "read it with strings()" : "read it as that, or convert its values";
-  raise(type_mismatch("a tensor of the shape " + to_string(shape_) + " has elements of type " + has + ", not " + wants +
-                      "; " + instead));
+  if (dtype_ != DType::kString) raise_type_of_elements({dtype_, shape_, nullptr}, asked);
+  raise(type_mismatch("a tensor of the shape " + to_string(shape_) + " has elements of type string, not " +
+                      std::string(to_string(asked)) + "; read it with strings()"));
 }
 
 void Tensor::raise_count(const Shape& shape, size_t values) {

@@ -3,10 +3,20 @@
 namespace shoal {
 
 Dim Dim::symbol(std::string name) {
-  SHOAL_CHECK(!name.empty());
+  if (name.empty()) raise(invalid_argument("a symbol has to have a name, such as \"batch\""));
   Dim dim(int64_t{0});
   dim.name_ = std::move(name);
   return dim;
+}
+
+void Dim::raise_varies() const {
+  raise(invalid_argument("the size \"" + name_ + "\" of a shape varies, so it has no number while a graph is built; ask " +
+                         "is_symbol() first, or write the model with ops that take any size"));
+}
+
+void DimShape::raise_axis(int axis) const {
+  raise(invalid_argument("axis " + std::to_string(axis) + " of the shape " + to_string(*this) +
+                         " is asked for, which has " + std::to_string(rank()) + " axes, counted from 0"));
 }
 
 DimShape::DimShape(const Shape& shape) {

@@ -16,6 +16,11 @@ Result<Vocabulary> Vocabulary::make(std::vector<std::string> names) {
   return vocabulary;
 }
 
+void Vocabulary::raise_id(int64_t id) const {
+  raise(invalid_argument("vocabulary: there is no name of id " + std::to_string(id) + "; ids are 0 to " +
+                         std::to_string(size() - 1)));
+}
+
 int64_t Vocabulary::find(std::string_view name) const {
   const auto at = ids_.find(name);
   return at == ids_.end() ? -1 : at->second;

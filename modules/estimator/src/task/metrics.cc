@@ -1,7 +1,9 @@
 #include "shoal/estimator/metrics.h"
 
 #include <cmath>
+#include <vector>
 
+#include "shoal/base/nearest_text.h"
 #include "shoal/base/result.h"
 
 namespace shoal {
@@ -16,17 +18,25 @@ std::optional<int64_t> whole(double value) {
 
 }  // namespace
 
-int64_t Metrics::integer(const std::string& name) const {
+double Metrics::at(const std::string& name) const {
   const auto found = find(name);
-  if (found == end()) {
-    std::string names;
-    for (const auto& [known, value] : *this) names += (names.empty() ? "" : ", ") + known;
-    raise(not_found("metrics: there is no " + name + " among " + names));
+  if (found != end()) return found->second;
+  std::vector<std::string> known;
+  std::string names;
+  for (const auto& [other, value] : *this) {
+    known.push_back(other);
+    names += (names.empty() ? "" : ", ") + other;
   }
-  const std::optional<int64_t> number = whole(found->second);
+  raise(
+      not_found("metrics: there is no " + name + " among " + (names.empty() ? "none" : names) + did_you_mean(name, known)));
+}
+
+int64_t Metrics::integer(const std::string& name) const {
+  const double value = at(name);
+  const std::optional<int64_t> number = whole(value);
   if (!number) {
-    raise(failed_precondition("metrics: " + name + " is " + std::to_string(found->second) +
-                              ", which is no whole number up to 2^53"));
+    raise(
+        failed_precondition("metrics: " + name + " is " + std::to_string(value) + ", which is no whole number up to 2^53"));
   }
   return *number;
 }

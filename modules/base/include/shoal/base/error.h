@@ -47,7 +47,8 @@ class [[nodiscard]] Error {
   Error with_context(std::string_view context) &&;
   Error with_context(std::string_view context) const&;
 
-  /// The exception of the user's own code that this error stands for, or null. raise() throws that one, unchanged.
+  /// The exception of the user's own code that this error stands for, or null. raise() throws that one, unchanged; an Exception
+  /// that Shoal raised there it throws with the sentence of this error, to which layers have added where it was.
   const std::exception_ptr& cause() const { return cause_; }
   Error with_cause(std::exception_ptr cause) &&;
 
@@ -84,7 +85,8 @@ class Exception : public std::exception {
   Error error_;
 };
 
-/// The one place that throws: error.cause(), else Exception(error). With -fno-exceptions it prints the error and aborts.
+/// The one place that throws: error.cause(), or, where that is none or an Exception of Shoal's own, Exception(error). With
+/// -fno-exceptions it prints the error and aborts.
 [[noreturn]] void raise(Error error);
 
 }  // namespace shoal

@@ -32,7 +32,7 @@ class RandomStream {
   explicit RandomStream(RandomKey key, uint64_t position = 0) : key_(key), position_(position) {}
   uint32_t next_u32();
   uint64_t next_u64();
-  /// Uniform in [0, bound), unbiased (Lemire 2019). `bound` >= 1.
+  /// Uniform in [0, bound), unbiased (Lemire 2019). Raises InvalidArgument for the bound 0.
   uint64_t below(uint64_t bound);
   /// Uniform in [0, 1), 24 bits.
   float next_float();

@@ -28,7 +28,8 @@ class Shape {
   std::span<const int64_t> dims() const { return {dims_.data(), size_t(rank_)}; }
   /// Product of the sizes; 1 for a scalar.
   int64_t elements() const;
-  /// This shape with dimension `axis` changed to `size`.
+  /// This shape with dimension `axis` changed to `size`. Raises InvalidArgument for an axis that it does not have, and for a
+  /// negative size.
   Shape with(int axis, int64_t size) const;
 
   friend bool operator==(const Shape& a, const Shape& b);

@@ -11,6 +11,10 @@
 
 namespace shoal {
 
+struct TensorView;
+/// Raises TypeMismatch: the elements of `tensor` are asked for as `asked`.
+[[noreturn]] void raise_type_of_elements(const TensorView& tensor, DType asked);
+
 /// A borrowed, read-only dense array. Never kString.
 struct TensorView {
   DType dtype = DType::kFloat32;
@@ -19,9 +23,11 @@ struct TensorView {
 
   int64_t elements() const { return shape.elements(); }
   size_t bytes() const { return size_t(elements()) * size_of(dtype); }
+  /// All elements. Raises TypeMismatch where they are of another type, since kernels, hooks and metrics of users ask, too.
   template <class T>
   std::span<const T> as() const {
-    SHOAL_CHECK(dtype == dtype_of_v<T>);
+    if (dtype != dtype_of_v<T>) [[unlikely]]
+      raise_type_of_elements(*this, dtype_of_v<T>);
     return {reinterpret_cast<const T*>(data), size_t(elements())};
   }
 };
@@ -35,9 +41,11 @@ struct MutableTensorView {
   int64_t elements() const { return shape.elements(); }
   size_t bytes() const { return size_t(elements()) * size_of(dtype); }
   operator TensorView() const { return {dtype, shape, data}; }
+  /// As TensorView::as().
   template <class T>
   std::span<T> as() const {
-    SHOAL_CHECK(dtype == dtype_of_v<T>);
+    if (dtype != dtype_of_v<T>) [[unlikely]]
+      raise_type_of_elements(*this, dtype_of_v<T>);
     return {reinterpret_cast<T*>(data), size_t(elements())};
   }
 };
@@ -51,7 +59,8 @@ struct MutableTensorView {
 class Tensor {
  public:
   Tensor() : Tensor(DType::kFloat32, Shape{0}) {}
-  /// Storage for `shape`, contents undefined (strings: empty).
+  /// Storage for `shape`, contents undefined (strings: empty). Raises InvalidArgument where its bytes are more than this machine
+  /// can count.
   Tensor(DType dtype, Shape shape);
   /// A tensor in `buffer`, which holds at least the bytes of `shape` from `offset`.
   Tensor(DType dtype, Shape shape, Ref<Buffer> buffer, size_t offset = 0);

@@ -21,6 +21,8 @@ class Metrics : public std::map<std::string, double> {
  public:
   using std::map<std::string, double>::map;
 
+  /// The metric of that name. Raises NotFound, listing the names, if there is none.
+  double at(const std::string& name) const;
   /// A metric that is a whole number. Raises NotFound, listing the names, if there is none of this name, and
   /// FailedPrecondition if it has a fraction or is beyond 2^53, from where on doubles pass over whole numbers.
   int64_t integer(const std::string& name) const;

@@ -12,8 +12,8 @@ namespace shoal {
 
 using Attribute = std::variant<int64_t, double, bool, std::string, std::vector<int64_t>>;
 
-/// Attributes by name, ordered, comparable. Getters break an invariant on a missing name or another type: op code asks
-/// for what its own builder put there.
+/// Attributes by name, ordered, comparable. Getters raise InvalidArgument, listing the names, where one is missing, and TypeMismatch
+/// where it is of another type.
 class Attributes {
  public:
   Attributes() = default;

@@ -16,14 +16,21 @@ class Dim {
  public:
   Dim(int64_t size) : size_(size) {}  // NOLINT: a literal is a size
   Dim(int size) : size_(size) {}
+  /// Raises InvalidArgument for an empty name.
   static Dim symbol(std::string name);
 
   bool is_symbol() const { return !name_.empty(); }
-  int64_t size() const { return SHOAL_CHECK(!is_symbol()), size_; }
+  /// Raises InvalidArgument for a symbol, whose size is not known where a graph is built.
+  int64_t size() const {
+    if (is_symbol()) [[unlikely]]
+      raise_varies();
+    return size_;
+  }
   const std::string& name() const { return name_; }
   friend bool operator==(const Dim&, const Dim&) = default;
 
  private:
+  [[noreturn]] void raise_varies() const;
   int64_t size_ = 0;
   std::string name_;
 };
@@ -40,7 +47,12 @@ class DimShape {
   DimShape(const Shape& shape);  // NOLINT: every shape is one
 
   int rank() const { return int(dims_.size()); }
-  const Dim& operator[](int axis) const { return dims_[size_t(axis)]; }
+  /// Raises InvalidArgument for an axis that it does not have.
+  const Dim& operator[](int axis) const {
+    if (axis < 0 || axis >= rank()) [[unlikely]]
+      raise_axis(axis);
+    return dims_[size_t(axis)];
+  }
   const std::vector<Dim>& dims() const { return dims_; }
   bool is_fixed() const;
   /// The sizes with every symbol replaced; InvalidArgument naming a symbol that `sizes` lacks.
@@ -48,6 +60,7 @@ class DimShape {
   friend bool operator==(const DimShape&, const DimShape&) = default;
 
  private:
+  [[noreturn]] void raise_axis(int axis) const;
   std::vector<Dim> dims_;
 };
 

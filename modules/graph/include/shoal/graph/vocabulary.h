@@ -19,11 +19,17 @@ class Vocabulary {
 
   int64_t size() const { return int64_t(names_.size()); }
   const std::vector<std::string>& names() const { return names_; }
-  const std::string& name(int64_t id) const { return names_[size_t(id)]; }
+  /// Raises InvalidArgument for an id that is none.
+  const std::string& name(int64_t id) const {
+    if (id < 0 || id >= size()) [[unlikely]]
+      raise_id(id);
+    return names_[size_t(id)];
+  }
   /// The id of a name, -1 if there is none.
   int64_t find(std::string_view name) const;
 
  private:
+  [[noreturn]] void raise_id(int64_t id) const;
   struct Hash {
     using is_transparent = void;
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
