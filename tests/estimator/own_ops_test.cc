@@ -10,6 +10,7 @@
 #include "own_model.h"
 #include "shoal/estimator/add_metrics.h"
 #include "shoal/estimator/exported_model.h"
+#include "shoal/estimator/in_memory_evaluator.h"
 
 namespace shoal::testing {
 namespace {
@@ -155,7 +156,6 @@ TEST_F(OwnOps, FailByNameAndWhatTheyThrowComesOut) {
   EXPECT_EQ(error_of(cost).message(), "it trained");
 }
 
-TEST_F(OwnOps, WhoseResultsAreNotFiniteEndTraining) {
 /// Nobody starts a program again whose kernel, hook or map function reads a tensor as another type than it has.
 TEST_F(OwnOps, ThatReadAnotherTypeFailByName) {
   OpDef reads = identity("reads");
@@ -192,6 +192,7 @@ TEST_F(OwnOps, AndHooksAndMapsThatReadAnotherTypeSayWhere) {
               HasSubstr("the function of map: a tensor of the shape [3, 1] has elements of type float32, not uint8"));
 }
 
+TEST_F(OwnOps, WhoseResultsAreNotFiniteEndTraining) {
   OpDef wild = identity("wild");
   wild.kernel = [](const OpCall& call) -> Result<void> {
     std::ranges::fill(call.outputs[0].as<float>(), std::numeric_limits<float>::quiet_NaN());
@@ -225,6 +226,69 @@ TEST_F(OwnOps, AndAnOptimizerOfOnesOwnGoOnAfterARestartWithTheSameBits) {
     interrupted.use_ops(own_ops()).train(training(), {.max_steps = steps});
   }
   EXPECT_EQ(tensors(again.model_dir() + "/" + retained(again.model_dir()).back()), expected);
+}
+
+/// Whoever uses weights without training on (CONTRACT RU-2).
+TEST_F(OwnOps, OfAnotherVersionAreRefusedWhereNobodyTrains) {
+  const auto newer = [this](bool accept) {
+    Estimator made = place_.estimator(own_model, {.accept_changed_model = accept});
+    made.use_ops({squash(2), squash_grad(), round_off()});
+    return made;
+  };
+  const InputFn serving = [] { return Dataset::from_tensor_slices(x()).batch(3); };
+  estimator().train(training(), {.max_steps = 2});
+  const auto sentence = AllOf(HasSubstr("checkpoint " + place_.model_dir() +
+                                        "/model.ckpt-2: the weights there were trained "
+                                        "with other ops: op squash (version 1 there, version 2 in this program); take the "
+                                        "program that has those versions"),
+                              HasSubstr("(--accept-changed-model)"));
+  constexpr ErrorKind kRefused = ErrorKind::kFailedPrecondition;
+  EXPECT_THAT(refusal([&] { newer(false).evaluate(points); }, kRefused), sentence);
+  EXPECT_THAT(refusal([&] { newer(false).predict(serving); }, kRefused), sentence);
+  EXPECT_THAT(refusal([&] { newer(false).export_model(place_.folder / "exports", serving); }, kRefused), sentence);
+  EXPECT_EQ(place_.log.count('W', "other ops"), 0);
+  newer(true).evaluate(points);
+  newer(true).predict(serving);
+  newer(true).export_model(place_.folder / "exports", serving);
+  EXPECT_EQ(place_.log.count('W', "trained with other ops, which accept_changed_model allows: op squash (version 1 there"),
+            3);
+  newer(false).train(training(), {.max_steps = 4});  // As after every change that somebody makes on purpose.
+  newer(false).evaluate(points);
+  newer(false).predict(serving);
+}
+
+TEST_F(OwnOps, ThatOnlyTrainingUsesMayBeOfAnotherVersion) {
+  estimator().train(training(), {.max_steps = 2});
+  OpDef gradient = squash_grad();
+  gradient.version = 2;
+  Estimator newer = place_.estimator(own_model);
+  newer.use_ops({squash(), gradient, round_off()}).evaluate(points);
+}
+
+TEST_F(OwnOps, OfAnotherVersionAreRefusedInMemoryToo) {
+  const Estimator trained = estimator({.save_checkpoints_steps = 0});
+  Estimator newer = estimator();
+  newer.use_ops({squash(2), squash_grad(), round_off()});
+  Estimator trains = trained;
+  EXPECT_THAT(
+      refusal([&] { trains.train(training(), {.max_steps = 2, .hooks = {in_memory_evaluator(newer, points)}}); },
+              ErrorKind::kFailedPrecondition),
+      HasSubstr("the training of this process: the weights there were trained with other ops: op squash (version 1"));
+  trains.train(training(), {.max_steps = 2}).use_ops({squash(2), squash_grad(), round_off()});
+  EXPECT_THAT(refusal([&] { trains.export_model(place_.folder / "exports", [] { return points(); }); },
+                      ErrorKind::kFailedPrecondition),
+              HasSubstr("the training of this process: the weights there were trained with other ops"));
+}
+
+TEST_F(OwnOps, OfAnotherVersionAreToldByAWarmStart) {
+  estimator().train(training(), {.max_steps = 2});
+  const std::string exported = estimator().export_model(place_.folder / "exports", [] { return points(); });
+  for (const std::string& from : {place_.model_dir(), exported}) {
+    Place other;
+    Estimator newer = other.estimator(own_model);
+    newer.use_ops({squash(2), squash_grad(), round_off()}).warm_start({.from = from}).train(training(), {.max_steps = 2});
+    EXPECT_EQ(other.log.count('W', "taken as they are: op squash (version 1 there, version 2 in this program)"), 1) << from;
+  }
 }
 
 TEST_F(OwnOps, OfAnotherVersionAreToldAfterARestart) {

@@ -17,13 +17,17 @@ data::Dataset numbers() {
       .batch(2);
 }
 
+constexpr char kAll[] = "all roles";
+
+std::vector<OpDef> newer_ops() { return {squash(2), squash_grad(), round_off()}; }
+
 /// Every task has the same program, but for the ops of one role.
-Program job(const std::string& role, const std::vector<OpDef>& others) {
+Program job(const std::string& role, const std::vector<OpDef>& others, int64_t max_steps = 40) {
   return [=](RunConfig config) {
-    const std::vector<OpDef> ops = config.task_type() == role ? others : own_ops();
+    const std::vector<OpDef> ops = role == kAll || config.task_type() == role ? others : own_ops();
     Estimator estimator(own_model, std::move(config));
     estimator.use_ops(ops);
-    train_and_evaluate(estimator, {.input_fn = [] { return numbers().repeat(); }, .max_steps = 40},
+    train_and_evaluate(estimator, {.input_fn = [] { return numbers().repeat(); }, .max_steps = max_steps},
                        {.input_fn = numbers, .throttle_secs = 0, .start_delay_secs = 0});
   };
 }
@@ -44,9 +48,40 @@ TEST(OwnOpsInAJob, AnEvaluatorWithoutThemNamesWhatItLacks) {
   EXPECT_THAT(world.outcome("evaluator 0").error().message(), HasSubstr("there is no op \"squash\""));
 }
 
+/// It meets nobody but checkpoints. The first one could be of an earlier start of the job; the second one is not.
+TEST(OwnOpsInAJob, AnEvaluatorWithAnotherVersionIsRefused) {
+  World world({.seed = 1});
+  world.add_cluster("ps:1,evaluator", job("evaluator", newer_ops()), every_steps(10));
+  ASSERT_TRUE(world.run()) << world.report();
+  EXPECT_EQ(world.exit_status("chief 0"), 0) << world.report();
+  EXPECT_EQ(world.exit_status("evaluator 0"), 2) << world.report();
+  ASSERT_FALSE(world.outcome("evaluator 0"));
+  EXPECT_THAT(world.outcome("evaluator 0").error().message(),
+              HasSubstr("the weights there were trained with other ops: op squash (version 1 there, version 2 in this"));
+  EXPECT_LE(world.count_log("waiting for the next checkpoint"), 1u) << world.report();
+}
+
+/// The evaluator may look before the chief has written a checkpoint of its own.
+TEST(OwnOpsInAJob, WithAnotherVersionGoesOnAfterARestart) {
+  size_t waited = 0;
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    World world({.seed = seed});
+    RunConfigOptions here = every_steps(10);
+    here.model_dir = "/shared/model";
+    world.add_process("before", job("none", {}, 20), here);
+    ASSERT_TRUE(world.run()) << world.report();
+    world.add_cluster("ps:1,worker:1,evaluator", job(kAll, newer_ops(), 40), every_steps(10));
+    ASSERT_TRUE(world.run()) << world.report();
+    for (const char* task : {"chief 0", "worker 0", "ps 0", "evaluator 0"})
+      EXPECT_EQ(world.exit_status(task), 0) << world.report();
+    waited += world.count_log("waiting for the next checkpoint");
+  }
+  EXPECT_GE(waited, 1u) << "no evaluator has met the checkpoint of before";
+}
+
 TEST(OwnOpsInAJob, AWorkerWithAnotherVersionIsRefused) {
   World world({.seed = 1});
-  world.add_cluster("ps:1,worker:1", job("worker", {squash(2), squash_grad(), round_off()}), every_steps(10));
+  world.add_cluster("ps:1,worker:1", job("worker", newer_ops()), every_steps(10));
   ASSERT_TRUE(world.run()) << world.report();
   EXPECT_EQ(world.exit_status("chief 0"), 0) << world.report();
   EXPECT_EQ(world.exit_status("worker 0"), 2) << world.report();

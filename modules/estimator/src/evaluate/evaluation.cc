@@ -297,8 +297,9 @@ std::span<const std::byte> LoadedVariables::bytes_of(std::string_view variable) 
 Result<LoadedVariables> load_variables(Environment& env, const Estimator& estimator, Mode mode, const BuiltModel& model,
                                        const checkpoint::Reader* reader) {
   if (reader) {
-    SHOAL_TRY_VOID(check_meaning(env.log(), estimator.config(), reader->manifest().info.meaning,
-                                 "checkpoint " + reader->prefix(), model, mode));
+    const checkpoint::SaveInfo& saved = reader->manifest().info;
+    SHOAL_TRY_VOID(check_use_of_weights(env.log(), estimator.config(), {saved.meaning, saved.rest},
+                                        "checkpoint " + reader->prefix(), model, mode));
     return LoadedVariables::load(env, model.graph(), *reader);
   }
   SHOAL_TRY(const auto source,

@@ -41,7 +41,8 @@ class LoadedVariables {
 };
 
 /// Variables for `model`, which is one of `estimator`: those of `reader`, or, where it is null, what training would begin
-/// with. FailedPrecondition if those of `reader` are of a model with another meaning (check_meaning.h).
+/// with. FailedPrecondition if those of `reader` are of a model with another meaning, or with other versions of the user's own ops
+/// (check_meaning.h).
 Result<LoadedVariables> load_variables(Environment& env, const Estimator& estimator, Mode mode, const BuiltModel& model,
                                        const checkpoint::Reader* reader);
 /// "no checkpoint, so the freshly initialized model", or what else load_variables() makes without one.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "evaluate/evaluation_notes.h"
+#include "model/rest.h"
 #include "shoal/base/compute.h"
 #include "shoal/checkpoint/directory.h"
 #include "shoal/checkpoint/run_file.h"
@@ -48,6 +49,7 @@ class EvaluatorTask {
   Result<EvalStatus> look_for_checkpoint();
   Result<EvalStatus> evaluate(const std::string& prefix);
   Result<EvalStatus> count_damage(const std::string& damaged, const Error& error);
+  bool may_be_of_before(const std::string& prefix, const Error& error);
   Result<bool> read_mark();
   void warn_of_polling();
   Result<void> check_lost_end();
@@ -69,6 +71,8 @@ class EvaluatorTask {
   bool saw_training_ = false;       // A step was evaluated that is neither the first nor the last.
   bool told_to_end_ = false;        // True once the listener has said so.
   std::string run_;                 // The id of the run in model_dir; empty: not known yet.
+  /// The first checkpoint whose weights were trained with other versions of the user's ops, and when it was saved.
+  std::optional<std::pair<std::string, WallTime>> of_before_;
   std::string damaged_;             // The newest damaged checkpoint, as far as it is known.
   int damaged_count_ = 0;
 };
@@ -195,6 +199,7 @@ Result<EvalStatus> EvaluatorTask::evaluate(const std::string& prefix) {
     return EvalStatus::kEvaluated;
   }
   const Error& error = evaluated.error();
+  if (may_be_of_before(prefix, error)) return EvalStatus::kMissing;
   // An exporter reads it again, and its error may be about something else.
   const bool gone = !intact || !checkpoint::Reader::open(env_.storage(), prefix);
   if (error.kind() == ErrorKind::kNotFound && gone) {
@@ -204,6 +209,25 @@ Result<EvalStatus> EvaluatorTask::evaluate(const std::string& prefix) {
   }
   if (error.kind() == ErrorKind::kDataLoss && !error.cause()) return count_damage(prefix, error);
   return error;
+}
+
+/// Where a job is started again with another version of an op, the newest checkpoint is of the version before until the chief has
+/// written the first of its own. So the first checkpoint of another version is waited out, unless the job has ended.
+bool EvaluatorTask::may_be_of_before(const std::string& prefix, const Error& error) {
+  const auto& ops = options_.estimator.ops();
+  if (error.kind() != ErrorKind::kFailedPrecondition || error.cause() || mark_ || !ops) return false;
+  const auto reader = checkpoint::Reader::open(env_.storage(), prefix);
+  if (!reader) return false;
+  const checkpoint::SaveInfo& saved = (*reader)->manifest().info;
+  if (op_version_difference(saved.rest, *ops).empty()) return false;
+  const std::pair seen(prefix, saved.save_time);
+  if (of_before_ && *of_before_ != seen) return false;
+  if (!of_before_) {
+    env_.sometimes("evaluator.op_version_of_before");
+    env_.log().warning("evaluation: " + error.message() + "; waiting for the next checkpoint");
+  }
+  of_before_ = seen;
+  return true;
 }
 
 /// CONTRACT EV-9: damage may be a write that is under way; three times the same is none.

@@ -4,6 +4,7 @@
 
 #include "evaluate/evaluation.h"
 #include "model/check_meaning.h"
+#include "model/rest.h"
 
 namespace shoal {
 namespace {
@@ -13,7 +14,10 @@ class InMemoryEvaluator final : public Hook {
   InMemoryEvaluator(Estimator estimator, InputFn input_fn, EvaluateOptions options, uint64_t every)
       : estimator_(std::move(estimator)), input_fn_(std::move(input_fn)), options_(std::move(options)), every_(every) {}
 
-  void begin(HookSetup& setup) override { meaning_ = setup.graph().meaning().encode(); }
+  void begin(HookSetup& setup) override {
+    meaning_ = setup.graph().meaning().encode();
+    op_versions_ = encode_rest(op_versions_of(setup.graph()));
+  }
   void after_ready(RunContext& run) override { evaluate(run); }
   void after_step(RunContext& run, const StepValues&) override {
     if (run.iterations() % every_ == 0) evaluate(run);
@@ -29,8 +33,8 @@ class InMemoryEvaluator final : public Hook {
       return copy_live(run, variable, place);
     };
     const auto load = [&](const BuiltModel& model) -> Result<LoadedVariables> {
-      SHOAL_TRY_VOID(
-          check_meaning(run.log(), estimator_.config(), meaning_, "the training of this process", model, Mode::kEval));
+      SHOAL_TRY_VOID(check_use_of_weights(run.log(), estimator_.config(), {meaning_, op_versions_},
+                                          "the training of this process", model, Mode::kEval));
       return LoadedVariables::load(run.env(), model.graph(), LoadedVariables::Fill(copy));
     };
     const WeightsToEvaluate weights{.global_step = run.global_step(), .load = load};
@@ -53,7 +57,8 @@ class InMemoryEvaluator final : public Hook {
   const InputFn input_fn_;
   const EvaluateOptions options_;
   const uint64_t every_;
-  std::string meaning_;     // What ids stand for in training.
+  std::string meaning_;      // What ids stand for in training.
+  std::string op_versions_;  // The user's own ops in training, as encode_rest() has them.
   uint64_t evaluated_ = 0;  // The iterations after which it evaluated last.
 };
 

@@ -17,6 +17,20 @@ Result<void> check_meaning(Logger& log, const RunConfig& config, std::string_vie
   return {};
 }
 
+Result<void> check_use_of_weights(Logger& log, const RunConfig& config, const RecordedModel& recorded,
+                                  const std::string& where, const BuiltModel& model, Mode mode) {
+  SHOAL_TRY_VOID(check_meaning(log, config, recorded.meaning, where, model, mode));
+  const std::string difference = op_version_difference(recorded.rest, model.graph());
+  if (difference.empty()) return {};
+  if (!config.accept_changed_model()) {
+    return failed_precondition(where + ": the weights there were trained with other ops: " + difference +
+                               "; take the program that has those versions, train on with this one, or set "
+                               "accept_changed_model (--accept-changed-model) to use these weights all the same");
+  }
+  log.warning(where + ": the weights there were trained with other ops, which accept_changed_model allows: " + difference);
+  return {};
+}
+
 void tell_of_rest(Logger& log, std::string_view recorded, const std::string& where, const BuiltModel& model) {
   if (recorded.empty()) return;
   const Result<Rest> before = decode_rest(recorded);

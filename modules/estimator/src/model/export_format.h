@@ -53,6 +53,7 @@ struct ExportDescription {
   std::vector<ExportedText> texts;
   std::vector<nn::ExportSignature> signatures;
   std::string meaning = {};  ///< Meaning::encode() of what it was trained with; empty: not known.
+  std::string rest = {};     ///< encode_rest(), which is not in export.json but with the weights; empty: not known.
   std::string run = {};      ///< What its checkpoint says of the run (checkpoint::encode_run()); empty: not known.
   /// All other files. Nothing: an export of a version without checksums, which cannot tell damage.
   std::optional<std::vector<ExportedFile>> files = {};

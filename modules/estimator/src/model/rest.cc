@@ -1,6 +1,7 @@
 #include "model/rest.h"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "shoal/base/environment.h"
@@ -99,6 +100,9 @@ std::vector<Value> update_values(const nn::TrainOp& train_op) {
   return values;
 }
 
+std::string op_key(const OpDef& op) { return "op " + json::as_utf8(op.name); }
+std::string version_text(const OpDef& op) { return "version " + std::to_string(op.version); }
+
 /// What a user's own op computes is code, of which only the version is known.
 void add_op_versions(Value loss, const nn::TrainOp& train_op, Rest& rest) {
   const Graph& graph = loss.graph();
@@ -107,8 +111,25 @@ void add_op_versions(Value loss, const nn::TrainOp& train_op, Rest& rest) {
   const std::vector<bool> needed = needed_by(graph, values);
   for (size_t id = 0; id < needed.size(); ++id) {
     const OpDef* op = needed[id] ? graph.catalogue().find(graph.node(NodeId(id)).op) : nullptr;
-    if (op && op->own) rest["op " + json::as_utf8(op->name)] = "version " + std::to_string(op->version);
+    if (op && op->own) rest[op_key(*op)] = version_text(*op);
   }
+}
+
+template <class IsUsed>
+std::string op_difference(std::string_view recorded, const OpCatalogue& catalogue, const IsUsed& is_used) {
+  if (recorded.empty()) return "";
+  const Result<Rest> before = decode_rest(recorded);
+  if (!before) return "";  // Nothing is known, as in tell_of_rest().
+  std::string text;
+  for (const std::string& name : catalogue.names()) {
+    const OpDef& op = *catalogue.find(name);
+    if (!op.own || !is_used(op)) continue;
+    const auto was = before->find(op_key(op));
+    if (was == before->end() || was->second == version_text(op)) continue;
+    text +=
+        (text.empty() ? "" : ", ") + op_key(op) + " (" + was->second + " there, " + version_text(op) + " in this program)";
+  }
+  return text;
 }
 
 /// A train op that assigns to variables comes from an optimizer of the user's own, and the graph below its updates is the
@@ -176,6 +197,25 @@ Rest rest_of(Value loss, const nn::TrainOp& train_op) {
   }
   rest["update rules"] = rules_text(train_op);
   return rest;
+}
+
+Rest op_versions_of(const Graph& graph) {
+  Rest versions;
+  for (const Node& node : graph.nodes()) {
+    const OpDef* op = graph.catalogue().find(node.op);
+    if (op && op->own) versions[op_key(*op)] = version_text(*op);
+  }
+  return versions;
+}
+
+std::string op_version_difference(std::string_view recorded, const Graph& graph) {
+  std::set<std::string_view> names;
+  for (const Node& node : graph.nodes()) names.insert(node.op);
+  return op_difference(recorded, graph.catalogue(), [&names](const OpDef& op) { return names.contains(op.name); });
+}
+
+std::string op_version_difference(std::string_view recorded, const OpCatalogue& catalogue) {
+  return op_difference(recorded, catalogue, [](const OpDef&) { return true; });
 }
 
 std::string encode_rest(const Rest& rest) { return json::text_of(json::Json{{"version", kRestVersion}, {"rest", rest}}); }

@@ -21,6 +21,14 @@ using Rest = std::map<std::string, std::string>;
 /// rest on every machine.
 Rest rest_of(Value loss, const nn::TrainOp& train_op);
 
+/// The versions of the user's own ops that `graph` has nodes of, as rest_of() has them.
+Rest op_versions_of(const Graph& graph);
+/// Which of a user's own ops `graph` has in another version than the model that `recorded` (encode_rest()) is of: "op my_bend
+/// (version 1 there, version 2 in this program)". Ops that only one of the two has do not count. Empty: none, or nothing is known.
+std::string op_version_difference(std::string_view recorded, const Graph& graph);
+/// The same for the versions that a catalogue has, whatever of them is used.
+std::string op_version_difference(std::string_view recorded, const OpCatalogue& catalogue);
+
 /// One line of JSON: {"version":1,"rest":{...}}.
 std::string encode_rest(const Rest& rest);
 /// DataLoss says what is wrong with a text that encode_rest() did not write.

@@ -11,6 +11,7 @@ namespace shoal {
 struct TrainedWeights {
   int64_t global_step = 0;
   std::string meaning = {};                                ///< Meaning::encode() of the model that was trained.
+  std::string rest = {};                                   ///< encode_rest() of it.
   std::string run = {};                                    ///< What the run is (checkpoint::encode_run()).
   std::map<std::string, Tensor, std::less<>> values = {};  ///< By variable.
 };

@@ -5,6 +5,7 @@
 
 #include "model/export_files.h"
 #include "model/open_checkpoint.h"
+#include "model/rest.h"
 #include "shoal/graph/meaning.h"
 #include "shoal/graph/vocabulary.h"
 
@@ -86,6 +87,14 @@ void tell_of_meaning(Logger& log, const WarmStart& start, const checkpoint::Read
   }
 }
 
+/// So are versions of a user's own ops: weights that were trained with another one start here on purpose.
+void tell_of_ops(Logger& log, const WarmStart& start, const checkpoint::Reader& reader, const Graph& graph) {
+  const std::string difference = op_version_difference(reader.manifest().info.rest, graph);
+  if (difference.empty()) return;
+  log.warning("warm start from " + start.from +
+              ": the weights there were trained with other ops, and are taken as they are: " + difference);
+}
+
 /// "3 of the 5 rows of dense/table"
 std::string row_text(const Variable& variable, const std::vector<int64_t>& old_rows) {
   const auto copied = std::count_if(old_rows.begin(), old_rows.end(), [](int64_t row) { return row >= 0; });
@@ -103,6 +112,7 @@ Result<std::unique_ptr<WarmStartSource>> WarmStartSource::open(Environment& env,
   // Before anybody is given a part of it, as where training goes on from a checkpoint.
   if (auto intact = (*reader)->verify(); !intact) return std::move(intact).error().with_context(where);
   tell_of_meaning(env.log(), start, **reader, graph, chosen);
+  tell_of_ops(env.log(), start, **reader, graph);
   std::unique_ptr<WarmStartSource> source(new WarmStartSource(std::move(reader).value(), values));
   std::string by_token;
   for (const WarmStartedVariable& one : chosen) {

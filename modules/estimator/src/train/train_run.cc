@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "evaluate/local_evaluation.h"
+#include "model/rest.h"
 #include "shoal/base/compute.h"
 #include "task/give_way.h"
 #include "task/task_network.h"
@@ -89,7 +90,10 @@ Task<Result<void>> TrainRun::close(TrainingLoop& loop) {
   if (scope_.request.last_evaluation) scope_.request.last_evaluation->set_ending(true);
   SHOAL_CO_TRY_VOID(co_await loop.finish());
   if (!scope_.request.keep_weights || !scope_.leads() || loop.is_poisoned()) co_return Result<void>{};
-  TrainedWeights known{.meaning = setup_.model->graph().meaning().encode(), .run = folder_.run_text()};
+  const EstimatorSpec& spec = setup_.model->spec();
+  TrainedWeights known{.meaning = setup_.model->graph().meaning().encode(),
+                       .rest = encode_rest(rest_of(spec.loss, *spec.train_op)),
+                       .run = folder_.run_text()};
   SHOAL_CO_TRY(weights_, co_await keep_weights(env_, *setup_.store, std::move(known)));
   co_return Result<void>{};
 }
