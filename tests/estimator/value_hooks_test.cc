@@ -25,7 +25,7 @@ EstimatorSpec model_with_names(const Features& features, const Labels& labels, M
                                const RunConfig& config) {
   EstimatorSpec spec = counting_model(features, labels, mode, params, config);
   spec.summaries = {{"half", features.single() * 0.5}};
-  spec.named_values = {{"tripled", features.single() * 3.0}, {"half", features.single() * 50.0}};
+  spec.named_values = {{"tripled", features.single() * 3.0}, {"fifty", features.single() * 50.0}};
   return spec;
 }
 
@@ -41,7 +41,7 @@ std::vector<std::string> lines_of(std::vector<ToldValue> values, const ModelFn& 
 TEST(ValueNames, FindWhatTheModelNamesAndWhatHasANameByItself) {
   EXPECT_THAT(lines_of({"loss", "tripled", "twice", "features"}),
               ElementsAre("step = 1, loss = 4, tripled = 12, twice = 8, features = 4"));
-  EXPECT_THAT(lines_of({"half"}), ElementsAre("step = 1, half = 200")) << "named_values come before summaries";
+  EXPECT_THAT(lines_of({"half", "fifty"}), ElementsAre("step = 1, half = 2, fifty = 200"));
   Place place;
   place.estimator(linear_model).train([] { return line({1, 2}).batch(2); }, {.hooks = {log_values({"linear/kernel"})}});
   EXPECT_EQ(place.log.count('I', "step = 1, linear/kernel = 0"), 1) << "as it was before the step";
@@ -65,7 +65,7 @@ TEST(ValueNames, ThatTheModelLacksAreRefusedWithThoseThatItHas) {
   };
   EXPECT_THAT(
       refusal(train_with({"trippled"}), ErrorKind::kNotFound),
-      AllOf(HasSubstr("the model has no value trippled; did you mean tripled?; there are: tripled, half, loss, twice"),
+      AllOf(HasSubstr("the model has no value trippled; did you mean tripled?; there are: tripled, fifty, loss, twice"),
             HasSubstr("EstimatorSpec::named_values names others")));
   Graph other;
   EXPECT_THAT(refusal(train_with({{"x", other.constant(1.0f)}})),
@@ -73,11 +73,11 @@ TEST(ValueNames, ThatTheModelLacksAreRefusedWithThoseThatItHas) {
   const ModelFn twice = [](const Features& features, const Labels& labels, Mode mode, const Params& params,
                            const RunConfig& config) {
     EstimatorSpec spec = model_with_names(features, labels, mode, params, config);
-    spec.named_values.emplace_back("half", spec.loss);
+    spec.named_values.emplace_back("fifty", spec.loss);
     return spec;
   };
   EXPECT_THAT(refusal([&] { place.estimator(twice).train(endless, {.steps = 1}); }),
-              HasSubstr("two named values have the name \"half\""));
+              HasSubstr("two named values have the name \"fifty\""));
   const ModelFn none = [](const Features& features, const Labels& labels, Mode mode, const Params& params,
                           const RunConfig& config) {
     EstimatorSpec spec = model_with_names(features, labels, mode, params, config);
@@ -86,6 +86,73 @@ TEST(ValueNames, ThatTheModelLacksAreRefusedWithThoseThatItHas) {
   };
   EXPECT_THAT(refusal([&] { place.estimator(none).train(endless, {.steps = 1}); }),
               HasSubstr("the named value \"nothing\" is no value of the graph"));
+}
+
+/// model_with_names, changed.
+ModelFn changed(std::function<void(EstimatorSpec&, Value x)> change) {
+  return [change = std::move(change)](const Features& features, const Labels& labels, Mode mode, const Params& params,
+                                      const RunConfig& config) {
+    EstimatorSpec spec = model_with_names(features, labels, mode, params, config);
+    spec.eval_metrics = {{"average", nn::mean(features.single())}};
+    change(spec, features.single());
+    return spec;
+  };
+}
+
+std::string refusal_of(const ModelFn& model, std::vector<std::shared_ptr<Hook>> hooks = {}) {
+  Place place;
+  return refusal([&] { place.estimator(model).train(endless, {.steps = 1, .hooks = std::move(hooks)}); });
+}
+
+/// A name of a value hides nothing else.
+TEST(ValueNames, OfTwoValuesAreRefusedWithBoth) {
+  const std::pair<const char*, const char*> taken[] = {{"loss", "the loss"},
+                                                       {"twice", "a prediction"},
+                                                       {"half", "a summary"},
+                                                       {"average", "a metric"},
+                                                       {"features", "an input"}};
+  for (const auto& [name, what] : taken) {
+    const auto named = [name = std::string(name)](EstimatorSpec& spec, Value x) {
+      spec.named_values.emplace_back(name, x * 7.0);
+    };
+    EXPECT_EQ(refusal_of(changed(named)), "model_fn: the named value \"" + std::string(name) + "\" has the name of " +
+                                              what + " of the model; give it another one");
+    const auto told = [name = std::string(name)](EstimatorSpec& spec, Value x) {
+      spec.training_hooks = {log_values({{name, x * 7.0}})};
+    };
+    EXPECT_EQ(refusal_of(changed(told)), "log_values: a value is given the name " + std::string(name) +
+                                             ", which is that of " + what + " of the model; give it another one");
+  }
+  const auto variable = [](EstimatorSpec& spec, Value x) {
+    x.graph().variable("weight", Shape{1});
+    spec.named_values.emplace_back("weight", x * 7.0);
+  };
+  EXPECT_THAT(refusal_of(changed(variable)), HasSubstr("\"weight\" has the name of a variable of the model"));
+  // The same value under the same name hides nothing.
+  const auto same = [](EstimatorSpec& spec, Value) { spec.named_values.emplace_back("loss", spec.loss); };
+  EXPECT_THAT(lines_of({"loss"}, changed(same)), ElementsAre("step = 1, loss = 4"));
+}
+
+TEST(ValueNames, ThatMeanTwoValuesAreRefusedWhereTheyAreAskedFor) {
+  const auto summary = [](EstimatorSpec& spec, Value x) { spec.summaries = {{"twice", x * 0.5}}; };
+  EXPECT_EQ(refusal_of(changed(summary), {log_values({"twice"})}),
+            "the model has two values of the name twice, a prediction and a summary; give one of them another name");
+  const auto prediction = [](EstimatorSpec& spec, Value x) { spec.predictions = {{"loss", x * 2.0}}; };
+  EXPECT_EQ(refusal_of(changed(prediction), {log_values({"loss"})}),
+            "the model has two values of the name loss, the loss and a prediction; give one of them another name");
+}
+
+TEST(ValueNames, OfPredictionsAndSummariesAreDistinct) {
+  EXPECT_THAT(refusal_of(changed([](EstimatorSpec& spec, Value x) { spec.predictions.emplace_back("twice", x); })),
+              HasSubstr("model_fn: two predictions are named \"twice\""));
+  const auto text = [](EstimatorSpec& spec, Value) { spec.text_predictions.emplace_back("twice", "twice", nullptr); };
+  EXPECT_THAT(refusal_of(changed(text)), HasSubstr("model_fn: two predictions are named \"twice\""));
+  EXPECT_THAT(refusal_of(changed([](EstimatorSpec& spec, Value x) { spec.summaries.emplace_back("half", x); })),
+              HasSubstr("model_fn: two summaries are named \"half\""));
+  for (const std::string name : {"loss", "global_step/sec", "job/loss", "trainer_1/batches_per_sec"}) {
+    const auto own = [name](EstimatorSpec& spec, Value x) { spec.summaries = {{name, x}}; };
+    EXPECT_THAT(refusal_of(changed(own)), HasSubstr("a summary may not be named " + name + ", as training records that"));
+  }
 }
 
 TEST(ValueText, ShowsNumbersAndTheBeginningOfTensors) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "shoal/base/nearest_text.h"
+#include "shoal/graph/source.h"
 
 namespace shoal {
 
@@ -17,19 +18,41 @@ void add(NamedValues& fetches, std::string name, Value value) {
   }
 }
 
+/// "the loss", "a prediction"
+std::string with_article(std::string_view what) { return (what == "loss" ? "the " : "a ") + std::string(what); }
+
 }  // namespace
+
+std::string HookSetup::other_of_name(std::string_view name, const Value& value) const {
+  for (const ModelName& one : named_) {
+    if (one.name == name && one.value != value) return with_article(one.what);
+  }
+  const Value node = graph_.find(name);
+  if (!node.valid() || node == value) return "";
+  const Source source = source_of(graph_.node(node.node()).op);
+  return source == Source::kVariable ? "a variable" : source == Source::kInput ? "an input" : "";
+}
 
 void HookSetup::fetch(std::string name, Value value) { add(fetches_, std::move(name), value); }
 void HookSetup::fetch_at_end(std::string name, Value value) { add(fetches_at_end_, std::move(name), value); }
 
 Value HookSetup::value(std::string_view name) const {
-  for (const auto& [other, value] : named_) {
-    if (other == name) return value;
+  const ModelName* found = nullptr;
+  for (const ModelName& one : named_) {
+    if (one.name != name || !one.value.valid()) continue;
+    if (found && found->value != one.value) {
+      raise(invalid_argument("the model has two values of the name " + one.name + ", " + with_article(found->what) +
+                             " and " + with_article(one.what) + "; give one of them another name"));
+    }
+    found = &one;
   }
+  if (found) return found->value;
   const Value node = graph_.find(name);
   if (node.valid()) return node;
   std::vector<std::string> names;
-  for (const auto& [other, value] : named_) names.push_back(other);
+  for (const ModelName& one : named_) {
+    if (one.value.valid()) names.push_back(one.name);
+  }
   for (const Variable& variable : graph_.variables()) names.push_back(variable.name);
   std::string listed;
   for (const std::string& other : names) listed += (listed.empty() ? "" : ", ") + other;

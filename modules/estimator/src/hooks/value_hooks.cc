@@ -58,10 +58,16 @@ std::vector<ToldValue> checked(const std::string& call, std::vector<ToldValue> v
 
 Value value_of(const std::string& call, const ToldValue& told, HookSetup& setup) {
   if (!told.value) return setup.value(told.name);
-  if (&told.value->graph() == &setup.graph()) return *told.value;
-  raise(invalid_argument(
-      call + ": " + told.name +
-      " is a value of another graph; make the hook inside the model function, each time that it is called"));
+  if (&told.value->graph() != &setup.graph()) {
+    raise(invalid_argument(
+        call + ": " + told.name +
+        " is a value of another graph; make the hook inside the model function, each time that it is called"));
+  }
+  if (const std::string other = setup.other_of_name(told.name, *told.value); !other.empty()) {
+    raise(invalid_argument(call + ": a value is given the name " + told.name + ", which is that of " + other +
+                           " of the model; give it another one"));
+  }
+  return *told.value;
 }
 
 NamedTensors final_values_of(const RunContext& run, const std::vector<ToldValue>& values) {

@@ -1,30 +1,75 @@
 /// Finds the values of a model that hooks ask for: values by name, and values that are computed once.
+#include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "model/model.h"
 
 namespace shoal {
 
 HookSetup BuiltModel::hook_setup() {
-  NamedValues named = spec_.named_values;
   const Value loss = spec_.mode == Mode::kPredict ? Value() : spec_.loss;
-  if (loss.valid()) named.emplace_back("loss", loss);
-  for (const auto* more : {&spec_.predictions, &spec_.summaries}) {
-    for (const auto& [name, value] : *more) {
-      if (!name.empty() && value.valid()) named.emplace_back(name, value);
+  std::vector<ModelName> named;
+  const auto add = [&named](const auto& values, std::string_view what) {
+    for (const auto& [name, value] : values) {
+      if (!name.empty() && value.valid()) named.push_back({name, value, what});
     }
-  }
+  };
+  add(spec_.named_values, "named value");
+  if (loss.valid()) named.push_back({"loss", loss, "loss"});
+  add(spec_.predictions, "prediction");
+  add(spec_.summaries, "summary");
+  for (const auto& [name, metric] : spec_.eval_metrics) named.push_back({name, {}, "metric"});
   return HookSetup(*graph_, loss, std::move(named));
 }
 
-Result<void> BuiltModel::check_named_values() const {
-  for (size_t i = 0; i < spec_.named_values.size(); ++i) {
-    const auto& [name, value] = spec_.named_values[i];
+/// A named value that has the name of something else would hide it from hooks.
+Result<void> BuiltModel::check_named_values() {
+  std::set<std::string_view> names;
+  for (const auto& [name, value] : spec_.named_values) {
     if (!value.valid()) return invalid_argument("model_fn: the named value \"" + name + "\" is no value of the graph");
-    for (size_t j = 0; j < i; ++j) {
-      if (spec_.named_values[j].first == name)
-        return invalid_argument("model_fn: two named values have the name \"" + name + "\"");
+    if (name.empty()) return invalid_argument("model_fn: a named value has the name \"\"");
+    if (!names.insert(name).second) return invalid_argument("model_fn: two named values have the name \"" + name + "\"");
+  }
+  for (const auto& [name, value] : spec_.named_values) {
+    const std::string other = hook_setup().other_of_name(name, value);
+    if (!other.empty()) {
+      return invalid_argument("model_fn: the named value \"" + name + "\" has the name of " + other +
+                              " of the model; give it another one");
     }
+  }
+  return {};
+}
+
+namespace {
+
+/// Names under which training writes summaries by itself.
+bool is_reserved_summary(std::string_view name) {
+  constexpr std::string_view kOfTheJob[] = {"batches_per_sec", "loss", "staleness", "staleness_max", "dropped", "waiting"};
+  if (name.starts_with("job/")) return std::ranges::find(kOfTheJob, name.substr(4)) != std::end(kOfTheJob);
+  return name == "loss" || name == "global_step/sec" ||
+         (name.starts_with("trainer_") && name.ends_with("/batches_per_sec"));
+}
+
+}  // namespace
+
+/// Of two predictions, or two summaries, of one name the later one would hide the other.
+Result<void> BuiltModel::check_twice() const {
+  std::set<std::string_view> predictions, summaries;
+  const auto twice = [](std::string_view what, const std::string& name) {
+    return invalid_argument("model_fn: two " + std::string(what) + " are named \"" + name + "\"; give one another name");
+  };
+  for (const auto& [name, value] : spec_.predictions) {
+    if (!predictions.insert(name).second) return twice("predictions", name);
+  }
+  for (const nn::TextPrediction& text : spec_.text_predictions) {
+    if (!predictions.insert(text.key()).second) return twice("predictions", text.key());
+  }
+  for (const auto& [name, value] : spec_.summaries) {
+    if (!summaries.insert(name).second) return twice("summaries", name);
+    if (!is_reserved_summary(name)) continue;
+    return invalid_argument("model_fn: a summary may not be named " + name +
+                            ", as training records that itself; give it another name");
   }
   return {};
 }

@@ -275,7 +275,7 @@ Result<void> BuiltModel::check_predictions() const {
   return {};
 }
 
-Result<void> BuiltModel::check_spec(Mode mode) const {
+Result<void> BuiltModel::check_spec(Mode mode) {
   const auto missing = [mode](std::string_view field) {
     return invalid_argument("model_fn: the spec for mode " + std::string(to_string(mode)) + " has no " +
                             std::string(field));
@@ -290,6 +290,7 @@ Result<void> BuiltModel::check_spec(Mode mode) const {
       return invalid_argument("model_fn: one of the spec's hooks is null");
   }
   SHOAL_TRY_VOID(check_named_values());
+  SHOAL_TRY_VOID(check_twice());
   SHOAL_TRY_VOID(check_names_of(spec_));
   if (mode == Mode::kPredict) return spec_.predictions.empty() ? missing("predictions") : check_predictions();
   if (!spec_.loss.valid()) return missing("loss");

@@ -120,10 +120,11 @@ class BuiltModel {
 
  private:
   BuiltModel() = default;
-  Result<void> check_spec(Mode mode) const;
+  Result<void> check_spec(Mode mode);
   void log_plan(const backends::ProgramInfo& info, const SymbolSizes& sizes);
   Result<void> check_predictions() const;
-  Result<void> check_named_values() const;
+  Result<void> check_named_values();
+  Result<void> check_twice() const;
   Result<void> check_feeds(std::span<const std::pair<std::string, Tensor>> feeds) const;
   Result<void> bind_sources(BoundProgram& program) const;
   /// Whose text or numbers the input of this name in the graph is fed with, and how it is encoded.

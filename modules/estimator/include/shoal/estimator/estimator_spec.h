@@ -30,10 +30,12 @@ struct EstimatorSpec {
   std::vector<nn::ExportSignature> export_outputs = {};
   /// The names `loss` and `global_step` are reserved.
   std::vector<std::pair<std::string, nn::Metric>> eval_metrics = {};
-  /// Recorded while training, as `loss` is: one float32 as a scalar, more as a histogram.
+  /// Recorded while training, as `loss` is: one float32 as a scalar, more as a histogram. Names under which
+  /// training records itself (`loss`, `global_step/sec`, `job/loss`, ...) are refused.
   std::vector<std::pair<std::string, Value>> summaries = {};
   /// Values of the graph for hooks to find by these names (HookSetup::value()): what log_values() logs, say. `loss`,
-  /// predictions, summaries, variables and inputs have names without it.
+  /// predictions, summaries, variables and inputs have names without it, and neither theirs nor a metric's may be one of these
+  /// for another value.
   std::vector<std::pair<std::string, Value>> named_values = {};
   /// Other starts for variables than their layers say, by patterns: regular expressions (ECMAScript's) that match a whole
   /// name. Of several that match, the last counts.

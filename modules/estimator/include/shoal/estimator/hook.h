@@ -26,18 +26,29 @@ class KernelObserver;
 /// Values of a graph under names.
 using NamedValues = std::vector<std::pair<std::string, Value>>;
 
+/// What a model names, and what it is.
+struct ModelName {
+  std::string name;
+  Value value = {};                 ///< Invalid for a name that is taken by something else than a value, as a metric.
+  std::string_view what = "value";  ///< For errors: "prediction", "summary".
+};
+
 /// What begin() gets: the graph may still be added to, and values be named for fetching.
 class HookSetup {
  public:
-  /// `named`: what value() finds beside the nodes of the graph.
-  explicit HookSetup(Graph& graph, Value loss, NamedValues named = {})
+  /// `named`: what value() finds beside the nodes of the graph, and other names of the model.
+  explicit HookSetup(Graph& graph, Value loss, std::vector<ModelName> named = {})
       : graph_(graph), loss_(loss), named_(std::move(named)) {}
   Graph& graph() { return graph_; }
   Value loss() const { return loss_; }  ///< The value is invalid in prediction, which has no loss.
   /// A value of the model by its name: one of EstimatorSpec::named_values, else "loss", the name of a prediction or of a
   /// summary, else the full name of a variable ("dense/kernel"), an input ("features/age") or any other node of the graph,
-  /// whose first output is given. Raises NotFound, listing names, if there is none.
+  /// whose first output is given. Raises NotFound, listing names, if there is none, and InvalidArgument where the loss, a
+  /// prediction and a summary of this name are different values.
   Value value(std::string_view name) const;
+  /// What else in the model has this name than `value`: "the loss", "a metric", "a variable". Empty: nothing. Nodes of the graph
+  /// that are no variables or inputs, whose names the layers make, do not count.
+  std::string other_of_name(std::string_view name, const Value& value) const;
   /// Makes `value` available to StepRequest::fetch under `name`. Two hooks may use one name for one value; for two
   /// values: InvalidArgument (raised).
   void fetch(std::string name, Value value);
@@ -49,7 +60,7 @@ class HookSetup {
  private:
   Graph& graph_;
   Value loss_;
-  NamedValues named_;
+  std::vector<ModelName> named_;
   NamedValues fetches_;
   NamedValues fetches_at_end_;
 };
