@@ -23,9 +23,11 @@ inline nn::TrainOp lion(Value loss, nn::LearningRate rate) {
   const auto rule = [](const nn::OwnStep& step) -> std::vector<nn::VariableUpdate> {
     const Value m = step.slot("lion");
     const Value direction = sign_of(m * 0.9 + step.gradient() * 0.1);
-    return {nn::descend(step.variable(), direction), nn::assign(m, m * 0.99 + step.gradient() * 0.01)};
+    return {nn::descend(step.variable(), direction),
+            nn::assign(m, m * 0.99 + step.gradient() * step.by_step("share") * 0.01)};
   };
-  return nn::minimize_by(loss, rule, {.learning_rate = std::move(rate)});
+  const auto share = [](uint64_t step) { return 1 + 1 / double(step + 1); };  // Early gradients count for more.
+  return nn::minimize_by(loss, rule, {.learning_rate = std::move(rate), .by_step = {{"share", share}}});
 }
 
 /// x of [n, k], labels of [n, 1]. Params: slope, rate.

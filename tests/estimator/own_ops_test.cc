@@ -291,6 +291,51 @@ TEST_F(OwnOps, OfAnotherVersionAreToldByAWarmStart) {
   }
 }
 
+/// The sum of the global steps before each update.
+ModelFn sum_of_steps(const std::function<double(uint64_t)>& number) {
+  return [number](const Features& features, const Labels&, Mode mode, const Params&, const RunConfig&) {
+    EstimatorSpec spec = counting_model(features, {}, mode, {}, RunConfig());
+    Graph& graph = spec.loss.graph();
+    const Value sum = graph.variable("sum", Shape{1});
+    spec.loss = spec.loss + ops::reduce_sum(sum) * 0.0;
+    if (mode != Mode::kTrain) return spec;
+    spec.train_op = nn::minimize_by(spec.loss,
+                                    [](const nn::OwnStep& step) -> std::vector<nn::VariableUpdate> {
+                                      return {nn::assign_add(step.variable(), step.gradient() + step.by_step("step"))};
+                                    },
+                                    {.by_step = {{"step", number}}});
+    return spec;
+  };
+}
+
+TEST(OwnOptimizerByStep, IsGivenTheGlobalStepAfterARestartToo) {
+  for (const int replicas : {1, 3}) {
+    Place place;
+    const RunConfigOptions options{.runtime = RuntimeOptions{.threads = 1, .backend = "reference", .replicas = replicas}};
+    Estimator sums = place.estimator(sum_of_steps([](uint64_t step) { return double(step); }), options);
+    sums.train(endless, {.max_steps = 5});
+    EXPECT_EQ(sums.variable_value("sum").as<float>()[0], 0 + 1 + 2 + 3 + 4);
+    sums.train(endless, {.max_steps = 7});
+    EXPECT_EQ(sums.variable_value("sum").as<float>()[0], 10 + 5 + 6);
+    place.estimator(sum_of_steps([](uint64_t step) { return double(2 * step); }), options).train(endless, {.max_steps = 8});
+    EXPECT_EQ(sums.variable_value("sum").as<float>()[0], 21 + 14);
+    EXPECT_EQ(place.log.count('W', "was written: by_step/step"), 1);
+  }
+}
+
+TEST(OwnOptimizerByStep, EndsTrainingByNameWhereItIsNotFinite) {
+  Place place;
+  const ModelFn model = sum_of_steps([](uint64_t step) { return 1 / (2 - double(step)); });
+  EXPECT_THAT(refusal([&] { place.estimator(model).train(endless, {.max_steps = 5}); }),
+              HasSubstr("by_step/step is inf at global step 2; its function has to give finite numbers"));
+  Place other;
+  const ModelFn throws = sum_of_steps([](uint64_t step) -> double {
+    if (step > 1) throw std::out_of_range("late");
+    return 0;
+  });
+  EXPECT_THROW(other.estimator(throws).train(endless, {.max_steps = 5}), std::out_of_range);
+}
+
 TEST_F(OwnOps, OfAnotherVersionAreToldAfterARestart) {
   estimator().train(training(), {.max_steps = 2});
   place_.log.clear();

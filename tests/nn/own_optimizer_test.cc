@@ -96,6 +96,40 @@ TEST(OwnOptimizer, TrainsTablesWholeAndKeepsMovingAverages) {
       true);
 }
 
+TEST(OwnOptimizer, HasNumbersOfTheStepByName) {
+  TwoWeights model;
+  const auto rule = [](const OwnStep& step) -> std::vector<VariableUpdate> {
+    EXPECT_EQ(step.by_step("half").type(), (ValueType{DType::kFloat32, {}}));
+    EXPECT_EQ(step.by_step("half"), step.by_step("half"));
+    return {descend(step.variable(), step.gradient() * step.by_step("half"))};
+  };
+  const auto half = [](uint64_t step) { return double(step) / 2; };
+  const auto by = [&](const std::string& variable) {
+    return minimize_by(model.loss, rule, {.variables = {variable}, .by_step = {{"half", half}}});
+  };
+  const TrainOp op = group({by("a"), by("deep/b")});
+  ASSERT_EQ(op.inputs.size(), 2u);
+  EXPECT_EQ(op.inputs[0].name, "by_step/half");
+  EXPECT_EQ(op.inputs[1].name, "by_step_1/half");
+  EXPECT_EQ(op.inputs[1].at(3), 1.5);
+  EXPECT_THAT(refusal_of([&] {
+                minimize_by(model.loss,
+                            [](const OwnStep& step) -> std::vector<VariableUpdate> {
+                              return {descend(step.variable(), step.gradient() * step.by_step("halve"))};
+                            },
+                            {.by_step = {{"half", half}}});
+              }),
+              HasSubstr("there is no number by_step \"halve\"; OwnOptimizerOptions::by_step has: half"));
+  EXPECT_THAT(refusal_of([&] {
+                minimize_by(model.loss, rule, {.by_step = {{"half", nullptr}}});
+              }),
+              HasSubstr("/half has no function"));
+  TrainOp other = op;
+  other.inputs[0].name = "a";
+  EXPECT_THAT(refusal_of([&] { train_op(other); }),
+              HasSubstr("step input a has to be an input of the graph, of one float32"));
+}
+
 TEST(OwnOptimizer, RefusesWhatIsNoRule) {
   TwoWeights model;
   EXPECT_EQ(refusal_of([&] { minimize_by(model.loss, {}); }), "minimize_by: there is no rule");

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "shoal/graph/source.h"
+
 namespace shoal::nn {
 namespace {
 
@@ -90,6 +92,16 @@ void check_scalar(const StepScalar& scalar) {
   }
 }
 
+void check_input(const StepInput& input, const Graph& graph) {
+  const std::string who = "train_op: step input " + input.name;
+  if (!input.at) raise(invalid_argument(who + " has no function"));
+  const auto is_it = [&input](const Node& node) { return node.name == input.name; };
+  const auto node = std::ranges::find_if(graph.nodes(), is_it);
+  const bool fits = node != graph.nodes().end() && source_of(node->op) == Source::kInput &&
+                    node->outputs[0] == ValueType{DType::kFloat32, {}};
+  if (!fits) raise(invalid_argument(who + " has to be an input of the graph, of one float32 number"));
+}
+
 /// The same moving average as one of `updates`: each optimizer of a graph adds all that its layers keep.
 bool is_moving_average_of(const std::vector<VariableUpdate>& updates, const VariableUpdate& update) {
   if (update.rule.kind != UpdateRule::Kind::kMovingAverage) return false;
@@ -115,6 +127,9 @@ TrainOp train_op(TrainOp parts) {
     if (!scalar.value.valid() || graph == nullptr || &scalar.value.graph() == graph) continue;
     raise(invalid_argument("train_op: scalar " + scalar.name + " follows from a value of another graph"));
   }
+  for (const StepInput& input : parts.inputs) {
+    if (graph != nullptr) check_input(input, *graph);
+  }
   std::ranges::sort(names);
   if (const auto twice = std::ranges::adjacent_find(names); twice != names.end()) {
     raise(invalid_argument("train_op: variable " + *twice + " is updated twice in one step"));
@@ -124,7 +139,7 @@ TrainOp train_op(TrainOp parts) {
 
 TrainOp group(std::vector<TrainOp> parts) {
   if (parts.empty()) raise(invalid_argument("group: no train ops were given"));
-  TrainOp all{.updates = {}, .scalars = {}, .advances_global_step = false};
+  TrainOp all{.updates = {}, .scalars = {}, .advances_global_step = false, .inputs = {}};
   for (TrainOp& part : parts) {
     for (VariableUpdate& update : part.updates) {
       if (is_moving_average_of(all.updates, update)) continue;
@@ -133,6 +148,7 @@ TrainOp group(std::vector<TrainOp> parts) {
       all.updates.push_back(std::move(update));
     }
     std::ranges::move(part.scalars, std::back_inserter(all.scalars));
+    std::ranges::move(part.inputs, std::back_inserter(all.inputs));
     all.advances_global_step = all.advances_global_step || part.advances_global_step;
   }
   return train_op(std::move(all));

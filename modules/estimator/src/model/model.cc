@@ -1,6 +1,7 @@
 #include "model/model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -391,6 +392,23 @@ Result<EncodedInput> BuiltModel::fed_from(const std::string& input) const {
   return EncodedInput{.of = input, .encoding = {}};
 }
 
+/// Null: the input of this name is none of the train op's.
+const nn::StepInput* BuiltModel::step_input(std::string_view name) const {
+  if (!spec_.train_op) return nullptr;
+  const auto found = std::ranges::find(spec_.train_op->inputs, name, &nn::StepInput::name);
+  return found == spec_.train_op->inputs.end() ? nullptr : &*found;
+}
+
+Result<void> BuiltModel::feed_step(const nn::StepInput& input, Tensor& number) const {
+  SHOAL_TRY(const double value, call_user(input.name, [&] { return input.at(global_step_); }));
+  if (!std::isfinite(float(value))) {
+    return invalid_argument("train op: " + input.name + " is " + std::to_string(value) + " at global step " +
+                            std::to_string(global_step_) + "; its function has to give finite numbers");
+  }
+  number.mutable_as<float>()[0] = float(value);
+  return {};
+}
+
 Result<void> BuiltModel::bind_sources(BoundProgram& bound) const {
   struct Provided {
     bool label;
@@ -404,6 +422,10 @@ Result<void> BuiltModel::bind_sources(BoundProgram& bound) const {
     provided.emplace(input_name("labels", types_.labels[i].first), Provided{true, i});
   }
   for (const auto& input : bound.program->info().inputs) {
+    if (const nn::StepInput* const of_step = step_input(input.name)) {
+      bound.sources.push_back({.name = input.name, .shape = input.shape, .dtype = input.dtype, .step_input = of_step});
+      continue;
+    }
     SHOAL_TRY(EncodedInput from, fed_from(input.name));
     const auto at = provided.find(from.of);
     if (at == provided.end()) {
@@ -414,6 +436,9 @@ Result<void> BuiltModel::bind_sources(BoundProgram& bound) const {
   }
   bound.inputs.resize(bound.sources.size());
   bound.ids.resize(bound.sources.size());
+  for (size_t i = 0; i < bound.sources.size(); ++i) {
+    if (bound.sources[i].step_input) bound.ids[i] = Tensor::scalar(0.0f);
+  }
   return {};
 }
 
@@ -437,6 +462,11 @@ Result<void> BuiltModel::feed(BoundProgram& bound, const data::Batch& batch,
   SHOAL_TRY_VOID(check_feeds(feeds));
   for (size_t i = 0; i < bound.sources.size(); ++i) {
     const BoundProgram::Source& source = bound.sources[i];
+    if (source.step_input) {
+      SHOAL_TRY_VOID(feed_step(*source.step_input, bound.ids[i]));
+      bound.inputs[i] = bound.ids[i].view();
+      continue;
+    }
     const data::TensorMap& part = source.label ? batch.labels : batch.features;
     const Tensor* tensor = &(part.begin() + ptrdiff_t(source.index))->second;
     for (const auto& [name, fed] : feeds) {

@@ -57,10 +57,11 @@ struct BoundProgram {
     Shape shape;
     DType dtype;
     std::optional<TextEncoding> encoding = {};  ///< What makes ids of the tensor.
+    const nn::StepInput* step_input = nullptr;  ///< Set: a number of the step, and no part of the batch.
   };
   std::vector<Source> sources;
   std::vector<TensorView> inputs;  ///< Memory that every run uses again.
-  std::vector<Tensor> ids;         ///< What encodings made of this batch, by source.
+  std::vector<Tensor> ids;         ///< What encodings made of this batch, and numbers of the step, by source.
 };
 
 /// Gives the memory of a program's variables, in its order, which stays valid while the function lives.
@@ -114,6 +115,8 @@ class BuiltModel {
   SymbolSizes smallest_sizes() const;
   /// The program for batches of these sizes; compiled on first use, the eight last used are kept.
   Result<BoundProgram*> program(const SymbolSizes& sizes, bool fetching);
+  /// The global step whose numbers feed() gives to a train op that asks for some (nn::StepInput).
+  void set_global_step(uint64_t step) { global_step_ = step; }
   /// Points the program's inputs at `batch`, whose sizes_of() it was compiled for, or at the ids of its texts.
   /// InvalidArgument if the batch does not fit the model.
   Result<void> feed(BoundProgram& program, const data::Batch& batch, std::span<const std::pair<std::string, Tensor>> feeds);
@@ -127,6 +130,8 @@ class BuiltModel {
   Result<void> check_twice() const;
   Result<void> check_feeds(std::span<const std::pair<std::string, Tensor>> feeds) const;
   Result<void> bind_sources(BoundProgram& program) const;
+  const nn::StepInput* step_input(std::string_view name) const;
+  Result<void> feed_step(const nn::StepInput& input, Tensor& number) const;
   /// Whose text or numbers the input of this name in the graph is fed with, and how it is encoded.
   Result<EncodedInput> fed_from(const std::string& input) const;
 
@@ -147,6 +152,7 @@ class BuiltModel {
   std::vector<std::string> update_variables_;
   std::list<Compiled> programs_;  // The most recently used comes first.
   int64_t plans_logged_ = 0;
+  uint64_t global_step_ = 0;
 };
 
 /// Adds the number of a batch in its input, counted from 1, to the `error` by which a model refuses that batch. Rows that

@@ -195,6 +195,7 @@ Rest rest_of(Value loss, const nn::TrainOp& train_op) {
     std::string& text = rest[json::as_utf8(scalar.name)];
     text += (text.empty() ? "" : ", ") + described(scalar);
   }
+  for (const nn::StepInput& input : train_op.inputs) rest[json::as_utf8(input.name)] = described({"", input.at});
   rest["update rules"] = rules_text(train_op);
   return rest;
 }

@@ -373,6 +373,7 @@ Result<void> TrainingLoop::begin_program(size_t replica, bool observed) {
   SHOAL_TRY(const SymbolSizes sizes, options_.model->sizes_of(batch));
   SHOAL_TRY(BoundProgram* const program, options_.model->program(sizes, request_.fetches() && observed));
   const uint64_t number = options_.inputs[replica]->iterator->ordinal();
+  options_.model->set_global_step(step_.global_step);
   if (auto fed = options_.model->feed(*program, batch, request_.feeds()); !fed)
     return in_batch(std::move(fed).error(), number);
   const nn::TrainOp& train_op = *options_.model->spec().train_op;

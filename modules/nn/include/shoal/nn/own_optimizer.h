@@ -2,6 +2,7 @@
 /// An optimizer of your own, written with ops: a rule that says for one variable what becomes of it and of what is kept beside
 /// it. Shoal's own optimizers: optimizers.h.
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,8 +16,9 @@ namespace shoal::nn {
 /// What a rule is given for one variable. Values of the training graph.
 class OwnStep {
  public:
-  OwnStep(Value variable, Value gradient, std::string name)
-      : variable_(variable), gradient_(gradient), name_(std::move(name)) {}
+  /// `by_step`, which outlives it: what by_step() finds.
+  OwnStep(Value variable, Value gradient, std::string name, const std::map<std::string, Value>& by_step)
+      : variable_(variable), gradient_(gradient), name_(std::move(name)), by_step_(by_step) {}
   Value variable() const { return variable_; }       ///< Its value before the step.
   Value gradient() const { return gradient_; }       ///< d(loss)/d(variable), of this trainer's batch.
   const std::string& name() const { return name_; }  ///< The variable's full name: "dense/kernel".
@@ -24,10 +26,14 @@ class OwnStep {
   /// part of checkpoints. Its elements start at `start`. The same name gives the same slot. Raises InvalidArgument for an
   /// empty name, and where the model has a variable of that name.
   Value slot(std::string_view name, double start = 0) const;
+  /// The number that OwnOptimizerOptions::by_step has of this name for the step at hand: one float32, in each step another.
+  /// Raises NotFound, listing the names, if there is none.
+  Value by_step(const std::string& name) const;
 
  private:
   Value variable_, gradient_;
   std::string name_;
+  const std::map<std::string, Value>& by_step_;
   mutable std::vector<std::string> slots_;  // Full names.
 };
 
@@ -38,6 +44,12 @@ using OwnRule = std::function<std::vector<VariableUpdate>(const OwnStep& step)>;
 struct OwnOptimizerOptions {
   LearningRate learning_rate = 0.01;        ///< The rate of descend(). Of no use to other updates.
   std::vector<std::string> variables = {};  ///< Full names of what is trained. Empty: all that can be.
+  /// Numbers that the rule computes with and that follow from the global step before the update (0 for the first), by name:
+  /// the step itself, a schedule of your own, a correction of a mean that began at 0. OwnStep::by_step() gives them. Pure
+  /// functions, as a LearningRate is one; a number that float32 does not hold as a finite one ends training (InvalidArgument).
+  ///
+  ///   {.by_step = {{"correction", [](uint64_t step) { return 1 / (1 - std::pow(0.9, double(step + 1))); }}}}
+  std::map<std::string, std::function<double(uint64_t global_step)>> by_step = {};
 };
 
 /// The train op of an optimizer of your own: `rule` is called once for each trainable variable that the loss depends on.
@@ -59,7 +71,7 @@ struct OwnOptimizerOptions {
 ///
 /// Gradients come whole, also those of tables that are only looked up: train such a table by an optimizer of Shoal's, which
 /// updates the rows of a batch, and group() both train ops. The moving averages that layers keep are part of the train op.
-/// Raises InvalidArgument where Optimizer::minimize() does, for an empty rule, and where train_op() does for what the rule
+/// Raises InvalidArgument where Optimizer::minimize() does, for an empty rule or function of the step, and where train_op() does for what the rule
 /// gives.
 TrainOp minimize_by(Value loss, const OwnRule& rule, OwnOptimizerOptions options = {});
 

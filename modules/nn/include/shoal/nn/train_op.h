@@ -42,18 +42,26 @@ struct StepScalar {
   std::string norm_of = {};
 };
 
+/// A number that depends on the step, and that updates are computed with: one float32 number of the training graph, an input of
+/// this name, which is fed with at(the global step before the update), rounded.
+struct StepInput {
+  std::string name;  ///< The full name of the input.
+  std::function<double(uint64_t global_step)> at;
+};
+
 /// Rules name their scalars by index (UpdateRule::learning_rate_scalar, gradient_scale_scalar).
 struct TrainOp {
   std::vector<VariableUpdate> updates;  ///< They may be empty: a step that only counts.
   std::vector<StepScalar> scalars;
   bool advances_global_step = true;
+  std::vector<StepInput> inputs = {};  ///< All inputs of the graph that follow from the step.
 };
 
 /// A train op from its parts, checked: `nn::train_op({.updates = {nn::assign(v, x)}})`; `nn::train_op({})` only advances
 /// the step. Raises InvalidArgument if a variable is unknown or named twice, an update's shape or type is not its
 /// variable's, updates belong to different graphs, an update by rows has another rule than an optimizer's or one that needs
-/// the whole variable, a rule is invalid, a scalar that it names is not there, or a scalar has not exactly one of `at` and
-/// `value`.
+/// the whole variable, a rule is invalid, a scalar that it names is not there, a scalar has not exactly one of `at` and
+/// `value`, or a step input has no function or is no input of one float32 number.
 TrainOp train_op(TrainOp parts);
 
 /// The values that the scalars of `op` follow from, in order of the scalars: what a training program fetches for them.
