@@ -73,9 +73,51 @@ TEST_F(ExportCommand, ShowsWhatAnExportTakesAndGives) {
                       {"global_step", 1},
                       {"inputs", {{{"name", ""}, {"dtype", "float32"}, {"shape", {-1, 3}}}}},
                       {"predictions", {{{"name", "y"}, {"dtype", "float32"}, {"shape", {-1, 2}}}}},
-                      {"signatures", {{"serving_default", {{"y", "y"}}}}}};
+                      {"signatures", {{"serving_default", {{"y", "y"}}}}},
+                      {"variables",
+                       {{{"name", "twice/bias"}, {"dtype", "float32"}, {"shape", {2}}},
+                        {{"name", "twice/kernel"}, {"dtype", "float32"}, {"shape", {2, 3}}}}},
+                      {"lacking_ops", Json::array()}};
   EXPECT_EQ(run.json(), expected);
   EXPECT_EQ(everything(), before);
+}
+
+/// Doubles by an op of its own, which the program shoal does not have.
+EstimatorSpec model_with_own_op(const Features& features, const Labels& labels, Mode mode, const Params& params,
+                                const RunConfig& config) {
+  EstimatorSpec spec = model(features, labels, mode, params, config);
+  const Value y = spec.predictions[0].second;
+  spec.predictions = {{"own", y.graph().add("own_identity", {y})[0]}};
+  return spec;
+}
+
+TEST_F(ExportCommand, ShowsAnExportWithAnOpThatThisProgramLacks) {
+  OpDef op{.name = "own_identity", .version = 3, .inputs_min = 1, .inputs_max = 1};
+  op.shape_rule = [](std::span<const ValueType> inputs, const Attributes&) -> Result<std::vector<ValueType>> {
+    return std::vector{inputs[0]};
+  };
+  op.kernel = [](const OpCall& call) -> Result<void> {
+    std::ranges::copy(call.inputs[0].as<float>(), call.outputs[0].as<float>().begin());
+    return {};
+  };
+  const auto input = [] { return data::Dataset::from_tensor_slices(Tensor::zeros(DType::kFloat32, {4, 3})).batch(2); };
+  RunConfigOptions options;
+  options.model_dir = folder + "/m";
+  Estimator estimator(model_with_own_op, RunConfig(options));
+  estimator.use_ops({op}).train(input, {.steps = 1});
+  const std::string path = estimator.export_model(folder + "/exports", input);
+  const Output run = shoal_program({"export", "show", path});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.err, HasSubstr(path + ": the graph has ops of a program's own (own_identity), which this program lacks"));
+  const Json shown = run.json();
+  EXPECT_EQ(shown["lacking_ops"], Json::array({Json{{"name", "own_identity"}, {"version", 3}}}));
+  EXPECT_EQ(shown["signatures"], (Json{{"serving_default", {{"own", "own"}}}}));
+  EXPECT_EQ(shown["inputs"], Json::array({Json{{"name", ""}, {"dtype", "float32"}, {"shape", {-1, 3}}}}));
+  EXPECT_EQ(shown["variables"].size(), 2u);
+  // What has to be loaded is refused still, and so is damage.
+  EXPECT_EQ(shoal_program({"predict", path}).status, 2);
+  write("exports/" + path.substr(path.rfind('/') + 1) + "/graph.json", "{}");
+  EXPECT_EQ(shoal_program({"export", "show", path}).status, 4);
 }
 
 /// CONTRACT RU-5: the number tells, and no time of a file.

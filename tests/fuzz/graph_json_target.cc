@@ -6,8 +6,12 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace shoal;
   constexpr GraphJsonLimits kLimits{.text_bytes_max = 1 << 20, .nodes_max = 1000};
-  const auto graph = graph_from_json(fuzz::Input(data, size).text(), nullptr, kLimits);
+  const std::string given(fuzz::Input(data, size).text());
+  const auto graph = graph_from_json(given, nullptr, kLimits);
+  const auto lacking = lacking_ops(given, nullptr, kLimits);
+  SHOAL_CHECK(!graph || (lacking && lacking->empty()));
   if (!graph) {
+    if (!lacking) fuzz::touch(lacking.error().message());
     fuzz::touch(graph.error().message());
     return 0;
   }

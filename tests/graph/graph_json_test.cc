@@ -112,6 +112,28 @@ TEST(GraphJson, RefusesADescriptionThatContradictsItself) {
   }
 }
 
+TEST(GraphJson, TellsTheOpsThatACatalogueLacks) {
+  Graph graph;
+  ops::relu(graph.input("x", DType::kFloat32, {2}) * 2.0, "y");
+  const std::string text = graph.to_json();
+  EXPECT_TRUE(value_or_raise(lacking_ops(text)).empty());
+  const std::string other = replaced(text, "\"op\": \"relu\"", "\"op\": \"my_relu\"");
+  EXPECT_EQ(value_or_raise(lacking_ops(other)), (std::map<std::string, int64_t>{{"my_relu", 0}}));
+  OpCatalogue catalogue;
+  OpDef op{.name = "my_relu", .version = 4, .inputs_min = 1, .inputs_max = 1};
+  op.shape_rule = [](std::span<const ValueType> inputs, const Attributes&) -> Result<std::vector<ValueType>> {
+    return std::vector{inputs[0]};
+  };
+  op.kernel = [](const OpCall&) -> Result<void> { return {}; };
+  ASSERT_TRUE(catalogue.add(op));
+  Graph own(0, &catalogue);
+  own.add("my_relu", {own.input("x", DType::kFloat32, {2})});
+  EXPECT_EQ(value_or_raise(lacking_ops(own.to_json())), (std::map<std::string, int64_t>{{"my_relu", 4}}));
+  EXPECT_TRUE(value_or_raise(lacking_ops(own.to_json(), &catalogue)).empty());
+  EXPECT_EQ(lacking_ops("{}").error().kind(), ErrorKind::kDataLoss);
+  EXPECT_EQ(lacking_ops(replaced(text, "\"version\": 1", "\"version\": 2")).error().kind(), ErrorKind::kFailedPrecondition);
+}
+
 TEST(GraphJson, RefusesMoreThanItsLimits) {
   const std::string text = model()->to_json();
   EXPECT_EQ(graph_from_json(text, nullptr, {.text_bytes_max = 100}).error().kind(), ErrorKind::kInvalidArgument);

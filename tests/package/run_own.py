@@ -57,7 +57,14 @@ def main(program, shoal, *transports):
                 sys.exit(f"the export of the cluster over {transport} predicts something else")
             print(f"over {transport}: the same bits, and the same predictions")
         if "own_op_program" in program:
-            said = run(shoal, "export", "show", export_of(alone), status=2)
+            shown = json.loads(run(shoal, "export", "show", export_of(alone)))
+            print(shown)
+            lacking = [(op["name"], op["version"]) for op in shown["lacking_ops"]]
+            if lacking != [("my_bend", 1), ("my_round", 1)] or len(shown["variables"]) != 4 or "predictions" not in str(shown):
+                sys.exit("the program shoal does not show what the export has, and which ops it itself lacks")
+            table = folder / "rows.csv"
+            table.write_text("x\n1\n")
+            said = run(shoal, "predict", export_of(alone), table, status=2)
             print(said)
             if said.count("\n") != 1 or 'there is no op "my_bend"' not in said or "load_exported_model()" not in said:
                 sys.exit("the program shoal, which has no such op, does not say so in one sentence")

@@ -5,6 +5,7 @@
 #include "exports.h"
 #include "json_out.h"
 #include "shoal/base/environment.h"
+#include "shoal/base/names_text.h"
 #include "shoal/estimator/export_names.h"
 #include "shoal/estimator/exported_model.h"
 
@@ -55,23 +56,39 @@ Json tensors_json(const std::vector<ExportedTensor>& tensors) {
   return list;
 }
 
-/// Loads the export, so that what is printed is of one that works.
+Json contents_json(const std::string& folder, const ExportContents& contents) {
+  Json json{{"path", folder}, {"global_step", contents.global_step}};
+  json["inputs"] = tensors_json(contents.inputs);
+  json["predictions"] = tensors_json(contents.outputs);
+  json["signatures"] = Json::object();
+  for (const nn::ExportSignature& signature : contents.signatures) {
+    Json& outputs = json["signatures"][signature.name] = Json::object();
+    for (const auto& [name, key] : signature.outputs) outputs[name] = key;
+  }
+  json["variables"] = tensors_json(contents.variables);
+  json["lacking_ops"] = Json::array();
+  for (const auto& [name, version] : contents.lacking_ops) {
+    json["lacking_ops"].push_back({{"name", name}, {"version", version == 0 ? Json(nullptr) : Json(version)}});
+  }
+  return json;
+}
+
+/// Loads the export, so that what is printed is of one that works; but one whose graph has ops of a program's own, which this
+/// program cannot load.
 Result<int> show_export(Context& context, const std::string& path) {
   SHOAL_TRY(const std::string folder, find_export(context.storage, path));
-  const auto describe = [&folder] {
-    const auto model = load_exported_model(folder);
-    Json json{{"path", folder}, {"global_step", model->global_step()}};
-    json["inputs"] = tensors_json(model->inputs());
-    json["predictions"] = tensors_json(model->outputs());
-    json["signatures"] = Json::object();
-    for (const nn::ExportSignature& signature : model->signatures()) {
-      Json& outputs = json["signatures"][signature.name] = Json::object();
-      for (const auto& [name, key] : signature.outputs) outputs[name] = key;
-    }
-    return json;
-  };
-  SHOAL_TRY(const Json json, call_user("export", describe));
-  print(context, json);
+  SHOAL_TRY(ExportContents contents, try_describe_export(folder));
+  if (contents.lacking_ops.empty()) {
+    SHOAL_TRY(const auto model, try_load_exported_model(folder));
+    contents.inputs = model->inputs();
+    contents.outputs = model->outputs();
+    contents.signatures = model->signatures();
+  } else {
+    context.complain(folder + ": the graph has ops of a program's own (" + names_text(contents.lacking_ops) +
+                     "), which this program lacks, so it was not loaded; the program that has them loads it, by "
+                     "load_exported_model()");
+  }
+  print(context, contents_json(folder, contents));
   return 0;
 }
 

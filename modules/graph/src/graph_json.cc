@@ -310,7 +310,8 @@ struct GraphReader {
 
 namespace {
 
-Result<std::unique_ptr<Graph>> read_graph(const Json& object, const OpCatalogue* catalogue, const GraphJsonLimits& limits) {
+/// The nodes of a description of this format and version.
+Result<const Json*> nodes_of(const Json& object, const GraphJsonLimits& limits) {
   SHOAL_TRY(const std::string format, json::string_member(object, "format"));
   if (format != kFormat) return broken("\"format\" is \"" + format + "\", not \"" + std::string(kFormat) + "\"");
   SHOAL_TRY(const auto* version_json, json::member(object, "version"));
@@ -320,14 +321,19 @@ Result<std::unique_ptr<Graph>> read_graph(const Json& object, const OpCatalogue*
     return failed_precondition("it is version " + std::to_string(*version) + " of the format, this program reads version " +
                                std::to_string(kVersion));
   }
-  SHOAL_TRY(const std::string seed_text, json::string_member(object, "seed"));
-  SHOAL_TRY(const auto seed, parse_integer<uint64_t>(seed_text));
-  SHOAL_TRY(const auto* nodes, json::list_member(object, "nodes"));
-  SHOAL_TRY(const auto* variables, json::list_member(object, "variables"));
+  SHOAL_TRY(const Json* nodes, json::list_member(object, "nodes"));
   if (nodes->size() > limits.nodes_max) {
     return invalid_argument("it has " + std::to_string(nodes->size()) + " nodes, more than the limit of " +
                             std::to_string(limits.nodes_max));
   }
+  return nodes;
+}
+
+Result<std::unique_ptr<Graph>> read_graph(const Json& object, const OpCatalogue* catalogue, const GraphJsonLimits& limits) {
+  SHOAL_TRY(const Json* nodes, nodes_of(object, limits));
+  SHOAL_TRY(const std::string seed_text, json::string_member(object, "seed"));
+  SHOAL_TRY(const auto seed, parse_integer<uint64_t>(seed_text));
+  SHOAL_TRY(const auto* variables, json::list_member(object, "variables"));
   auto graph = std::make_unique<Graph>(seed, catalogue);
   GraphReader reader{.graph = *graph, .variables = *variables};
   for (size_t i = 0; i < nodes->size(); ++i) {
@@ -338,20 +344,55 @@ Result<std::unique_ptr<Graph>> read_graph(const Json& object, const OpCatalogue*
   return graph;
 }
 
+int64_t version_of(const Json& node) {
+  const Result<const Json*> attributes = json::object_member(node, "attributes");
+  if (!attributes || !(*attributes)->contains(kOpVersion)) return 0;
+  const Result<Attribute> version = attribute_of((*attributes)->at(std::string(kOpVersion)));
+  const int64_t* number = version ? std::get_if<int64_t>(&*version) : nullptr;
+  return number ? *number : 0;
+}
+
+Result<std::map<std::string, int64_t>> read_lacking_ops(const Json& object, const OpCatalogue& catalogue,
+                                                        const GraphJsonLimits& limits) {
+  SHOAL_TRY(const Json* nodes, nodes_of(object, limits));
+  std::map<std::string, int64_t> lacking;
+  for (const Json& node : *nodes) {
+    SHOAL_TRY(const std::string op, json::string_member(node, "op"));
+    if (source_of(op) == Source::kNone && !catalogue.find(op)) lacking[op] = version_of(node);
+  }
+  return lacking;
+}
+
+Result<Json> parse_description(std::string_view text, const GraphJsonLimits& limits) {
+  if (text.size() > limits.text_bytes_max) {
+    return invalid_argument("it has " + std::to_string(text.size()) + " bytes, more than the limit of " +
+                            std::to_string(limits.text_bytes_max));
+  }
+  Json object = Json::parse(text, nullptr, false);
+  if (object.is_discarded()) return broken("it is not valid JSON");
+  return object;
+}
+
+constexpr std::string_view kContext = "graph description";
+
 }  // namespace
 
 Result<std::unique_ptr<Graph>> graph_from_json(std::string_view text, const OpCatalogue* catalogue,
                                                const GraphJsonLimits& limits) {
-  constexpr std::string_view kContext = "graph description";
-  if (text.size() > limits.text_bytes_max) {
-    return invalid_argument("graph description: it has " + std::to_string(text.size()) + " bytes, more than the limit of " +
-                            std::to_string(limits.text_bytes_max));
-  }
-  const Json object = Json::parse(text, nullptr, false);
-  if (object.is_discarded()) return broken("graph description: it is not valid JSON");
-  auto graph = read_graph(object, catalogue, limits);
+  const Result<Json> object = parse_description(text, limits);
+  if (!object) return object.error().with_context(kContext);
+  auto graph = read_graph(*object, catalogue, limits);
   if (!graph) return std::move(graph).error().with_context(kContext);
   return graph;
+}
+
+Result<std::map<std::string, int64_t>> lacking_ops(std::string_view text, const OpCatalogue* catalogue,
+                                                   const GraphJsonLimits& limits) {
+  const Result<Json> object = parse_description(text, limits);
+  if (!object) return object.error().with_context(kContext);
+  auto lacking = read_lacking_ops(*object, catalogue ? *catalogue : OpCatalogue::built_in(), limits);
+  if (!lacking) return std::move(lacking).error().with_context(kContext);
+  return lacking;
 }
 
 }  // namespace shoal

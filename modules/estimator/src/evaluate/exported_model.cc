@@ -67,12 +67,7 @@ class LoadedExport final : public ExportedModel {
         inputs_(std::move(inputs)),
         pool_(std::move(first), env_->process().usable_cores,
               [served = std::move(served)] { return served->make_predictor(); }) {
-    for (const ExportedOutput& output : description_.outputs) outputs_.push_back(output.tensor);
-    for (const ExportedText& text : description_.texts) {
-      const auto source = std::find_if(outputs_.begin(), outputs_.end(),
-                                       [&](const ExportedTensor& tensor) { return tensor.name == text.source; });
-      if (source != outputs_.end()) outputs_.push_back({text.name, DType::kString, source->shape, source->axes});
-    }
+    outputs_ = outputs_of(description_);
   }
   int64_t global_step() const override { return description_.global_step; }
   const std::vector<ExportedTensor>& inputs() const override { return inputs_.read; }
@@ -175,7 +170,6 @@ class ExportLoader {
   Result<std::unique_ptr<ExportedModel>> load(RunConfig config);
 
  private:
-  Result<ExportDescription> read_description();
   Result<std::shared_ptr<Graph>> read_graph();
   std::string path_of(std::string_view name) const { return join_path(folder_, name); }
 
@@ -186,37 +180,19 @@ class ExportLoader {
   MemoryFiles files_;  // Files that were compared with their checksums; all others are those of the storage.
 };
 
-Result<ExportDescription> ExportLoader::read_description() {
-  const std::string path = path_of(kExportFile);
-  Result<std::string> text = storage_.read_all(path);
-  if (!text && text.error().kind() == ErrorKind::kNotFound)
-    return not_found(path + " is missing: there is no export in " + folder_);
-  if (!text) return std::move(text).error().with_context("export " + folder_);
-  Result<ExportDescription> description = decode_export(*text);
-  if (!description && description.error().kind() == ErrorKind::kDataLoss)
-    return damaged_export(folder_, path, description.error().message());
-  if (!description) return std::move(description).error().with_context("export " + path);
-  if (description->files) SHOAL_TRY_VOID(check_export_files(storage_, folder_, *description->files, files_));
-  return description;
-}
-
-/// Reads the graph of the export. A missing file means that the export is damaged, because export.json is written last and is
-/// there. An op that this program lacks, or has in another version, does not mean damage.
+/// An op that this program lacks, or has in another version, does not mean damage.
 Result<std::shared_ptr<Graph>> ExportLoader::read_graph() {
-  const std::string path = path_of(kExportGraph);
-  Result<std::string> text = files_.read_all(path);
-  if (!text && text.error().kind() == ErrorKind::kNotFound) return damaged_export(folder_, path, "the file is missing");
-  if (!text) return std::move(text).error().with_context("export " + folder_);
-  auto graph = graph_from_json(*text, ops_.get());
+  SHOAL_TRY(const std::string text, read_export_graph(folder_, files_));
+  auto graph = graph_from_json(text, ops_.get());
   if (graph) return with_ops(std::move(graph).value(), ops_);
   const ErrorKind kind = graph.error().kind();
   if (kind == ErrorKind::kNotFound || kind == ErrorKind::kFailedPrecondition)
     return std::move(graph).error().with_context("export " + folder_);
-  return damaged_export(folder_, path, graph.error().message());
+  return damaged_export(folder_, path_of(kExportGraph), graph.error().message());
 }
 
 Result<std::unique_ptr<ExportedModel>> ExportLoader::load(RunConfig config) {
-  SHOAL_TRY(ExportDescription description, read_description());
+  SHOAL_TRY(ExportDescription description, read_export_description(storage_, folder_, files_));
   SHOAL_TRY(std::shared_ptr<Graph> graph, read_graph());
   const auto misfit = [this](const Error& error) { return damaged_export(folder_, path_of(kExportFile), error.message()); };
   auto spec = spec_of(*graph, description);

@@ -111,6 +111,40 @@ Result<void> check_export_files(Storage& storage, const std::string& folder, con
   return {};
 }
 
+Result<ExportDescription> read_export_description(Storage& storage, const std::string& folder, MemoryFiles& files) {
+  const std::string path = join_path(folder, kExportFile);
+  Result<std::string> text = storage.read_all(path);
+  if (!text && text.error().kind() == ErrorKind::kNotFound)
+    return not_found(path + " is missing: there is no export in " + folder);
+  if (!text) return std::move(text).error().with_context("export " + folder);
+  Result<ExportDescription> description = decode_export(*text);
+  if (!description && description.error().kind() == ErrorKind::kDataLoss)
+    return damaged_export(folder, path, description.error().message());
+  if (!description) return std::move(description).error().with_context("export " + path);
+  if (description->files) SHOAL_TRY_VOID(check_export_files(storage, folder, *description->files, files));
+  return description;
+}
+
+Result<std::string> read_export_graph(const std::string& folder, MemoryFiles& files) {
+  const std::string path = join_path(folder, kExportGraph);
+  Result<std::string> text = files.read_all(path);
+  if (!text && text.error().kind() == ErrorKind::kNotFound) return damaged_export(folder, path, "the file is missing");
+  if (!text) return std::move(text).error().with_context("export " + folder);
+  return text;
+}
+
+std::vector<ExportedTensor> outputs_of(const ExportDescription& description) {
+  std::vector<ExportedTensor> outputs;
+  for (const ExportedOutput& output : description.outputs) outputs.push_back(output.tensor);
+  for (const ExportedText& text : description.texts) {
+    const auto source = std::ranges::find(outputs, text.source, &ExportedTensor::name);
+    if (source == outputs.end()) continue;
+    ExportedTensor named{text.name, DType::kString, source->shape, source->axes};
+    outputs.push_back(std::move(named));
+  }
+  return outputs;
+}
+
 Result<std::unique_ptr<checkpoint::Reader>> open_exported_variables(Storage& storage, const std::string& folder) {
   const std::string variables = join_path(folder, kExportVariables);
   const auto pointer = checkpoint::read_pointer(storage, variables);

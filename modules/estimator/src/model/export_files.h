@@ -32,6 +32,14 @@ std::vector<ExportedFile> exported_variables(const checkpoint::Saved& saved);
 Result<void> check_export_files(Storage& storage, const std::string& folder, const std::vector<ExportedFile>& listed,
                                 MemoryFiles& files);
 
+/// What export.json of the export `folder` says, once all files that it lists are compared (check_export_files()). NotFound if
+/// there is no export; DataLoss; FailedPrecondition for another format version.
+Result<ExportDescription> read_export_description(Storage& storage, const std::string& folder, MemoryFiles& files);
+/// The text of the export's graph. A missing file is damage, because export.json is written last and is there.
+Result<std::string> read_export_graph(const std::string& folder, MemoryFiles& files);
+/// The predictions: those of the graph, then text that is made of them.
+std::vector<ExportedTensor> outputs_of(const ExportDescription& description);
+
 /// The weights of the export `folder`, to be read. DataLoss: missing or damaged.
 Result<std::unique_ptr<checkpoint::Reader>> open_exported_variables(Storage& storage, const std::string& folder);
 

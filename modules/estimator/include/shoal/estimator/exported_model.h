@@ -74,6 +74,20 @@ class ExportedModel {
 /// that is part of a program, or was downloaded. std::as_bytes(std::span(text)) makes such bytes of a string or an array.
 using ExportBytes = std::map<std::string, std::span<const std::byte>>;
 
+/// What an export says of itself. It can be read without the ops of a program's own that its graph has.
+struct ExportContents {
+  int64_t global_step = 0;
+  std::vector<ExportedTensor> inputs;   ///< All features of the model, also those that no prediction is computed from.
+  std::vector<ExportedTensor> outputs;  ///< As ExportedModel::outputs().
+  std::vector<nn::ExportSignature> signatures;
+  std::vector<ExportedTensor> variables;  ///< The weights.
+  std::map<std::string, int64_t>
+      lacking_ops;  ///< Ops of the graph that Shoal does not have, with their versions (0: none).
+};
+/// Reads no weights, and computes nothing. Errors: those of load_exported_model(), but for ops that are not there.
+ExportContents describe_export(const std::string& folder);
+Result<ExportContents> try_describe_export(const std::string& folder);
+
 // Ops of the program's own that the model uses (Estimator::use_ops()) are not part of an export: `ops` brings them, as
 //   load_exported_model(folder, {}, {squash()});
 // An op of the graph that is neither there nor Shoal's is NotFound, and one of another version FailedPrecondition, naming it.

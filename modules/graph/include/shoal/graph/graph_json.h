@@ -1,6 +1,8 @@
 #pragma once
 /// Reading back the description that Graph::to_json() writes: exports store it, predict loads it.
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "shoal/base/result.h"
@@ -21,5 +23,10 @@ struct GraphJsonLimits {
 /// not read; NotFound for an op the catalogue lacks; InvalidArgument beyond the limits.
 Result<std::unique_ptr<Graph>> graph_from_json(std::string_view text, const OpCatalogue* catalogue = nullptr,
                                                const GraphJsonLimits& limits = {});
+
+/// Ops of the graph that `text` describes that `catalogue` (default: the built-in one) lacks, with their versions (0: it says
+/// none). For who cannot read the graph without them; errors as of graph_from_json(), which finds more.
+Result<std::map<std::string, int64_t>> lacking_ops(std::string_view text, const OpCatalogue* catalogue = nullptr,
+                                                   const GraphJsonLimits& limits = {});
 
 }  // namespace shoal
