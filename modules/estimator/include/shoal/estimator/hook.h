@@ -167,6 +167,7 @@ class StepRequest {
 /// What after_step() gets: what the step gave. Views are valid during the callback.
 class StepValues {
  public:
+  /// The loss of this task's batch, before the update; with --replicas of the first one that was computed.
   double loss() const { return loss_; }
   int64_t examples() const { return examples_; }  ///< The examples in this task's batch.
   /// True if this step fetched.
