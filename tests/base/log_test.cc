@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -59,6 +60,58 @@ TEST(Logger, CallsItsSinkOneLineAtATime) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(worst, 1);
   EXPECT_EQ(count, 2000);
+}
+
+TEST(Logger, GoesOnBehindASinkThatThrows) {
+  Lines lines;
+  int to_fail = 2;
+  Logger logger(
+      [&, sink = lines.sink()](const LogRecord& record) {
+        if (to_fail-- > 0) throw std::runtime_error("the queue is closed");
+        sink(record);
+      },
+      "worker 1", half_past);
+  for (const char* line : {"first", "second", "third", "fourth"}) logger.info(line);
+  EXPECT_EQ(
+      lines.texts,
+      (std::vector<std::string>{
+          "warning|worker 1|2 lines of the log did not get here: the log sink threw an exception: the queue is closed",
+          "info|worker 1|third", "info|worker 1|fourth"}));
+}
+
+TEST(Logger, DropsLinesThatItsSinkCauses) {
+  Lines lines;
+  Logger* self = nullptr;
+  Logger logger(
+      [&, sink = lines.sink()](const LogRecord& record) {
+        sink(record);
+        self->warning("from within");
+      },
+      "", half_past);
+  self = &logger;
+  logger.info("one");
+  logger.info("two");
+  EXPECT_EQ(lines.texts, (std::vector<std::string>{"info||one", "info||two"}));
+}
+
+TEST(Logger, CopiesOfAGuardedSinkAreOneDoor) {
+  int inside = 0, worst = 0, count = 0;  // No lock guards these.
+  const LogSink guarded = guarded_sink([&](const LogRecord&) {
+    worst = std::max(worst, ++inside);
+    ++count;
+    --inside;
+  });
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([guarded] {
+      Logger own(guarded, "", half_past);
+      for (int i = 0; i < 500; ++i) own.info("x");
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(worst, 1);
+  EXPECT_EQ(count, 2000);
+  EXPECT_FALSE(guarded_sink({}));
 }
 
 TEST(StderrSink, WritesTimeLevelAndTask) {

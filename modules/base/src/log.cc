@@ -2,11 +2,17 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <ctime>
+#include <memory>
+#include <new>
+#include <thread>
 #include <utility>
 
 #include "shoal/base/check.h"
+#include "shoal/base/environment.h"
+#include "shoal/base/fork.h"
 
 namespace shoal {
 namespace {
@@ -34,7 +40,54 @@ std::string lost_lines(uint64_t count) {
   return "(" + std::to_string(count) + (count == 1 ? " line" : " lines") + " of the log could not be written here)\n";
 }
 
+/// The door to a sink of the user's.
+class GuardedSink {
+ public:
+  explicit GuardedSink(LogSink sink) : sink_(std::move(sink)) {}
+
+  void take(const LogRecord& record) {
+    let_go_after_fork();
+    const std::thread::id self = std::this_thread::get_id();
+    if (inside_.load(std::memory_order_relaxed) == self) return;
+    const std::lock_guard lock(mutex_);
+    inside_.store(self, std::memory_order_relaxed);
+    const bool told = lost_ == 0 || hand_over({LogLevel::kWarning, record.time, record.task, lost_text()});
+    if (told) lost_ = 0;
+    if (!told || !hand_over(record)) ++lost_;
+    inside_.store(std::thread::id(), std::memory_order_relaxed);
+  }
+
+ private:
+  bool hand_over(const LogRecord& record) {
+    const Result<void> taken = call_user("the log sink", [&] { sink_(record); });
+    if (!taken) why_ = taken.error().message();
+    return taken.has_value();
+  }
+  std::string lost_text() const {
+    return std::to_string(lost_) + (lost_ == 1 ? " line" : " lines") + " of the log did not get here: " + why_;
+  }
+  /// A thread of the parent may have been inside when this process was made, and stayed there.
+  void let_go_after_fork() {
+    const uint32_t forks = forks_so_far();
+    if (forks_.exchange(forks, std::memory_order_relaxed) == forks) return;
+    new (&mutex_) std::mutex;
+    inside_.store(std::thread::id(), std::memory_order_relaxed);
+  }
+
+  const LogSink sink_;
+  std::atomic<uint32_t> forks_ = forks_so_far();
+  std::mutex mutex_;
+  std::atomic<std::thread::id> inside_{};  // The thread that is in the sink; written with the mutex held.
+  uint64_t lost_ = 0;                      // Guarded by mutex_, as is why_.
+  std::string why_;
+};
+
 }  // namespace
+
+LogSink guarded_sink(LogSink sink) {
+  if (!sink) return sink;
+  return [guarded = std::make_shared<GuardedSink>(std::move(sink))](const LogRecord& record) { guarded->take(record); };
+}
 
 std::string_view to_string(LogLevel level) {
   switch (level) {
@@ -65,15 +118,13 @@ LogSink stderr_sink(LogLevel lowest) {
 }
 
 Logger::Logger(LogSink sink, std::string task, std::function<WallTime()> clock)
-    : sink_(std::move(sink)), task_(std::move(task)), clock_(std::move(clock)) {
+    : sink_(guarded_sink(std::move(sink))), task_(std::move(task)), clock_(std::move(clock)) {
   SHOAL_CHECK(clock_ != nullptr);
 }
 
 void Logger::log(LogLevel level, std::string_view message) {
   if (!sink_) return;
-  const LogRecord record{level, clock_(), task_, message};
-  std::lock_guard lock(mutex_);  // Held across the sink, which is promised one call at a time.
-  sink_(record);
+  sink_({level, clock_(), task_, message});
 }
 
 void Logger::warning_once(std::string_view cause, std::string_view message) {

@@ -21,15 +21,21 @@ struct LogRecord {
   std::string_view message;
 };
 
-/// Where lines go. Called from any thread, one call at a time.
+/// Where lines go. It is called on any thread, by one thread at a time (see guarded_sink()), and keeps nothing of the record but
+/// copies. Whoever logs waits for it, so a sink that may take long (a disk, a network) puts the line into a queue of its own.
 using LogSink = std::function<void(const LogRecord&)>;
+
+/// `sink`, for several loggers: all copies of the result together call it by one thread at a time. A line that the sink throws at
+/// is lost, and a warning before the next line that it takes says how many were, and what was thrown. A line that the sink itself
+/// causes, by calling what logs into it, is dropped. Empty for an empty sink.
+LogSink guarded_sink(LogSink sink);
 
 /// Writes "12:34:56.789 W worker 1: message" to standard error from `lowest` up. With a progress line on a terminal the
 /// line is cleared first (see monitor/progress.h). Lines that cannot be written are dropped, and counted in a line of their
 /// own once lines can be written again.
 LogSink stderr_sink(LogLevel lowest = LogLevel::kInfo);
 
-/// One task's logger: adds time and task name. Thread-safe.
+/// One task's logger: adds time and task name, and guards its sink. Thread-safe.
 class Logger {
  public:
   Logger(LogSink sink, std::string task, std::function<WallTime()> clock);
