@@ -152,6 +152,7 @@ ALLOWED = {
         ("modules/base/src/write_signals.cc", "system", "of a whole program: writes that fail give an error, and end nothing"),
         ("modules/base/src/log.cc", "clock print host locale lock thread system",
          "stderr_sink() and its local time, in whole numbers; a Logger; guarded_sink() knows a call from within"),
+        ("modules/base/src/memory_storage.cc", "clock lock", "storage() of a program that has no disk, for all its threads"),
         ("modules/base/src/check.cc", "print system", "a broken invariant of ours ends the process, and says so first"),
         ("modules/base/src/died.cc", "print system", "the same for an exception where none may be"),
         ("modules/base/src/error.cc", "print system", "the same for raise() in a build without exceptions"),

@@ -1,9 +1,10 @@
-// What the simulated disk and the file system of this machine have in common: each case runs on both, and random calls are
-// answered by both in the same words.
+// What the simulated disk, the storage in memory and the file system of this machine have in common: each case runs on all, and
+// random calls are answered by all in the same words.
 #include <array>
 
 #include "../base/temporary_folder.h"
 #include "fixture.h"
+#include "shoal/base/memory_storage.h"
 #include "shoal/base/random.h"
 #include "shoal/testing/mounted_storage.h"
 
@@ -14,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-enum class Kind { kFiles, kSimulated, kLocalMount, kSharedMount, kLateMount };
+enum class Kind { kFiles, kMemory, kSimulated, kLocalMount, kSharedMount, kLateMount };
 
 /// A storage with an empty folder in it.
 class Place {
@@ -22,6 +23,9 @@ class Place {
   explicit Place(Kind kind) {
     if (kind == Kind::kFiles) {
       storage_ = make_file_storage();
+    } else if (kind == Kind::kMemory) {
+      storage_ = make_memory_storage();
+      value_or_raise(storage_->make_folders(folder_.path()));
     } else if (kind == Kind::kSimulated) {
       auto disk = std::make_unique<SimulatedDisk>();
       disk->add_folder(folder_.path());
@@ -246,12 +250,12 @@ TEST_P(StorageConformance, TemporaryFoldersAndUniqueNamesAreNew) {
 }
 
 std::string name_of(const ::testing::TestParamInfo<Kind>& kind) {
-  constexpr const char* kNames[] = {"Files", "Simulated", "LocalMount", "SharedMount", "LateMount"};
+  constexpr const char* kNames[] = {"Files", "Memory", "Simulated", "LocalMount", "SharedMount", "LateMount"};
   return kNames[size_t(kind.param)];
 }
 INSTANTIATE_TEST_SUITE_P(All, StorageConformance,
-                         ::testing::Values(Kind::kFiles, Kind::kSimulated, Kind::kLocalMount, Kind::kSharedMount,
-                                           Kind::kLateMount),
+                         ::testing::Values(Kind::kFiles, Kind::kMemory, Kind::kSimulated, Kind::kLocalMount,
+                                           Kind::kSharedMount, Kind::kLateMount),
                          name_of);
 
 /// Random calls in a small tree, where names meet each other in every way; each answers with a line.
@@ -367,16 +371,21 @@ class RandomCalls {
 
 TEST(RandomStorageCalls, AreAnsweredInTheSameWords) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
-    Place real(Kind::kFiles);
+    Place real(Kind::kFiles), memory(Kind::kMemory);
     SimulatedDisk disk({.folders = {real.path()}});
-    RandomCalls expected(real.storage(), real.path(), seed), actual(disk, real.path(), seed);
+    value_or_raise(memory.storage().make_folders(real.path()));
+    RandomCalls expected(real.storage(), real.path(), seed);
+    RandomCalls others[] = {{disk, real.path(), seed}, {memory.storage(), real.path(), seed}};
     for (int call = 0; call < 300; ++call) {
-      const std::string here = actual.next(), there = expected.next();
-      ASSERT_TRUE(here == there) << "seed " << seed << ", call " << call << "\n"
-                                 << here.substr(0, 500) << "\n"
-                                 << there.substr(0, 500);
+      const std::string there = expected.next();
+      for (RandomCalls& actual : others) {
+        const std::string here = actual.next();
+        ASSERT_TRUE(here == there) << "seed " << seed << ", call " << call << "\n"
+                                   << here.substr(0, 500) << "\n"
+                                   << there.substr(0, 500);
+      }
     }
-    ASSERT_TRUE(actual.tree() == expected.tree()) << "seed " << seed;
+    for (RandomCalls& actual : others) ASSERT_TRUE(actual.tree() == expected.tree()) << "seed " << seed;
   }
 }
 
