@@ -332,16 +332,31 @@ TEST_P(Transforms, ABatchOfTensorsOfTheHighestRankIsRefused) {
 TEST(Descriptions, MistakesAreRaisedWhereTheyAreMade) {
   const Dataset ten = Dataset::range(10);
   const MapFn same = [](Element element) { return element; };
-  const std::vector<std::function<void()>> mistakes = {
-      [&] { ten.batch(0); }, [&] { ten.batch(-1); }, [&] { ten.shuffle(0); }, [&] { ten.shard(0, 0); },
-      [&] { ten.shard(3, 3); }, [&] { ten.shard(3, -1); }, [&] { ten.repeat(-2); }, [&] { ten.take(-2); },
-      [&] { ten.skip(-2); }, [&] { ten.prefetch(-2); }, [&] { ten.map(same, {.parallel = 0}); },
-      [&] { ten.map(same, {.parallel = 1025}); }, [&] { ten.map(MapFn()); }, [&] { ten.filter(FilterFn()); },
-      [&] { Dataset::range(0, 5, 0); }, [&] { Dataset::zip({}); }, [&] { Dataset::from_tensors({}); },
-      [&] { Dataset::list_files(std::vector<std::string>{}); }, [&] { Dataset::list_files(""); },
-      [&] { Dataset::from_generator({}); }, [&] { Dataset::from_tensor_slices({}); },
-      [&] { Dataset::from_tensor_slices(Tensor::scalar<float>(1)); },
-      [&] { Dataset::from_tensor_slices(rows({1, 2, 3}), rows({1, 2})); }};
+  const std::vector<std::function<void()>> mistakes = {[&] { ten.batch(0); },
+                                                       [&] { ten.batch(-1); },
+                                                       [&] { ten.shuffle(0); },
+                                                       [&] { ten.shard(0, 0); },
+                                                       [&] { ten.shard(3, 3); },
+                                                       [&] { ten.shard(3, -1); },
+                                                       [&] { ten.repeat(-2); },
+                                                       [&] { ten.take(-2); },
+                                                       [&] { ten.skip(-2); },
+                                                       [&] { ten.prefetch(-2); },
+                                                       [&] { ten.map(same, {.parallel = 0}); },
+                                                       [&] { ten.map(same, {.parallel = 1025}); },
+                                                       [&] { ten.map(MapFn()); },
+                                                       [&] { ten.filter(FilterFn()); },
+                                                       [&] { Dataset::range(0, 5, 0); },
+                                                       [&] { Dataset::zip({}); },
+                                                       [&] { Dataset::from_tensors({}); },
+                                                       [&] { Dataset::list_files(std::vector<std::string>{}); },
+                                                       [&] { Dataset::list_files(""); },
+                                                       [&] { Dataset::from_generator(std::function<GeneratorFn()>()); },
+                                                       [&] { Dataset::from_tensor_slices({}); },
+                                                       [&] { Dataset::from_tensor_slices(Tensor::scalar<float>(1)); },
+                                                       [&] {
+                                                         Dataset::from_tensor_slices(rows({1, 2, 3}), rows({1, 2}));
+                                                       }};
   for (size_t i = 0; i < mistakes.size(); ++i) {
     const std::optional<Error> error = raised(mistakes[i]);
     ASSERT_TRUE(error) << "mistake " << i;

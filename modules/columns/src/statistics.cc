@@ -143,7 +143,7 @@ Result<Statistics> measure(const data::Dataset& dataset, const StatisticsOptions
     return invalid_argument("statistics: the dataset does not end; leave repeat() out");
   }
   const std::shared_ptr<Environment> env = options.env ? options.env : make_production_environment({});
-  SHOAL_TRY(const auto iterator, dataset.iterate(*env));
+  SHOAL_TRY(const auto iterator, dataset.iterate(*env, {.stop = env->interrupted()}));
   Gathered features, labels;
   for (data::Element element;;) {
     SHOAL_TRY(const bool more, iterator->next(element));

@@ -22,14 +22,45 @@ class PlainSource final : public ByteSource {
   uint64_t offset_ = 0;
 };
 
-}  // namespace
+/// The bytes of another source, in pieces between which somebody may ask for a stop.
+class StoppableSource final : public ByteSource {
+ public:
+  StoppableSource(std::unique_ptr<ByteSource> source, StopToken stop)
+      : source_(std::move(source)), stop_(std::move(stop)) {}
+  Result<size_t> read(std::span<std::byte> out) override {
+    constexpr size_t kPieceBytes = 4 << 20;  // Milliseconds of reading, or some ten of unpacking.
+    size_t done = 0;
+    do {
+      if (stop_.stop_requested()) return cancelled();
+      const size_t wanted = std::min(kPieceBytes, out.size() - done);
+      SHOAL_TRY(const size_t count, source_->read(out.subspan(done, wanted)));
+      done += count;
+      if (count < wanted) break;
+    } while (done < out.size());
+    return done;
+  }
+  uint64_t left_max() const override { return source_->left_max(); }
+  uint64_t passed_over() const override { return source_->passed_over(); }
 
-Result<std::unique_ptr<ByteSource>> open_bytes(Storage& storage, const std::string& path) {
+ private:
+  const std::unique_ptr<ByteSource> source_;
+  const StopToken stop_;
+};
+
+Result<std::unique_ptr<ByteSource>> open_source(Storage& storage, const std::string& path) {
   SHOAL_TRY(std::unique_ptr<ReadableFile> file, storage.open(path));
   std::array<std::byte, 2> magic{};
   if (file->size() >= magic.size()) SHOAL_TRY_VOID(file->read_at(0, magic));
   if (magic[0] == std::byte(0x1f) && magic[1] == std::byte(0x8b)) return open_gzip(std::move(file), path);
   return std::make_unique<PlainSource>(std::move(file));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ByteSource>> open_bytes(Storage& storage, const std::string& path, const StopToken& stop) {
+  SHOAL_TRY(std::unique_ptr<ByteSource> source, open_source(storage, path));
+  if (!stop.stop_possible()) return source;
+  return std::make_unique<StoppableSource>(std::move(source), stop);
 }
 
 }  // namespace shoal::data

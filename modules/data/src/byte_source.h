@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "shoal/base/stop.h"
 #include "shoal/base/storage.h"
 
 namespace shoal::data {
@@ -20,8 +21,9 @@ class ByteSource {
   virtual uint64_t passed_over() const { return 0; }
 };
 
-/// Recognises gzip by its first two bytes. FailedPrecondition for gzip in a build without zlib.
-Result<std::unique_ptr<ByteSource>> open_bytes(Storage& storage, const std::string& path);
+/// Recognises gzip by its first two bytes. FailedPrecondition for gzip in a build without zlib. Where `stop` can stop, it is asked
+/// before each piece is read, however much a call of read() wants at once: Cancelled.
+Result<std::unique_ptr<ByteSource>> open_bytes(Storage& storage, const std::string& path, const StopToken& stop = {});
 
 /// The bytes that gzip'd `file` holds: those of its members, one after another. Zeros between and behind them, and whatever
 /// stands behind the last one, are passed over, as gzip(1) does; the latter counts as passed_over().

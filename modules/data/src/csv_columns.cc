@@ -142,8 +142,10 @@ Result<std::vector<CsvColumn>> infer_csv_columns(const std::string& path, const 
   SHOAL_TRY(std::vector<CsvColumn> columns, begin_columns(path, options, found, reader));
   const std::vector<Look> looks = looks_at(columns, options, found);
   std::vector<ColumnGuess> guesses(columns.size());
+  const StopToken stop = env->interrupted();
   int64_t records = 0;
   for (Element element;; ++records) {
+    if (stop.stop_requested()) return cancelled();
     SHOAL_TRY(const bool more, reader.next(element));
     if (!more) break;
     auto look = looks.begin();

@@ -62,10 +62,24 @@ Dataset Dataset::range(int64_t begin, int64_t end, int64_t step) {
 
 Dataset Dataset::from_generator(std::function<GeneratorFn()> open, GeneratorOptions options) {
   require(bool(open), "from_generator: the function is empty");
-  return Dataset(make_generator_node([open = std::move(open)](int64_t) { return open(); }, false, options));
+  const auto open_at = [open = std::move(open)](int64_t, const StopToken&) { return open(); };
+  return Dataset(make_generator_node(open_at, false, options));
+}
+
+Dataset Dataset::from_generator(std::function<GeneratorFn(StopToken)> open, GeneratorOptions options) {
+  require(bool(open), "from_generator: the function is empty");
+  const auto open_at = [open = std::move(open)](int64_t, const StopToken& stop) { return open(stop); };
+  return Dataset(make_generator_node(open_at, false, options));
 }
 
 Dataset Dataset::from_resumable_generator(std::function<GeneratorFn(int64_t)> open_at, GeneratorOptions options) {
+  require(bool(open_at), "from_resumable_generator: the function is empty");
+  const auto open = [open_at = std::move(open_at)](int64_t first, const StopToken&) { return open_at(first); };
+  return Dataset(make_generator_node(open, true, options));
+}
+
+Dataset Dataset::from_resumable_generator(std::function<GeneratorFn(int64_t, StopToken)> open_at,
+                                          GeneratorOptions options) {
   require(bool(open_at), "from_resumable_generator: the function is empty");
   return Dataset(make_generator_node(std::move(open_at), true, options));
 }
@@ -195,7 +209,7 @@ Result<std::unique_ptr<Iterator>> Dataset::iterate(Environment& env, IterateOpti
     return invalid_argument("iterate: trainer_index is " + std::to_string(options.trainer_index) + " of " +
                             std::to_string(options.num_trainers) + " trainers");
   }
-  return make_iterator(node_, fingerprint(), env, options);
+  return make_iterator(node_, fingerprint(), env, std::move(options));
 }
 
 bool Dataset::has_unseeded_shuffle() const { return any_node(*node_, &Node::is_unseeded_shuffle); }

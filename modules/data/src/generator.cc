@@ -6,10 +6,10 @@ namespace {
 
 class GeneratorNode final : public Node {
  public:
-  GeneratorNode(std::function<GeneratorFn(int64_t)> open_at, bool resumable, GeneratorOptions options)
+  GeneratorNode(OpenGenerator open_at, bool resumable, GeneratorOptions options)
       : open_at_(std::move(open_at)), resumable_(resumable), options_(options) {}
-  Result<std::unique_ptr<Stage>> make_stage(StageContext&) const override {
-    return std::make_unique<GeneratorStage>(*this);
+  Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
+    return std::make_unique<GeneratorStage>(*this, context);
   }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(fold_in(key, "generator"), resumable_); }
   std::optional<bool> is_finite() const override { return std::nullopt; }
@@ -19,9 +19,10 @@ class GeneratorNode final : public Node {
  private:
   class GeneratorStage final : public Stage {
    public:
-    explicit GeneratorStage(const GeneratorNode& node) : node_(node) {}
+    GeneratorStage(const GeneratorNode& node, const StageContext& context) : node_(node), context_(context) {}
 
     Result<bool> next(Item& item) override {
+      SHOAL_TRY_VOID(check_stopping(context_));
       if (ended_) return false;
       if (!generate_) SHOAL_TRY_VOID(open());
       SHOAL_TRY(Result<bool> more, call_user("the generator of from_generator", [&] { return generate_(item.own()); }));
@@ -59,25 +60,27 @@ class GeneratorNode final : public Node {
 
    private:
     Result<void> open() {
-      SHOAL_TRY(generate_, call_user("opening the generator of from_generator", [&] { return node_.open_at_(index_); }));
+      SHOAL_TRY(generate_, call_user("opening the generator of from_generator",
+                                     [&] { return node_.open_at_(index_, context_.stop); }));
       if (!generate_) return invalid_argument("from_generator: the function that opens it returned an empty function");
       return {};
     }
 
     const GeneratorNode& node_;
+    const StageContext& context_;
     GeneratorFn generate_;
     int64_t index_ = 0;
     bool ended_ = false;
   };
 
-  std::function<GeneratorFn(int64_t)> open_at_;
+  OpenGenerator open_at_;
   bool resumable_;
   GeneratorOptions options_;
 };
 
 }  // namespace
 
-NodePtr make_generator_node(std::function<GeneratorFn(int64_t first)> open_at, bool resumable, GeneratorOptions options) {
+NodePtr make_generator_node(OpenGenerator open_at, bool resumable, GeneratorOptions options) {
   return std::make_shared<GeneratorNode>(std::move(open_at), resumable, options);
 }
 

@@ -204,7 +204,7 @@ Result<void> check_kind(const Tensor& tensor, int rank, const std::string& path,
 }  // namespace
 
 Result<Tensor> read_idx(Storage& storage, const std::string& path, const IdxOptions& options) {
-  Result<std::unique_ptr<ByteSource>> source = open_bytes(storage, path);
+  Result<std::unique_ptr<ByteSource>> source = open_bytes(storage, path, options.stop);
   if (!source) return in_file(std::move(source).error(), path);
   Result<Tensor> tensor = read_tensor(**source, options);
   if (!tensor) return in_file(std::move(tensor).error(), path);

@@ -8,8 +8,9 @@ namespace shoal::data {
 /// A source whose elements are numbered from 0 and can be reached directly.
 class IndexedStage : public Stage {
  public:
-  explicit IndexedStage(int64_t count) : count_(count) {}
+  IndexedStage(const StageContext& context, int64_t count) : context_(context), count_(count) {}
   Result<bool> next(Item& item) override {
+    SHOAL_TRY_VOID(check_stopping(context_));
     if (index_ == count_) return false;
     give(index_++, item);
     return true;
@@ -28,6 +29,7 @@ class IndexedStage : public Stage {
 
  private:
   virtual void give(int64_t index, Item& item) = 0;
+  const StageContext& context_;
   int64_t count_;
   int64_t index_ = 0;
 };

@@ -17,11 +17,12 @@ class PipelineIterator final : public Iterator {
   PipelineIterator(NodePtr node, uint64_t fingerprint, std::unique_ptr<StageContext> context,
                    std::unique_ptr<Stage> stage)
       : node_(std::move(node)), fingerprint_(fingerprint), context_(std::move(context)), stage_(std::move(stage)) {}
-  ~PipelineIterator() override { context_->stopping = true; }
+  ~PipelineIterator() override { context_->stopping.request_stop(); }
 
   Result<bool> next(Batch& batch) override {
     if (failure_) return *failure_;
     if (ended_) return false;
+    remember_place();
     std::swap(item_.own(), batch);  // The stages reuse the storage of the batch before.
     Result<bool> more = stage_->next(item_);
     if (more && *more) item_.materialise(context_->env.buffers());
@@ -38,14 +39,21 @@ class PipelineIterator final : public Iterator {
   }
 
   Result<void> save_to(Position& position) const override {
-    if (failure_) return failed_precondition("the input has failed and has no position: " + failure_->message());
+    if (failure_ && !stopped_) {
+      return failed_precondition("the input has failed and has no position: " + failure_->message());
+    }
+    if (stopped_ && no_place_) return *no_place_;
     position.ordinal = ordinal_;
     position.state.clear();
     StateWriter out(position.state);
     out.number(kPositionFormat);
     out.number(fingerprint_);
     out.flag(ended_);
-    SHOAL_TRY_VOID(stage_->save(out));
+    if (stopped_) {
+      out.raw(place_);
+    } else {
+      SHOAL_TRY_VOID(stage_->save(out));
+    }
     const uint64_t check = check_of(position.state);
     for (int shift = 0; shift < 64; shift += 8) position.state.push_back(char(check >> shift));
     if (position.state.size() <= kPositionBytesMax) return {};
@@ -63,6 +71,8 @@ class PipelineIterator final : public Iterator {
       return loaded;
     }
     failure_.reset();
+    no_place_.reset();
+    stopped_ = false;
     ended_ = ended;
     ordinal_ = position.ordinal;
     return {};
@@ -76,7 +86,9 @@ class PipelineIterator final : public Iterator {
   Result<int64_t> skip(int64_t count) override {
     if (failure_) return *failure_;
     if (ended_ || count <= 0) return int64_t(0);
+    remember_place();
     Result<int64_t> skipped = stage_->skip(count);
+    if (was_stopped(skipped) || (skipped && *skipped < count && stop_requested())) return stop();
     if (!skipped) return fail(std::move(skipped).error());
     ordinal_ += uint64_t(*skipped);
     ended_ = *skipped < count;
@@ -84,7 +96,28 @@ class PipelineIterator final : public Iterator {
   }
 
  private:
+  /// A stop leaves the stages somewhere on the way to the next element, where they have no position. So the one before it is kept.
+  /// It costs a few numbers written into a string for each batch of a training.
+  void remember_place() {
+    if (!context_->options.stop.stop_possible() || no_place_) return;
+    place_.clear();
+    StateWriter out(place_);
+    if (Result<void> saved = stage_->save(out); !saved) no_place_ = std::move(saved).error();
+  }
+  bool stop_requested() const { return context_->options.stop.stop_requested(); }
+  template <class T>
+  bool was_stopped(const Result<T>& result) const {
+    return !result && result.error().kind() == ErrorKind::kCancelled && stop_requested();
+  }
+  Error stop() {
+    stopped_ = true;
+    failure_ = cancelled();
+    return *failure_;
+  }
+
+  /// A generator may have ended because of a stop, so that an end is not believed then: it comes again after a restore().
   Result<bool> settle(Result<bool> more) {
+    if (was_stopped(more) || (more && !*more && stop_requested())) return stop();
     if (!more) return fail(std::move(more).error());
     ordinal_ += *more;
     ended_ = !*more;
@@ -118,7 +151,7 @@ class PipelineIterator final : public Iterator {
 
   /// Begins anew, after a position that looked right but did not fit.
   Result<void> start_over() {
-    context_->stopping = true;
+    context_->stopping.request_stop();
     stage_.reset();
     context_ = std::make_unique<StageContext>(context_->env, context_->options);
     Result<std::unique_ptr<Stage>> stage = node_->make_stage(*context_);
@@ -127,6 +160,8 @@ class PipelineIterator final : public Iterator {
     if (!stage) return fail(std::move(stage).error());
     stage_ = std::move(stage).value();
     failure_.reset();
+    no_place_.reset();
+    stopped_ = false;
     return {};
   }
 
@@ -138,13 +173,16 @@ class PipelineIterator final : public Iterator {
   uint64_t ordinal_ = 0;
   bool ended_ = false;
   std::optional<Error> failure_;
+  bool stopped_ = false;  // The failure is a stop that was asked for.
+  std::string place_;     // What the stages saved before the last call.
+  std::optional<Error> no_place_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Iterator>> make_iterator(NodePtr node, uint64_t fingerprint, Environment& env,
                                                 IterateOptions options) {
-  auto context = std::make_unique<StageContext>(env, options);
+  auto context = std::make_unique<StageContext>(env, std::move(options));
   SHOAL_TRY(std::unique_ptr<Stage> stage, node->make_stage(*context));
   return std::make_unique<PipelineIterator>(std::move(node), fingerprint, std::move(context), std::move(stage));
 }

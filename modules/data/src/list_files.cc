@@ -10,14 +10,16 @@ namespace {
 bool has_wildcard(std::string_view part) { return part.find_first_of("*?[") != std::string_view::npos; }
 
 /// Adds what `pattern` matches below `folder` ("" or with its slash at the end).
-Result<void> expand(Storage& storage, const std::string& folder, std::string_view pattern,
+Result<void> expand(const StageContext& context, const std::string& folder, std::string_view pattern,
                     std::vector<std::string>& found) {
+  SHOAL_TRY_VOID(check_stopping(context));
+  Storage& storage = context.env.storage();
   const size_t slash = pattern.find('/');
   const std::string part(pattern.substr(0, slash));
   const bool is_last = slash == std::string_view::npos;
   const std::string_view rest = is_last ? std::string_view() : pattern.substr(slash + 1);
   if (!has_wildcard(part)) {
-    if (!is_last) return expand(storage, folder + part + "/", rest, found);
+    if (!is_last) return expand(context, folder + part + "/", rest, found);
     if (storage.exists(folder + part)) found.push_back(folder + part);
     return {};
   }
@@ -30,7 +32,7 @@ Result<void> expand(Storage& storage, const std::string& folder, std::string_vie
     if (is_last) {
       found.push_back(folder + file.name);
     } else {
-      SHOAL_TRY_VOID(expand(storage, folder + file.name + "/", rest, found));
+      SHOAL_TRY_VOID(expand(context, folder + file.name + "/", rest, found));
     }
   }
   return {};
@@ -38,7 +40,8 @@ Result<void> expand(Storage& storage, const std::string& folder, std::string_vie
 
 class FilesStage final : public IndexedStage {
  public:
-  explicit FilesStage(std::vector<std::string> names) : IndexedStage(int64_t(names.size())), names_(std::move(names)) {
+  FilesStage(const StageContext& context, std::vector<std::string> names)
+      : IndexedStage(context, int64_t(names.size())), names_(std::move(names)) {
     for (const std::string& name : names_) hash_ = fold_in(hash_, name);
   }
   Result<void> save(StateWriter& out) const override {
@@ -68,13 +71,13 @@ class ListFilesNode final : public Node {
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
     std::vector<std::string> names;
     for (const std::string& pattern : patterns_) {
-      Result<void> expanded = expand(context.env.storage(), "", pattern, names);
+      Result<void> expanded = expand(context, "", pattern, names);
       if (!expanded) return std::move(expanded).error().with_context("list_files \"" + pattern + "\"");
     }
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
     if (names.empty()) return not_found("list_files: no file matches " + quoted_patterns());
-    return std::make_unique<FilesStage>(std::move(names));
+    return std::make_unique<FilesStage>(context, std::move(names));
   }
   RandomKey fold_parameters(RandomKey key) const override {
     key = fold_in(key, "list_files");

@@ -14,7 +14,8 @@ NodePtr make_slices_node(Element tensors);
 NodePtr make_tensors_node(Element element);
 NodePtr make_range_node(int64_t begin, int64_t end, int64_t step);
 // Defined in generator.cc.
-NodePtr make_generator_node(std::function<GeneratorFn(int64_t first)> open_at, bool resumable, GeneratorOptions options);
+using OpenGenerator = std::function<GeneratorFn(int64_t first, const StopToken& stop)>;
+NodePtr make_generator_node(OpenGenerator open_at, bool resumable, GeneratorOptions options);
 // Defined in list_files.cc.
 NodePtr make_list_files_node(std::vector<std::string> patterns);
 // Defined in text_files.cc.

@@ -25,11 +25,11 @@ Result<std::string> read_rest(ByteSource& source, int64_t bytes_max) {
 
 }  // namespace
 
-Result<std::string> read_text(Storage& storage, const std::string& path, int64_t bytes_max) {
+Result<std::string> read_text(Storage& storage, const std::string& path, int64_t bytes_max, const StopToken& stop) {
   const auto in_file = [&path](Error error) {
     return error.message().starts_with(path) ? error : std::move(error).with_context(path);
   };
-  auto source = open_bytes(storage, path);
+  auto source = open_bytes(storage, path, stop);
   if (!source) return in_file(std::move(source).error());
   auto text = read_rest(**source, bytes_max);
   if (!text) return in_file(std::move(text).error());

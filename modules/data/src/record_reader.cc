@@ -13,11 +13,11 @@ constexpr size_t kReadBytes = 64 << 10;
 }  // namespace
 
 RecordReader::RecordReader(std::unique_ptr<ByteSource> source, std::string path, RecordOptions options)
-    : source_(std::move(source)), path_(std::move(path)), options_(options), buffer_(kReadBytes) {}
+    : source_(std::move(source)), path_(std::move(path)), options_(std::move(options)), buffer_(kReadBytes) {}
 
 Result<RecordReader> RecordReader::open(Storage& storage, std::string path, RecordOptions options) {
-  auto source = open_bytes(storage, path);
-  if (source) return RecordReader(std::move(*source), std::move(path), options);
+  auto source = open_bytes(storage, path, options.stop);
+  if (source) return RecordReader(std::move(*source), std::move(path), std::move(options));
   if (source.error().message().starts_with(path)) return std::move(source).error();
   return std::move(source).error().with_context(path);
 }

@@ -8,6 +8,7 @@
 
 #include "byte_source.h"
 #include "csv_syntax.h"
+#include "shoal/base/stop.h"
 
 namespace shoal::data {
 
@@ -15,6 +16,8 @@ struct RecordOptions {
   int64_t record_bytes_max = 0;
   /// Set for a table: a line end inside of a quoted field belongs to the record. None: each line is a record.
   std::optional<CsvSyntax> table = std::nullopt;
+  /// Asked before each piece of the file is read (see open_bytes()). Not heeded by a reader that is made of a source.
+  StopToken stop = {};
 };
 
 /// Reads the records of one file, from its start or from a place told by an earlier reader. Lines end with LF or CR LF;
@@ -35,7 +38,7 @@ class RecordReader {
 
   /// The next record, without its line end, valid until the next call. False at the end of the file. DataLoss, naming the
   /// file, line and offset, if it is too long or ends inside quotes. FailedPrecondition for a file that is no text (an
-  /// archive, another encoding), told at its first record.
+  /// archive, another encoding), told at its first record. Cancelled when RecordOptions::stop is.
   Result<bool> next(std::string_view& record);
   /// The place of the record that next() gave last; place() is that of what comes next.
   Place last() const { return last_; }

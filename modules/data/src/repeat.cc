@@ -6,7 +6,8 @@ namespace {
 
 class RepeatStage final : public Stage {
  public:
-  RepeatStage(std::unique_ptr<Stage> input, int64_t passes) : input_(std::move(input)), passes_(passes) {}
+  RepeatStage(const StageContext& context, std::unique_ptr<Stage> input, int64_t passes)
+      : context_(context), input_(std::move(input)), passes_(passes) {}
 
   Result<bool> next(Item& item) override {
     while (!ended_) {
@@ -24,6 +25,7 @@ class RepeatStage final : public Stage {
   Result<int64_t> skip(int64_t count) override {
     int64_t skipped = 0;
     while (skipped < count && !ended_ && passes_ != 0) {
+      SHOAL_TRY_VOID(check_stopping(context_));
       SHOAL_TRY(const int64_t some, input_->skip(count - skipped));
       skipped += some;
       if (some > 0) empty_ = false;
@@ -63,6 +65,7 @@ class RepeatStage final : public Stage {
     return input_->restart();
   }
 
+  const StageContext& context_;
   std::unique_ptr<Stage> input_;
   const int64_t passes_;  ///< -1: for ever.
   int64_t pass_ = 0;
@@ -75,7 +78,7 @@ class RepeatNode final : public Node {
   RepeatNode(NodePtr input, int64_t passes) : Node({std::move(input)}), passes_(passes) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
     SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
-    return std::make_unique<RepeatStage>(std::move(stage), passes_);
+    return std::make_unique<RepeatStage>(context, std::move(stage), passes_);
   }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(fold_in(key, "repeat"), uint64_t(passes_)); }
   std::optional<bool> is_finite() const override {

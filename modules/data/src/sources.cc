@@ -39,7 +39,9 @@ bool same_data(const Element& a, const Element& b) {
 class SlicesNode final : public Node {
  public:
   explicit SlicesNode(Element tensors) : rows_(std::move(tensors)) {}
-  Result<std::unique_ptr<Stage>> make_stage(StageContext&) const override { return std::make_unique<SlicesStage>(rows_); }
+  Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
+    return std::make_unique<SlicesStage>(context, rows_);
+  }
   RandomKey fold_parameters(RandomKey key) const override { return fold_element(fold_in(key, "slices"), rows_.tensors()); }
   std::optional<bool> is_finite() const override { return true; }
   std::optional<int64_t> cardinality() const override { return rows_.count(); }
@@ -51,7 +53,7 @@ class SlicesNode final : public Node {
  private:
   class SlicesStage final : public IndexedStage {
    public:
-    explicit SlicesStage(const Rows& rows) : IndexedStage(rows.count()), rows_(rows) {}
+    SlicesStage(const StageContext& context, const Rows& rows) : IndexedStage(context, rows.count()), rows_(rows) {}
 
    private:
     void give(int64_t index, Item& item) override { item.refer(rows_, index); }
@@ -63,8 +65,8 @@ class SlicesNode final : public Node {
 class TensorsNode final : public Node {
  public:
   explicit TensorsNode(Element element) : element_(std::make_shared<const Element>(std::move(element))) {}
-  Result<std::unique_ptr<Stage>> make_stage(StageContext&) const override {
-    return std::make_unique<TensorsStage>(element_);
+  Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
+    return std::make_unique<TensorsStage>(context, element_);
   }
   RandomKey fold_parameters(RandomKey key) const override { return fold_element(fold_in(key, "tensors"), *element_); }
   std::optional<bool> is_finite() const override { return true; }
@@ -77,7 +79,8 @@ class TensorsNode final : public Node {
  private:
   class TensorsStage final : public IndexedStage {
    public:
-    explicit TensorsStage(std::shared_ptr<const Element> element) : IndexedStage(1), element_(std::move(element)) {}
+    TensorsStage(const StageContext& context, std::shared_ptr<const Element> element)
+        : IndexedStage(context, 1), element_(std::move(element)) {}
 
    private:
     void give(int64_t, Item& item) override { item.refer(element_); }
@@ -89,8 +92,8 @@ class TensorsNode final : public Node {
 class RangeNode final : public Node {
  public:
   RangeNode(int64_t begin, int64_t end, int64_t step) : begin_(begin), end_(end), step_(step) {}
-  Result<std::unique_ptr<Stage>> make_stage(StageContext&) const override {
-    return std::make_unique<RangeStage>(begin_, step_, count());
+  Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
+    return std::make_unique<RangeStage>(context, begin_, step_, count());
   }
   RandomKey fold_parameters(RandomKey key) const override {
     return fold_in(fold_in(fold_in(fold_in(key, "range"), uint64_t(begin_)), uint64_t(end_)), uint64_t(step_));
@@ -101,7 +104,8 @@ class RangeNode final : public Node {
  private:
   class RangeStage final : public IndexedStage {
    public:
-    RangeStage(int64_t begin, int64_t step, int64_t count) : IndexedStage(count), begin_(begin), step_(step) {}
+    RangeStage(const StageContext& context, int64_t begin, int64_t step, int64_t count)
+        : IndexedStage(context, count), begin_(begin), step_(step) {}
 
    private:
     void give(int64_t index, Item& item) override {

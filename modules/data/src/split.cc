@@ -40,6 +40,7 @@ class SplitStage final : public OneInputStage {
 
   Result<int64_t> skip(int64_t count) override {
     for (int64_t passed = 0; passed < count; ++passed) {
+      SHOAL_TRY_VOID(check_stopping(context_));
       SHOAL_TRY(const bool there, pass_others());
       SHOAL_TRY(const int64_t one, there ? input_->skip(1) : Result<int64_t>(0));
       if (one == 0) return passed;

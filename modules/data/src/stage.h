@@ -7,10 +7,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "item.h"
 #include "shoal/base/random.h"
+#include "shoal/base/stop.h"
 #include "shoal/data/dataset.h"
 #include "state.h"
 
@@ -21,7 +23,8 @@ class Stage {
   virtual ~Stage() = default;
   /// The next element into `item`; false at the end of the pass, and again whenever asked after it.
   virtual Result<bool> next(Item& item) = 0;
-  /// Passes over up to `count` elements; returns how many there were. By next(), where a stage knows nothing better.
+  /// Passes over up to `count` elements; returns how many there were. By next(), where a stage knows nothing better; so what
+  /// it asks bounds how long a stop takes to be noticed.
   virtual Result<int64_t> skip(int64_t count);
   /// Begins the next pass, from wherever the stage is.
   virtual Result<void> restart() = 0;
@@ -34,24 +37,31 @@ class Stage {
 /// What stages share while they are made and while they run.
 class StageContext {
  public:
-  StageContext(Environment& environment, IterateOptions iterate_options) : env(environment), options(iterate_options) {}
+  StageContext(Environment& environment, IterateOptions iterate_options)
+      : env(environment), options(std::move(iterate_options)) {}
 
   /// The sequence of the next random operation (CONTRACT DS-19), in construction order.
   RandomKey next_random_key(std::optional<int64_t> operation_seed);
 
   Environment& env;
   const IterateOptions options;
-  /// The iterator is being destroyed: long loops and background jobs end with Cancelled.
-  std::atomic<bool> stopping{false};
+  /// Stops where somebody asks for it (IterateOptions::stop), and where the iterator is being destroyed.
+  const StopSource stopping{options.stop};
+  /// For what waits, or is given away: generators, and readers of files.
+  const StopToken stop = stopping.token();
+  bool is_stopping() const { return is_stopping_.load(std::memory_order_relaxed); }
 
  private:
+  std::atomic<bool> is_stopping_{false};  // As the token says, at the price of a load.
+  const StopCallback on_stop_{stop, [this] { is_stopping_.store(true, std::memory_order_relaxed); }};
   uint64_t random_operations_ = 0;
   std::optional<uint64_t> fresh_;
 };
 
-/// Cancelled when the iterator is being destroyed.
+/// Cancelled when the iterator is to stop. Every source asks this for each element, and so does every loop of a stage that may go on
+/// without an element of a source (it skips, or its input gives it nothing).
 inline Result<void> check_stopping(const StageContext& context) {
-  if (context.stopping.load(std::memory_order_relaxed)) return cancelled();
+  if (context.is_stopping()) return cancelled();
   return {};
 }
 

@@ -71,9 +71,9 @@ class TextStage final : public Stage {
  private:
   Result<bool> next_record(std::string_view& record) {
     for (; file_ < files_.paths.size(); ++file_, reader_.reset()) {
-      SHOAL_TRY_VOID(check_stopping(context_));
       if (!reader_) SHOAL_TRY_VOID(open());
       for (;;) {
+        SHOAL_TRY_VOID(check_stopping(context_));
         SHOAL_TRY(const bool more, reader_->next(record));
         if (!more) {
           if (const auto remark = reader_->remark()) context_.env.log().warning_once(*remark, *remark);
@@ -85,7 +85,9 @@ class TextStage final : public Stage {
     return false;
   }
   Result<void> open() {
-    SHOAL_TRY(reader_, RecordReader::open(context_.env.storage(), files_.paths[file_], files_.records));
+    RecordOptions options = files_.records;
+    options.stop = context_.stop;
+    SHOAL_TRY(reader_, RecordReader::open(context_.env.storage(), files_.paths[file_], options));
     std::string_view header;
     bool more = false;
     for (int64_t i = 0; i < files_.header_lines; ++i) {

@@ -52,8 +52,8 @@ struct TextStatistics {
 struct StatisticsOptions {
   std::vector<std::string> missing = {""};  ///< Texts that say that nothing is there.
   int64_t distinct_max = 1'000'000;         ///< A feature with more distinct texts is InvalidArgument.
-  /// Where the dataset is read: RunConfig::environment(). Null: on this machine, which in a test with a World is not where the
-  /// task's files are.
+  /// Where the dataset is read, and a stop comes from (Cancelled): RunConfig::environment(). Null: on this machine, which in a
+  /// test with a World is not where the task's files are.
   std::shared_ptr<Environment> env = nullptr;
 };
 

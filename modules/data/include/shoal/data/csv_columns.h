@@ -22,8 +22,8 @@ struct CsvColumnsOptions {
   std::vector<std::string> numbers = {};
   /// Names of columns that are text, also where all fields are numbers: ids and codes, of which each is another.
   std::vector<std::string> texts = {};
-  /// Where the file is read: RunConfig::environment(). Null: on this machine, which in a test with a World is not where the
-  /// task's files are.
+  /// Where the file is read, warnings go, and a stop comes from (Cancelled): RunConfig::environment(). Null: on this machine,
+  /// which in a test with a World is not where the task's files are, with warnings on standard error.
   std::shared_ptr<Environment> env = nullptr;
 };
 

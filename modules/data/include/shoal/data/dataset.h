@@ -82,8 +82,14 @@ class Dataset {
   /// What the function that `open` returns gives; `open` is called once per pass. Cannot be resumed: save() fails with
   /// FailedPrecondition.
   static Dataset from_generator(std::function<GeneratorFn()> open, GeneratorOptions options = {});
+  /// The same for a generator that may have to wait, or takes long for an element. `stop` stops when the training is cancelled, and
+  /// when nobody wants more elements; the generator then returns shoal::cancelled(), or false, and the element counts as not yet
+  /// made. Where a generator without the token waits, a cancelled training waits, too.
+  static Dataset from_generator(std::function<GeneratorFn(StopToken stop)> open, GeneratorOptions options = {});
   /// The same where the generator says how to resume: open_at(n) must give a generator that starts with element n.
   static Dataset from_resumable_generator(std::function<GeneratorFn(int64_t first)> open_at, GeneratorOptions options = {});
+  static Dataset from_resumable_generator(std::function<GeneratorFn(int64_t first, StopToken stop)> open_at,
+                                          GeneratorOptions options = {});
   /// The names of the files that match any of `patterns` (* and ? and [a-z], in any part of a path; * does not cross a
   /// slash), each once, as string scalars. iterate() fails with NotFound, naming the patterns, if nothing matches.
   static Dataset list_files(std::vector<std::string> patterns, ListFilesOptions options = {});
@@ -159,7 +165,8 @@ class Dataset {
 
   // Iterating.
 
-  /// A new iterator at the beginning. `env` outlives it. NotFound, DataLoss, ... from sources that look at files.
+  /// A new iterator at the beginning, with the files, threads and log of `env`, which outlives it (RunConfig::environment()).
+  /// NotFound, DataLoss, ... from sources that look at files.
   Result<std::unique_ptr<Iterator>> iterate(Environment& env, IterateOptions options = {}) const;
 
   // Questions, for warnings (CONTRACT DS-17, DS-18, OE-4) and progress.

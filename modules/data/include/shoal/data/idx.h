@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "shoal/base/stop.h"
 #include "shoal/base/storage.h"
 #include "shoal/base/tensor.h"
 #include "shoal/data/dataset.h"
@@ -14,6 +15,7 @@ namespace shoal::data {
 struct IdxOptions {
   /// The most bytes of the tensor. A header that asks for more is refused before anything is allocated.
   uint64_t bytes_max = uint64_t(4) << 30;
+  StopToken stop = {};  ///< Reading ends with Cancelled when it stops.
 };
 
 /// The file as one tensor: unsigned bytes as uint8, signed bytes, shorts and ints as int32, floats and doubles as float32.

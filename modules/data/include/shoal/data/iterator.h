@@ -24,9 +24,14 @@ struct IterateOptions {
   /// The seed of the run (CONTRACT RU-7): where `seed` is not set, operations without a seed of their own draw by it, differently
   /// on each trainer. Default: they draw what nobody can draw again.
   std::optional<int64_t> run_seed = {};
+  /// When it stops, a call that is at work ends with Cancelled, and the iterator stays at that: sources of Shoal look at it for each
+  /// element, and before each piece of a file; a generator may ask for it (Dataset::from_generator). Functions of map() and filter()
+  /// run to their ends. save() then gives the position after the last element handed out. Any thread may stop it.
+  StopToken stop = {};
 };
 
-/// It is not thread-safe: one thread uses it at a time. Destroying it stops its jobs promptly.
+/// It is not thread-safe: one thread uses it at a time. Destroying it stops its jobs promptly: also a generator that has asked for
+/// the token.
 class Iterator {
  public:
   virtual ~Iterator() = default;

@@ -8,6 +8,7 @@
 
 #include "shoal/base/dtype.h"
 #include "shoal/base/result.h"
+#include "shoal/base/stop.h"
 
 namespace shoal {
 class Storage;
@@ -66,7 +67,8 @@ struct CsvOptions {
 
 /// All of a text file, plain or gzip'd, without the byte order mark that it may begin with. FailedPrecondition for a file
 /// that is no text of lines (an archive, another encoding); DataLoss for one that is damaged, or has more than `bytes_max`
-/// bytes; otherwise the errors of Storage::open(). All name the file.
-Result<std::string> read_text(Storage& storage, const std::string& path, int64_t bytes_max = int64_t(1) << 30);
+/// bytes; otherwise the errors of Storage::open(). All name the file. Cancelled when `stop` stops.
+Result<std::string> read_text(Storage& storage, const std::string& path, int64_t bytes_max = int64_t(1) << 30,
+                              const StopToken& stop = {});
 
 }  // namespace shoal::data
