@@ -43,6 +43,12 @@ inline data::Dataset throwing_data() {
   });
 }
 
+/// `rows` through every stage that has threads.
+inline data::Dataset busy_data(const data::Dataset& rows, int threads) {
+  const auto same = [](data::Element element) { return element; };
+  return rows.map(same, {.parallel = threads + 1}).shuffle(100).batch(64).prefetch(2);
+}
+
 inline RunConfig guest_config(const std::string& model_dir, int threads) {
   RunConfigOptions options;
   options.model_dir = model_dir;
@@ -137,6 +143,29 @@ inline std::vector<Call> all_calls() {
          model.predict({{"z", Tensor::zeros(DType::kFloat32, {3, 2})}});
        }),
        true},
+      {"Dataset::elements",
+       [](const std::string&, int threads) {
+         for (const data::Element& element : busy_data(guest_data(), threads).elements({.seed = 7})) {
+           if (element.features.size() != 1) throw std::logic_error("an element has one feature");
+         }
+       }},
+      {"Dataset::elements, left in the middle",
+       [](const std::string&, int threads) {
+         for ([[maybe_unused]] const data::Element& element : busy_data(guest_data().repeat(), threads).elements()) break;
+       }},
+      {"Dataset::elements that throws",
+       [](const std::string&, int threads) {
+         for ([[maybe_unused]] const data::Element& element : busy_data(throwing_data(), threads).elements()) {
+         }
+       },
+       true},
+      {"Dataset::iterate",
+       [](const std::string&, int threads) {
+         const auto iterator = value_or_raise(busy_data(guest_data(), threads).iterate());
+         data::Element element;
+         while (value_or_raise(iterator->next(element))) {
+         }
+       }},
       {"statistics_of", [](const std::string&, int) { columns::statistics_of(guest_data().batch(kBatch)); }},
       {"statistics_of that throws", [](const std::string&, int) { columns::statistics_of(throwing_data().batch(kBatch)); },
        true},

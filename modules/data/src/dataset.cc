@@ -5,6 +5,7 @@
 #include "csv_record.h"
 #include "nodes.h"
 #include "positions.h"
+#include "shoal/base/production.h"
 
 namespace shoal::data {
 namespace {
@@ -203,6 +204,14 @@ Dataset Dataset::prefetch(int64_t count) const {
 }
 
 Dataset Dataset::cache() const { return Dataset(make_cache_node(node_)); }
+
+Elements Dataset::elements(IterateOptions options) const { return Elements(value_or_raise(iterate(std::move(options)))); }
+
+Result<std::unique_ptr<Iterator>> Dataset::iterate(IterateOptions options) const {
+  auto env = make_production_environment({});
+  SHOAL_TRY(std::unique_ptr<Iterator> iterator, iterate(*env, std::move(options)));
+  return make_iterator_of_its_own(std::move(env), std::move(iterator));
+}
 
 Result<std::unique_ptr<Iterator>> Dataset::iterate(Environment& env, IterateOptions options) const {
   if (options.num_trainers < 1 || options.trainer_index < 0 || options.trainer_index >= options.num_trainers) {

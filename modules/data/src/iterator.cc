@@ -2,6 +2,7 @@
 #include "shoal/data/iterator.h"
 
 #include "nodes.h"
+#include "shoal/base/cpu.h"
 
 namespace shoal::data {
 namespace {
@@ -178,7 +179,39 @@ class PipelineIterator final : public Iterator {
   std::optional<Error> no_place_;
 };
 
+/// An iterator in an environment that nobody else has.
+class OwnIterator final : public Iterator {
+ public:
+  OwnIterator(std::unique_ptr<Environment> env, std::unique_ptr<Iterator> inner)
+      : env_(std::move(env)), inner_(std::move(inner)) {}
+
+  Result<bool> next(Batch& batch) override {
+    const ComputeMode mode;  // As in a training, and as on threads of the pool: equal numbers, whoever computes them.
+    return inner_->next(batch);
+  }
+  uint64_t ordinal() const override { return inner_->ordinal(); }
+  Result<Position> save() const override { return inner_->save(); }
+  Result<void> save_to(Position& position) const override { return inner_->save_to(position); }
+  Result<void> restore(const Position& position) override {
+    const ComputeMode mode;
+    return inner_->restore(position);
+  }
+  Result<void> check(const Position& position) const override { return inner_->check(position); }
+  Result<int64_t> skip(int64_t count) override {
+    const ComputeMode mode;
+    return inner_->skip(count);
+  }
+
+ private:
+  const std::unique_ptr<Environment> env_;
+  const std::unique_ptr<Iterator> inner_;
+};
+
 }  // namespace
+
+std::unique_ptr<Iterator> make_iterator_of_its_own(std::unique_ptr<Environment> env, std::unique_ptr<Iterator> iterator) {
+  return std::make_unique<OwnIterator>(std::move(env), std::move(iterator));
+}
 
 Result<std::unique_ptr<Iterator>> make_iterator(NodePtr node, uint64_t fingerprint, Environment& env,
                                                 IterateOptions options) {

@@ -9,6 +9,8 @@ using NodePtr = std::shared_ptr<const Node>;
 // Defined in iterator.cc.
 Result<std::unique_ptr<Iterator>> make_iterator(NodePtr node, uint64_t fingerprint, Environment& env,
                                                 IterateOptions options);
+/// `iterator`, which runs in `env`, together with that.
+std::unique_ptr<Iterator> make_iterator_of_its_own(std::unique_ptr<Environment> env, std::unique_ptr<Iterator> iterator);
 // Defined in sources.cc.
 NodePtr make_slices_node(Element tensors);
 NodePtr make_tensors_node(Element element);

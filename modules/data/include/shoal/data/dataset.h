@@ -165,6 +165,15 @@ class Dataset {
 
   // Iterating.
 
+  /// All elements, in any program:
+  ///
+  ///   for (const shoal::data::Element& element : dataset.elements()) ...
+  ///
+  /// Files are this machine's, warnings go to standard error. Threads (prefetch, parallel maps) are the loop's own, and are gone when
+  /// it ends, however it ends. Raises what iterate() and Iterator::next() return.
+  Elements elements(IterateOptions options = {}) const;
+  /// The same with errors as values, and with positions: a new iterator at the beginning.
+  Result<std::unique_ptr<Iterator>> iterate(IterateOptions options = {}) const;
   /// A new iterator at the beginning, with the files, threads and log of `env`, which outlives it (RunConfig::environment()).
   /// NotFound, DataLoss, ... from sources that look at files.
   Result<std::unique_ptr<Iterator>> iterate(Environment& env, IterateOptions options = {}) const;

@@ -1,9 +1,12 @@
 #pragma once
 /// Walking through a dataset, with a position that can be saved and restored.
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "shoal/base/environment.h"
 #include "shoal/data/element.h"
@@ -55,6 +58,41 @@ class Iterator {
   /// Passes over up to `count` elements, seeking where it can; returns how many there were. What is passed over by
   /// seeking is not looked at, so its errors go unseen.
   virtual Result<int64_t> skip(int64_t count) = 0;
+};
+
+/// The elements of a dataset in a range-based for (Dataset::elements()). One loop, from where the iterator is.
+class Elements {
+ public:
+  explicit Elements(std::unique_ptr<Iterator> iterator) : iterator_(std::move(iterator)) {}
+
+  class At {
+   public:
+    using value_type = Element;
+    using difference_type = std::ptrdiff_t;
+    /// Valid until the next one is asked for; a copy stays valid, and shares its tensors.
+    const Element& operator*() const { return *element_; }
+    const Element* operator->() const { return element_; }
+    /// Raises what Iterator::next() returns.
+    At& operator++() {
+      more_ = value_or_raise(iterator_->next(*element_));
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    friend bool operator==(const At& at, std::default_sentinel_t) { return !at.more_; }
+
+   private:
+    friend class Elements;
+    At(Iterator& iterator, Element& element) : iterator_(&iterator), element_(&element) { ++*this; }
+    Iterator* iterator_;
+    Element* element_;
+    bool more_ = false;
+  };
+  At begin() { return At(*iterator_, element_); }
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  std::unique_ptr<Iterator> iterator_;
+  Element element_;
 };
 
 }  // namespace shoal::data
