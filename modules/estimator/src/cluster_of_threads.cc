@@ -99,6 +99,7 @@ void ThreadedCluster::ended(size_t index, Result<void> result) {
 std::vector<TaskOutcome> run_cluster_of_threads(const cluster::ClusterSize& size, RunConfigOptions options,
                                                 const TaskHost& host, const std::function<void(RunConfig)>& body) {
   value_or_raise(size.check());
+  options.log_sink = guarded_sink(std::move(options.log_sink));  // One for all tasks.
   const TransportTable transports = transports_of(host, options.runtime);
   const std::unique_ptr<Environment> env =
       make_production_environment({.sink = options.log_sink ? options.log_sink : host.sink,

@@ -163,6 +163,7 @@ Result<void> resolve(RunConfigOptions& options, const cluster::TaskConfig& task)
   SHOAL_TRY_VOID(check_fields(options));
   SHOAL_TRY_VOID(check_strategy(options.update_strategy, task));
   SHOAL_TRY_VOID(resolve_cadence(options));
+  options.log_sink = guarded_sink(std::move(options.log_sink));
   return unite_model_dir(options, task);
 }
 
@@ -201,7 +202,7 @@ Result<void> apply(RunConfigOptions& options, const RunConfigChanges& changes) {
   change(options.max_worker_delay_secs, changes.max_worker_delay_secs);
   change(options.runtime, changes.runtime);
   if (!changes.placement.is_unset()) options.placement = changes.placement.optional().value_or(Placement());
-  if (!changes.log_sink.is_unset()) options.log_sink = changes.log_sink.optional().value_or(LogSink());
+  if (!changes.log_sink.is_unset()) options.log_sink = guarded_sink(changes.log_sink.optional().value_or(LogSink()));
   SHOAL_TRY_VOID(change_value("ready_timeout_secs", options.ready_timeout_secs, changes.ready_timeout_secs));
   SHOAL_TRY_VOID(change_value("save_model_description", options.save_model_description, changes.save_model_description));
   SHOAL_TRY_VOID(change_value("accept_changed_model", options.accept_changed_model, changes.accept_changed_model));

@@ -157,7 +157,8 @@ struct RunConfigOptions {
   /// Overrides which ps holds which variable.
   Placement placement = {};
   std::optional<RuntimeOptions> runtime = {};
-  /// Where the log lines of the tasks of this process go, called on any of their threads. Default: standard error.
+  /// Where the log lines of the tasks of this process go: called on any of their threads, by one at a time, for whatever is done
+  /// with this config and its copies (guarded_sink()). Nothing goes to standard error then. Default: standard error.
   LogSink log_sink = {};
 };
 
