@@ -56,7 +56,7 @@ class ProductionEnvironment final : public Environment {
   const bool offload_inline_;
   bool in_inline_work_ = false;  // Used on the strand only.
   std::shared_ptr<BufferPool> buffers_;
-  std::unique_ptr<Storage> storage_;
+  const std::shared_ptr<Storage> storage_;
   const ProcessInfo process_;
   Logger log_;
   StopSource leaving_, interrupted_;
@@ -77,7 +77,7 @@ Duration default_spin(int usable_cores) {
 ProductionEnvironment::ProductionEnvironment(ProductionOptions options)
     : offload_inline_(options.offload_inline),
       buffers_(options.buffers ? std::move(options.buffers) : BufferPool::create()),
-      storage_(make_file_storage()),
+      storage_(options.storage ? std::move(options.storage) : std::shared_ptr<Storage>(make_file_storage())),
       process_(options.process ? std::move(*options.process) : read_process_info()),
       log_(options.sink ? std::move(options.sink) : stderr_sink(), std::move(options.task), [this] { return wall_now(); }),
       leaving_(std::move(options.leave)),

@@ -104,6 +104,7 @@ std::vector<TaskOutcome> run_cluster_of_threads(const cluster::ClusterSize& size
   const std::unique_ptr<Environment> env =
       make_production_environment({.sink = options.log_sink ? options.log_sink : host.sink,
                                    .transports = transports,
+                                   .storage = options.storage,
                                    .handle_signals = host.handle_signals,
                                    .terminate_means_leave = options.on_sigterm == OnSigterm::kLeave,
                                    .stop = host.stop,

@@ -21,11 +21,11 @@ Result<std::string> resolve_model_dir(const RunConfig& config, const std::option
     return invalid_argument("model_dir is " + *given + " in the Estimator and " + *config.model_dir() +
                             " in the RunConfig; give it once, or the same");
   }
-  if (given) {
+  if (given && !config.storage()) {
     Result<void> path = check_path(*given);
     if (!path) return std::move(path).error().with_context("Estimator: model_dir");
-    return *given;
   }
+  if (given) return *given;
   if (config.model_dir()) return *config.model_dir();
   if (config.task().mode != cluster::TaskMode::kLocal && config.task_type() != cluster::kPsRole) {
     return invalid_argument("task " + config.task_type() +

@@ -38,6 +38,10 @@
 #include "shoal/estimator/value_hooks.h"
 #include "shoal/estimator/warm_start.h"
 
+// Parts of the program's own: log, files.
+#include "shoal/base/log.h"
+#include "shoal/base/memory_storage.h"
+
 // The data.
 #include "shoal/base/random.h"
 #include "shoal/base/storage.h"

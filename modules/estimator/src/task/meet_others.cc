@@ -127,6 +127,7 @@ Result<Met> meet_as_a_process(const RunConfig& config, cluster::RendezvousOption
   ProductionOptions production;
   production.task = config.task().name();
   production.sink = config.log_sink() ? config.log_sink() : host.sink;
+  production.storage = config.storage();
   production.stop = host.stop;
   production.leave = host.leave;
   production.pool_threads = 1;

@@ -85,7 +85,8 @@ Result<void> check_fields(const RunConfigOptions& options) {
   if (options.model_dir && options.model_dir->empty()) {
     return invalid_argument("RunConfig: model_dir: is the empty string; give a path or leave it out");
   }
-  if (options.model_dir) {
+  const bool on_file_system = !options.storage;  // Else the storage knows what is a path.
+  if (options.model_dir && on_file_system) {
     Result<void> path = check_path(*options.model_dir);
     if (!path) return std::move(path).error().with_context("RunConfig: model_dir");
   }
@@ -203,6 +204,7 @@ Result<void> apply(RunConfigOptions& options, const RunConfigChanges& changes) {
   change(options.runtime, changes.runtime);
   if (!changes.placement.is_unset()) options.placement = changes.placement.optional().value_or(Placement());
   if (!changes.log_sink.is_unset()) options.log_sink = guarded_sink(changes.log_sink.optional().value_or(LogSink()));
+  if (!changes.storage.is_unset()) options.storage = changes.storage.optional().value_or(nullptr);
   SHOAL_TRY_VOID(change_value("ready_timeout_secs", options.ready_timeout_secs, changes.ready_timeout_secs));
   SHOAL_TRY_VOID(change_value("save_model_description", options.save_model_description, changes.save_model_description));
   SHOAL_TRY_VOID(change_value("accept_changed_model", options.accept_changed_model, changes.accept_changed_model));

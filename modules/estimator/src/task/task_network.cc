@@ -112,6 +112,7 @@ std::shared_ptr<Environment> make_environment(const RunConfig& config, bool may_
     options.buffers = host->buffers;
   }
   if (config.log_sink()) options.sink = config.log_sink();
+  options.storage = config.storage();
   return make_production_environment(std::move(options));
 }
 
@@ -121,7 +122,10 @@ std::shared_ptr<Environment> make_task_environment(const RunConfig& config) { re
 std::shared_ptr<Environment> make_call_environment(const RunConfig& config) { return make_environment(config, false); }
 
 Result<std::string> make_temporary_model_dir(Environment& env) {
-  auto folder = env.storage().make_temporary_folder(join_path(env.process().temporary_folder, "shoal-"));
+  const std::string& above = env.process().temporary_folder;
+  if (!env.storage().exists(above))
+    static_cast<void>(env.storage().make_folders(above));  // The next call says what is wrong.
+  auto folder = env.storage().make_temporary_folder(join_path(above, "shoal-"));
   if (!folder) return failed_precondition("no temporary model_dir can be made: " + folder.error().message());
   env.log().warning("no model_dir was given; results go to the temporary folder " + *folder);
   return folder;

@@ -20,6 +20,7 @@ struct ProductionOptions {
   std::string task;  ///< "worker 1", for log lines; "" for a local run.
   LogSink sink;      ///< Default: stderr_sink().
   TransportTable transports;
+  std::shared_ptr<Storage> storage;  ///< Default: the file system of this machine.
   /// Threads of pool(). 0: as many as usable cores, at least 1. They start with the first job.
   int pool_threads = 0;
   /// True: offload() runs the work at once on the strand. For a task with nobody to talk to (local training): saves two

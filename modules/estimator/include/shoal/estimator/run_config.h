@@ -25,6 +25,7 @@ namespace shoal {
 
 class Environment;
 struct Plugins;
+class Storage;
 struct TaskHost;
 
 /// An option that tells "not written" from "None": default-constructed it is unset, from std::nullopt it is None.
@@ -160,6 +161,9 @@ struct RunConfigOptions {
   /// Where the log lines of the tasks of this process go: called on any of their threads, by one at a time, for whatever is done
   /// with this config and its copies (guarded_sink()). Nothing goes to standard error then. Default: standard error.
   LogSink log_sink = {};
+  /// Where all files are that paths of this run name (model_dir, exports, data that a Dataset reads), for every call with this config.
+  /// All tasks of a job have to see the same files, so make_memory_storage() is for runs of one process. Default: the file system.
+  std::shared_ptr<Storage> storage = {};
 };
 
 /// Fields to change by RunConfig::replace(): what is left unset stays as it is. None where a field has no None is refused.
@@ -182,6 +186,7 @@ struct RunConfigChanges {
   Setting<Placement> placement = {};
   Setting<RuntimeOptions> runtime = {};
   Setting<LogSink> log_sink = {};
+  Setting<std::shared_ptr<Storage>> storage = {};
 };
 
 /// One change by name, as read from a file or a command line: {"save_summary_steps", "50"}; the value "none" is None.
@@ -241,6 +246,7 @@ class RunConfig {
   const Placement& placement() const { return options_.placement; }
   const std::optional<RuntimeOptions>& runtime() const { return options_.runtime; }
   const LogSink& log_sink() const { return options_.log_sink; }
+  const std::shared_ptr<Storage>& storage() const { return options_.storage; }  ///< Null: the file system.
 
   // What `runtime` means here.
   /// Compute threads of a replica, on a machine where this process may use `usable_cores` cores.
