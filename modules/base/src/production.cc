@@ -60,6 +60,7 @@ class ProductionEnvironment final : public Environment {
   const ProcessInfo process_;
   Logger log_;
   StopSource leaving_, interrupted_;
+  const StopCallback on_stop_also_;
   const StopCallback on_leaving_{leaving_.token(), [this] { interrupted_.request_stop(); }};
   const Duration spin_;
   Loop loop_;
@@ -82,6 +83,7 @@ ProductionEnvironment::ProductionEnvironment(ProductionOptions options)
       log_(options.sink ? std::move(options.sink) : stderr_sink(), std::move(options.task), [this] { return wall_now(); }),
       leaving_(std::move(options.leave)),
       interrupted_(std::move(options.stop)),
+      on_stop_also_(options.stop_also, [this] { interrupted_.request_stop(); }),
       spin_(options.spin.value_or(default_spin(process_.usable_cores))),
       loop_(spin_),
       pool_(make_threaded<ThreadPool>(options.pool_threads > 0 ? options.pool_threads : process_.usable_cores)),

@@ -108,6 +108,7 @@ std::vector<TaskOutcome> run_cluster_of_threads(const cluster::ClusterSize& size
                                    .handle_signals = host.handle_signals,
                                    .terminate_means_leave = options.on_sigterm == OnSigterm::kLeave,
                                    .stop = host.stop,
+                                   .stop_also = options.stop,
                                    .leave = host.leave});
   check_transport(*env, transports, options);
   if (!options.model_dir) options.model_dir = value_or_raise(make_temporary_model_dir(*env));

@@ -147,7 +147,9 @@ Result<void> Estimator::try_train(const InputFn& input_fn, TrainOptions options)
                              .keep_weights = !config_.saves_checkpoints()};
   auto outcome = distributed ? env->run(trainer_task(*env, request)) : env->run(train_task(*env, request));
   if (!outcome && gives_way(*env, outcome.error())) return gave_way(own.config());
-  if (!outcome && !(distributed && is_interrupt(outcome.error()))) return std::move(outcome).error();
+  const bool was_interrupted =
+      !outcome && is_interrupt(outcome.error()) && (distributed || env->interrupted().stop_requested());
+  if (!outcome && !was_interrupted) return std::move(outcome).error();
   // Weights of an earlier call are older than a checkpoint that this one has written.
   if (outcome && (outcome->weights || config_.saves_checkpoints())) trained_ = outcome->weights;
   return {};
@@ -161,7 +163,7 @@ Result<Metrics> Estimator::try_evaluate(const InputFn& input_fn, EvaluateOptions
   if (!input_fn) return type_mismatch("Estimator::evaluate: an input function is required");
   SHOAL_TRY_VOID(check_options("Estimator::evaluate", options));
   return in_environment(config_, [&](Environment& env) -> Result<Metrics> {
-    SHOAL_TRY(Evaluation evaluation, run_evaluation(env, *this, input_fn, options));
+    SHOAL_TRY(Evaluation evaluation, run_evaluation(env, *this, input_fn, options, stop_of_call(config_)));
     return std::move(evaluation.metrics);
   });
 }

@@ -79,10 +79,13 @@ Result<TrainAndEvaluateResult> run_local(Environment& env, const Call& call) {
                              .listeners = std::move(listeners),
                              .types_from = &call.eval.input_fn,
                              .write_end_mark = true};
-  SHOAL_TRY(const TrainOutcome outcome, env.run(train_task(env, request)));
-  TaskReport report = report_of(outcome, call.config());
+  const Result<TrainOutcome> outcome = env.run(train_task(env, request));
+  const bool was_interrupted = !outcome && is_interrupt(outcome.error()) && env.interrupted().stop_requested();
+  if (was_interrupted && !gives_way(env, outcome.error())) return TrainAndEvaluateResult();  // Before training began.
+  if (!outcome) return outcome.error();
+  TaskReport report = report_of(*outcome, call.config());
   TrainAndEvaluateResult result;
-  if (!outcome.nothing_to_do) {
+  if (!outcome->nothing_to_do) {
     evaluation->evaluating().warn_about_final_exporters(env.log());
     result.metrics = evaluation->evaluating().metrics();
     result.exports = evaluation->evaluating().exports();

@@ -38,9 +38,11 @@
 #include "shoal/estimator/value_hooks.h"
 #include "shoal/estimator/warm_start.h"
 
-// Parts of the program's own: log, files.
+// Parts of the program's own: log, files, cancelling.
 #include "shoal/base/log.h"
 #include "shoal/base/memory_storage.h"
+#include "shoal/base/production.h"
+#include "shoal/base/stop.h"
 
 // The data.
 #include "shoal/base/random.h"

@@ -314,7 +314,7 @@ std::string without_checkpoint(const Estimator& estimator) {
 }
 
 Result<OpenedInput> open_input(Environment& env, const Estimator& estimator, const InputFn& input_fn, Mode mode,
-                               const std::optional<int64_t>& run_seed) {
+                               const std::optional<int64_t>& run_seed, const StopToken& stop) {
   OpenedInput opened;
   const InputContext context{mode, estimator.params(), estimator.config()};
   SHOAL_TRY(opened.dataset, call_user("input_fn", [&] { return input_fn(context); }));
@@ -322,7 +322,8 @@ Result<OpenedInput> open_input(Environment& env, const Estimator& estimator, con
   data::IterateOptions options{.seed = estimator.config().random_seed(),
                                .trainer_index = training ? estimator.config().trainer_index() : 0,
                                .num_trainers = training ? estimator.config().num_trainers() : 1,
-                               .run_seed = run_seed};
+                               .run_seed = run_seed,
+                               .stop = stop};
   SHOAL_TRY(opened.iterator, iterate_batches_with_rows(env, *opened.dataset, options));
   return opened;
 }
@@ -362,7 +363,7 @@ Result<Evaluation> run_evaluation(Environment& env, const Estimator& estimator, 
 Result<Evaluation> run_evaluation_of(Environment& env, const WeightsToEvaluate& weights, const Estimator& estimator,
                                      const InputFn& input_fn, const EvaluateOptions& options, const StopToken& stop) {
   const std::optional<int64_t> seed = seed_of_run(env, estimator.config(), estimator.model_dir());
-  SHOAL_TRY(OpenedInput input, open_input(env, estimator, input_fn, Mode::kEval, seed));
+  SHOAL_TRY(OpenedInput input, open_input(env, estimator, input_fn, Mode::kEval, seed, stop));
   if (!options.steps && input.dataset->repeats_for_ever()) {
     return invalid_argument(
         "evaluation: without steps all of the input is evaluated, and it does not end; leave repeat() "

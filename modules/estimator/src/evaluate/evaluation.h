@@ -75,13 +75,13 @@ struct WeightsToEvaluate {
 Result<Evaluation> run_evaluation_of(Environment& env, const WeightsToEvaluate& weights, const Estimator& estimator,
                                      const InputFn& input_fn, const EvaluateOptions& options, const StopToken& stop = {});
 
-/// Opens the input of `mode` for this task. `run_seed`: IterateOptions::run_seed.
+/// Opens the input of `mode` for this task. `run_seed`, `stop`: those of IterateOptions.
 struct OpenedInput {
   std::optional<data::Dataset> dataset;
   std::unique_ptr<data::Iterator> iterator;
 };
 Result<OpenedInput> open_input(Environment& env, const Estimator& estimator, const InputFn& input_fn, Mode mode,
-                               const std::optional<int64_t>& run_seed);
+                               const std::optional<int64_t>& run_seed, const StopToken& stop);
 /// The backend that the config asks for. NotFound listing the backends there are; FailedPrecondition if it cannot
 /// compute in what the config asks for.
 Result<std::unique_ptr<backends::Backend>> make_configured_backend(const RunConfig& config);

@@ -18,6 +18,7 @@
 #include "shoal/estimator/task_host.h"
 #include "shoal/graph/graph_json.h"
 #include "task/run_seed.h"
+#include "task/task_network.h"
 #include "task/temporary_files.h"
 
 namespace shoal {
@@ -189,7 +190,8 @@ struct ServingModel {
 Result<ServingModel> build_serving(Environment& env, const Estimator& estimator, const InputFn& serving_input,
                                    const Origin& origin) {
   const std::optional<int64_t> seed = seed_of_run(env, estimator.config(), estimator.model_dir());
-  SHOAL_TRY(const OpenedInput input, open_input(env, estimator, serving_input, Mode::kPredict, seed));
+  SHOAL_TRY(const OpenedInput input,
+            open_input(env, estimator, serving_input, Mode::kPredict, seed, stop_of_call(estimator.config())));
   data::Batch batch;
   SHOAL_TRY(const bool any, input.iterator->next(batch));
   if (!any) return invalid_argument("export: serving_input gave no batch; it must give one, to tell names and types");

@@ -9,6 +9,7 @@
 #include "shoal/estimator/estimator.h"
 #include "shoal/estimator/task_host.h"
 #include "task/run_seed.h"
+#include "task/task_network.h"
 
 namespace shoal {
 namespace {
@@ -35,6 +36,7 @@ class LazyPredictions final : public Predictions {
       : estimator_(estimator),
         options_(std::move(options)),
         env_(make_call_environment(estimator.config())),
+        stop_(stop_of_call(estimator.config())),
         context_(*env_, estimator.config().host().get()) {}
 
   Result<void> open(const InputFn& input_fn);
@@ -49,6 +51,7 @@ class LazyPredictions final : public Predictions {
   const Estimator estimator_;  // A copy, since the caller's may go first.
   PredictOptions options_;
   std::shared_ptr<Environment> env_;
+  const StopToken stop_;
   OpenedInput input_;
   std::optional<data::Batch> first_;
   std::unique_ptr<Predictor> predictor_;
@@ -68,7 +71,7 @@ Result<void> LazyPredictions::open(const InputFn& input_fn) {
   SHOAL_TRY(const auto reader, open_checkpoint(*env_, estimator_.model_dir(), options_.checkpoint));
   if (!reader) env_->log().info("prediction: " + without_checkpoint(estimator_) + " predicts");
   const std::optional<int64_t> seed = seed_of_run(*env_, estimator_.config(), estimator_.model_dir());
-  SHOAL_TRY(input_, open_input(*env_, estimator_, input_fn, Mode::kPredict, seed));
+  SHOAL_TRY(input_, open_input(*env_, estimator_, input_fn, Mode::kPredict, seed, stop_));
   data::Batch batch;
   SHOAL_TRY(const bool any, input_.iterator->next(batch));
   if (!any) return {};
@@ -99,6 +102,7 @@ Result<void> LazyPredictions::open(const InputFn& input_fn) {
 /// One batch, as one iteration of a training loop: at the end of the input there is no after_step().
 Result<bool> LazyPredictions::next_batch() {
   if (!predictor_ || context_.stop_requested()) return false;
+  if (stop_.stop_requested()) return cancelled();
   request_.clear();
   for (const auto& hook : hooks_) {
     SHOAL_TRY_VOID(call_user("prediction hook before_step", [&] { hook->before_step(context_, request_); }));

@@ -129,6 +129,7 @@ Result<Met> meet_as_a_process(const RunConfig& config, cluster::RendezvousOption
   production.sink = config.log_sink() ? config.log_sink() : host.sink;
   production.storage = config.storage();
   production.stop = host.stop;
+  production.stop_also = config.stop();
   production.leave = host.leave;
   production.pool_threads = 1;
   production.spin = Duration::zero();

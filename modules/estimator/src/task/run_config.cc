@@ -205,6 +205,7 @@ Result<void> apply(RunConfigOptions& options, const RunConfigChanges& changes) {
   if (!changes.placement.is_unset()) options.placement = changes.placement.optional().value_or(Placement());
   if (!changes.log_sink.is_unset()) options.log_sink = guarded_sink(changes.log_sink.optional().value_or(LogSink()));
   if (!changes.storage.is_unset()) options.storage = changes.storage.optional().value_or(nullptr);
+  if (!changes.stop.is_unset()) options.stop = changes.stop.optional().value_or(StopToken());
   SHOAL_TRY_VOID(change_value("ready_timeout_secs", options.ready_timeout_secs, changes.ready_timeout_secs));
   SHOAL_TRY_VOID(change_value("save_model_description", options.save_model_description, changes.save_model_description));
   SHOAL_TRY_VOID(change_value("accept_changed_model", options.accept_changed_model, changes.accept_changed_model));

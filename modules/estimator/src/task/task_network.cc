@@ -113,6 +113,7 @@ std::shared_ptr<Environment> make_environment(const RunConfig& config, bool may_
   }
   if (config.log_sink()) options.sink = config.log_sink();
   options.storage = config.storage();
+  options.stop_also = config.stop();
   return make_production_environment(std::move(options));
 }
 
@@ -129,6 +130,11 @@ Result<std::string> make_temporary_model_dir(Environment& env) {
   if (!folder) return failed_precondition("no temporary model_dir can be made: " + folder.error().message());
   env.log().warning("no model_dir was given; results go to the temporary folder " + *folder);
   return folder;
+}
+
+StopToken stop_of_call(const RunConfig& config) {
+  if (config.host() && config.host()->environment) return {};
+  return config.stop();
 }
 
 RunConfig with_environment(const RunConfig& config, std::shared_ptr<Environment> env) {

@@ -20,7 +20,8 @@ ResumableInput::ResumableInput(TrainScope& scope, int replica)
 
 Result<void> ResumableInput::open(bool bounded) {
   const TrainRequest& request = scope_.request;
-  SHOAL_TRY(OpenedInput opened, open_input(scope_.env, estimator_, request.input_fn, Mode::kTrain, scope_.run.seed));
+  SHOAL_TRY(OpenedInput opened,
+            open_input(scope_.env, estimator_, request.input_fn, Mode::kTrain, scope_.run.seed, scope_.env.interrupted()));
   dataset_ = std::move(opened.dataset);
   input_.iterator = std::move(opened.iterator);
   if (scope_.leads() && replica_ == 0) warn_about_input(scope_.env.log(), *dataset_, estimator_.config(), bounded);
@@ -36,8 +37,8 @@ Result<void> ResumableInput::open(bool bounded) {
 Result<void> ResumableInput::learn_types_elsewhere() {
   const TrainRequest& request = scope_.request;
   if (!request.types_from) return {};
-  SHOAL_TRY(OpenedInput other,
-            open_input(scope_.env, request.estimator, *request.types_from, Mode::kEval, scope_.run.seed));
+  SHOAL_TRY(OpenedInput other, open_input(scope_.env, request.estimator, *request.types_from, Mode::kEval, scope_.run.seed,
+                                          scope_.env.interrupted()));
   data::Batch batch;
   SHOAL_TRY(const bool any, other.iterator->next(batch));
   if (!any) return {};
@@ -56,6 +57,7 @@ Result<void> ResumableInput::move_to(const std::optional<std::string>& position)
   auto decoded = decode_position(target);
   Result<void> restored = decoded ? input_.iterator->restore(*decoded) : Result<void>(decoded.error());
   input_.first_batch.reset();
+  if (!restored && scope_.env.interrupted().stop_requested()) return cancelled();
   if (!restored) {
     scope_.env.log().warning("the input begins anew: " + restored.error().message());
     return begin_anew();
@@ -89,7 +91,8 @@ Result<void> ResumableInput::begin_by(int64_t run_seed) {
                                                        {.seed = config.random_seed(),
                                                         .trainer_index = config.trainer_index(),
                                                         .num_trainers = config.num_trainers(),
-                                                        .run_seed = run_seed}));
+                                                        .run_seed = run_seed,
+                                                        .stop = scope_.env.interrupted()}));
   return {};
 }
 

@@ -347,15 +347,31 @@ Result<void> TrainingLoop::call_before_step() {
 Result<bool> TrainingLoop::draw_batches() {
   bool any = false;
   for (size_t i = 0; i < replicas_.size(); ++i) {
-    SHOAL_TRY(replicas_[i].drawn, draw_batch(i));
+    Result<bool> drawn = draw_batch(i);
+    if (!drawn) {
+      put_back(i);
+      return drawn;
+    }
+    replicas_[i].drawn = *drawn;
     any |= replicas_[i].drawn;
     if (!replicas_[i].drawn) options_.store->note_end_of_input(int(options_.trainer_index + i));
   }
   return any;
 }
 
+/// What the replicas before `failed` have drawn is not trained on: where an interrupt is the reason, their inputs go on with it.
+void TrainingLoop::put_back(size_t failed) {
+  for (size_t i = 0; i < failed; ++i) {
+    if (replicas_[i].drawn) options_.inputs[i]->first_batch = replicas_[i].batch;
+  }
+}
+
 Result<bool> TrainingLoop::draw_batch(size_t replica) {
   TrainingInput& input = *options_.inputs[replica];
+  if (replicas_.size() > 1 && !input.first_batch) {
+    const auto position = input.iterator->save();
+    input.first_position = position ? encode_position(*position) : std::string();
+  }
   if (!input.first_batch && options_.final_values.empty()) return input.iterator->next(replicas_[replica].batch);
   if (!input.first_batch) {
     SHOAL_TRY(const bool more, input.iterator->next(next_batch_));

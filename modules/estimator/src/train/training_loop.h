@@ -106,6 +106,7 @@ class TrainingLoop {
   Result<void> compute_step();
   Result<bool> draw_batches();
   Result<bool> draw_batch(size_t replica);
+  void put_back(size_t failed);
   Result<void> compute_replica(size_t replica, bool observed);
   Result<void> begin_program(size_t replica, bool observed);
   Result<void> run_on();

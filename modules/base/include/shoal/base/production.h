@@ -38,6 +38,7 @@ struct ProductionOptions {
   bool terminate_means_leave = false;
   /// A stop of this stops interrupted() too. Used for tasks that are threads of one process.
   StopToken stop;
+  StopToken stop_also;                  ///< As `stop`, where two may ask.
   StopToken leave;                      ///< A stop of this stops leaving(), and then interrupted().
   std::shared_ptr<BufferPool> buffers;  ///< Shared by the tasks of one process. Default: its own.
   std::optional<ProcessInfo> process;   ///< Default: read_process_info().

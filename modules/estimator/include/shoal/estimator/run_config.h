@@ -17,6 +17,7 @@
 #include "shoal/base/process_info.h"
 #include "shoal/base/result.h"
 #include "shoal/base/shape.h"
+#include "shoal/base/stop.h"
 #include "shoal/cluster/compression.h"
 #include "shoal/cluster/tf_config.h"
 #include "shoal/estimator/learned.h"
@@ -164,6 +165,10 @@ struct RunConfigOptions {
   /// Where all files are that paths of this run name (model_dir, exports, data that a Dataset reads), for every call with this config.
   /// All tasks of a job have to see the same files, so make_memory_storage() is for runs of one process. Default: the file system.
   std::shared_ptr<Storage> storage = {};
+  /// A stop of this interrupts what is done with this config, from any thread, as Ctrl-C interrupts a program: training saves what
+  /// there is, and returns; train_and_evaluate() evaluates that first. A lone evaluate(), predict() or export_model() ends with
+  /// Cancelled. It is noticed between steps, and while an input element is made (IterateOptions::stop).
+  StopToken stop = {};
 };
 
 /// Fields to change by RunConfig::replace(): what is left unset stays as it is. None where a field has no None is refused.
@@ -187,6 +192,7 @@ struct RunConfigChanges {
   Setting<RuntimeOptions> runtime = {};
   Setting<LogSink> log_sink = {};
   Setting<std::shared_ptr<Storage>> storage = {};
+  Setting<StopToken> stop = {};
 };
 
 /// One change by name, as read from a file or a command line: {"save_summary_steps", "50"}; the value "none" is None.
@@ -247,6 +253,7 @@ class RunConfig {
   const std::optional<RuntimeOptions>& runtime() const { return options_.runtime; }
   const LogSink& log_sink() const { return options_.log_sink; }
   const std::shared_ptr<Storage>& storage() const { return options_.storage; }  ///< Null: the file system.
+  const StopToken& stop() const { return options_.stop; }
 
   // What `runtime` means here.
   /// Compute threads of a replica, on a machine where this process may use `usable_cores` cores.
