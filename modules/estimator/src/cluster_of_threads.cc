@@ -99,6 +99,11 @@ void ThreadedCluster::ended(size_t index, Result<void> result) {
 std::vector<TaskOutcome> run_cluster_of_threads(const cluster::ClusterSize& size, RunConfigOptions options,
                                                 const TaskHost& host, const std::function<void(RunConfig)>& body) {
   value_or_raise(size.check());
+  if (options.environment) {
+    raise(invalid_argument(
+        "RunConfig: environment: a cluster of threads (run_cluster(), --cluster) has several tasks in one process, "
+        "which need an environment each; give it log_sink, storage and stop instead, which all of them share"));
+  }
   options.log_sink = guarded_sink(std::move(options.log_sink));  // One for all tasks.
   const TransportTable transports = transports_of(host, options.runtime);
   const std::unique_ptr<Environment> env =

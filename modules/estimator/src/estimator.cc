@@ -21,7 +21,7 @@ Result<std::string> resolve_model_dir(const RunConfig& config, const std::option
     return invalid_argument("model_dir is " + *given + " in the Estimator and " + *config.model_dir() +
                             " in the RunConfig; give it once, or the same");
   }
-  if (given && !config.storage()) {
+  if (given && !config.storage() && !config.own_environment()) {
     Result<void> path = check_path(*given);
     if (!path) return std::move(path).error().with_context("Estimator: model_dir");
   }

@@ -38,7 +38,8 @@
 #include "shoal/estimator/value_hooks.h"
 #include "shoal/estimator/warm_start.h"
 
-// Parts of the program's own: log, files, cancelling.
+// Parts of the program's own: log, files, environment, cancelling.
+#include "shoal/base/forwarding_environment.h"
 #include "shoal/base/log.h"
 #include "shoal/base/memory_storage.h"
 #include "shoal/base/production.h"

@@ -130,6 +130,12 @@ Result<Met> meet_as_a_process(const RunConfig& config, cluster::RendezvousOption
   production.storage = config.storage();
   production.stop = host.stop;
   production.stop_also = config.stop();
+  if (const std::shared_ptr<Environment>& own = config.own_environment()) {
+    // The meeting has a thread of its own, and therefore an environment of its own.
+    production.sink = [own](const LogRecord& record) { own->log().log(record.level, record.message); };
+    production.storage = std::shared_ptr<Storage>(own, &own->storage());
+    production.stop_also = own->interrupted();
+  }
   production.leave = host.leave;
   production.pool_threads = 1;
   production.spin = Duration::zero();

@@ -85,7 +85,7 @@ Result<void> check_fields(const RunConfigOptions& options) {
   if (options.model_dir && options.model_dir->empty()) {
     return invalid_argument("RunConfig: model_dir: is the empty string; give a path or leave it out");
   }
-  const bool on_file_system = !options.storage;  // Else the storage knows what is a path.
+  const bool on_file_system = !options.storage && !options.environment;  // Else the storage knows what is a path.
   if (options.model_dir && on_file_system) {
     Result<void> path = check_path(*options.model_dir);
     if (!path) return std::move(path).error().with_context("RunConfig: model_dir");
@@ -111,6 +111,11 @@ Result<void> check_fields(const RunConfigOptions& options) {
         "RunConfig: replicas_to_aggregate and total_replicas mean something with update_strategy sync only; choose that, "
         "or "
         "leave them out");
+  }
+  if (options.environment && (options.log_sink || options.storage || options.stop.stop_possible())) {
+    return invalid_argument(
+        "RunConfig: environment: has a log, a storage and a stop of its own; leave out log_sink, storage and stop, and "
+        "give them to the environment (ProductionOptions has them)");
   }
   if (options.runtime) SHOAL_TRY_VOID(check_runtime(*options.runtime));
   return {};
@@ -206,6 +211,7 @@ Result<void> apply(RunConfigOptions& options, const RunConfigChanges& changes) {
   if (!changes.log_sink.is_unset()) options.log_sink = guarded_sink(changes.log_sink.optional().value_or(LogSink()));
   if (!changes.storage.is_unset()) options.storage = changes.storage.optional().value_or(nullptr);
   if (!changes.stop.is_unset()) options.stop = changes.stop.optional().value_or(StopToken());
+  if (!changes.environment.is_unset()) options.environment = changes.environment.optional().value_or(nullptr);
   SHOAL_TRY_VOID(change_value("ready_timeout_secs", options.ready_timeout_secs, changes.ready_timeout_secs));
   SHOAL_TRY_VOID(change_value("save_model_description", options.save_model_description, changes.save_model_description));
   SHOAL_TRY_VOID(change_value("accept_changed_model", options.accept_changed_model, changes.accept_changed_model));

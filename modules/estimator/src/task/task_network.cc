@@ -94,6 +94,7 @@ namespace {
 std::shared_ptr<Environment> make_environment(const RunConfig& config, bool may_handle_signals) {
   const auto& host = config.host();
   if (host && host->environment) return host->environment;
+  if (config.own_environment()) return config.own_environment();
   ProductionOptions options;
   options.task = config.task().name();
   options.transports = transports_of(host_of(config), config.runtime());
@@ -134,7 +135,7 @@ Result<std::string> make_temporary_model_dir(Environment& env) {
 
 StopToken stop_of_call(const RunConfig& config) {
   if (config.host() && config.host()->environment) return {};
-  return config.stop();
+  return config.own_environment() ? config.own_environment()->interrupted() : config.stop();
 }
 
 RunConfig with_environment(const RunConfig& config, std::shared_ptr<Environment> env) {

@@ -169,6 +169,10 @@ struct RunConfigOptions {
   /// there is, and returns; train_and_evaluate() evaluates that first. A lone evaluate(), predict() or export_model() ends with
   /// Cancelled. It is noticed between steps, and while an input element is made (IterateOptions::stop).
   StopToken stop = {};
+  /// An environment of one's own, in which every call with this config runs; one training at a time. It has a log, a storage and a
+  /// stop of its own, so those above stay unset. Not for run_cluster(), whose tasks each need one. Default: a production environment
+  /// for each call, made of what is above.
+  std::shared_ptr<Environment> environment = {};
 };
 
 /// Fields to change by RunConfig::replace(): what is left unset stays as it is. None where a field has no None is refused.
@@ -193,6 +197,7 @@ struct RunConfigChanges {
   Setting<LogSink> log_sink = {};
   Setting<std::shared_ptr<Storage>> storage = {};
   Setting<StopToken> stop = {};
+  Setting<std::shared_ptr<Environment>> environment = {};
 };
 
 /// One change by name, as read from a file or a command line: {"save_summary_steps", "50"}; the value "none" is None.
@@ -254,6 +259,8 @@ class RunConfig {
   const LogSink& log_sink() const { return options_.log_sink; }
   const std::shared_ptr<Storage>& storage() const { return options_.storage; }  ///< Null: the file system.
   const StopToken& stop() const { return options_.stop; }
+  /// RunConfigOptions::environment; null: none. What a call runs in, environment() says.
+  const std::shared_ptr<Environment>& own_environment() const { return options_.environment; }
 
   // What `runtime` means here.
   /// Compute threads of a replica, on a machine where this process may use `usable_cores` cores.
@@ -291,8 +298,9 @@ class RunConfig {
   /// What the process lends to this task (see task_host.h); null: nothing special. Set by launchers, not by users.
   const std::shared_ptr<const TaskHost>& host() const { return host_; }
   RunConfig with_host(std::shared_ptr<const TaskHost> host) const;
-  /// Where this task's files are and its time passes, for what reads them beside training: csv_columns(), statistics_of(). In a
-  /// test with a World it is the task's simulated host, else this machine.
+  /// Where this task's files are, its log goes and its time passes, for what reads them beside training: csv_columns(),
+  /// statistics_of(), Dataset::iterate(). In a test with a World it is the task's simulated host; else the config's own environment,
+  /// or one that is made of its storage, log_sink and stop.
   std::shared_ptr<Environment> environment() const;
 
   /// What is made of data and has to stay what it was when the run of model_dir began (CONTRACT RU-3): vocabularies, means,
