@@ -3,8 +3,9 @@
 and compiles (but does not link) the README's program. Then tests of programs as whole clusters, as
 docs/how-to/test-a-program.md shows them: the page's own, and that of the example, as a user would copy it; and the programs of
 docs/how-to/own-op.md and own-optimizer.md, which bring an op and an optimizer of their own: a synchronous cluster of threads ends with
-the bits of --replicas. Likewise the backend of own-backend.md and the transport of own-transport.md, which are SHOAL_PLUGIN_DIRS of
-this project; their tests and benchmarks, and Shoal's conformance suites over them. And the project
+the bits of --replicas. The program of docs/how-to/embed.md, which brings its own log, storage and environment, says what the page
+says. The backend of own-backend.md and the transport of own-transport.md are SHOAL_PLUGIN_DIRS of this project; their tests and
+benchmarks run, and Shoal's conformance suites over them. And the project
 of docs/tutorial.md is configured: it has the targets that the page builds, where the page finds them.
 
 usage: embed.py ROOT CMAKE COMPILER FOLDER        FOLDER is made anew
@@ -17,6 +18,7 @@ import subprocess
 import sys
 
 from readme import code_blocks, write_files
+from run_embed import check_host
 
 
 # A unity build of Shoal, since a cluster takes all of it: half of the time is reading headers.
@@ -36,6 +38,8 @@ foreach(own own_op own_optimizer)
   add_executable(${own} ${own}.cc)
   target_link_libraries(${own} PRIVATE shoal::estimator)
 endforeach()
+add_executable(host host.cc)
+target_link_libraries(host PRIVATE shoal::estimator)
 add_executable(small small.cc)
 target_link_libraries(small PRIVATE shoal::backends)
 add_executable(mnist_test mnist/cluster_test.cc mnist/digits.cc mnist/glyphs.cc mnist/images.cc mnist/model.cc)
@@ -75,6 +79,7 @@ def write_project(root, folder):
     # Google Benchmark is not among what the build needs.
     of_plugins = re.sub(r"^(\w+\(\w+_bench .*\))$", r"if(benchmark_FOUND)\n\1\nendif()", of_plugins, flags=re.MULTILINE)
     of_plugins = of_plugins.replace("find_package(benchmark REQUIRED)", "find_package(benchmark)")
+    (folder / "host.cc").write_text("\n".join(code_blocks(root / "docs" / "how-to" / "embed.md", "cpp")))
     for file in (root / "tests" / "package" / "embedded").iterdir():
         shutil.copy(file, folder)
     shutil.copytree(root / "examples" / "mnist", folder / "mnist")
@@ -148,12 +153,13 @@ for unwanted in ("mnist:", "base_tests:", "shoal_base_headers:"):
 benches = [f"{plugin}_bench" for plugin in PLUGINS.values() if f"\n{plugin}_bench:" in targets]
 if not benches:
     print("there is no Google Benchmark here: the benchmarks of the pages are left out")
-run(cmake, "--build", str(build), "--target", "small", "program_test", "mnist_test", *OWN, "curve", "line",
+run(cmake, "--build", str(build), "--target", "small", "host", "program_test", "mnist_test", *OWN, "curve", "line",
     *(f"{plugin}_test" for plugin in PLUGINS.values()), *benches, *SUITES,
     "CMakeFiles/rings.dir/rings.cc.o")
 answer = run(str(build / "small")).strip()
 if answer != "reference: 1 4 9":
     sys.exit(f"small said: {answer}")
+check_host(root / "docs" / "how-to" / "embed.md", str(build / "host"))
 for test in ("program_test", "mnist_test"):
     answer = run(str(build / test))
     if "[  PASSED  ] 1 test." not in answer:
