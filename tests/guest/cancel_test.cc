@@ -172,7 +172,7 @@ TEST_F(Cancelling, TrainAndEvaluateReturnsBeforeItHasBegun) {
   EXPECT_FALSE(result.metrics);
 }
 
-TEST_F(Cancelling, TrainAndEvaluateEvaluatesWhatItSaves) {
+TEST_F(Cancelling, TrainAndEvaluateSavesAndEvaluatesNoMore) {
   Gate waits;
   Estimator estimator(guest_model, config());
   TrainAndEvaluateResult result;
@@ -183,8 +183,24 @@ TEST_F(Cancelling, TrainAndEvaluateEvaluatesWhatItSaves) {
       },
       [&] { return waits.wait(); }));
   EXPECT_TRUE(result.report.interrupted);
-  ASSERT_TRUE(result.metrics);
-  EXPECT_EQ(result.metrics->at("global_step"), 2);
+  EXPECT_FALSE(result.metrics);
+  EXPECT_TRUE(estimator.latest_checkpoint()->ends_with("-2"));
+}
+
+TEST_F(Cancelling, TrainAndEvaluateGivesUpAnEvaluationThatWaits) {
+  Gate waits;
+  Estimator estimator(guest_model, config().replace({.save_checkpoints_steps = 2}));
+  TrainAndEvaluateResult result;
+  EXPECT_TRUE(cancel(
+      [&] {
+        result = train_and_evaluate(estimator, {.input_fn = guest_data().repeat().batch(8), .max_steps = 50},
+                                    {.input_fn = from_a_queue(20, waits).batch(8), .throttle_secs = 0});
+      },
+      [&] { return waits.wait(); }));
+  EXPECT_TRUE(result.report.interrupted);
+  EXPECT_FALSE(result.metrics);
+  EXPECT_TRUE(estimator.latest_checkpoint()->ends_with("-2"));
+  EXPECT_THAT(lines_, Contains(HasSubstr("given up: the program has cancelled its call")));
 }
 
 TEST_F(Cancelling, CallsThatSaveNothingEndWithCancelled) {

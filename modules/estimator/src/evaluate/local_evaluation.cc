@@ -24,14 +24,18 @@ bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::
     return false;
   }
   const int64_t before = evaluation_count_;
-  evaluate(step, last_ == Last::kAfterTheJobsEnd ? env_.interrupted() : env_.leaving());
+  evaluate(step, give_up_.token());
   if (evaluation_count_ > before) context.note_evaluation();
   return told_to_end_;
 }
 
 void LocalEvaluation::end(RunContext&, uint64_t step) {
+  if (cancel_.stop_requested()) {
+    if (last_step_ != step) env_.log().info("the last evaluation is left out: the program has cancelled its call");
+    return;
+  }
   end_step_ = step;
-  if (last_ == Last::kInTraining) return evaluate_end(step, {});
+  if (last_ == Last::kInTraining) return evaluate_end(step, cancel_);
   if (!may_wait_for_the_end(step)) evaluate_end(step, env_.interrupted());
 }
 
@@ -84,7 +88,9 @@ void LocalEvaluation::evaluate(uint64_t step, const StopToken& stop) {
   if (!evaluated && stop.stop_requested() && evaluated.error().kind() == ErrorKind::kCancelled) {
     env_.sometimes("master.evaluation_given_up");
     env_.log().info("evaluation of " + newest_prefix_ + " given up: " +
-                    (env_.leaving().stop_requested() ? "this task gives way" : "an interrupt ends the job first"));
+                    (cancel_.stop_requested()          ? "the program has cancelled its call"
+                     : env_.leaving().stop_requested() ? "this task gives way"
+                                                       : "an interrupt ends the job first"));
     return;
   }
   value_or_raise(evaluated);

@@ -1,7 +1,9 @@
 #pragma once
 /// Evaluation inside training, after checkpoints: in local mode (CONTRACT 6), and in the master of a cluster (8.6).
 #include "evaluate/evaluating.h"
+#include "shoal/base/stop.h"
 #include "shoal/estimator/hook.h"
+#include "task/task_network.h"
 
 namespace shoal {
 
@@ -22,7 +24,10 @@ class LocalEvaluation final : public CheckpointListener {
         spec_(spec),
         config_(estimator.config()),
         throttle_(std::chrono::seconds(spec.throttle_secs)),
-        last_(last) {}
+        last_(last),
+        cancel_(last == Last::kInTraining ? stop_of_program(estimator.config()) : StopToken()),
+        give_up_(last == Last::kInTraining ? env.leaving() : env.interrupted()),
+        on_cancel_(cancel_, [this] { give_up_.request_stop(); }) {}
 
   /// The first save of the run is never evaluated; the next one always; later ones under the throttle.
   bool after_save(RunContext& context, uint64_t step, const std::string& prefix) override;
@@ -51,6 +56,10 @@ class LocalEvaluation final : public CheckpointListener {
   const RunConfig& config_;
   Duration throttle_;
   const Last last_;
+  // A program that cancels a local run wants its thread back: also the evaluation in hand is given up then, and the last one not made.
+  const StopToken cancel_;
+  const StopSource give_up_;  // Ends evaluations that are not the last.
+  const StopCallback on_cancel_;
   std::string newest_prefix_;
   std::optional<uint64_t> first_step_;
   std::optional<SteadyTime> last_started_;

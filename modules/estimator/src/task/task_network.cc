@@ -133,9 +133,12 @@ Result<std::string> make_temporary_model_dir(Environment& env) {
   return folder;
 }
 
-StopToken stop_of_call(const RunConfig& config) {
-  if (config.host() && config.host()->environment) return {};
+StopToken stop_of_program(const RunConfig& config) {
   return config.own_environment() ? config.own_environment()->interrupted() : config.stop();
+}
+
+StopToken stop_of_call(const RunConfig& config) {
+  return config.host() && config.host()->environment ? StopToken() : stop_of_program(config);
 }
 
 RunConfig with_environment(const RunConfig& config, std::shared_ptr<Environment> env) {

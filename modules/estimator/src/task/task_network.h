@@ -35,8 +35,10 @@ std::vector<transport::Endpoint> server_endpoints(const RunConfig& config);
 /// were servers as may be. Where they are not, the trainers compute: as many as RunConfig::compute_threads().
 int32_t update_threads(const RunConfig& config, int32_t usable_cores);
 
-/// What ends a call that is no part of a task (an evaluation, predictions, an export): RunConfigOptions::stop, or an interrupt of the
-/// config's own environment. Inside of a task it never stops: what a task does for its end is done to its end.
+/// How the program cancels: RunConfigOptions::stop, or an interrupt of the config's own environment.
+StopToken stop_of_program(const RunConfig& config);
+/// What ends a call that is no part of a task (an evaluation, predictions, an export): the same. Inside of a task it never stops,
+/// since the task decides there.
 StopToken stop_of_call(const RunConfig& config);
 
 /// Makes a folder for a run that was given no model_dir, and says in the log where it is.

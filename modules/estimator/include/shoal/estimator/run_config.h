@@ -165,9 +165,10 @@ struct RunConfigOptions {
   /// Where all files are that paths of this run name (model_dir, exports, data that a Dataset reads), for every call with this config.
   /// All tasks of a job have to see the same files, so make_memory_storage() is for runs of one process. Default: the file system.
   std::shared_ptr<Storage> storage = {};
-  /// A stop of this interrupts what is done with this config, from any thread, as Ctrl-C interrupts a program: training saves what
-  /// there is, and returns; train_and_evaluate() evaluates that first. A lone evaluate(), predict() or export_model() ends with
-  /// Cancelled. It is noticed between steps, and while an input element is made (IterateOptions::stop).
+  /// A stop of this cancels what is done with this config, from any thread: training saves what there is, and returns; a local
+  /// train_and_evaluate() gives up the evaluation in hand, and makes no last one; the tasks of a cluster end as by a signal
+  /// that interrupts them. A lone evaluate(), predict() or export_model() ends with Cancelled. It is noticed between steps, and
+  /// while an input element is made (IterateOptions::stop).
   StopToken stop = {};
   /// An environment of one's own, in which every call with this config runs; one training at a time. It has a log, a storage and a
   /// stop of its own, so those above stay unset. Not for run_cluster(), whose tasks each need one. Default: a production environment
