@@ -91,7 +91,8 @@ Result<void> check_labels(const int64_t* labels, int64_t rows, int64_t classes) 
   for (int64_t row = 0; row < rows; ++row) {
     if (labels[row] < 0 || labels[row] >= classes) [[unlikely]] {
       return invalid_argument("label " + std::to_string(labels[row]) + " in row " + std::to_string(row) +
-                              " is outside [0, " + std::to_string(classes) + ")");
+                              " is outside [0, " + std::to_string(classes) + ")")
+          .with_place({labels, row});
     }
   }
   return {};

@@ -53,7 +53,8 @@ Result<void> check_all(const TensorView& x, const Range& range) {
     if (range.has(double(elements[i]))) [[likely]]
       continue;
     return invalid_argument(range.what + " " + short_text(double(elements[i])) + place_text(x.shape, int64_t(i)) +
-                            " is not " + range.text() + range.remedy);
+                            " is not " + range.text() + range.remedy)
+        .with_place({x.data, int64_t(i)});
   }
   return {};
 }

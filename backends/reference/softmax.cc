@@ -72,7 +72,8 @@ Result<void> check_labels(std::span<const int64_t> labels, int64_t classes) {
   for (size_t row = 0; row < labels.size(); ++row) {
     if (labels[row] >= 0 && labels[row] < classes) continue;
     return invalid_argument("label " + std::to_string(labels[row]) + " in row " + std::to_string(row) + " is outside [0, " +
-                            std::to_string(classes) + ")");
+                            std::to_string(classes) + ")")
+        .with_place({labels.data(), int64_t(row)});
   }
   return {};
 }

@@ -5,9 +5,10 @@
 namespace shoal::backends {
 namespace {
 
-Error outside(const Shape& shape, int64_t i, int64_t value, int64_t bound) {
-  return invalid_argument("index " + std::to_string(value) + place_text(shape, i) + " is outside [0, " +
-                          std::to_string(bound) + ")");
+Error outside(const TensorView& indices, int64_t i, int64_t value, int64_t bound) {
+  return invalid_argument("index " + std::to_string(value) + place_text(indices.shape, i) + " is outside [0, " +
+                          std::to_string(bound) + ")")
+      .with_place({indices.data, i});
 }
 
 template <class T>
@@ -17,7 +18,7 @@ Result<void> check(const TensorView& indices, int64_t bound, Missing missing) {
   const int64_t count = indices.elements();
   for (int64_t i = 0; i < count; ++i) {
     if (values[i] < least || values[i] >= bound) [[unlikely]]
-      return outside(indices.shape, i, values[i], bound);
+      return outside(indices, i, values[i], bound);
   }
   return {};
 }

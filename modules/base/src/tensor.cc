@@ -74,6 +74,10 @@ TensorView Tensor::view() const {
   return {dtype_, shape_, std::as_const(*buffer_).data() + offset_};
 }
 
+const void* Tensor::address() const {
+  return dtype_ == DType::kString ? static_cast<const void*>(strings().data()) : view().data;
+}
+
 MutableTensorView Tensor::mutable_view() {
   if (dtype_ == DType::kString) raise(type_mismatch("a tensor of strings has no bytes to write; use mutable_strings()"));
   if (!unique()) raise(is_shared());

@@ -29,10 +29,11 @@ class ById final : public Definition, public Categories {
     Value ids = inputs.list_of(feature, name());
     if (ids.dtype() == DType::kUInt8) ids = ops::cast(ids, DType::kInt64);
     if (options_.default_id) return {ops::default_ids(ids, count(), *options_.default_id), {}};
-    if (ids.dtype() == DType::kInt32) ids = ops::cast(ids, DType::kInt64);
-    return {ops::check_range(
-                ids, {.low = -1, .high = double(count() - 1), .whole = true, .what = "feature \"" + name() + "\": id"}),
-            {}};
+    ids = ops::check_range(
+        ids, {.low = -1, .high = double(count() - 1), .whole = true, .what = "feature \"" + name() + "\": id"});
+    if (ids.dtype() == DType::kInt32)
+      ids = ops::cast(ids, DType::kInt64);  // Errors of the check tell where a row was read.
+    return {ids, {}};
   }
 
  private:

@@ -28,6 +28,7 @@ class BatchStage final : public Stage {
     for (size_t row = 1; row < count; ++row) SHOAL_TRY_VOID(check_alike(row));
     if (padding_) SHOAL_TRY_VOID(padding_->check_names(rows_[0]));
     SHOAL_TRY_VOID(stack(count, item.own()));
+    item.set_records_of_rows(std::span(rows_).first(count));
     return true;
   }
 

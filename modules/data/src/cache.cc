@@ -61,8 +61,7 @@ class CacheStage final : public Stage {
       complete_ = true;
       return false;
     }
-    Element& element = item_.materialise(context_.env.buffers());
-    elements_.push_back(std::make_shared<const Element>(std::exchange(element, Element())));
+    elements_.push_back(item_.share(context_.env.buffers()));
     return true;
   }
 
@@ -83,7 +82,7 @@ class CacheStage final : public Stage {
   StageContext& context_;
   std::unique_ptr<Stage> input_;
   Item item_;
-  std::vector<std::shared_ptr<const Element>> elements_;  // Shared with the items that later stages hold.
+  std::vector<std::shared_ptr<const Held>> elements_;  // Shared with the items that later stages hold.
   size_t index_ = 0;
   bool begun_ = false;
   bool complete_ = false;

@@ -34,6 +34,9 @@ class ZipStage final : public Stage {
       SHOAL_TRY_VOID(unite(part.features, labelled_ && i == 1 ? united.labels : united.features));
       SHOAL_TRY_VOID(unite(part.labels, united.labels));
     }
+    // Of two records nobody could say which one an error is about.
+    const auto with_records = [](const Item& one) { return one.has_records(); };
+    if (std::ranges::count_if(items_, with_records) == 1) item.take_records(*std::ranges::find_if(items_, with_records));
     return true;
   }
 

@@ -93,21 +93,51 @@ Column Item::column(size_t index) const {
   return column_of(name, tensor);
 }
 
+RecordId Item::record_of_row(int64_t row) const {
+  if (rows_ || !held().rows || size_t(row) >= held().rows->size()) return 0;
+  return (*held().rows)[size_t(row)];
+}
+
+void Item::set_records_of_rows(std::span<const Item> items) {
+  if (std::ranges::none_of(items, [](const Item& item) { return item.record() != 0; })) return;
+  if (!held_.rows) held_.rows = std::make_unique<std::vector<RecordId>>();
+  held_.rows->clear();
+  for (const Item& item : items) held_.rows->push_back(item.record());
+}
+
+void Item::take_records(const Item& other) {
+  held_.forget_records();
+  if (!other.has_records()) return;
+  held_.record = other.held().record;
+  if (!other.held().rows) return;
+  if (!held_.rows) held_.rows = std::make_unique<std::vector<RecordId>>();
+  *held_.rows = *other.held().rows;
+}
+
 Element& Item::materialise(BufferPool& pool) {
-  if (!rows_ && !shared_) return element_;
+  if (!rows_ && !shared_) return held_.element;
+  Element& element = held_.element;
   const size_t all = columns();
-  ready_names(element_.features, *this, 0, features());
-  ready_names(element_.labels, *this, features(), all - features());
+  ready_names(element.features, *this, 0, features());
+  ready_names(element.labels, *this, features(), all - features());
   for (size_t i = 0; i < all; ++i) {
     const Column from = column(i);
-    Tensor& target = tensor_at(element_, i);
+    Tensor& target = tensor_at(element, i);
     ready_tensor(target, from.dtype, from.shape, pool);
     copy_whole(from, target);
   }
-  return own();
+  take_records(*this);
+  rows_ = nullptr;
+  shared_ = nullptr;
+  return element;
 }
 
-const Element& Item::readable(BufferPool& pool) { return shared_ ? *shared_ : materialise(pool); }
+std::shared_ptr<const Held> Item::share(BufferPool& pool) {
+  materialise(pool);
+  return std::make_shared<const Held>(std::exchange(held_, Held()));
+}
+
+const Element& Item::readable(BufferPool& pool) { return shared_ ? shared_->element : materialise(pool); }
 
 void ready_names(TensorMap& map, const Item& like, size_t first, size_t count) {
   bool same = map.size() == count;

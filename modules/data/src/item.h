@@ -1,8 +1,9 @@
 #pragma once
 /// What flows between stages: an element of its own, or a reference to one that is copied only where it is needed. So a
-/// shuffle of rows moves 80 bytes per example, and batch copies each row once, from the source into the batch.
+/// shuffle of rows moves 96 bytes per example, and batch copies each row once, from the source into the batch.
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,14 +48,44 @@ class Rows {
 /// InvalidArgument unless `tensors` can be a Rows.
 Result<void> check_rows(const Element& tensors);
 
+/// A record of a file, as a number that StageContext::place_of() turns into words; 0: no record of a file is known.
+using RecordId = uint64_t;
+
+/// An element and the records of files that it was read from.
+struct Held {
+  Element element = {};
+  RecordId record = 0;  ///< The record that the element as a whole comes from.
+  /// The records that the rows of a batch come from. Null or empty: they are not known.
+  std::unique_ptr<std::vector<RecordId>> rows = nullptr;
+
+  void forget_records() {
+    record = 0;
+    if (rows) rows->clear();
+  }
+};
+
 class Item {
  public:
   void refer(const Rows& rows, int64_t row) { rows_ = &rows, row_ = row, shared_ = nullptr; }
   /// Refers to an element that other items may refer to as well. The item keeps the element alive: the stage that made it may drop
   /// it (a cache whose pass is broken off, in a repeat) while a batch or a shuffle further on still holds the item.
-  void refer(std::shared_ptr<const Element> shared) { rows_ = nullptr, shared_ = std::move(shared); }
-  /// The item's own element, to be filled; its storage may be reused.
-  Element& own() { return rows_ = nullptr, shared_ = nullptr, element_; }
+  void refer(std::shared_ptr<const Held> shared) { rows_ = nullptr, shared_ = std::move(shared); }
+  /// The item's own element, to be filled; its storage may be reused. It comes from no record until set_record() says so.
+  Element& own() { return rows_ = nullptr, shared_ = nullptr, held_.forget_records(), held_.element; }
+
+  /// The record that the element comes from.
+  RecordId record() const { return rows_ ? 0 : held().record; }
+  /// The record that row `row` of a batch comes from.
+  RecordId record_of_row(int64_t row) const;
+  /// The row of the tensors that the item refers to, as those of from_tensor_slices do; -1: it refers to none.
+  int64_t row_of_tensors() const { return rows_ ? row_ : -1; }
+  bool has_records() const { return !rows_ && (held().record != 0 || (held().rows && !held().rows->empty())); }
+  /// Of the item's own element.
+  void set_record(RecordId record) { held_.record = record; }
+  /// Of the item's own element, which is a batch of `items`; nothing if they come from no records.
+  void set_records_of_rows(std::span<const Item> items);
+  /// The same records as those of `other`, of the item's own element.
+  void take_records(const Item& other);
 
   size_t features() const { return rows_ ? rows_->features() : element().features.size(); }
   size_t columns() const;
@@ -66,14 +97,17 @@ class Item {
   Element& materialise(BufferPool& pool);
   /// Does as materialise(), for reading: copies only rows.
   const Element& readable(BufferPool& pool);
+  /// Moves the element out, with its records, for several items to refer to.
+  std::shared_ptr<const Held> share(BufferPool& pool);
 
  private:
-  const Element& element() const { return shared_ ? *shared_ : element_; }
+  const Held& held() const { return shared_ ? *shared_ : held_; }
+  const Element& element() const { return held().element; }
 
   const Rows* rows_ = nullptr;
-  std::shared_ptr<const Element> shared_;
+  std::shared_ptr<const Held> shared_;
   int64_t row_ = 0;
-  Element element_;
+  Held held_;
 };
 
 /// Gives `map` tensors of these columns' names; each is then made ready by ready_tensor().

@@ -26,10 +26,11 @@ class PipelineIterator final : public Iterator {
     remember_place();
     std::swap(item_.own(), batch);  // The stages reuse the storage of the batch before.
     Result<bool> more = stage_->next(item_);
-    if (more && *more) item_.materialise(context_->env.buffers());
-    std::swap(item_.own(), batch);
+    std::swap(more && *more ? item_.materialise(context_->env.buffers()) : item_.own(), batch);
     return settle(std::move(more));
   }
+
+  std::string place_of_row(int64_t row) const override { return context_->place_of(item_.record_of_row(row)); }
 
   uint64_t ordinal() const override { return ordinal_; }
 
@@ -76,6 +77,7 @@ class PipelineIterator final : public Iterator {
     stopped_ = false;
     ended_ = ended;
     ordinal_ = position.ordinal;
+    item_.own();
     return {};
   }
 
@@ -93,6 +95,7 @@ class PipelineIterator final : public Iterator {
     if (!skipped) return fail(std::move(skipped).error());
     ordinal_ += uint64_t(*skipped);
     ended_ = *skipped < count;
+    item_.own();
     return skipped;
   }
 

@@ -64,29 +64,29 @@ class SlicesNode final : public Node {
 
 class TensorsNode final : public Node {
  public:
-  explicit TensorsNode(Element element) : element_(std::make_shared<const Element>(std::move(element))) {}
+  explicit TensorsNode(Element element) : held_(std::make_shared<const Held>(Held{.element = std::move(element)})) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    return std::make_unique<TensorsStage>(context, element_);
+    return std::make_unique<TensorsStage>(context, held_);
   }
-  RandomKey fold_parameters(RandomKey key) const override { return fold_element(fold_in(key, "tensors"), *element_); }
+  RandomKey fold_parameters(RandomKey key) const override { return fold_element(fold_in(key, "tensors"), held_->element); }
   std::optional<bool> is_finite() const override { return true; }
   std::optional<int64_t> cardinality() const override { return 1; }
   bool has_data_of(const Node& other) const override {
     const auto* tensors = dynamic_cast<const TensorsNode*>(&other);
-    return tensors && same_data(*element_, *tensors->element_);
+    return tensors && same_data(held_->element, tensors->held_->element);
   }
 
  private:
   class TensorsStage final : public IndexedStage {
    public:
-    TensorsStage(const StageContext& context, std::shared_ptr<const Element> element)
-        : IndexedStage(context, 1), element_(std::move(element)) {}
+    TensorsStage(const StageContext& context, std::shared_ptr<const Held> held)
+        : IndexedStage(context, 1), held_(std::move(held)) {}
 
    private:
-    void give(int64_t, Item& item) override { item.refer(element_); }
-    const std::shared_ptr<const Element> element_;
+    void give(int64_t, Item& item) override { item.refer(held_); }
+    const std::shared_ptr<const Held> held_;
   };
-  const std::shared_ptr<const Element> element_;
+  const std::shared_ptr<const Held> held_;
 };
 
 class RangeNode final : public Node {

@@ -11,6 +11,29 @@ Result<int64_t> Stage::skip(int64_t count) {
   return count;
 }
 
+namespace {
+
+// A record is a line in the lower bits, and a file's number above them.
+constexpr int kLineBits = 40;
+constexpr uint64_t kLineMax = (uint64_t(1) << kLineBits) - 1;
+
+}  // namespace
+
+uint64_t StageContext::add_files(const std::vector<std::string>& paths) {
+  const uint64_t first = files_.size();
+  for (const std::string& path : paths) files_.push_back(&path);
+  return first;
+}
+
+RecordId StageContext::record_at(uint64_t file, uint64_t line) {
+  return line > kLineMax || file > UINT64_MAX >> kLineBits ? 0 : file << kLineBits | line;
+}
+
+std::string StageContext::place_of(RecordId record) const {
+  if (record == 0) return {};
+  return *files_.at(size_t(record >> kLineBits)) + ", line " + std::to_string(record & kLineMax);
+}
+
 RandomKey StageContext::next_random_key(std::optional<int64_t> operation_seed) {
   const uint64_t k = random_operations_++;
   const bool configured = options.seed.has_value();

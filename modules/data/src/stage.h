@@ -43,6 +43,14 @@ class StageContext {
   /// The sequence of the next random operation (CONTRACT DS-19), in construction order.
   RandomKey next_random_key(std::optional<int64_t> operation_seed);
 
+  /// Called while stages are made, for the files that one of them reads, which outlive the context. Gives the number of the
+  /// first among the files of all stages.
+  uint64_t add_files(const std::vector<std::string>& paths);
+  /// The record that begins at `line` (counted from 1) of the file with that number.
+  static RecordId record_at(uint64_t file, uint64_t line);
+  /// "jan.csv, line 12"; empty if no record is known. Any thread.
+  std::string place_of(RecordId record) const;
+
   Environment& env;
   const IterateOptions options;
   /// Stops where somebody asks for it (IterateOptions::stop), and where the iterator is being destroyed.
@@ -55,6 +63,7 @@ class StageContext {
   std::atomic<bool> is_stopping_{false};  // As the token says, at the price of a load.
   const StopCallback on_stop_{stop, [this] { is_stopping_.store(true, std::memory_order_relaxed); }};
   uint64_t random_operations_ = 0;
+  std::vector<const std::string*> files_;
   std::optional<uint64_t> fresh_;
 };
 

@@ -22,7 +22,7 @@ template <class Parser>
 class TextStage final : public Stage {
  public:
   TextStage(const TextFiles& files, Parser parser, StageContext& context)
-      : files_(files), parser_(std::move(parser)), context_(context) {}
+      : files_(files), parser_(std::move(parser)), context_(context), first_file_(context.add_files(files.paths)) {}
 
   Result<bool> next(Item& item) override {
     std::string_view record;
@@ -30,6 +30,7 @@ class TextStage final : public Stage {
     if (!more) return false;
     Result<void> parsed = parser_.parse(record, item.own());
     if (!parsed) return reader_->damaged_at(parsed.error().message(), record, parser_.error_at());
+    item.set_record(StageContext::record_at(first_file_ + file_, reader_->last().line));
     return true;
   }
   Result<int64_t> skip(int64_t count) override {
@@ -99,6 +100,7 @@ class TextStage final : public Stage {
   const TextFiles& files_;
   Parser parser_;
   StageContext& context_;
+  const uint64_t first_file_;  // The number that the iterator gave to the first file.
   size_t file_ = 0;
   std::optional<RecordReader> reader_;  // Reads that file. None: it is not opened yet.
 };

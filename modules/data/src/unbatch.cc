@@ -13,8 +13,9 @@ class UnbatchStage final : public Stage {
   Result<bool> next(Item& item) override {
     SHOAL_TRY(const bool more, find_row());
     if (!more) return false;
-    item.refer(*rows_, row_++);
+    item.refer(*rows_, row_);
     item.materialise(context_.env.buffers());  // rows_ ends before what is downstream may look at it.
+    item.set_record(item_.record_of_row(row_++));
     return true;
   }
   Result<int64_t> skip(int64_t count) override {
@@ -79,7 +80,7 @@ class UnbatchStage final : public Stage {
 
   StageContext& context_;
   std::unique_ptr<Stage> input_;
-  Item item_;
+  Item item_;                 ///< The element that is open gave its tensors to rows_, and keeps the records of its rows.
   std::optional<Rows> rows_;  ///< The element that is open.
   int64_t row_ = 0;           ///< The next row of rows_.
   std::string before_;        ///< The input's position before that element.

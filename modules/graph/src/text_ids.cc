@@ -80,7 +80,12 @@ Result<Tensor> TextEncoding::ids_of(const Tensor& texts) const {
   const int64_t per_row = texts.shape().rank() == 0 || texts.shape()[0] == 0 ? 1 : texts.elements() / texts.shape()[0];
   SHOAL_TRY_VOID(for_each_text(texts, [&](size_t i, std::string_view text) -> Result<void> {
     auto id = id_of(text);
-    if (!id) return std::move(id).error().with_context("row " + std::to_string(int64_t(i) / per_row) + " of the batch");
+    if (!id) {
+      return std::move(id)
+          .error()
+          .with_context("row " + std::to_string(int64_t(i) / per_row) + " of the batch")
+          .with_place({texts.address(), int64_t(i)});
+    }
     out[i] = *id;
     return {};
   }));

@@ -41,7 +41,11 @@ class MultiClassHead final : public LogitsHead {
     const Value ids = per_example("labels", numbers_of(labels, vocabulary_, {}), logits);
     const DType dtype = ids.dtype();
     if (dtype == DType::kInt64) return ids;
-    if (dtype == DType::kInt32 || dtype == DType::kUInt8) return ops::cast(ids, DType::kInt64);
+    if (dtype == DType::kInt32) {  // Checked as they came in: errors can tell where a row was read.
+      const auto highest = double(logits_dimension() - 1);
+      return ops::cast(ops::check_range(ids, {.low = 0, .high = highest, .whole = true, .what = "label"}), DType::kInt64);
+    }
+    if (dtype == DType::kUInt8) return ops::cast(ids, DType::kInt64);
     refuse("labels are " + std::string(to_string(dtype)) + ", expected class ids of type int64, int32 or uint8");
   }
 

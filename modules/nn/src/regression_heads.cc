@@ -62,7 +62,7 @@ class RegressionHead final : public LogitsHead {
              to_string(shape) + (logits_dimension() == 1 ? " or " + to_string(without_last(shape)) : ""));
     }
     const Value numbers = column ? ops::reshape(labels, shape) : labels;
-    return ops::check_range(as_floats(numbers), range_);
+    return as_floats(ops::check_range(numbers, range_));  // Checked as they came in: errors can tell where a row was read.
   }
 
   Value losses_of(Value labels, Value logits) const override {

@@ -12,7 +12,8 @@ inline Result<void> check_lengths(const int64_t* lengths, int64_t rows, int64_t 
   for (int64_t row = 0; lengths && row < rows; ++row) {
     if (lengths[row] >= 0 && lengths[row] <= positions) continue;
     return invalid_argument("length " + std::to_string(lengths[row]) + " in row " + std::to_string(row) +
-                            " is outside [0, " + std::to_string(positions) + "]");
+                            " is outside [0, " + std::to_string(positions) + "]")
+        .with_place({lengths, row});
   }
   return {};
 }

@@ -24,6 +24,7 @@ class BatchesWithRows final : public data::Iterator {
     return invalid_argument("the input gave " + std::to_string(kEmptyInARowMax) +
                             " batches without rows, one after another; look at its filter or generator");
   }
+  std::string place_of_row(int64_t row) const override { return all_->place_of_row(row); }
   uint64_t ordinal() const override { return all_->ordinal(); }
   Result<data::Position> save() const override { return all_->save(); }
   Result<void> save_to(data::Position& position) const override { return all_->save_to(position); }

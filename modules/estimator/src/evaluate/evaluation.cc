@@ -132,14 +132,15 @@ Result<void> EvaluationRun::one_batch(data::Batch& batch) {
   SHOAL_TRY(const SymbolSizes sizes, model_.sizes_of(batch));
   SHOAL_TRY(BoundProgram * program, model_.program(sizes, request_.fetches()));
   const auto number = uint64_t(batches_) + 1;
-  if (auto fed = model_.feed(*program, batch, request_.feeds()); !fed) return in_batch(std::move(fed).error(), number);
+  if (auto fed = model_.feed(*program, batch, request_.feeds()); !fed)
+    return in_batch(std::move(fed).error(), number, batch, input_);
   SHOAL_TRY(const std::vector<backends::Pieces> variables, variables_.bind(*program->program));
   Result<void> ran = program->program->run({.inputs = program->inputs,
                                             .variables = variables,
                                             .updates = {},
                                             .weights = {1, 1},  // Nothing changes while we evaluate.
                                             .key = {}});
-  if (!ran) return in_batch(std::move(ran).error(), number);
+  if (!ran) return in_batch(std::move(ran).error(), number, batch, input_);
   const std::span<const TensorView> fetched = program->program->fetched();
   const double loss = double(fetched[0].as<float>()[0]);
   loss_sum_ += loss;

@@ -117,7 +117,9 @@ Result<bool> LazyPredictions::next_batch() {
   }
   SHOAL_TRY(rows_, batch_size(batch));
   row_ = 0;
-  SHOAL_TRY(results_, predictor_->predict(batch, request_, &values_));
+  auto predicted = predictor_->predict(batch, request_, &values_);
+  if (!predicted) return with_place_of_row(std::move(predicted).error(), batch, *input_.iterator);
+  results_ = *std::move(predicted);
   if (!final_values_.empty()) last_batch_ = std::move(batch);
   context_.count_iteration();
   for (const auto& hook : hooks_) {

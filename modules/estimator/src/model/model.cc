@@ -490,9 +490,25 @@ Result<void> BuiltModel::feed(BoundProgram& bound, const data::Batch& batch,
   return {};
 }
 
-Error in_batch(Error error, uint64_t number) {
+Error with_place_of_row(Error error, const data::Batch& batch, const data::Iterator& input) {
+  const Error::Place& place = error.place();
+  if (error.kind() != ErrorKind::kInvalidArgument || place.tensor == nullptr) return error;
+  for (const data::TensorMap* part : {&batch.labels, &batch.features}) {
+    for (const auto& [name, tensor] : *part) {
+      // A tensor that the model made lies elsewhere, and its rows may be others than those of the batch.
+      if (tensor.address() != place.tensor || tensor.shape().rank() == 0 || place.element >= tensor.elements()) continue;
+      const std::string read_at = input.place_of_row(place.element / (tensor.elements() / tensor.shape()[0]));
+      if (read_at.empty()) return error;
+      return Error(error.kind(), error.message() + "; that row is " + read_at);
+    }
+  }
+  return error;
+}
+
+Error in_batch(Error error, uint64_t number, const data::Batch& batch, const data::Iterator& input) {
   if (error.kind() != ErrorKind::kInvalidArgument) return error;
-  return std::move(error).with_context("batch " + std::to_string(number) + " of the input (its rows count from 0)");
+  return with_place_of_row(std::move(error), batch, input)
+      .with_context("batch " + std::to_string(number) + " of the input (its rows count from 0)");
 }
 
 }  // namespace shoal

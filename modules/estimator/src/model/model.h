@@ -12,6 +12,7 @@
 #include "shoal/backends/backend.h"
 #include "shoal/cluster/shard_plan.h"
 #include "shoal/data/element.h"
+#include "shoal/data/iterator.h"
 #include "shoal/estimator/estimator.h"
 #include "shoal/estimator/hook.h"
 #include "shoal/estimator/model_fn.h"
@@ -155,9 +156,12 @@ class BuiltModel {
   uint64_t global_step_ = 0;
 };
 
-/// Adds the number of a batch in its input, counted from 1, to the `error` by which a model refuses that batch. Rows that
-/// the error names count within the batch: of a shuffled input nobody knows the lines of the file any more.
-Error in_batch(Error error, uint64_t number);
+/// Says of an `error` about a row of `batch`, which `input` gave last, where that row was read, if the input knows: "...; that
+/// row is jan.csv, line 12".
+Error with_place_of_row(Error error, const data::Batch& batch, const data::Iterator& input);
+/// The same, and adds the `number` of the batch in its input, counted from 1, to the error by which a model refuses it. Rows
+/// that the error names count within the batch.
+Error in_batch(Error error, uint64_t number, const data::Batch& batch, const data::Iterator& input);
 
 /// A variable of `model` as servers see it, without the rule of its updates: how it starts.
 cluster::VariableSpec cluster_variable(const BuiltModel& model, const Variable& variable);

@@ -391,7 +391,7 @@ Result<void> TrainingLoop::begin_program(size_t replica, bool observed) {
   const uint64_t number = options_.inputs[replica]->iterator->ordinal();
   options_.model->set_global_step(step_.global_step);
   if (auto fed = options_.model->feed(*program, batch, request_.feeds()); !fed)
-    return in_batch(std::move(fed).error(), number);
+    return in_batch(std::move(fed).error(), number, batch, *options_.inputs[replica]->iterator);
   const nn::TrainOp& train_op = *options_.model->spec().train_op;
   backends::UpdateApplier* applier = nullptr;
   if (scalar_values_.empty()) {
@@ -413,13 +413,17 @@ Result<void> TrainingLoop::begin_program(size_t replica, bool observed) {
               .progress = {},
               .batch_size = size,
               .batch_number = number,
+              .replica = replica,
               .observed = observed};
   return {};
 }
 
 Result<void> TrainingLoop::run_on() {
   Result<void> ran = running_.program->run_on(running_.binding, running_.progress);
-  if (!ran) return in_batch(std::move(ran).error(), running_.batch_number);
+  if (!ran) {
+    return in_batch(std::move(ran).error(), running_.batch_number, replicas_[running_.replica].batch,
+                    *options_.inputs[running_.replica]->iterator);
+  }
   return running_.progress.done ? take_results() : Result<void>();
 }
 

@@ -134,6 +134,7 @@ class TrainingLoop {
     backends::RunProgress progress;
     int64_t batch_size = 0;
     uint64_t batch_number = 0;  ///< The batch's number in its input, from 1.
+    size_t replica = 0;         ///< Whose batch and input these are.
     bool observed = false;
   };
   std::vector<Replica> replicas_;    // by input

@@ -93,6 +93,8 @@ class Tensor {
   }
   /// Raises TypeMismatch for strings.
   TensorView view() const;
+  /// Where the elements lie, of any type: two tensors that share their storage have one address.
+  const void* address() const;
   /// Nobody else may share the storage. Raises TypeMismatch for strings.
   MutableTensorView mutable_view();
   /// True if this tensor may be written: its storage has no other holder.

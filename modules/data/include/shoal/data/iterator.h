@@ -41,6 +41,9 @@ class Iterator {
   /// The next element into `batch`, reusing its storage where nobody else holds it. False: end, for good. After an error
   /// the iterator stays at it. Blocks.
   virtual Result<bool> next(Batch& batch) = 0;
+  /// Where row `row` of the element that next() gave last was read, for errors: "jan.csv, line 12". Empty if that is not known:
+  /// not every row is of a text file, a map() of batches may move rows, and a row of zip() has several places.
+  virtual std::string place_of_row(int64_t) const { return {}; }
   /// Elements handed out (not prefetched).
   virtual uint64_t ordinal() const = 0;
   /// The position after the last element handed out. FailedPrecondition if a source cannot say.
