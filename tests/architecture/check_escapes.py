@@ -155,7 +155,8 @@ ALLOWED = {
         ("modules/base/src/memory_storage.cc", "clock lock", "storage() of a program that has no disk, for all its threads"),
         ("modules/base/src/check.cc", "print system", "a broken invariant of ours ends the process, and says so first"),
         ("modules/base/src/died.cc", "print system", "the same for an exception where none may be"),
-        ("modules/base/src/error.cc", "print system", "the same for raise() in a build without exceptions"),
+        ("modules/base/src/error.cc", "print system global",
+         "the same for raise() in a build without exceptions; what is known of the exception that raise() threw last, by thread"),
     ],
     "The simulation itself": [
         ("modules/base/src/virtual_environment.cc", "print edge",

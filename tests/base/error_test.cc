@@ -98,6 +98,24 @@ TEST(CallUser, SaysWhereATensorWasReadAsAnotherType) {
   EXPECT_EQ(outer.error(), result.error());
 }
 
+/// The exception is the user's own, and whoever catches it further out has the whole sentence and the kind all the same.
+TEST(CallUser, KnowsAnExceptionThatRaiseThrew) {
+  const Error thrown = call_user("the function of map", []() -> int { throw std::out_of_range("row 7"); }).error();
+  const Error told = Error(ErrorKind::kInvalidArgument, "jan.csv, line 12: " + thrown.message()).with_cause(thrown.cause());
+  const auto call = [&told] { raise(told); };
+  EXPECT_EQ(call_user("the program", call).error(), told);
+  const auto rethrown = [&call] {
+    try {
+      call();
+    } catch (const std::exception&) {
+      throw;
+    }
+  };
+  EXPECT_EQ(call_user("the program", rethrown).error(), told);
+  const auto another = [] { throw std::out_of_range("row 7"); };
+  EXPECT_EQ(call_user("the program", another).error().message(), "the program threw an exception: row 7");
+}
+
 TEST(CallUser, PassesValuesAndVoidThrough) {
   EXPECT_EQ(call_user("f", [] { return 7; }).value(), 7);
   bool called = false;

@@ -40,7 +40,8 @@ TEST_P(Background, AnErrorComesAtItsElementsTurnAndStays) {
     EXPECT_EQ(outcome.values, counting(0, 5));
     ASSERT_TRUE(outcome.error);
     EXPECT_EQ(outcome.error->kind(), ErrorKind::kDataLoss);
-    EXPECT_EQ(outcome.error->message(), "input element 5: record 5 is damaged");
+    EXPECT_EQ(outcome.error->message(),
+              "input element 5: element 5 of the input of map (counted from 0): the function of map: record 5 is damaged");
     Element element;
     EXPECT_EQ(iterator->next(element).error(), *outcome.error);
     EXPECT_EQ(iterator->skip(1).error(), *outcome.error);

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include <atomic>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -47,6 +48,42 @@ TEST(Run, ErrorsBecomeSentencesAndStatuses) {
   EXPECT_EQ(other.status, 1);
   EXPECT_THAT(other.err, HasSubstr("my own"));
   EXPECT_EQ(run_program({}, [](const RunConfig&, const CommandLine&) { throw 7; }).status, 1);
+}
+
+/// The program's own exception comes out of train_and_evaluate() as it was thrown; what was found out about it is told all the same.
+TEST(Run, AnExceptionInAMapIsToldWithFileAndLine) {
+  TemporaryFolder folder;
+  const std::string path = folder.write("t.csv", "x\n1\n2\nthree\n4\n");
+  std::atomic<int> unchanged = 0;
+  const auto program = [&path, &unchanged](bool may_go_away) {
+    return [&path, &unchanged, may_go_away](RunConfig config, const CommandLine&) {
+      const data::MapFn number = [may_go_away](data::Element row) -> Result<data::Element> {
+        const std::string& text = row.features["x"].strings()[0];
+        if (may_go_away && text == "three") throw std::runtime_error("no answer");
+        return data::Element{.features = Tensor::scalar(std::stof(text))};
+      };
+      const Dataset numbers = Dataset::csv({path}, {.columns = {{"x"}}, .header_lines = 1}).map(number).batch(1);
+      Estimator estimator(counting_model, std::move(config));
+      try {
+        train_and_evaluate(estimator, {.input_fn = numbers.repeat(), .max_steps = 50}, {.input_fn = numbers});
+      } catch (const std::invalid_argument&) {
+        ++unchanged;
+        throw;
+      }
+    };
+  };
+  Place place;
+  for (const char* cluster : {"", "ps:1"}) {
+    std::vector<std::string> arguments{"--model-dir", place.model_dir() + cluster};
+    if (*cluster) arguments.insert(arguments.end(), {"--cluster", cluster});
+    const Outcome wrong = run_program(arguments, program(false));
+    EXPECT_EQ(wrong.status, 2) << cluster;
+    EXPECT_EQ(unchanged.exchange(0), 1) << cluster;
+    EXPECT_THAT(wrong.err, HasSubstr(path + ", line 4: the function of map threw an exception: stof\n")) << cluster;
+    const Outcome away = run_program(arguments, program(true));
+    EXPECT_EQ(away.status, 1) << cluster;
+    EXPECT_THAT(away.err, HasSubstr(path + ", line 4: the function of map threw an exception: no answer\n")) << cluster;
+  }
 }
 
 ProgramBody training(std::vector<std::shared_ptr<Exporter>> exporters = {}) {

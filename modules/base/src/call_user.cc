@@ -14,6 +14,7 @@ namespace {
 Error current_exception_to_error(std::string_view where) {
 #if defined(__cpp_exceptions)
   const std::exception_ptr cause = std::current_exception();
+  if (const Error* known = raised_as(cause)) return *known;
   if (std::optional<Error> error = exhaustion_of_current_exception(where)) return std::move(*error).with_cause(cause);
   const std::string place(where);
   try {

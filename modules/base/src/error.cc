@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <typeinfo>
 
 namespace shoal {
@@ -55,6 +56,11 @@ Error Error::with_cause(std::exception_ptr cause) && {
   return std::move(*this);
 }
 
+Error Error::with_place(Place place) && {
+  place_ = place;
+  return std::move(*this);
+}
+
 Error invalid_argument(std::string message) { return {ErrorKind::kInvalidArgument, std::move(message)}; }
 Error type_mismatch(std::string message) { return {ErrorKind::kTypeMismatch, std::move(message)}; }
 Error failed_precondition(std::string message) { return {ErrorKind::kFailedPrecondition, std::move(message)}; }
@@ -70,19 +76,37 @@ Error internal_error(std::string message) { return {ErrorKind::kInternal, std::m
 #if defined(__cpp_exceptions)
 namespace {
 
+/// What raise() has found out about the exception that it threw last on this thread. The exception itself cannot carry that where its
+/// type is the user's. Whoever catches it further out on the same thread finds it here.
+thread_local bool last_raised_is_gone = false;  // The thread ends; a destructor of the user's may still raise something.
+struct LastRaised {
+  std::optional<Error> error;
+  ~LastRaised() { last_raised_is_gone = true; }
+};
+thread_local LastRaised last_raised;
+
 /// Throws what the user's own code threw. Where that is an Exception of ours (a tensor was read as another type, say), layers
 /// have added where it was, and the exception says that, too. Classes of the user's stay what they are.
 [[noreturn]] void raise_cause(const Error& error) {
   try {
     std::rethrow_exception(error.cause());
   } catch (const Exception& exception) {
-    if (typeid(exception) != typeid(Exception) || exception.error() == error) throw;
+    if (typeid(exception) == typeid(Exception) && exception.error() != error) throw Exception(Error(error.kind(), error.message()));
+  } catch (...) {
   }
-  throw Exception(Error(error.kind(), error.message()));
+  if (!last_raised_is_gone) last_raised.error = error;
+  std::rethrow_exception(error.cause());
 }
 
 }  // namespace
 #endif
+
+const Error* raised_as(const std::exception_ptr& exception) {
+#if defined(__cpp_exceptions)
+  if (exception && !last_raised_is_gone && last_raised.error && last_raised.error->cause() == exception) return &*last_raised.error;
+#endif
+  return nullptr;
+}
 
 void raise(Error error) {
 #if defined(__cpp_exceptions)

@@ -25,8 +25,9 @@ class GeneratorNode final : public Node {
       SHOAL_TRY_VOID(check_stopping(context_));
       if (ended_) return false;
       if (!generate_) SHOAL_TRY_VOID(open());
-      SHOAL_TRY(Result<bool> more, call_user("the generator of from_generator", [&] { return generate_(item.own()); }));
-      SHOAL_TRY(const bool is_more, std::move(more));
+      const auto generate = [&] { return generate_(item.own()); };
+      SHOAL_TRY(const bool is_more,
+                call_user_function("the generator of from_generator", generate, [this] { return place(); }));
       if (!is_more) {
         ended_ = true;
         return false;
@@ -59,9 +60,12 @@ class GeneratorNode final : public Node {
     }
 
    private:
+    std::string place() const { return "element " + std::to_string(index_) + " (counted from 0)"; }
+
     Result<void> open() {
-      SHOAL_TRY(generate_, call_user("opening the generator of from_generator",
-                                     [&] { return node_.open_at_(index_, context_.stop); }));
+      const auto open_at = [this]() -> Result<GeneratorFn> { return node_.open_at_(index_, context_.stop); };
+      SHOAL_TRY(generate_,
+                call_user_function("opening the generator of from_generator", open_at, [this] { return place(); }));
       if (!generate_) return invalid_argument("from_generator: the function that opens it returned an empty function");
       return {};
     }

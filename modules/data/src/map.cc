@@ -12,18 +12,30 @@ class MapStage final : public Stage {
   Result<bool> next(Item& item) override {
     SHOAL_TRY(const bool more, input_->next(item));
     if (!more) return false;
-    SHOAL_TRY_VOID(apply(fn_, item, context_.env.buffers()));
+    SHOAL_TRY_VOID(apply(fn_, item, context_, next_));
+    ++next_.number;
     return true;
   }
-  Result<int64_t> skip(int64_t count) override { return input_->skip(count); }
-  Result<void> restart() override { return input_->restart(); }
+  Result<int64_t> skip(int64_t count) override {
+    SHOAL_TRY(const int64_t skipped, input_->skip(count));
+    next_.number += skipped;
+    return skipped;
+  }
+  Result<void> restart() override {
+    next_ = {};
+    return input_->restart();
+  }
   Result<void> save(StateWriter& out) const override { return input_->save(out); }
-  Result<void> load(StateReader& in) override { return input_->load(in); }
+  Result<void> load(StateReader& in) override {
+    next_ = {.resumed = true};
+    return input_->load(in);
+  }
 
  private:
   StageContext& context_;
   std::unique_ptr<Stage> input_;
   const MapFn& fn_;
+  ElementNumber next_;  // For errors alone, which is why positions do not have it.
 };
 
 class MapNode final : public Node {
@@ -41,10 +53,15 @@ class MapNode final : public Node {
 
 }  // namespace
 
-Result<void> apply(const MapFn& fn, Item& item, BufferPool& pool) {
-  Element& element = item.materialise(pool);
-  SHOAL_TRY(Result<Element> called, call_user("the function of map", [&] { return fn(std::move(element)); }));
-  SHOAL_TRY(item.own(), std::move(called));
+Result<void> apply(const MapFn& fn, Item& item, const StageContext& context, ElementNumber number) {
+  const RecordId record = item.record();  // A map of batches may put rows in another order: their records are forgotten.
+  const int64_t row = item.row_of_tensors();
+  Element& element = item.materialise(context.env.buffers());
+  const auto where = [&] { return place_of_element(context, record, row, "map", number); };
+  const auto call = [&] { return fn(std::move(element)); };
+  SHOAL_TRY(Element made, call_user_function("the function of map", call, where));
+  item.own() = std::move(made);
+  item.set_record(record);
   return {};
 }
 

@@ -38,11 +38,14 @@ class ParallelMapStage final : public Stage {
   Result<int64_t> skip(int64_t count) override {
     if (begun_) return Stage::skip(count);  // What was read ahead comes first.
     if (!gone_.empty()) return Stage::skip(count);
-    return input_->skip(count);
+    SHOAL_TRY(const int64_t skipped, input_->skip(count));
+    first_.number += skipped;
+    return skipped;
   }
 
   Result<void> restart() override {
     clear();
+    first_ = {};
     gone_.clear();
     const Result<void> restarted = input_->restart();
     workers_.resume();
@@ -59,6 +62,7 @@ class ParallelMapStage final : public Stage {
 
   Result<void> load(StateReader& in) override {
     clear();
+    first_ = {.resumed = true};
     Result<void> loaded = options_.deterministic ? Result<void>() : load_gone(in);
     if (loaded) loaded = input_->load(in);
     workers_.resume();
@@ -71,6 +75,7 @@ class ParallelMapStage final : public Stage {
     Item item;
     std::string position;  ///< The input's position after `item`.
     State state = State::kQueued;
+    ElementNumber number;
     std::optional<Error> error;
   };
 
@@ -106,6 +111,7 @@ class ParallelMapStage final : public Stage {
   /// False at the end and for an error, which then waits for its turn in the slot.
   bool read(Slot& slot) {
     slot.error.reset();
+    slot.number = {.number = first_.number + read_, .resumed = first_.resumed};
     const bool gone = std::binary_search(gone_.begin(), gone_.end(), read_++);
     slot.state = gone ? State::kGone : State::kQueued;
     Result<bool> more = true;
@@ -138,7 +144,7 @@ class ParallelMapStage final : public Stage {
     slot.state = State::kRunning;
     lock.unlock();
     Result<void> called = check_stopping(context_);
-    if (called) called = apply(fn_, slot.item, context_.env.buffers());
+    if (called) called = apply(fn_, slot.item, context_, slot.number);
     lock.lock();
     if (!called) slot.error = std::move(called).error();
     slot.state = State::kDone;
@@ -220,6 +226,7 @@ class ParallelMapStage final : public Stage {
   bool begun_ = false;
   bool ended_ = false;
   std::string position_;  ///< The input's position before slots_.front().
+  ElementNumber first_;   ///< That of the first input since begin().
   int64_t read_ = 0;      ///< Inputs taken since begin().
   int64_t dropped_ = 0;   ///< Those of them that were handed out and are no longer in slots_.
   /// Used without order only: inputs since begin() that an earlier life handed out, ascending.

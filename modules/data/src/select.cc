@@ -16,16 +16,28 @@ class FilterStage final : public OneInputStage {
       SHOAL_TRY_VOID(check_stopping(context_));
       SHOAL_TRY(const bool more, input_->next(item));
       if (!more) return false;
+      const int64_t row = item.row_of_tensors();
       const Element& element = item.readable(context_.env.buffers());
-      SHOAL_TRY(Result<bool> called, call_user("the function of filter", [&] { return fn_(element); }));
-      SHOAL_TRY(const bool keep, std::move(called));
+      const auto where = [&] { return place_of_element(context_, item.record(), row, "filter", next_); };
+      const auto call = [&] { return fn_(element); };
+      SHOAL_TRY(const bool keep, call_user_function("the function of filter", call, where));
+      ++next_.number;
       if (keep) return true;
     }
+  }
+  Result<void> restart() override {
+    next_ = {};
+    return OneInputStage::restart();
+  }
+  Result<void> load(StateReader& in) override {
+    next_ = {.resumed = true};
+    return OneInputStage::load(in);
   }
 
  private:
   StageContext& context_;
   const FilterFn& fn_;
+  ElementNumber next_;  // For errors alone, which is why positions do not have it.
 };
 
 /// Counts what it handed out.

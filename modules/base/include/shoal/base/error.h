@@ -52,12 +52,22 @@ class [[nodiscard]] Error {
   const std::exception_ptr& cause() const { return cause_; }
   Error with_cause(std::exception_ptr cause) &&;
 
+  /// The element of a tensor that this error is about, by the address of the tensor's elements; null: of no one. Whoever made
+  /// the tensor can tell where its rows come from. The address is compared alone: the memory may be gone.
+  struct Place {
+    const void* tensor = nullptr;
+    int64_t element = 0;
+  };
+  const Place& place() const { return place_; }
+  Error with_place(Place place) &&;
+
   friend bool operator==(const Error& a, const Error& b) { return a.kind_ == b.kind_ && a.message_ == b.message_; }
 
  private:
   ErrorKind kind_;
   std::string message_;
   std::exception_ptr cause_;
+  Place place_;
 };
 
 // Short makers, one per kind: `return invalid_argument("...")` in a function that returns Result<T>.
@@ -88,5 +98,8 @@ class Exception : public std::exception {
 /// The one place that throws: error.cause(), or, where that is none or an Exception of Shoal's own, Exception(error). With
 /// -fno-exceptions it prints the error and aborts.
 [[noreturn]] void raise(Error error);
+/// The error with this cause that raise() got on this thread, if it is the last one with a cause there: it tells more than the
+/// exception of the user's, which came out unchanged. Else null. The pointer is good until the next raise() of this thread.
+const Error* raised_as(const std::exception_ptr& exception);
 
 }  // namespace shoal
