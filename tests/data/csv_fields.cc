@@ -1,10 +1,11 @@
-// Reads CSV texts from standard input, many in a batch, and writes what their fields are, for hostile_csv.py to compare.
+// Reads CSV texts from standard input, many in a batch, and writes what their fields are, for hostile_csv.py and pandas_numbers.py
+// to compare.
 //
 // A batch is its size in bytes (uint32), and then for each text: the text's bytes (uint32), the most bytes of a record
 // (uint32), the number of columns (uint16; 0: however many there are), how many bytes are read at once (uint16), the
-// separator, a byte of flags (1: quoting, 2: the only column is float32), the text. The answer has for each text: 0 or 1 (a
+// separator, a byte of flags (1: quoting, 2: the only column is float32, 4: it is int64), the text. The answer has for each text: 0 or 1 (a
 // byte), the bytes that follow (uint32), and for 0 the fields, with 0x1f between those of a record and 0x1e behind each
-// record, float32 as eight hexadecimal digits; for 1 the error. Numbers are little-endian.
+// record, float32 as eight hexadecimal digits, int64 as decimal ones; for 1 the error. Numbers are little-endian.
 #include <bit>
 #include <cstdio>
 #include <cstring>
@@ -16,7 +17,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr uint8_t kQuoting = 1, kFloat = 2;
+constexpr uint8_t kQuoting = 1, kFloat = 2, kInteger = 4;
 
 /// The numbers and bytes of a batch, from its beginning.
 class Input {
@@ -50,6 +51,14 @@ void put_float(std::string& out, float value) {
   out += digits;
 }
 
+void put_field(std::string& out, const Tensor& field) {
+  switch (field.dtype()) {
+    case DType::kString: out += field.strings()[0]; break;
+    case DType::kInt64: out += std::to_string(field.as<int64_t>()[0]); break;
+    default: put_float(out, field.as<float>()[0]);
+  }
+}
+
 /// One record after another into `out`, by their columns.
 Result<void> put_rows(CsvReader& reader, const std::vector<CsvColumn>& columns, std::string& out) {
   SHOAL_TRY_VOID(reader.expect(columns));
@@ -57,9 +66,8 @@ Result<void> put_rows(CsvReader& reader, const std::vector<CsvColumn>& columns, 
     SHOAL_TRY(const bool more, reader.next(row));
     if (!more) return {};
     for (size_t i = 0; i < columns.size(); ++i) {
-      const Tensor& field = *row.features.find(columns[i].name);
       if (i > 0) out += '\x1f';
-      field.dtype() == DType::kString ? void(out += field.strings()[0]) : put_float(out, field.as<float>()[0]);
+      put_field(out, *row.features.find(columns[i].name));
     }
     out += '\x1e';
   }
@@ -88,6 +96,7 @@ void answer(Input& batch, std::string& out) {
   std::vector<CsvColumn> columns;
   for (size_t i = 0; i < count; ++i) columns.push_back({.name = "c" + std::to_string(i)});
   if (flags & kFloat) columns[0] = {.name = "c0", .dtype = DType::kFloat32, .missing = "nan"};
+  if (flags & kInteger) columns[0] = {.name = "c0", .dtype = DType::kInt64};
   CsvReader reader(bytes_of(std::string(batch.bytes(size)), piece_bytes), "t.csv", options);
   std::string fields;
   const Result<void> read = columns.empty() ? put_fields(reader, fields) : put_rows(reader, columns, fields);
