@@ -64,6 +64,15 @@ TEST(ColumnStatistics, RefusesWhatIsNotThere) {
               HasSubstr("\"pet\" has more than 2 distinct texts"));
 }
 
+TEST(ColumnStatistics, PassOverWhatIsUnused) {
+  const Statistics statistics = statistics_of(people(), {.distinct_max = 2, .unused = {"pet", "pair"}});
+  EXPECT_EQ(statistics.number("age").count, 4);
+  EXPECT_THAT(raised([&] { statistics.text("pet"); }), HasSubstr("no feature of text \"pet\"; there are: none"));
+  EXPECT_EQ(Learned<Statistics>::encode(statistics).find("emu"), std::string::npos) << "nothing of it is kept with a run";
+  EXPECT_THAT(raised([] { statistics_of(people(), {.unused = {"cat"}}); }),
+              HasSubstr("there is no feature \"cat\" that could be unused; there are: age, pair of numbers, pet of text"));
+}
+
 TEST(ColumnStatistics, AreOfNamesThatARunCanKeep) {
   const auto rows = data::Dataset::from_tensor_slices({{"h\xF6he", Tensor::of<float>({2}, {1, 2})}});
   EXPECT_THAT(measure(rows).error().message(),

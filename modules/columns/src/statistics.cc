@@ -59,10 +59,15 @@ Result<void> check_names(const data::TensorMap& tensors) {
 struct Gathered {
   std::map<std::string, NumbersSoFar> numbers;
   std::map<std::string, TextStatistics> texts;
+  std::map<std::string, bool> unused = {};  ///< The names that are passed over, and whether they were there.
 
   Result<void> add(const data::TensorMap& tensors, const StatisticsOptions& options) {
     if (numbers.empty() && texts.empty()) SHOAL_TRY_VOID(check_names(tensors));
     for (const auto& [name, tensor] : tensors) {
+      if (const auto passed = unused.find(name); passed != unused.end()) {
+        passed->second = true;
+        continue;
+      }
       switch (tensor.dtype()) {
         case DType::kString: SHOAL_TRY_VOID(add_texts(tensor, name, options, texts[name])); break;
         case DType::kFloat32: add_elements<float>(tensor, numbers[name]); break;
@@ -145,11 +150,17 @@ Result<Statistics> measure(const data::Dataset& dataset, const StatisticsOptions
   const std::shared_ptr<Environment> env = options.env ? options.env : make_production_environment({});
   SHOAL_TRY(const auto iterator, dataset.iterate(*env, {.stop = env->interrupted()}));
   Gathered features, labels;
+  for (const std::string& name : options.unused) features.unused.emplace(name, false);
   for (data::Element element;;) {
     SHOAL_TRY(const bool more, iterator->next(element));
     if (!more) break;
     SHOAL_TRY_VOID(features.add(element.features, options));
     SHOAL_TRY_VOID(labels.add(element.labels, options));
+  }
+  for (const auto& [name, there] : features.unused) {
+    if (there) continue;
+    return invalid_argument("statistics: there is no feature \"" + name + "\" that could be unused; there are: " +
+                            names_in(features.numbers) + " of numbers, " + names_in(features.texts) + " of text");
   }
   Statistics statistics;
   const auto finish = [](Gathered& gathered, Statistics::Part& part) {

@@ -52,6 +52,9 @@ struct TextStatistics {
 struct StatisticsOptions {
   std::vector<std::string> missing = {""};  ///< Texts that say that nothing is there.
   int64_t distinct_max = 1'000'000;         ///< A feature with more distinct texts is InvalidArgument.
+  /// Names of features that are passed over, such as ids: all others are looked at, also if nobody asks for them. A feature of
+  /// text costs its distinct texts, in memory and, with RunConfig::learned(), in the model directory.
+  std::vector<std::string> unused = {};
   /// Where the dataset is read, and a stop comes from (Cancelled): RunConfig::environment(). Null: on this machine, which in a
   /// test with a World is not where the task's files are.
   std::shared_ptr<Environment> env = nullptr;
@@ -77,8 +80,8 @@ class Statistics {
   Part features_, labels_;
 };
 
-/// Reads all of `dataset`, batched or not; it must end. InvalidArgument for one that does not (repeat()); errors of the
-/// dataset.
+/// Reads all of `dataset`, batched or not; it must end. InvalidArgument for one that does not (repeat()), and for an unused
+/// feature that no element has; errors of the dataset.
 /// Source of the running means and variances: Welford, "Note on a method for calculating corrected sums of squares and
 /// products" (1962).
 Result<Statistics> measure(const data::Dataset& dataset, const StatisticsOptions& options = {});
