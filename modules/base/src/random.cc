@@ -98,6 +98,7 @@ void fill_bits(RandomKey key, uint64_t first_block, uint64_t counter_high, std::
 RandomKey fold_in(RandomKey key, uint64_t part) { return fold(key, part, kFoldNumber); }
 RandomKey fold_in(RandomKey key, std::string_view name) { return fold(key, hash64(name), kFoldName); }
 uint64_t hash64(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+uint64_t hash64(std::string_view bytes, uint64_t seed) { return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed); }
 
 uint32_t RandomStream::next_u32() {
   const uint64_t block = position_ / 4;

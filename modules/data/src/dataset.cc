@@ -188,13 +188,16 @@ Dataset Dataset::shard(int64_t count, int64_t index) const {
 Split Dataset::split(double held_out, SplitOptions options) const {
   require(held_out > 0 && held_out < 1, "split: held_out is " + std::to_string(held_out) +
                                             "; give the share of elements to hold out, more than 0 and less than 1");
+  const auto seed = uint64_t(options.seed);
+  if (!options.key.empty()) {
+    const auto side_by_key = [&](bool wants) { return make_split_by_key_node(node_, options.key, held_out, seed, wants); };
+    return {.training = Dataset(side_by_key(false)), .held_out = Dataset(side_by_key(true))};
+  }
   const std::string_view moving = why_elements_move(*node_);
   require(moving.empty(), "split: elements are held out by their positions, and a " + std::string(moving) +
                               ", so that elements that are held out would be trained on as well; call split first, and shuffle "
                               "or repeat what it gives for training");
-  const auto side = [&](bool wants_held_out) {
-    return Dataset(make_split_node(node_, held_out, uint64_t(options.seed), wants_held_out));
-  };
+  const auto side = [&](bool wants) { return Dataset(make_split_node(node_, held_out, seed, wants)); };
   return {.training = side(false), .held_out = side(true)};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 /// Makers of nodes, one per method of Dataset that has one. Parameters were checked by the caller.
 #include "stage.h"
+#include "user_call.h"
 
 namespace shoal::data {
 
@@ -29,7 +30,7 @@ NodePtr make_zip_labels_node(NodePtr features, NodePtr labels);
 NodePtr make_concatenate_node(NodePtr first, NodePtr second);
 // Defined in map.cc and parallel_map.cc.
 /// Replaces the element of `item` by `fn` of it; what `fn` throws comes back as an Error.
-Result<void> apply(const MapFn& fn, Item& item, BufferPool& pool);
+Result<void> apply(const MapFn& fn, Item& item, const StageContext& context, ElementNumber number);
 NodePtr make_map_node(NodePtr input, MapFn fn);
 NodePtr make_parallel_map_node(NodePtr input, MapFn fn, MapOptions options);
 // Defined in select.cc.
@@ -38,8 +39,9 @@ NodePtr make_take_node(NodePtr input, int64_t count);
 NodePtr make_skip_node(NodePtr input, int64_t count);
 NodePtr make_shard_node(NodePtr input, int64_t count, int64_t index);
 NodePtr make_enumerate_node(NodePtr input, int64_t start, std::string name);
-// Defined in split.cc.
+// Defined in split.cc and split_by_key.cc.
 NodePtr make_split_node(NodePtr input, double held_out, uint64_t seed, bool wants_held_out);
+NodePtr make_split_by_key_node(NodePtr input, std::string key, double held_out, uint64_t seed, bool wants_held_out);
 // Defined in batch.cc and unbatch.cc.
 NodePtr make_batch_node(NodePtr input, int64_t size, bool drop_remainder);
 NodePtr make_padded_batch_node(NodePtr input, int64_t size, PaddedBatchOptions options);

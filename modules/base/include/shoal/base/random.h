@@ -19,6 +19,8 @@ RandomKey fold_in(RandomKey key, std::string_view name);
 
 /// 64 bits of XXH3 (specification of xxhash 0.8, seed 0) of these bytes: equal on every platform and run.
 uint64_t hash64(std::string_view bytes);
+/// The same with another seed.
+uint64_t hash64(std::string_view bytes, uint64_t seed);
 
 /// Four 32-bit numbers for one counter value.
 std::array<uint32_t, 4> philox(RandomKey key, uint64_t counter_low, uint64_t counter_high = 0);

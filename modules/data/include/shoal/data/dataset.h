@@ -63,6 +63,10 @@ struct ShuffleOptions {
 };
 struct SplitOptions {
   int64_t seed = 0;  ///< Other seeds hold out other elements. The seed of a RunConfig has no part in it.
+  /// The name of a feature that tells elements apart, such as a column of ids: text, integers or float32. Then the side of an
+  /// element depends on that feature alone, and not on its position, so that it stays there when others are added or taken out
+  /// anywhere, and elements with one key (the visits of one patient) are on one side. "": by position.
+  std::string key = {};
 };
 struct Split;
 
@@ -114,9 +118,10 @@ class Dataset {
 
   // Transforms.
 
-  /// Calls `fn` on each element. Its error (or exception) ends iteration at that element's turn.
+  /// Calls `fn` on each element. Its error (or exception) ends iteration at that element's turn, and is told with the file and
+  /// line that the element was read from, or its number. A std::logic_error is InvalidArgument.
   Dataset map(MapFn fn, MapOptions options = {}) const;
-  /// The elements for which fn is true.
+  /// The elements for which fn is true. Errors are as map's.
   Dataset filter(FilterFn fn) const;
   /// The first `count` elements; -1: all.
   Dataset take(int64_t count) const;
@@ -148,14 +153,19 @@ class Dataset {
   /// The elements whose position modulo `count` is `index`. Belongs before any shuffle. Raises InvalidArgument unless
   /// 0 <= index < count.
   Dataset shard(int64_t count, int64_t index) const;
-  /// Holds each element out with the probability `held_out`, drawn from its position and the seed: on every run and every
-  /// trainer the same ones, so what is evaluated on was never trained on. Shuffle and repeat what it gives, behind it.
+  /// Holds each element out with the probability `held_out`, drawn from its position (or its key) and the seed: on every run
+  /// and every trainer the same ones, so what is evaluated on was never trained on. Shuffle and repeat what it gives, behind it.
   ///
-  ///   const auto [training, held_out] = Dataset::csv({file}, table).split(0.1);
+  ///   const auto [training, held_out] = Dataset::csv({file}, table).split(0.1, {.key = "id"});
   ///
-  /// Raises InvalidArgument unless 0 < held_out < 1, and where an element may come at another position another time, since it
-  /// would then be held out and trained on: behind a shuffle (but for a seeded one with reshuffle_each_iteration false), a
-  /// repeat, or a map that is not deterministic.
+  /// By position, elements change sides where others before them are added or taken out. With a key, an element is held out
+  /// if XXH3 of the key's text (64 bits, with the seed), divided by 2^64, is less than `held_out`; the text of a number is
+  /// its shortest one that reads back the same ("7", "0.5").
+  ///
+  /// Raises InvalidArgument unless 0 < held_out < 1, and, without a key, where an element may come at another position another
+  /// time, since it would then be held out and trained on: behind a shuffle (but for a seeded one with
+  /// reshuffle_each_iteration false), a repeat, or a map that is not deterministic. Iterating ends with InvalidArgument if
+  /// there is no such feature, or it is no scalar, as behind batch, and with DataLoss where a key is missing.
   Split split(double held_out, SplitOptions options = {}) const;
   /// Prepares the next `count` elements in the background; 0: off; -1: chosen automatically (2, and up to 16 while the
   /// consumer has to wait).
