@@ -13,7 +13,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace shoal;
   using namespace shoal::data;
-  constexpr IdxOptions kOptions{.bytes_max = 1 << 16};
+  const IdxOptions kOptions{.bytes_max = 1 << 16};
   fuzz::Input input(data, size);
   const bool compressed = input.take<uint8_t>() % 2 == 1;
   fuzz::MemoryStorage storage;

@@ -68,8 +68,8 @@ class GuardedSink {
   }
   /// A thread of the parent may have been inside when this process was made, and stayed there.
   void let_go_after_fork() {
-    const uint32_t forks = forks_so_far();
-    if (forks_.exchange(forks, std::memory_order_relaxed) == forks) return;
+    const uint32_t now = forks_so_far();
+    if (forks_.exchange(now, std::memory_order_relaxed) == now) return;
     new (&mutex_) std::mutex;
     inside_.store(std::thread::id(), std::memory_order_relaxed);
   }
