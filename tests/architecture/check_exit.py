@@ -10,6 +10,7 @@ the variable, or in one that runs before main(). Variables of other libraries' h
 import re
 import subprocess
 import sys
+import tempfile
 
 FUNCTION = re.compile(r"^[0-9a-f]+ <(.*)>:$")
 CALL = re.compile(r"\b__cxa_atexit\b")
@@ -35,11 +36,20 @@ def breaches_in(disassembly):
     return sorted(found)
 
 
+def disassembly_of(library):
+    """Of the parts of the library that register a destructor at all."""
+    ended = subprocess.run(["nm", "-A", "-u", library], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
+    parts = {line.split(":")[-2] for line in ended.stdout.splitlines() if CALL.search(line)}
+    for part in sorted(parts):
+        with tempfile.NamedTemporaryFile(suffix=".o") as file:
+            subprocess.run(["ar", "p", library, part], stdout=file, check=True)
+            yield subprocess.run(["objdump", "-drC", file.name], stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
 def main(libraries):
     breaches = 0
     for library in libraries:
-        ended = subprocess.run(["objdump", "-drC", library], stdout=subprocess.PIPE, text=True, check=True)
-        for function in breaches_in(ended.stdout):
+        for function in sorted({name for text in disassembly_of(library) for name in breaches_in(text)}):
             print(f"{library}: {function}: a variable is destroyed as the program exits; forever() keeps it (shoal/base/forever.h)")
             breaches += 1
     return 1 if breaches else 0

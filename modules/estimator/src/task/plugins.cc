@@ -5,6 +5,7 @@
 #include <set>
 
 #include "shoal/base/environment.h"
+#include "shoal/base/forever.h"
 #include "shoal/transport/registry.h"
 
 namespace shoal {
@@ -12,7 +13,7 @@ namespace {
 
 /// The program's own parts; none where it brings none.
 const Plugins& plugins_of(const std::optional<RuntimeOptions>& runtime) {
-  static const Plugins none;
+  static const auto& none = forever(Plugins{});
   return runtime && runtime->plugins ? *runtime->plugins : none;
 }
 
