@@ -31,7 +31,8 @@ void check_handlers(int round) {
   for (int signal = 1; signal < NSIG; ++signal) {
     struct sigaction action {};
     if (sigaction(signal, nullptr, &action) != 0) continue;
-    const bool is_plain = (action.sa_flags & SA_SIGINFO) == 0 && (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN);
+    const bool is_plain =
+        (action.sa_flags & SA_SIGINFO) == 0 && (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN);
     Dl_info owner{};
     // A handler of the program's or of a sanitizer's lies in a library that is still there.
     if (!is_plain && dladdr(reinterpret_cast<void*>(action.sa_sigaction), &owner) == 0) {
@@ -45,7 +46,8 @@ void check_fork(int round) {
   if (child == 0) std::exit(17);
   int status = 0;
   waitpid(child, &status, 0);
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 17) fail("round " + std::to_string(round) + ": a child did not end well");
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 17)
+    fail("round " + std::to_string(round) + ": a child did not end well");
 }
 
 /// Returns the library, which is still loaded.

@@ -91,7 +91,8 @@ thread_local LastRaised last_raised;
   try {
     std::rethrow_exception(error.cause());
   } catch (const Exception& exception) {
-    if (typeid(exception) == typeid(Exception) && exception.error() != error) throw Exception(Error(error.kind(), error.message()));
+    if (typeid(exception) == typeid(Exception) && exception.error() != error)
+      throw Exception(Error(error.kind(), error.message()));
   } catch (...) {
   }
   if (!last_raised_is_gone) last_raised.error = error;
@@ -103,7 +104,8 @@ thread_local LastRaised last_raised;
 
 const Error* raised_as(const std::exception_ptr& exception) {
 #if defined(__cpp_exceptions)
-  if (exception && !last_raised_is_gone && last_raised.error && last_raised.error->cause() == exception) return &*last_raised.error;
+  if (exception && !last_raised_is_gone && last_raised.error && last_raised.error->cause() == exception)
+    return &*last_raised.error;
 #endif
   return nullptr;
 }

@@ -198,7 +198,8 @@ void Flags::add_running() {
       ->check(is_positive())
       ->capture_default_str()
       ->group("Running");
-  app_.add_option("--backend", parsed_.runtime.backend, "What computes: " + CLI::detail::join(backend_names(program_.plugins), ", "))
+  app_.add_option("--backend", parsed_.runtime.backend,
+                  "What computes: " + CLI::detail::join(backend_names(program_.plugins), ", "))
       ->check(one_of(backend_names(program_.plugins)))
       ->group("Running");
   app_.add_option("--compute-dtype", parsed_.compute_dtype,
