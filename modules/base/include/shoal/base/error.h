@@ -18,7 +18,7 @@ enum class ErrorKind : uint8_t {
   kUnavailable = 6,
   kDeadlineExceeded = 7,
   kEndOfInput = 8,  ///< The input has ended, which is not a failure inside a training loop.
-  kCancelled = 9,   ///< A stop ended a wait. Users see it where a task gives way (RunConfig::on_sigterm), and nowhere else.
+  kCancelled = 9,   ///< A stop ended a wait: that of RunConfigOptions::stop, or of a task that gives way (on_sigterm).
   kNanLoss = 10,
   kInternal = 11,
 };

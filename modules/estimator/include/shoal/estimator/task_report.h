@@ -20,7 +20,7 @@ struct TaskReport {
   std::optional<double> loss = {};                 ///< The loss of this trainer's last step.
   std::optional<double> examples_per_second = {};  ///< The rate of this trainer.
   std::optional<double> seconds = {};              ///< The duration of training.
-  bool interrupted = false;  ///< True if a signal ended this trainer's run: started again, it goes on.
+  bool interrupted = false;  ///< True if a signal or the config's stop ended this trainer's run: started again, it goes on.
   /// True if the task gave way (OnSigterm::kLeave): its job has not ended, and it is to be started again.
   bool gave_way = false;
 };
