@@ -95,6 +95,15 @@ TEST(MemoryPlanLine, IsWrittenOncePerTrainingProgram) {
   EXPECT_EQ(place.log.count('I', " nodes, memory plan 0.00 MiB, lower bound 0.00 MiB (1.000 times), on 1 thread"), 1);
 }
 
+TEST(MemoryPlanLine, TellsTheThreadsThatTheBackendKnows) {
+  Place place;
+  RunConfigChanges changes;
+  changes.runtime = RuntimeOptions{.threads = 2, .backend = "reference"};
+  Estimator(linear_model, place.config().replace(changes)).train(points, {.steps = 5});
+  EXPECT_EQ(place.log.count('I', " times), on 1 thread"), 1);
+  EXPECT_EQ(place.log.count('I', "too small"), 0);
+}
+
 struct ExportProfile : ::testing::Test {
   Place place;
   std::unique_ptr<ExportedModel> model;

@@ -148,8 +148,9 @@ Result<void> check_names_of(const EstimatorSpec& spec) {
 
 /// "on 2 threads"
 std::string threads_text(const backends::ProgramInfo& info) {
-  const std::string text = "on " + std::to_string(info.threads) + (info.threads == 1 ? " thread" : " threads");
-  return info.threads == info.numerics.threads
+  const int threads = std::min(info.threads, info.numerics.threads);  // A backend may know one thread alone.
+  const std::string text = "on " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+  return threads == info.numerics.threads
              ? text
              : text + ", since its step is too small for " + std::to_string(info.numerics.threads);
 }
