@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Executes the shell commands of the README, in order, in one folder.
 
-usage: run_commands.py README MNIST SHOAL
+usage: run_commands.py README MNIST SHOAL [WITHOUT ...]      WITHOUT: commands that this build does not have
 
 Three things differ from what a user does. `mnist` gets a small data set and few steps, and the README's step number becomes
 that. Ports become free ones. Commands that would build everything, or run these tests again, are not executed; it is checked
@@ -78,7 +78,8 @@ def not_run(block, readme):
     return bool(found)
 
 
-def main(readme, mnist, shoal):
+def main(readme, mnist, shoal, *without):
+    NOT_RUN.update(dict.fromkeys(without))
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         write_data(folder)
