@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Fails if a test skipped that is not on the list of those that may.
 
     check_skips.py <report> <list>

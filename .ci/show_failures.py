@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Prints the end of what each failing test said, since a record may keep the last lines of a run alone.
 
     show_failures.py <report>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Backends and transports: how a folder registers one, which folders of users there are, and the generated table of factories.
 
 # shoal_plugin(<kind> <name> SOURCES ... [PRIORITY n] [DEPENDS modules] [LIBRARIES ...]): kind is backend or transport. The

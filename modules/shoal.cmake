@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # One function per kind of target, so that a folder's CMakeLists.txt is a list of files and what it depends on.
 
 # Flags of all our own targets: bits must not depend on the compiler's guesses (no contraction of a*b+c), and vector square

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # 64-bit ARM, on a Debian host: the compiler and its C library are packages of the host, libraries of the target come from
 # the folder that toolchains/sysroot fills, headers that are the same everywhere (Boost, FlatBuffers, ...) from the host.
 set(CMAKE_SYSTEM_NAME Linux)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Generates messages_generated.h at build time. flatc is a host tool, also when cross-compiling; generated code asserts the
 # exact version of the headers, so a mismatch is better told now than by the compiler.
 find_program(SHOAL_FLATC flatc NO_CMAKE_FIND_ROOT_PATH)

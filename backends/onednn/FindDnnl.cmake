@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Finds oneDNN by its files. The package's own config is not used: Debian 12's requires OpenCL to be installed.
 # Sets Dnnl_FOUND, Dnnl_VERSION, Dnnl_INCLUDE_DIR, Dnnl_LIBRARY.
 find_path(Dnnl_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)

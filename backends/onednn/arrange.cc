@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops that move elements: each is one strided copy per piece, after a fill where something is left over.
 #include <cstring>
 #include <span>

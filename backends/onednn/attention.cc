@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention, one head of one sequence at a time: its queries, keys and values are small, and their products stay in the
 // cache between one step and the next. Features of a head are read where they lie, so nothing is transposed.
 #include <algorithm>

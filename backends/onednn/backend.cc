@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The oneDNN backend: convolutions and matrix products by oneDNN, the rest by loops of our own on its threads. Nodes that
 // it does not take fall back, op by op.
 #include <map>

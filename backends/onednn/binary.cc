@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops of two or three operands that broadcast, and repeating one.
 #include <map>
 #include <string>

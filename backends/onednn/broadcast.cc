@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "broadcast.h"
 
 namespace shoal::backends::onednn {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The loops of ops whose operands broadcast: as few as there can be, the innermost over contiguous elements.
 #include <algorithm>

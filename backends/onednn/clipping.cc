@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clipping of elements, and norms. oneDNN's clip gives a limit for NaN, and it has no norm of several tensors.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients of a convolution's filters. Of several images: each thread adds up some of them. Of one image: each makes some
 // of the filters, so that every sum is made as it would be by one thread.
 #include <algorithm>

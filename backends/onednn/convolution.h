@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Convolutions on [N,H,W,C] images, and how they are divided. Kernels are reordered from [O,I,KH,KW] to whatever layout
 /// each primitive asks for (once per version) and kernel gradients back: the only combination that is fast in oneDNN 2.6

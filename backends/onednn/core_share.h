@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Whether a helper of a team should leave its core to whoever else wants it.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dense layers by matmul on plain weights [out, in]: transposes are strides, so weights, wire and optimizer see one
 // layout and nothing is reordered (inner_product in its own layout gains at most 15% and pays 20 to 50% for reorders).
 // [..., features] is a matrix of as many rows as there are before the last axis.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The differences between oneDNN 2.6 and 3.x that the backend meets; all else of it is version-free. In 2.x an operation
 /// is described by a desc and then by a primitive_desc, in 3.x by the latter alone.

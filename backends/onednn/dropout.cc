@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dropout: random numbers in blocks that stay in the first-level cache.
 #include <algorithm>
 #include <span>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Dense layers on so few rows that the weights' way from memory is all that counts: each weight is read once, in order,
 /// and all three products divide w by its rows, so that a thread finds in its own cache what it read or updated before.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The border to oneDNN: its exceptions end here.
 #include <oneapi/dnnl/dnnl_debug.h>

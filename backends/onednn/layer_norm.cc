@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layer normalization by loops of our own: each row for itself, in the cache from the first sum to the result.
 #include <algorithm>
 

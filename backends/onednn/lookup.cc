@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Looking elements up by position: memory traffic and little else.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Loops of our own, where oneDNN has no kernel, a reference one, or one that costs more to call than to compute. Each
 /// element's bits are independent of the thread count. `y` may be one of the inputs unless said otherwise.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of matrices and of batches of them. Transposes are strides; the result keeps its rows contiguous.
 #include "matrix_product.h"
 #include "sources.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "matrix_product.h"
 
 #include <algorithm>

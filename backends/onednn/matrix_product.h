@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Products of matrices by oneDNN, divided into parts that are computed beside each other.
 #include <optional>

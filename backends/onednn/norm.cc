@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch and group normalization by loops of our own, which keep NaN in a fused relu and take an addition along.
 #include "sources.h"
 #include "strips.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiled with contraction on (CMakeLists.txt): a product of matrices takes fused multiply-adds or twice the time.
 #include "panels.h"
 

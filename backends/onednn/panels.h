@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Matrix products whose right-hand side is packed once and used many times, or whose sizes are too small for a primitive
 /// of oneDNN's to be worth calling: recurrences (the same weights at every step) and attention (one small product per

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling over [N,H,W,C] images by loops of our own, vectorised over channels. oneDNN's run at a third of the speed
 // (2.6.3, AVX-512, 2x2 windows), lose NaN, and keep the position of a maximum in a form that each version may change.
 #include <algorithm>

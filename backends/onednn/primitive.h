@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Kernels made of oneDNN primitives, ready to execute: arguments are laid out when the program is compiled, a run only
 /// exchanges addresses that changed.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Products by panels (panels.h) on all threads. Bits do not depend on how many there are.
 #include "panels.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What all recurrent layers do: every step multiplies the state by the same weights, and does something to each row.
 #include <algorithm>

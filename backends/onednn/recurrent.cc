@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LSTM and GRU. A step is one product of the state with weights that are packed once per run, and one loop over the gates.
 #include <algorithm>
 

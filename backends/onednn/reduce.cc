@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums, means, maxima, argmax. (oneDNN's reduction over rows is reference code, 330 times slower than a loop.)
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiled with contraction on (CMakeLists.txt), as panels.cc is.
 #include "small_batch.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// y = x w^T on small batches, from plain weights [out, in]: both factors are read along their rows, so nothing is packed
 /// (oneDNN packs w anew at each call), and w is divided over threads by its rows, as the gradient's product and the update

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax, log-softmax and cross-entropy, row by row: exponentials vectorise, and a row stays in the first-level cache
 // between its passes.
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The makers of kernels, one per op family; each returns null where it does not take the node.
 #include <memory>

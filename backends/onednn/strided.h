@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Copies between two ways of laying out the same elements: transposes, slices, borders, pieces of a whole.
 #include <array>

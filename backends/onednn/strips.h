@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Loops over the channels of [rows, channels], for normalization. Sums are taken in blocks whose sizes follow from the
 /// shape alone, so no bit depends on the number of threads; blocks are put together in double.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Threads that compute together: the one that asks, and helpers of its own.
 #include <array>

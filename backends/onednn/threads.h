@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Loops on the team of the calling thread.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of one operand and their slopes. (oneDNN has most of them, at 0.4 us a call and with other bits on every
 // instruction set.)
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What several of our own loops compute with (see base/vector_loop.h).
 #include <bit>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops that move elements. All walk over the elements in row-major order and say where the other side's element is.
 #include <array>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Direct convolution. Kernels are repacked from [O,I,KH,KW] to [O,KH,KW,I], so that a row of a window is one contiguous
 /// run in both the image and the kernel (with several groups: a pixel of it, since a filter sees a part of the channels).
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Looking elements up by position.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What the reference kernels share. They are the truth for tests, so they are plain, and sums are taken in double and
 /// rounded once.

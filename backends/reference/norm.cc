@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Normalization. Means, variances and sums are taken in double; what is kept for a gradient is float, as on every backend.
 #include <algorithm>
 #include <cmath>

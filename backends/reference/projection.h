@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Which element of a smaller tensor belongs to each element of a larger one.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The backend "reference": its table of kernels and the factory of the plug-in.
 #include "shoal/backends/reference.h"
 

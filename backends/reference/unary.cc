@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of one operand and their slopes, in double, rounded once.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The walk over the windows of images, for convolutions and the pools.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What compile_with() does: from a graph to an ExecutorProgram.
 #include <algorithm>
 #include <map>

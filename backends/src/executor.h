@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What compile_with() builds: a fixed list of steps over one arena. Everything is resolved when it is compiled except the
 /// addresses of what is bound to a run; those are patched in before the first step.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Products in bfloat16 out of kernels that know float32 only: the emulation.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a cluster makes of its trainers. Computing is replaced by a timed wait, so that more trainers than this machine has
 // cores can be looked at: applied batches per second against their number, next to as many times that of one (`of linear`).
 // Then without the wait and with large weights: the bytes that go through servers, next to what memory, or a socket, lets

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A job whose trainers do not compute: they wait for as long as a step takes, and push. All tasks are threads of this
 /// process, over any transport.

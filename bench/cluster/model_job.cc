@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trains a model of bench/models, in a cluster (as threads or as processes) or in this process alone, on random batches,
 // and says how long a step took. Shoal's side of bench/peers/compare_distributed; bench/cluster/worth compares such jobs.
 // `--model table` is one embedding of `--table-rows` rows of 16 features, of which an example has eight, and Adagrad: for

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs of model_job, for the scripts that compare them."""
 import json
 import os

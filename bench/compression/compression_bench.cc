@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What compression is worth on a slow link: LeNet-5 (LeCun et al. 1998, "Gradient-Based Learning Applied to Document
 // Recognition", with maxima and relu) learns MNIST, its one trainer behind a simulated link of 10 Mbit/s and 50 ms there
 // and back, until a checkpoint reads 98% of the test images right. Time is the link's alone: computing takes none.

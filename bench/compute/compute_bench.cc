@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shoal's side of bench/peers/compare: trains one model of bench/models through an Estimator, as users do, in local mode,
 // step by step when it is told to.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every op of the catalogue on every backend, as programs of one node: GFLOP/s, GB/s, and `share`, the least time that this
 // machine could take for those operations and bytes (the roofline, measured at the start of the same run on one core) as a
 // share of the time taken.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // First the memory plans of the training steps of all models, next to their lower bounds: the largest sum of activations
 // and workspaces that are alive at the same time. Then the memory of each task of a cluster, next to the formula of
 // docs/memory.md: trains the models of examples/mnist for a few steps with checkpoints in between, each task with a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What kernels_bench runs: every op of the catalogue but views, at sizes that occur. From each model of bench/models
 /// comes, for each op of its training step, the node that costs most; what no model has follows from a table of forward

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The models that Shoal is measured with, by name: for each a model_fn, and batches of random numbers to train it on.
 /// Those of bench/peers/torch_models.py are the same in PyTorch.

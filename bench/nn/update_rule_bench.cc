@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Update rules in bytes per second, next to memcpy in the same run. Names: update/<rule>/contributors:<n>/elements:<n>.
 #include <benchmark/benchmark.h>
 

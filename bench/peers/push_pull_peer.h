@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What push_pull_bench over another system's transport is, beside that system: its flags, its rounds, its lines.
 ///

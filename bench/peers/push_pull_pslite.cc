@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // push_pull_bench over ps-lite: a scheduler, a server that adds dense values to its own, and a worker, by ZeroMQ over TCP.
 // A push and the answer to it are one request (ZPushPull), values are passed without a copy, and the server answers with
 // the memory of its own value: all that ps-lite offers for speed.

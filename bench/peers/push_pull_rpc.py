@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """push_pull_bench over torch.distributed.rpc: a worker process sends a tensor, a server process adds it to its own and returns
 the sum.
 

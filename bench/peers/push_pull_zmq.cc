@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // push_pull_bench over bare ZeroMQ, in C++: what a parameter server on top of it (ps-lite) could reach at best, without its
 // key ranges, its threads between socket and handler, or its copies of values.
 //

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """scikit-learn on the tables of examples/adult and examples/housing, beside those programs.
 
 usage: tables_sklearn.py DATA_DIR BIN_DIR     (BIN_DIR has the programs adult and housing; needs python3-sklearn)

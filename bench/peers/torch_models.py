@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The six models of bench/models in PyTorch: the same layers, losses, optimizers, shapes of input.
 
 A model is a class with

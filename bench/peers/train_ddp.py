@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """PyTorch's side of compare_distributed: trains one model with DistributedDataParallel over gloo, a process for each trainer.
 
     train_ddp.py --model NAME --batch N --trainers N --threads N [--seconds S] [--settings NAMES]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """PyTorch's side of compare: trains one model, step by step, when it is told to.
 
     train_torch.py --model NAME --batch N --threads N [--settings NAME] [--first-step]

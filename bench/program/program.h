@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What the mains of several benchmarks share.
 #include <CLI/CLI.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a parameter server answers while it applies large updates. One trainer pushes gradients of a whole shard, one after
 // another; meanwhile another task says hello, again and again, over new connections, a third one listens to heartbeats, and
 // a fourth pulls the weights. The server is a process of its own.

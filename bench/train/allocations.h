@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Counts every allocation of the process, those inside libraries included: allocations.cc replaces malloc, operator new
 /// and their kin.

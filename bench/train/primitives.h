@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What oneDNN itself needs for a model's convolutions, matrix products and pools, forward and backward: the limit that
 /// a training step is compared with.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several training programs in one process, a thread each: whether together they are as fast as one alone times their
 // number, and whether each computes what it computes alone, bit for bit. See bench/README.md.
 #include <algorithm>

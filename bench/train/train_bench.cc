@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Examples per second of whole training steps, next to the time that oneDNN's own primitives need, taken in turn on one
 // thread of one process. See bench/README.md.
 #include <algorithm>

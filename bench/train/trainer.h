@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The training loop without anything around it: a program, the update rules, memory of its own.
 #include <memory>

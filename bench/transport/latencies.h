@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Times of single messages, and what is said of them.
 #include <cstddef>

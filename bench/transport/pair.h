@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Two tasks, each with a thread and an environment of its own, and one connection between them.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One worker and one server process: the worker pushes a value, the server adds it to its own and sends that back. What a
 // training step asks of the transport, without the training. Next to it the same over blocking sockets, in the same run.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What the machine itself can do between two threads: the limits that transports are held against, in the same run.
 #include <cstddef>

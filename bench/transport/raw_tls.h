@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What OpenSSL itself can do between two threads: TLS 1.3 with a shared key over a SocketPair, blocking, by nothing but
 /// SSL_write and SSL_read.

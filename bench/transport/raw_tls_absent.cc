@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Takes the place of raw_tls.cc where the build has no TLS.
 #include "raw_tls.h"
 #include "shoal/base/check.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Two ends of a TCP connection in one process, blocking, and what two threads do over them: as little as is possible.
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Work on payloads: reading that is not optimised away, and what a server does.
 #include <cstddef>

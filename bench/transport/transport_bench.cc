@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages between two tasks, over every transport of this build, next to what the machine can do at most, measured in the
 // same run.
 //

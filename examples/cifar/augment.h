@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// New pictures from old ones: what a network should not mind.
 #include "shoal/base/random.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trains ResNet-20 to tell small colour pictures apart; or, with --start-from, takes what such a network has learned and
 // teaches it other classes. One process, a cluster of threads (--cluster), or one task of a cluster (TF_CONFIG).
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Where the pictures come from: the files of CIFAR-10, or patterns that the program draws.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The binary files of CIFAR-10: records of one label byte (0 to 9) and 3,072 bytes of pixels, first all of red, then of
 /// green, then of blue, each 32 rows of 32. Nothing before, between or after the records.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The example as a whole cluster inside one unit test: model, digits and what they compute are real; time, network, disks
 // and the kill are simulated, so the same seed gives the same run.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Digits as a hand might draw them, for when the real data is not at hand.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// How each digit is written: strokes through points, in a box of 1 x 1 with y downwards. Several ways per digit, as
 /// people have them.

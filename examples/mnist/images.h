@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Where the images come from: the MNIST files, or digits that the program draws itself.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trains a small network to read handwritten digits. One process, a cluster of threads (--cluster), or one task of a
 // cluster (TF_CONFIG): the same program.
 #include <cstdio>

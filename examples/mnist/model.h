@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The two models of the example, as model functions. Parameters: `learning_rate`, at the first step, and `steps`, over
 /// which it goes down to a tenth.

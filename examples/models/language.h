@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Two models of text that predict each next character from those before it.
 #include <cstdint>

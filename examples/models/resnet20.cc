@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "resnet20.h"
 
 #include "shoal/nn/conv2d.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// ResNet-20 for images of 32 x 32 pixels. Source: He, Zhang, Ren, Sun, "Deep residual learning for image recognition"
 /// (CVPR 2016), section 4.2.

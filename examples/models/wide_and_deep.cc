@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "wide_and_deep.h"
 
 #include "shoal/graph/ops.h"

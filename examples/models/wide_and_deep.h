@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Wide and deep: a linear model that remembers single values, and a network over embeddings that generalises.
 /// Source: Cheng et al., "Wide & deep learning for recommender systems" (2016).

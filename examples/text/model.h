@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The two models of the example, as model functions. Parameters: `characters`, all that there are: the id of one is its
 /// place; `learning_rate`; `steps`, over which it goes down to a tenth.

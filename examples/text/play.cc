@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A play, for when no text is at hand: enough structure to learn, from letters to names to who does what.
 #include <array>
 #include <string_view>

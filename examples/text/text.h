@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Text to learn from: a file, or a play that the program writes itself.
 #include <cstdint>

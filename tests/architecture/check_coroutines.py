@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What must not stand in one expression with co_await, checked on the source text.
 
 usage: check_coroutines.py ROOT      prints every breach as FILE:LINE: SENTENCE and ends with status 1 if there is one

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """That check_coroutines.py finds what it is there for, and lets the ways to write it right through."""
 import pathlib
 import tempfile

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What gets past the Environment, checked on the source text.
 
 usage: check_escapes.py ROOT           prints every escape as FILE:LINE: SENTENCE and ends with status 1 if there is one

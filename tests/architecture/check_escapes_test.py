@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """That check_escapes.py finds each way past the Environment, and lets through what only looks like one."""
 import pathlib
 import tempfile

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """No variable of the library has a destructor that runs as a program exits, checked on the compiled libraries.
 
 usage: check_exit.py LIBRARY...        prints every such variable's function and ends with status 1 if there is one

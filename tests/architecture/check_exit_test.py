@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """That check_exit.py finds what it is there for, and leaves other libraries' variables alone."""
 import pathlib
 import subprocess

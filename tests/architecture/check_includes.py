@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The dependency rules of docs/architecture.md, checked on the source text.
 
 usage: check_includes.py ROOT        prints every breach as FILE:LINE: SENTENCE and ends with status 1 if there is one
@@ -12,6 +13,8 @@ import re
 import sys
 
 import plugins
+
+LICENCE = "// SPDX-License-Identifier: Apache-2.0\n"  # check_licences.py looks that it is there.
 
 # Top down: each may include only itself and what stands above it.
 LAYERS = ["base", "json", "graph", "backends", "transport", "nn", "data", "columns", "checkpoint", "monitor", "cluster",
@@ -203,8 +206,8 @@ def check_private(source, known):
 
 
 def check_text(source):
-    if source.is_header and not source.text.startswith("#pragma once\n"):
-        yield 1, "a header begins with #pragma once"
+    if source.is_header and not source.text.removeprefix(LICENCE).startswith("#pragma once\n"):
+        yield 1, "a header begins with #pragma once, behind its licence"
     if VAGUE_NAMES.search(source.parts[-1]):
         yield 1, "a file is named for what it does, not utils, common or helpers"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """That check_includes.py finds what it is there for: each rule broken once, in a small tree of its own."""
 import pathlib
 import tempfile

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """That .ci/check_skips.py sees each way in which a test skips, and excuses none that is not on its list."""
 import pathlib
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What plug-ins may do that others may not, as their own folders say: a transport or a backend is added without a list elsewhere.
 
 In the CMakeLists.txt of a folder that calls shoal_plugin() or shoal_module() below transport/ or backends/:

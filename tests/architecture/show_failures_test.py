@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """That .ci/show_failures.py shows how the failing tests of a run ended, and nothing else."""
 import pathlib
 import sys

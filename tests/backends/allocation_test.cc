@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A step allocates nothing: counted with a replaced operator new. oneDNN itself makes a small table of arguments in every
 /// dnnl_primitive_execute(), which nobody outside can prevent; what it allocates is told apart by the caller's address.
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Variables that come while a program runs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Products in bfloat16: what is rounded, and what is not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

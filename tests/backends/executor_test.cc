@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What compile_with() does for every backend: bindings, pieces, fetches, order.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Observed runs, and what a Profiler makes of them.
 #include "shoal/backends/profile.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The reference kernels, the oracle of all others, against definitions written out here: index by index, with no code
 /// shared, and values worked out by hand.
 #include <gmock/gmock.h>

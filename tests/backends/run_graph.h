@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Runs graphs in tests: values by name in, tensors out.
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A user's own op: shape rule, gradient and kernel in one place, then used like any other on every backend.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steady loops allocate nothing.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The limits of control groups, from files as the kernel writes them.
 #include "cgroup.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// How death tests run, for programs that know SHOAL_TEST_EMULATOR: what starts programs of this build where the kernel
 /// cannot, "" where it can.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory, threads and descriptors that have run out end nothing by an abort.
 #include "shoal/base/exhaustion.h"
 

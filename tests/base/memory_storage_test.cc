@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Storage in memory: what it has besides that which all storages have (tests/testing/storage_conformance_test.cc).
 #include "shoal/base/memory_storage.h"
 

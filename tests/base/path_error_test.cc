@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sentences about texts that are no path, and about calls that the system refused.
 #include "shoal/base/path_error.h"
 

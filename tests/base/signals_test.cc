@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interrupts that come as signals to the process.
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The folder that a test has for itself; every folder of tests/ uses this one.
 #include <cstdlib>

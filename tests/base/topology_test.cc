@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cores and their hyper-threads, from files as the kernel writes them.
 #include "topology.h"
 

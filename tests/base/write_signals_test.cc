@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes that fail give an error, and end no process.
 #include "shoal/base/write_signals.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """bench/figures: what it writes of programs that say known things, and what it says of two files."""
 import json
 import pathlib

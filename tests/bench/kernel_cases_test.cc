@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The cases of kernels_bench: an op without one fails here, so that whoever adds an op finds out how fast it is.
 #include "kernel_cases.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What bench/loaded prints for figures that are known, from programs that stand in for the benchmarks."""
 import pathlib
 import subprocess

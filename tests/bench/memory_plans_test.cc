@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The memory plans of training steps of the models that Shoal is measured with: within 15% of what no plan can undercut,
 /// the largest sum of activations and workspaces that are alive at the same time.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Saving and reading back: contents, pieces, damage, and what other programs see.
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kills, failures and power cuts at every single call that a life of saves makes (CONTRACT CK-4, FA-7).
 #include <array>
 #include <set>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What the tests of checkpoints share: an expectation for results, a folder of their own, and one-line saves.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which checkpoints stay for good when they leave the list (CONTRACT CK-12).
 #include "shoal/checkpoint/hours_rule.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A simulated disk that knows when its files were written: on a clock of its own, which a test turns.
 #include <map>

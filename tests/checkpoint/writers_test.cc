@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several writers in one folder, as hosts that share it are; and what killed ones leave there.
 #include "fixture.h"
 #include "timed_disk.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // shoal config: CONTRACT IN-1 and the sources of LA-3.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What `shoal launch --emit` writes, by the rules of the engines (manifest_rules.py, unit_rules.py): what a task is started with, how
 often, how long it has to leave; and what is refused, in how many spellings. Random words go through each engine and come back.
 SHOAL_TEST_SHOAL is the program; SHOAL_TEST_SEED repeats a run."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What `shoal launch --emit` writes, as those read it whom it is for: PyYAML, systemd, bash, docker-compose, kubernetes-models.
 Their independent readings have to give back the program's words, and an environment from which Shoal's own resolvers find every
 task's place. Whoever is missing here is skipped with a word. SHOAL_TEST_SHOAL is the program."""

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Runs the program in process and looks at what it printed.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `shoal launch` says before it starts anything. Jobs are run by tests/cluster/processes/launch_test.py.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `shoal launch --emit`: what it refuses, and quotes. What it writes is read by others in emit_test.py.
 #include <algorithm>
 

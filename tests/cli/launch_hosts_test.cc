@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Jobs on several machines: lists of hosts, who goes where, how ssh is called, what sessions say. Whole jobs are run by
 // tests/cluster/processes/hosts_test.py.
 #include "fixture.h"

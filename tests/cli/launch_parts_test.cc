@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the launcher is made of, apart from its policy and its processes.
 #include <arpa/inet.h>
 #include <netinet/in.h>

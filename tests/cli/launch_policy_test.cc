@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What becomes of a job when its tasks end, without processes and without time passing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the launcher reads a program's command: flags in each spelling, variables before it, contradictions.
 #include <cstdlib>
 #include <regex>

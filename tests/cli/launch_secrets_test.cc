@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Secrets among the words of a command, which come into no manifest.
 #include "fixture.h"
 #include "launch/emit/secrets.h"

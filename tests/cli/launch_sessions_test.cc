@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The far ends of sessions, run by this machine's shell without ssh, and the near ends.
 #include <signal.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a launch shows on a terminal: what it reads out of the lines of its tasks, and the table that it makes of it.
 #include "fixture.h"
 #include "launch/child_group.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How Kubernetes and compose read their manifests, as far as `shoal launch --emit` uses them: what a task is really started with,
 how often, and how long it has to leave. Every rule names where it is published. A manifest against a rule is a Refused.
 

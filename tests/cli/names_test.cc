@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Names of columns from a file's header to `shoal predict`: all work, or are refused early.
 #include <gmock/gmock.h>
 

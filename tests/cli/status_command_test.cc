@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `shoal status` where there is nothing to ask, or nobody. Real tasks are asked by tests/cluster/processes/status_test.py.
 #include <cstdlib>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How systemd reads a unit and Slurm a batch script, as far as `shoal launch --emit` uses them: what a task is really started with,
 how often, and how long it has to leave. Every rule names the manual page that has it. systemd itself reads the same units in
 emit_test.py, where it is installed; the rules here are always there."""

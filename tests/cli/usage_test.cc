@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the program says to wrong usage; every command's help.
 #include "fixture.h"
 #include "json_out.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a server does in steps, of which the long ones run beside its strand, one after another on this thread.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What a server answers while it computes something that takes long.
 #include "remote_store_fixture.h"
 

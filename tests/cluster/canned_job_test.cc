@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A canned estimator of text and numbers as whole jobs: the bits of one process, and learning.
 #include "coloured.h"
 #include "jobs.h"

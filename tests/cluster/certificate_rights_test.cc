@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What a task may do with its certificate: a parameter server over tcp, and peers that say more than they prove.
 #include <thread>
 

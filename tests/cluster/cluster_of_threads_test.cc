@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole jobs as threads of one process (CONTRACT 8, 18.1, 20).
 #include <atomic>
 #include <thread>

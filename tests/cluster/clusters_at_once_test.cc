@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several clusters of threads in one process at the same time (CONTRACT IP-3).
 #include <signal.h>
 

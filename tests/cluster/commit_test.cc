@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A push is applied by all servers or by none, and in one order by all: trainers that die or freeze in the middle of one,
 /// servers whose line to the first is cut, snapshots meanwhile.
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Whole jobs that compress with top-k: what it keeps back is part of their checkpoints.
 #include <algorithm>
 #include <latch>

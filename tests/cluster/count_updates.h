@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A variable that says how many updates counted.
 #include "shoal/estimator/model_fn.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Early stopping of jobs as threads of one process, with a real evaluator beside them (CONTRACT HK-12), and what hooks may
 // not do there (HK-11).
 #include "jobs.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Jobs as threads of one process in which a task fails (CONTRACT 21).
 #include <atomic>
 #include <latch>

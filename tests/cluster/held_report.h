@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a shard tells the sequencer when it holds a whole push.
 #include "shoal/transport/message.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Whole jobs as threads of this process, of a model that counts what is done to it.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Weights that come while the next step is computed.
 #include <algorithm>
 #include <array>

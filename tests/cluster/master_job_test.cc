@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clusters with a master (CONTRACT 8.6) as threads of one process.
 #include <atomic>
 

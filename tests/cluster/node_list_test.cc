@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Slurm's short texts for many nodes and counts.
 #include "job/resolvers/node_list.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// An op and an optimizer of a program's own in whole jobs.
 #include "jobs.h"
 #include "own_model.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Arenas that travel as several chunks.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What the variables of each engine make of a process: those of the tables are as the engines set them (Open MPI 4.1.4,
 /// MPICH 4.0.2 and Slurm 22.05.8 of Debian 12 were asked; the others as their documents and sources have them).
 #include "shoal/cluster/place.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Variables, plans and pushes for tests of what servers hold.
 #include <gmock/gmock.h>

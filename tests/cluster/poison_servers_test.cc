@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Servers whose updates have written values that are not finite, and trainers that have failed for good (CONTRACT CK-17).
 #include <limits>
 

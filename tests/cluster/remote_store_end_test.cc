@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// How a job over servers ends: the chief says so, gives up or is interrupted.
 #include "remote_store_fixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Stores over virtual servers: what their tests start, kill and ask.
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// How chief, workers and servers meet, in any order, and who is refused.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Steps over servers: pushes that connections lose, servers that lose their state, snapshots.
 #include "shoal/cluster/remote_store.h"
 

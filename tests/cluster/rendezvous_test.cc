@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Tasks that know rank, size and one address meet, and are started again, in virtual time (CONTRACT LA-2).
 #include "shoal/cluster/rendezvous.h"
 

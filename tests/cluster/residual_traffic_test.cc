@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What top-k keeps back goes into checkpoints, and comes back out of them.
 #include <map>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Trainers that make no more pushes and wait for the end of the job (CONTRACT JE-1).
 #include "remote_store_fixture.h"
 

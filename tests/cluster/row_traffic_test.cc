@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Tables that travel by rows: the same weights as when they travel whole, in fewer bytes.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Variables that are updated by rows: sums per row, and that only those rows change.
 #include "plans.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The public call for a cluster of threads.
 #include "shoal/estimator/run_cluster.h"
 

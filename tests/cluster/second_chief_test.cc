@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Two chiefs for the same servers: one of them leads, and the other learns which (CONTRACT FA-11).
 #include "remote_store_fixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Who a synchronous step waits for, after trainers rested, left, were lost, or were told to stop.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

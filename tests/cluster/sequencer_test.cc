@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Who decides what pushes become: what counts, in what order, and what shards are told after they were away.
 #include "server/sequencer.h"
 

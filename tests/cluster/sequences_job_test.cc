@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Sentences of different lengths as whole jobs: the model of docs/how-to/sequences.md, whose table is updated by rows.
 #include "jobs.h"
 #include "shoal/graph/text_ids.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A cluster that lists only some members of a role trains like one without gaps (CONTRACT CL-9).
 #include <thread>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What makes an update: the strategies alone.
 #include "server/strategy.h"
 

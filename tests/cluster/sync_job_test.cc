@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Whole jobs with synchronous updates (CONTRACT 18.2), beside one process that computes for as many trainers.
 #include <set>
 

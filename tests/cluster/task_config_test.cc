@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shoal/cluster/tf_config.h"
 
 #include "tf_config_texts.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A stranger asks a parameter server how it is, and changes nothing by that (CONTRACT CL-18, decision 0094).
 #include "shoal/cluster/task_status.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What the parser refuses: CL-3, check by check.
 #include "tf_config_texts.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// CL-13: hostile sizes.
 #include <ctime>
 #include <random>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// TF_CONFIG texts, and what becomes of them.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A server that was started again knows no run until its chief comes: two jobs at its address (CONTRACT RU-6).
 #include "at_once.h"
 #include "plans.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Servers and trainers as virtual tasks on one thread, over a network that a test can cut.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Whole jobs that start from another model (CONTRACT EST-14, CH-2): what the servers begin with is what one process does.
 #include "jobs.h"
 #include "shoal/nn/embedding.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What each kind of column makes of its features.
 #include "shoal/columns/column.h"
 

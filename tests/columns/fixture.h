@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A graph whose features are given as tensors, run on the reference backend.
 #include <gmock/gmock.h>

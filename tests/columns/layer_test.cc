@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Lists of columns as the input of a deep part and as a linear part.
 #include "shoal/columns/layer.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What columns record of what their ids stand for: every change of it shows, an order of columns does not.
 #include "shoal/graph/meaning.h"
 #include "fixture.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What one pass over the data says.
 #include "shoal/columns/statistics.h"
 

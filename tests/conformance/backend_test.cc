@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The conformance suite of backends: runs over every plug-in of the build, so a new one gets it for free.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Every op with products in bfloat16, on every backend that takes it: against the emulation of the reference, and against
 /// float32.
 #include <gtest/gtest.h>

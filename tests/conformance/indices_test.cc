@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Indices that come with the data: refused by every backend in the same words, and harmless to the next run.
 #include <gtest/gtest.h>
 

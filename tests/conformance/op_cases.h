@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The cases of the backend conformance suite: small graphs over every op of the catalogue, with odd sizes, sizes of one,
 /// paddings and strides. A new op needs a case here; the suite fails until it has one.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Cases of convolutions with dilation and groups, along one axis and transposed, and of pooling over whole images.
 #include "op_cases.h"
 #include "shoal/graph/ops.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Numbers, ids and labels as they come in; lists of rows.
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Cross-entropies.
 #include "op_cases.h"
 #include "shoal/graph/ops.h"

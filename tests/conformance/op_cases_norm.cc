@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Cases of the normalizing ops.
 #include "op_cases.h"
 #include "shoal/graph/ops.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In its steady state an in-memory pipeline allocates nothing, nor does saving its position.
 #include <atomic>
 #include <chrono>

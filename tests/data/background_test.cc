@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stages with jobs: prefetch and parallel map. Errors mid-stream (DS-7), bounds (DS-8), and nothing left behind.
 #include <atomic>
 #include <condition_variable>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What the tests of this folder share: environments, and elements as plain values that compare and print.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What a CSV file's columns are found to be.
 #include "shoal/data/csv_columns.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads CSV texts from standard input, many in a batch, and writes what their fields are, for hostile_csv.py and pandas_numbers.py
 // to compare.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Columns are found by the names in a file's header.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Labels that are missing or no number are told where they are read, since nobody knows their line once rows are shuffled.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Numbers in CSV fields, about which csv_columns() and the reading by its columns agree.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Quotes of CSV texts: those that make a field, the ends of records, and the errors about quotes that cannot be.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// CSV text, record after record.
 #include "shoal/data/csv_reader.h"
 

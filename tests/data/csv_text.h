@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// CSV texts of tests, and all of their records.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walking through a dataset in any program: no Environment, threads of its own, errors as everywhere.
 #include <stdexcept>
 #include <thread>

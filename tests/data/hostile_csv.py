@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compares how Shoal and Python's csv module, in strict mode, read hostile CSV files.
 
     hostile_csv.py PROGRAM [--files N] [--seed S]        PROGRAM: csv_fields of the build

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each transform and their combinations against a naive model, on random inputs.
 //
 // SHOAL_TEST_PIPELINES is the number of pipelines that are compared with the model (3000), and SHOAL_TEST_PIPELINES_FROM the

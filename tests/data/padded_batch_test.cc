@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // padded_batch (CONTRACT DS-2): elements of different sizes in one batch.
 #include <gmock/gmock.h>
 

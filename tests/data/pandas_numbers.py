@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compares how Shoal and pandas read columns of numbers.
 
     pandas_numbers.py PROGRAM [--columns N] [--seed S]        PROGRAM: csv_fields of the build

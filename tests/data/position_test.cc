@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DS-22: a position saved after any element continues with the element that would have come.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Random pipelines, and a naive model of what they must yield: whole sequences, one transform after another.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Rows know the records of files that they were read from, whatever stages lie between: Iterator::place_of_row().
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // shuffle: the rule of CONTRACT DS-2, its distribution, DS-6, and the seed rules of DS-19.
 #include <algorithm>
 #include <cmath>

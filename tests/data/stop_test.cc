@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A stop that is asked for while an element is made: within any stage, from any thread; and the position that is left then.
 #include <sys/stat.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Text lines and CSV: what files hold, what is wrong with them, and going on after a restart.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// How texts are opened, whoever reads them: byte order marks, gzip, and files that are no text.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The worked examples of CONTRACT 17, and what each docstring of dataset.h promises.
 #include <algorithm>
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What the functions of users throw or return as errors says which function it was, and of which element.
 #include <gmock/gmock.h>
 

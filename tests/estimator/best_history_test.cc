@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the best exporter treats results and exports that earlier processes left (CONTRACT EX-6).
 #include <cmath>
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Canned estimators: what they start from, one step by hand, what they learn, what they refuse.
 #include "shoal/estimator/canned.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A small table of text and numbers whose labels can be told from them.
 #include <string>

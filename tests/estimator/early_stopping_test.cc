@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Early stopping: what its hooks read, when they look, and when they stop (CONTRACT HK-12).
 #include "shoal/estimator/early_stopping.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an Estimator is made of, and what its model_fn may return (CONTRACT 9).
 #include <filesystem>
 

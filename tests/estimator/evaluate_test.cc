@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Estimator::evaluate: what it computes, on what, and what it writes (CONTRACT 9.3 and 12).
 #include <set>
 

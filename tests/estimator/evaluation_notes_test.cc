@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a run says once where it evaluated less than one may think, and which field is to be changed (CONTRACT ES-3).
 #include "fixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Estimator::export_model and load_exported_model (CONTRACT EST-13).
 #include "shoal/estimator/exported_model.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A small classifier of words, trained and exported: what tests of exports load.
 #include "fixture.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One exported model on many threads: each gets what it would get alone (CONTRACT EST-13).
 #include <barrier>
 #include <thread>

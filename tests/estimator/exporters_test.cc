@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exporters: when they write and what they delete (CONTRACT 13).
 #include "shoal/estimator/exporter.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the tests of the estimator share: tiny models on the reference backend, inputs that are counted, recorders, and
 // readers of what a run left in its folder.

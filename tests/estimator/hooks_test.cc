@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hooks: order of calls, stopping, fetching and feeding, the built-in ones, the interval timer (CONTRACT 7 and 11).
 #include "shoal/estimator/hooks.h"
 

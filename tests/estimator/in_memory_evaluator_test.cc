@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The hook that evaluates while it trains, and what it reads: variables between steps (CONTRACT HK-11).
 #include "shoal/estimator/in_memory_evaluator.h"
 

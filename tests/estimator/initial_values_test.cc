@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Other starts of variables than their layers say, and what counts beside them (CONTRACT EST-6, EST-14).
 #include "shoal/estimator/initial_value.h"
 

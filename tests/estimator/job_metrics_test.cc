@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What a chief tells of all trainers, from a server's counts.
 #include "hooks/job_metrics.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // train_and_evaluate in local mode: when it saves, evaluates and exports, and how it ends (CONTRACT 5 and 6).
 #include "fixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models of tables that have thousands of columns.
 #include "fixture.h"
 #include "shoal/columns/column.h"

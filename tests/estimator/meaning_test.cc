@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Weights are of use with the meaning that they were trained with alone: words, classes, columns (CONTRACT RU-2).
 #include "shoal/graph/meaning.h"
 #include "fixture.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Metrics: counts are whole numbers, beyond what a float32 holds, too.
 #include "shoal/estimator/metrics.h"
 

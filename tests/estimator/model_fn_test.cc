@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a model_fn may look like.
 #include "shoal/estimator/model_fn.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A model_dir that did not exist stays there after a power loss: what holds it is synced before anything is written.
 #include <vector>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A model with ops of its own in its network, and an optimizer of its own: the sign of a mean of gradients (Chen et al.,
 // "Symbolic discovery of optimization algorithms", 2023).

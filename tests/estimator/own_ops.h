@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Ops of a user's own: squash(x) = x / (1 + slope |x|), its gradient, and round(x), which has none.
 #include <cmath>

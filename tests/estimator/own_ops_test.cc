@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Estimator::use_ops: ops of a program's own in training, evaluation, prediction and exports; an optimizer of its own.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RuntimeOptions::plugins and ProgramInfo::plugins: backends and transports that a program brings along.
 #include "shoal/estimator/plugins.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Params: names to values of a model.
 #include "shoal/estimator/params.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values that are not finite, in local training: they end it, and are never saved (CONTRACT CK-17, HK-6, HK-10).
 #include <cmath>
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The flag --predict FILE: the program's own features for the rows of a file, and the newest checkpoint's predictions.
 #include <nlohmann/json.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Estimator::predict (CONTRACT 9.4).
 #include <atomic>
 #include <thread>

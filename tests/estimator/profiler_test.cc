@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The profiler hook, profiles of exports, and what is said of memory plans.
 #include "shoal/estimator/profiler.h"
 

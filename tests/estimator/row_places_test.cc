@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Errors about a row of a batch tell the record of a file that the row was read from.
 #include "fixture.h"
 #include "shoal/columns/column.h"

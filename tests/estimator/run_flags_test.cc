@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command line of programs on shoal::run (DESIGN, "What a user meets").
 #include <sys/stat.h>
 

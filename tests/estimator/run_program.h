@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A program on shoal::run as a function of its arguments.
 #include <mutex>

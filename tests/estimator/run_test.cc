@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // shoal::run: exit statuses, the line of JSON, tasks as threads (CONTRACT FA-10; DESIGN, "What a user meets").
 #include "shoal/estimator/run.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Temporary files that a killed process left are removed by the next one that starts.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text in features and labels: the same ids in training, evaluation, prediction and an export.
 #include <cstring>
 

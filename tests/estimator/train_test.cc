@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Estimator::train: steps, resuming, checkpoints, end of the loop, errors of users' code (CONTRACT 7, 9.2, 10).
 #include "fixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hooks that tell values of the model: log_values() and final_values(), and the names that they find (CONTRACT HK-3, HK-8).
 #include "shoal/estimator/value_hooks.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inputs with axes whose sizes change from batch to batch (Estimator::vary).
 #include "fixture.h"
 #include "shoal/estimator/exported_model.h"

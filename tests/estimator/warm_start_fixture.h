@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A model that reads words, an old one that was trained, and what a new one begins with.
 #include <memory>

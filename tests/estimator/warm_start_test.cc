@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variables that start from another model's: which, from where, and when (CONTRACT EST-14, EST-11, EST-13).
 #include "shoal/estimator/warm_start.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows that move with their tokens, and what a warm start refuses (CONTRACT EST-14).
 #include "shoal/estimator/warm_start.h"
 #include "shoal/graph/vocabulary.h"

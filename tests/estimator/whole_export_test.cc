@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An export is loaded whole or not at all, wherever it lies (CONTRACT EST-13): its checksums, older exports, other storages,
 // memory, two exports mixed, folders that go while they are read.
 #include "exported_classifier.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiled with -fno-exceptions, as users may: public headers have to take it, and errors to come as values.
 #include "without_exceptions.h"
 

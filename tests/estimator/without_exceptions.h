@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A program that is built without exceptions; the functions of without_exceptions.cc.
 #include <string>

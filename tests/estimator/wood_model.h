@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A model whose weights are of use with the words that it was trained with alone: which wood floats?
 #include <string>

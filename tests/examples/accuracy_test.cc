@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What is trained is good: real images, a real cluster, images that it has not seen.
 #include <gtest/gtest.h>
 

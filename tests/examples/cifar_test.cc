@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The pictures of examples/cifar: files as published, files that are not, patterns, crops and flips.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// ResNet-20 learns patterns, and what it has learned serves it for others.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The drawn digits: the same for the same seed, balanced, and of the size, place and ink that MNIST's have.
 #include "digits.h"
 

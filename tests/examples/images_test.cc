@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Bad data ends with a sentence that names the file, and the exit status of its kind; never with a guess.
 #include "images.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The program as a user meets it: help, wrong flags, one short training in one process and as a cluster of threads.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

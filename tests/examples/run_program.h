@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Programs of examples/, run as a user runs them.
 #include <cstdint>

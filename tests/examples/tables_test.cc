@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The programs for tables: they reach the quality that their READMEs state, on the real data.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

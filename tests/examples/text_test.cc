@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The text program: what it reads, what it writes itself, and one short training of each model.
 #include "text.h"
 

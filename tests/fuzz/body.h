@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The body of a message as a peer sends it: verified, read, sent on.
 #include "shoal/transport/message.h"

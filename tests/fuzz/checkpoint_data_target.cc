@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The data files of a checkpoint: a byte whose lowest bit says whether all checksums are put right, 2 bytes of the length
 // of the index's body, that body, the files' bytes one after another. What is read is what lies there, and its checksum is
 // right.

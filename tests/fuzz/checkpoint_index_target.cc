@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The index of a checkpoint. The first byte says whether the file follows, or its body, which is then put right: nothing
 // behind the checksum would be reached else. What is understood is understood again as it is written.
 #include "sealed_index.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text file `checkpoint`, in a folder that has one checkpoint. What is understood is understood again as it is written.
 #include "memory_storage.h"
 #include "shoal/base/check.h"

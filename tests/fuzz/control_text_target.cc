@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The JSON texts of control messages; the first byte of the input says which. What is understood is understood again as
 // it is written, and a shard that is small enough is set up, and takes a push, as on a server.
 #include <algorithm>

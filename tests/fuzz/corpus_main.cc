@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls a fuzz target as libFuzzer would, where that is not at hand: with every file of a folder, and with mutations of
 // each. Each run makes the same ones.
 //   PROGRAM FOLDER MUTATIONS   mutations in all, divided among the files

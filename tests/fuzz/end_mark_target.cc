@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files `training_finished` and `training_run`: both have the same text here. A mark that is understood is understood
 // again as it is written, and whatever lies there, runs are counted.
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An event file. The first byte says whether the file follows, or the contents of its records (2 bytes of length before
 // each), which are framed here: no chance finds their checksums. The second says where the file ends at first, as one does
 // that is still being written: read in two parts it says the same.

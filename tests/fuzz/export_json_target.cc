@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The description of an exported model. One that is understood is written, and understood again as it is written.
 #include "model/export_format.h"
 #include "shoal/base/check.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The description of a graph. One that is understood is described again, and that is understood as the same graph.
 #include "shoal/base/check.h"
 #include "shoal/graph/graph_json.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A gzip'd file: 2 bytes of how much to ask for at a time, the file. It says the same however it is asked, and has no more
 // bytes than it announces.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// gzip as zlib makes it.
 #include <zlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An IDX file, plain, and, if the first byte says so, compressed as well: both are read as the same.
 #include "shoal/data/idx.h"
 

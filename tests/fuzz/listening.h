@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A task that listens and echoes, on the target's own thread.
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the seeds of the fuzz targets, as the real makers make them: PROGRAM FOLDER, which is tests/fuzz/corpus. Findings
 // that lie there too stay.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The seeds of the targets that read files.
 #include <filesystem>

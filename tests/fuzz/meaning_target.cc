@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a checkpoint or an export says its ids stand for. One that is understood is written, and understood again as the same.
 #include "shoal/base/check.h"
 #include "shoal/graph/meaning.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Files in memory, which can be read and nothing else: what a reader finds on a disk.
 #include <map>

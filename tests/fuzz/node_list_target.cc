@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Slurm's short texts for many nodes and many counts. A list that is understood is understood again when it is written out.
 #include "job/resolvers/node_list.h"
 #include "shoal/base/check.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The payload of a push or of weights, in each encoding that is not the arena itself. The first byte is the encoding.
 #include "payload_spec.h"
 #include "shoal/base/buffer.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The JSON texts of a rendezvous; the first byte of the input says which. What is understood is understood again as it is
 // written.
 #include "job/rendezvous/messages.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The text of a checkpoint's index around a body (docs/formats.md): with the checksum that no chance finds.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A connection to a listener of shm: greeting, notices, rings and shared memory, all as the input has them.
 #include <sys/socket.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A fuzz target is a program of one function, which libFuzzer calls with one input after another; so does corpus_main.cc,
 /// where there is no libFuzzer. It crashes if something is wrong, and returns 0.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What tcp puts around bodies: a preamble and a frame head. What can be read says the same when it is written again.
 #include "frame.h"
 #include "shoal/base/check.h"

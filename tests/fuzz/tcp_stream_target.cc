@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A connection to a listener of tcp, from its first byte to its end.
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TLS as tcp uses it. The first byte of the input says who hears the rest: a listener, who connects to one, or a listener
 // after a good handshake.
 #include <sys/socket.h>

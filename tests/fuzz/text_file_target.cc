@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A text file: a byte of options, 2 bytes of how long a record may be, the file. Its records are lines, or parsed as CSV.
 // From the place of a record it is read again; a record of texts, put in quotes, says the same.
 #include <vector>

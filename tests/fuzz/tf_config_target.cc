@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TF_CONFIG. A task that is understood can be described, and that description is understood as the same task.
 #include "shoal/base/check.h"
 #include "shoal/cluster/tf_config.h"

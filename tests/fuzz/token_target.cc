@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text of a token. What is taken for one is written as it was read.
 #include "shoal/base/check.h"
 #include "shoal/transport/token.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Shape rules of the ops that move elements, look them up, and multiply matrices.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Gradients against closed forms. (Every op against finite differences: tests/conformance.)
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

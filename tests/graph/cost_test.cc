@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What nodes cost by their shapes, against sums done by hand.
 #include "shoal/graph/cost.h"
 

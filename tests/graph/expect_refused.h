@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// An expectation for mistakes in building a graph: the whole sentence that the user reads.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What ids and logits stand for: recorded, written down, read again, compared in words.
 #include "shoal/graph/meaning.h"
 

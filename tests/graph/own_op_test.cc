@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What a graph checks of a user's own op and its nodes: names, attributes, versions, what its rules give.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

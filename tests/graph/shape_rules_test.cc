@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What ops give for their operands, and the sentence for operands that do not fit.
 #include <gtest/gtest.h>
 

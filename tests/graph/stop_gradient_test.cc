@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// stop_gradient: the value as it is, and a constant for whoever differentiates.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A caller's thread and process are after each public call what they were before, whichever way the call ends.
 #include <dirent.h>
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Every public call that computes, as a user's program makes it; ended well, and by an exception.
 #include <filesystem>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cancelling from another thread: also while an input element is being made, and with nothing lost by it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A child of fork(), as a test sees it.
 #include <sys/wait.h>

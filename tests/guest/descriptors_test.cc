@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A process whose standard descriptors are closed, all of them or some: what it prints goes into no file of ours.
 #include <fcntl.h>
 #include <gtest/gtest.h>

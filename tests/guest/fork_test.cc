@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fork() in a program that uses Shoal: the child ends with its own status, and may train.
 #include <gtest/gtest.h>
 

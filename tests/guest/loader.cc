@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program without a line of Shoal: it loads a library that has Shoal in it, calls it, takes it out again, and goes on. It ends with
 // status 0 if nothing of Shoal is left behind: no thread, no handler, no code that a later fork() or exit would run.
 //

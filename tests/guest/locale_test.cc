@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program that has called setlocale(), in a country that writes 0.5 as "0,5".
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

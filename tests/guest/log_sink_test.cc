@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A host's own log: every line of Shoal comes there, and none to the standard streams.
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run wholly in memory: everything that goes through a storage goes through the host's, and no file system is touched.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shoal as a part of a library that a program loads with dlopen(), and takes out again with dlclose(). The library shows the program
 // one function and hides everything else, as plug-ins of other programs do; otherwise dlclose() would leave it in.
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program with an OpenMP of its own: one that binds threads, so that the first thread has one core, though ours have all that the
 // process may use; and a second library of it beside the one that oneDNN brings.
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An environment of the host's own: made of the production one, with another clock, other randomness and other files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variables of a program that train before main() begins, or hold models until its very end, whichever is made or destroyed first.
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers and tensors as printed JSON.
 #include "shoal/json/values.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The job as an Indexed Job of Kubernetes starts it: pods with networks and names of their own, which the headless service
 makes names of, and the variables of docs/how-to/batch-systems.md."""
 import hosts

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The job by MPICH's mpiexec, with the variables that it sets."""
 import outcome
 import same_job

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The job by Open MPI's mpirun in an allocation of Slurm: ranks on two hosts, started by daemons that are a step of Slurm's."""
 import outcome
 import same_job

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The job by the script that `shoal launch --emit slurm` writes, on two nodes: sbatch takes it, first without starting it."""
 import outcome
 import same_job

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The job by `shoal launch --hosts`, over ssh to three addresses of this machine."""
 import pathlib
 import tempfile

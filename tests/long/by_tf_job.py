@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The job as Kubeflow's TFJob starts it: a pod and a service for each task, and TF_CONFIG in the form that its controller
 writes; then the same job in a cluster that lists its workers sparsely (CONTRACT CL-9)."""
 import json

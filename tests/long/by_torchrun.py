@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The job as processes that have the variables of torchrun, whoever sets them."""
 import outcome
 import same_job

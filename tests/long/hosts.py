@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hosts of a test: each has a network and a name of its own (Linux namespaces), and all are at one switch. Nothing of it can
 be seen from outside, and all of it is gone with the script that made it."""
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A first cluster of processes reads at least 99% of real digits right: one line, as README.md has it."""
 import json
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Shoal as a part of projects that have compiler flags of their own, built as the preset `minimal` has it. Each project configures,
 builds, trains ten steps, and passes the tests of tests/package that run programs. Nothing of Shoal is written outside of its own
 binary folder, and the flags of a configuration that the project has chosen stay."""

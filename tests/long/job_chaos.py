@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A synchronous job of 5 minutes with 4 workers, 2 servers and an evaluator, of which every 15 s a task is killed: it ends with
 the step and the very weights that it has without, in 3 times the time at most, and the launcher says what was lost, and how
 long each task was away."""

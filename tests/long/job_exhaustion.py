@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Each role under limits of memory, descriptors and threads, from where nothing works to where all does, in twenty steps each:
 every end is a sentence and a documented status (docs/errors.md), never an abort or a hang."""
 import collections

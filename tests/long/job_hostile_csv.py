@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Hostile CSV files have the fields that Python's csv module reads in them, or are refused with a sentence."""
 import pathlib
 import sys

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """200 tasks by `shoal launch`: all are connected within 20 s, and end right."""
 import time
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Random pipelines of up to ten stages give what plain lists give."""
 import os
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How a script of this folder ends: with a line of JSON on its standard output, which says what it has found out, and status 0,
 or 3 if that is not what it has to be; with "skipped: why" and status 77; or with an error. Whatever it has started is gone
 then."""

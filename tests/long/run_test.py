@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What `run` says and how it ends, with small scripts in place of those that train."""
 import os
 import pathlib

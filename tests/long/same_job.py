@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The job that every engine runs: a chief, a parameter server and two workers, 50 steps of synchronous training. At every
 step its variables have to have the bits that one process computes for as many trainers (CONTRACT SY-4)."""
 import re

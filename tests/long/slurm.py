@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Debian's Slurm on this machine: two node daemons that have networks and names of their own, a controller, and munge, all with
 configuration, keys and state in the job's folder."""
 import os

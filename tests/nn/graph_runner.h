@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Runs a test's graph on the reference backend, with its variables in plain memory.
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What heads record of what their logits stand for: every change of it shows, in each mode the same.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

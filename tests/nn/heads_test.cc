@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Heads of CONTRACT 14 beside multi_class_head(): what each gives, what it refuses. Numbers against other
 // implementations are in tests/torch/compare_heads.py.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Losses and metrics take labels and what is compared with them by name: neither order of two bare values compiles.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Metrics of two classes, of predicted numbers, and of many classes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values and classes by name.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// minimize_by(): optimizers of a user's own, beside Shoal's.
 #include "shoal/nn/own_optimizer.h"
 

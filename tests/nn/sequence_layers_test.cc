@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recurrent layers and attention.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

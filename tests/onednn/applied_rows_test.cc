@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Gradients that are applied row by row while they are made have the bits of those that are written.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Where the processor multiplies bfloat16, oneDNN's own kernels do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// oneDNN's primitives in parts that are computed beside each other: what comes out is what the reference computes, the
 /// same bits from run to run, whoever else is busy, and, with AVX-512, on any number of threads. (With AVX2 alone oneDNN
 /// computes a part of a product by other sums than the whole; the number of threads is part of Numerics.) Sizes are worth

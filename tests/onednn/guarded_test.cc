@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// oneDNN's exceptions become values at the border.
 #include "guarded.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What the conformance suite cannot ask of every backend: which oneDNN code runs, that pools mix with the reference's,
 /// that kept weights follow versions, and that results do not depend on the thread count where that is cheap.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The backend's own loops: results against double precision, and bits that do not depend on the thread count.
 #include "loops.h"
 

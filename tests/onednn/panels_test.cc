@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products by panels: each element is one sum in the order of the depth, whatever tile it falls into.
 #include "panels.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Changes of layout in parts: that they are divided where they are worth it, and what comes out.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Loops on several threads: each element once, whoever takes it.
 #include "threads.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The functions that loops of ours are made of, against double precision: errors in units in the last place, and what
 /// becomes of infinities and NaN.
 #include "vector.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Users compile with the warnings that they like: the public headers, and programs that use them, give none.
 
 usage: check_headers.py ROOT COMPILER

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Every relative link of every Markdown file leads to something, and every file name in backquotes in docs/ exists.
 
 usage: check_links.py ROOT

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Shoal as part of another project, as the README shows it: configures that project, builds a small program on it, runs it,
 and compiles (but does not link) the README's program. Then tests of programs as whole clusters, as
 docs/how-to/test-a-program.md shows them: the page's own, and that of the example, as a user would copy it; and the programs of

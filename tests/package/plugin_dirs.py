@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """SHOAL_PLUGIN_DIRS, configured only: which folders are taken, in which order, where files are generated, and the sentence with which
 each mistake ends the configuration.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The code blocks of a Markdown file, by language, and how those of commands are run. As a program: readme.py FILE LANGUAGE
 prints them."""
 import os

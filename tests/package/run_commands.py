@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Executes the shell commands of the README, in order, in one folder.
 
 usage: run_commands.py README MNIST SHOAL [WITHOUT ...]      WITHOUT: commands that this build does not have

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Does what docs/how-to/dates-and-words.md says: its table is made, its program trains and predicts, and names a row that is wrong.
 
 usage: run_dates.py ROOT PROGRAM

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The program of docs/how-to/embed.md: it prints what the page says, nothing on standard error, and writes no file.
 
 usage: run_embed.py PAGE PROGRAM

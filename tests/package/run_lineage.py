@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs the program of docs/coming-from-tf-estimator.md, and looks whether the names that the page gives are there.
 
 usage: run_lineage.py ROOT PROGRAM

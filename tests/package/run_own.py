@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs the program of docs/how-to/own-op.md or own-optimizer.md: a synchronous cluster of processes ends with the bits of
 --replicas, its export predicts what the export of that one does, and the program learns what it should.
 

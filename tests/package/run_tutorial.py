@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Does what docs/tutorial.md says, in its order: its table is made, its program trains, the export predicts.
 
 usage: run_tutorial.py ROOT PROGRAM SHOAL

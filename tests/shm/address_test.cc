@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Tests of who can be met, and who not.
 #include "meeting.h"
 #include "raw_peer.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Peers that are killed, and what is left of peers in the long run.
 #include "child_process.h"
 #include "holding_peer.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Peers over shm that say nothing: what the datagrams of its control socket are for. (That processes which were stopped
 /// are noticed, and busy ones are not, is tested for every transport.)
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "holding_peer.h"
 
 #include <vector>

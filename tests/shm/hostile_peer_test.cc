@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Peers that mean harm or are broken: they cost a bounded amount of memory and time, and nobody else notices.
 #include <fcntl.h>
 #include <sys/mman.h>

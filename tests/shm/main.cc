@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The tests of transport/shm/ beyond what every transport must do (tests/transport). With --child it is instead the peer
 /// process of the tests that need a real one.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A listener at one task of this process and a client at the other, over shm.
 #include <filesystem>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A peer of shm made of bare sockets and memory, which can say what no Shoal task would.
 #include <optional>

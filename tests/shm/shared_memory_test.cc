@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Segments, and the blocks that pools get from them.
 #include "shared_memory.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Where messages lie, who copies them, and when their memory may be used again.
 #include <algorithm>
 #include <deque>

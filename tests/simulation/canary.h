@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Defects planted from outside of the production code, in jobs where they must show: what proves that the checks are alive.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What `model_dir` holds when a chief has gone, and when a job has ended, and what about that may not be.
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The program that every task of a simulated job runs: a real model, real input, one call of train_and_evaluate().
 #include "plan.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What became of every update of one job, and what about that may not be.
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What one seed stands for: a job, and the faults that it meets. A plan is drawn from the seed, and then a value like
 /// any other, so that one that fails can be made smaller fault by fault.

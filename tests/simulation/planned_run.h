@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// One run of one plan: what strikes it, how its tasks are started again, and what may not be.
 #include <algorithm>

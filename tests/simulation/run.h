@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Runs one plan in a world of its own, and says what about it may not be.
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ./dev simulate: many seeds, each a whole job with its faults, in virtual time.
 #include <CLI/CLI.hpp>
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The simulation itself: what it promises to whoever trusts it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "planned_run.h"
 #include "shoal/checkpoint/run_file.h"
 

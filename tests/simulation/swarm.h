@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Many seeds: in several processes at once, with progress, and what they came to.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The hook that each trainer of a simulated job has: it looks at the order in which it is called, and does what users'
 /// hooks do besides looking.

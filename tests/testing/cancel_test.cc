@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interrupts that come while a trainer makes an element of its input: in virtual time, in the middle of a batch.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tasks with another copy of a table, whose words have other ids: each is refused, and names what differs (CONTRACT RU-2,
 // DI-4).
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // check_gradient(): what users compare gradients of their own ops with.
 #include "shoal/testing/check_gradient.h"
 

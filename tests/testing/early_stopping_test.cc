@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Early stopping of whole jobs, in virtual time: who hears of it, when, and what is left of it (CONTRACT HK-12).
 #include "shoal/estimator/early_stopping.h"
 

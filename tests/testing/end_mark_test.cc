@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who obeys the mark of an ended run, and when, in virtual time (CONTRACT JE-2).
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A trainer that is through with its input waits for the end of the job, since what it did is durable only with the last
 // checkpoint (CONTRACT JE-1).
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Listeners of evaluations, which may end them, in virtual time (CONTRACT EV-15).
 #include "shoal/estimator/eval_listener.h"
 

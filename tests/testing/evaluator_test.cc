@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The evaluator of CONTRACT 8.5 in virtual time: what it looks at, what it does not mind, and when it leaves.
 #include <gmock/gmock.h>
 

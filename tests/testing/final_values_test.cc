@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Final values of whole jobs, in virtual time: who computes them, and that they are of the last checkpoint (CONTRACT HK-8).
 #include <gmock/gmock.h>
 

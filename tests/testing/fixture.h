@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What the tests of simulated disks share: expectations for results, and files in one line.
 #include <gmock/gmock.h>

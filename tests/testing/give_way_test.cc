@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A terminate signal that means: give way, you will be started again (CONTRACT FA-12, on_sigterm = leave), in virtual time.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How jobs of several tasks end, in virtual time.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the input taught is the run's (CONTRACT RU-3): RunConfig::learned(), in virtual time.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A cluster with a master, which trains and evaluates (CONTRACT 8.6), in virtual time: what it evaluates, that nobody waits
 // for it who need not, and that nobody takes it for lost.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The run of a model_dir, which outlives its starts (CONTRACT 10.1), in virtual time.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a host sees of its own disk and of folders that it shares: routing, being cut off, seeing late.
 #include "shoal/testing/mounted_storage.h"
 

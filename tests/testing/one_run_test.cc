@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One run at a time in a model_dir, and Estimator::train() as a task of a cluster.
 #include <gmock/gmock.h>
 

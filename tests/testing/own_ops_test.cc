@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops of a program's own in a cluster: who lacks one, or has another version, is told so (CONTRACT DI-4).
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values that are not finite, and tasks that fail for good, in jobs of several tasks (CONTRACT CK-17, HK-6, JE-3).
 #include <gmock/gmock.h>
 

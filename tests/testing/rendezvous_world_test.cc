@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole jobs whose tasks know rank, size and one address: they meet, train, and are started again (CONTRACT LA-2, FA-2).
 #include <gmock/gmock.h>
 

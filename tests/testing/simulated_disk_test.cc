@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the simulated disk has beside a real one: a clock, a size, faults, and power that goes.
 #include "shoal/testing/simulated_disk.h"
 

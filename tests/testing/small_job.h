@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A small real model on small real data, for jobs in simulated worlds.
 #include <functional>

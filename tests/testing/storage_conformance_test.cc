@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the simulated disk, the storage in memory and the file system of this machine have in common: each case runs on all, and
 // random calls are answered by all in the same words.
 #include <array>

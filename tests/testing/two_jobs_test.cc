@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two jobs at one address are told apart (CONTRACT RU-6, DI-4), in virtual time.
 #include <gmock/gmock.h>
 

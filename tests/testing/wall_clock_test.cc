@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clocks on the wall that go back, or were wrong for a while: no order hangs on them (CONTRACT RU-5, EST-13, EX-7).
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What becomes of a warm start when tasks die (CONTRACT EST-14, FA-4).
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Losses, predictions and metrics of every head, by Shoal and in float64 by numpy and PyTorch, areas under curves by
 scikit-learn too.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The MNIST CNN's first losses, by Shoal and by PyTorch from the same weights on the same batches.
 
     compare_losses.py <train_cnn_trace> [--steps 100] [--batch 64] [--backend NAME] [--learning-rate 0.01]

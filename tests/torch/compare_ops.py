@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every op of the catalogue against PyTorch: values, and gradients by autograd, over the cases of tests/conformance.
 
     compare_ops.py [--case SUBSTRING] [--dtype float64|float32] [--compute-dtype float32|bfloat16] [--list] [--]

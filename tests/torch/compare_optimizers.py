@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A small network after 100 steps of each optimizer, by Shoal in float32 and by PyTorch in float64 from the same weights, and
 the learning rates of each schedule.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the conformance cases, and what each backend makes of them, for compare_ops.py:
 //   dump_op_cases [--compute-dtype float32|bfloat16] <output folder>
 //

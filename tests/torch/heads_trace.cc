@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Evaluates every head on generated batches of different sizes, and writes what another implementation needs for that:
 //   heads_trace
 // Output: one JSON object, by case: "batches", a list of {"logits", "labels", "weights"}, nested by row; "losses", one for

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mirrors of clipping and of the norm that gradients are clipped by."""
 import torch
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mirror of the transposed convolution. See ops_images.py."""
 from torch.nn import functional
 

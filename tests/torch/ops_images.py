@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mirrors of convolution and pooling. Images are [n, H, W, C] in Shoal and [n, C, H, W] in PyTorch; padding, which may be
 uneven, is made apart."""
 import torch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mirrors of normalization. Channels come last in Shoal and second in PyTorch. Those of gradients are for graphs that have a
 gradient among their outputs; they are written out, as autograd is compared elsewhere."""
 import torch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mirrors of sums, means and maxima, and their opposites."""
 import torch
 

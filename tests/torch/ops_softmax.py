@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mirrors of softmax, its logarithm and the cross-entropy."""
 import torch
 from torch.nn import functional

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trains a small network with every optimizer that PyTorch has too, and writes what PyTorch needs to do the same:
 //   optimizers_trace <output folder>
 // Output, numbers as float32 in the machine's byte order: x.bin [32, 6], y.bin [32, 3], start_<v>.bin for the variables

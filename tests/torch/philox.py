@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Philox4x32-10 in numpy, and the keys that Shoal makes with it (shoal/base/random.h, random_sequence() of shoal/graph/op.h).
 
 Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trains the MNIST CNN with plain SGD on batches from a file and writes what another implementation needs to do the same:
 //   train_cnn_trace <batches> <output folder> <backend> <batch> <steps> <learning rate>
 // <batches>: for each step, batch * 784 float32 pixels, then batch int64 labels, in the machine's byte order.

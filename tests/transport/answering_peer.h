@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A task that answers, and to which things happen: a process of its own, or a task of a virtual world.
 #include "transports.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What auto adds to tcp and shm: who gets which.
 #include "two_tasks.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Certificates, as the openssl program reads them, and those that it makes.
 #include <utility>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Certificates of tasks: made, read, and read from folders.
 #include <sys/stat.h>
 

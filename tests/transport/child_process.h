@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The test program once more, as a peer that can be stopped and killed.
 #include <sys/types.h>

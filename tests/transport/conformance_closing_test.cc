@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What every transport must do: ends, wanted or not.
 #include <thread>
 

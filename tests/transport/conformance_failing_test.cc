@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What every transport between processes must do when a peer dies, and when the network between the two breaks. (Silent
 /// peers: conformance_silence_test.cc. Peers that end in order: conformance_closing_test.cc.)
 #include "answering_peer.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What every transport must do: listening and connecting.
 
 #include "transports.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What every transport between processes must do about peers that say nothing: stopped ones are found out, busy ones are
 /// not taken for such. (Tasks of one process stop together.)
 #include <future>

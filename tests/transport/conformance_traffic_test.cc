@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What every transport must do with messages: order, sizes, back-pressure, deadlines, limits.
 #include <algorithm>
 #include <thread>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Peers of tcp that mean harm or are broken: they cost a bounded amount of memory and time, and nobody else notices.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The fixture of tests with peers of tcp that mean harm or are broken.
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The tests of transport/. With --child or --answer it is instead the peer process of the
 /// tests that need a real one.
 #include <gmock/gmock.h>

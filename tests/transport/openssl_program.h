@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The openssl program, an implementation that is not ours.
 #include <sys/types.h>

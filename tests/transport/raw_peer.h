@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A peer of tcp made of bare sockets, which can say what no Shoal task would. Lays bytes out by hand, from the tables in
 /// transport/tcp/frame.h.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What the simulated network does to connections, each in the way that a real one would: cut in one direction or both,
 /// reset, and with processes and hosts that die or freeze.
 #include "shoal/base/random.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What only sim has: a network that takes time, loses packets and breaks, the same way each time.
 #include "shoal/transport/sim.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Somebody in the middle of one connection, who reads along and may change a byte.
 #include <atomic>

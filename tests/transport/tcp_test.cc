@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What only tcp has: addresses, protocol versions, checksums, other processes.
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A CA for tests, and credentials with certificates of it.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// tcp with certificates: who gets in, who does not, and what both are told.
 #include "test_authority.h"
 #include "tls_meetings.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Peers that mean harm, at a listener with a token.
 #include "hostile_peers.h"
 #include "tap.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The fixture of tests that ask who gets in by TLS.
 #include "transports.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// An independent check of what tcp with a token speaks: the openssl program meets it, with keys that the program derives
 /// too.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The TLS layer by itself: two sessions on a pair of sockets.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// tcp with a token: who gets in, who does not, and what an observer sees.
 #include <cstring>
 

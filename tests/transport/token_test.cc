@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Tokens: as text, with typing errors, in files.
 #include "shoal/transport/token.h"
 

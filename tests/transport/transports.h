@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The fixture of the conformance suite: a listener at one task, ready for the other to connect.
 #include <atomic>

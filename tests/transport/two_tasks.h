@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Two tasks and a transport between them, in each of the ways that a transport can be met: as two threads with real time,
 /// or inside a VirtualWorld.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The listening side: lets peers in over tcp, and offers those that might be on this machine its shared memory.
 #include <list>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// auto: shared memory between processes of one user on one machine, tcp between all others. Which, two tasks agree on over
 /// tcp, behind its handshake: what a token protects is protected here too. That they are on one machine is seen by trying.
 #include "shoal/transport/accept_queue.h"

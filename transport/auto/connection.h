@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A connection of another transport, under the name that this one was asked for.
 #include <memory>

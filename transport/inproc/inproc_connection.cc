@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "inproc_connection.h"
 
 namespace shoal::transport::inproc {

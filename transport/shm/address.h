@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Addresses of shm: any name, which stands for a socket in Linux's abstract namespace, one per user.
 #include <sys/socket.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// One attempt to connect: find the listener, send it the memory of the rings, hear what it says.
 #include "link.h"

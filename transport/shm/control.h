@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What goes over the control socket, as datagrams of an AF_UNIX SOCK_SEQPACKET: the handshake, memory, and wake-ups.
 /// Numbers are in the machine's own order; both ends are on it.

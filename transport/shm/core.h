@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What the connections, listeners and attempts of one environment share.
 #include <utility>  // Boost 1.74's Asio forgets it.

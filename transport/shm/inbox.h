@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The receiving side of a connection: descriptors out of the ring, the peer's memory, and the parts of it that are in use.
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// One connection after its handshake: how messages leave through the rings and arrive.
 #include "core.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What a link does with its queue: into the ring, as far as there is room.
 #include <cstring>
 

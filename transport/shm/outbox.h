@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The sending side of a connection: descriptors into the ring, and the buffers that the peer may read meanwhile.
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What two processes share besides the messages themselves: per direction, a ring of descriptors of messages, and one of
 /// buffers given back. Each word has one writer; nothing in here is ever locked, so nothing stays locked when a process is

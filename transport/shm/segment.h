@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Memory without a name (memfd), which goes when its last user goes, however that one ends.
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Memory of this process that peers may read: what the blocks of a task's BufferPool lie in once it uses shm, so that
 /// messages are built where they are read.

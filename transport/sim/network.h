@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What all connections of a simulated network share. One thread, so no locks.
 #include <deque>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// sim: listeners and attempts to connect.
 #include "sim_connection.h"
 

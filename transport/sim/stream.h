@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// When what is sent in one direction arrives.
 #include "shoal/base/random.h"

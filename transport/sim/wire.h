@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// One connection: what is under way on it, and what both of its ends know. One thread, so no locks. Nothing happens by
 /// itself: whoever asks first brings it up to date.

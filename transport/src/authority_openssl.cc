@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Making certificates, by OpenSSL.
 #include <openssl/pem.h>
 #include <openssl/rand.h>

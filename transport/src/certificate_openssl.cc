@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading certificates, by OpenSSL.
 #include <openssl/err.h>
 #include <openssl/pem.h>

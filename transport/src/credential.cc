@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shoal/transport/credential.h"
 
 #include "owned_file.h"

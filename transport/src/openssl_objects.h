@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// OpenSSL's objects with owners, and certificates and keys as they are written.
 #include <openssl/asn1.h>

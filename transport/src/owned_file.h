@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Files that decide who takes part in a job: their access rights are looked at before what they hold.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Private to the transport module: the generated FlatBuffers code and the limits of what is accepted from outside.
 #include <cstdint>

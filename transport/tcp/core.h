@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What the connections, listeners and attempts of one environment share.
 #include <memory>

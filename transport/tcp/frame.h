@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What tcp puts on the wire around a body. All numbers little-endian.
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The handshake with one peer that has connected, on the side of the listener.
 #include "link.h"

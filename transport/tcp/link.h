@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// One socket after its handshake: how frames leave through it and arrive.
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The parts of Asio in use, and addresses as people write them.
 #include <utility>  // Boost 1.74's Asio forgets it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The bytes of one socket, as they are or through TLS.
 #include <span>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// tcp: between processes and machines, by Asio on the strand of the task.
 #include "attempt.h"
 #include "listener.h"

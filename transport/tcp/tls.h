@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// TLS 1.3 over a non-blocking socket, by a key that both sides have already, or by certificates of one CA. Implemented by
 /// tls_openssl.cc; a build without OpenSSL has tls_absent.cc in its place.

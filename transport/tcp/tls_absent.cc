@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Takes the place of tls_openssl.cc where the build has no OpenSSL.
 #include "tls.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What lies between OpenSSL and a socket. OpenSSL's own socket BIO writes each record by a call of its own, and may
 /// raise SIGPIPE.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Certificates in OpenSSL's hands, and what is said of those that are refused.
 #include <openssl/ssl.h>

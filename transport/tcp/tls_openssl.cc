@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TLS by OpenSSL (3.0 and later). What is set here is all that matters for its strength: TLS 1.3, and either the key of the
 // token as an external pre-shared key and no certificates, or certificates on both sides and no such key; always with an
 // ephemeral key exchange (so what leaks later opens nothing that was recorded), no tickets, no early data.

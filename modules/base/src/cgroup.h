@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What the control groups of Linux let a process have.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The one thread on which a production environment runs offloaded work, in order.
 #include <condition_variable>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Uniform and normal numbers by float arithmetic of our own: the C library's logf and cosf differ between versions, and
 // an initializer must give equal bits on every machine of a cluster.
 #include <algorithm>

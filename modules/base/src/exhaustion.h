@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The end of a process that has run out of something where no error can be given to anybody.
 

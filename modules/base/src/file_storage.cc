@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Storage on the file system of this machine, by POSIX calls.
 #include <dirent.h>
 #include <fcntl.h>

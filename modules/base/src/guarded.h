@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Entering what others wrote from a loop or thread of ours: an exception that comes out ends the process with its text.
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The disk as a task sees it that can be killed: from then on, every call is Cancelled and changes nothing.
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The strand of a production environment: posted work, timers and socket handlers, one at a time, on the thread that
 /// calls run_until().

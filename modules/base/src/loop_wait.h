@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// How the event loop sleeps: in Asio, so that sockets wake it too, or, in a build without Asio, on a condition variable.
 #include <exception>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <utility>  // Boost 1.74's Asio forgets it.
 
 #include <boost/asio/executor_work_guard.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// One Philox4x32-10 block, inline.
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The threads of one production environment that run independent jobs and share in parallel_for().
 #include <condition_variable>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// SIGINT, SIGTERM and SIGHUP of this process.
 #include "shoal/base/function.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "start_thread.h"
 
 #include <system_error>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A thread of the system, of which there may be none left.
 #include <thread>

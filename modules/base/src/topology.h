@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Which of the processors that the system shows are hyper-threads of one core.
 #include <span>

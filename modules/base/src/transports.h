@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The transports of one environment, each made when it is first asked for.
 #include <map>

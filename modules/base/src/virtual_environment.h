@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The Environment of one task of a VirtualWorld. One thread: whoever drives the world.
 #include <deque>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A program of a virtual task: a thread that takes turns with the one that drives the world.
 #include <functional>

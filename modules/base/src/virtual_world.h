@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The one queue of a VirtualWorld: what happens next, and when.
 #include <coroutine>

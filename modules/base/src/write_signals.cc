@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shoal/base/write_signals.h"
 
 #include <signal.h>

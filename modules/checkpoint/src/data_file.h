@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// One data file while it is written: a safetensors file under a temporary name, fed with an arena in parts.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The files of a model_dir that belong to checkpoints: finding them by name, removing what killed saves left, deleting a
 /// checkpoint.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shoal/checkpoint/hours_rule.h"
 
 namespace shoal::checkpoint {

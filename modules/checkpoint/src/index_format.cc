@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text of `<prefix>.index`: encode_manifest() and decode_manifest(). docs/formats.md describes it.
 #include <algorithm>
 #include <set>

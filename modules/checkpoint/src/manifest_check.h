@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Does a manifest hang together? The same question before it is written and after it is read.
 #include <optional>

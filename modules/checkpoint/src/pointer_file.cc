@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text file `checkpoint`: what TensorFlow's users know, read line by line.
 #include "shoal/checkpoint/directory.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements `shoal keys ca --out DIR [--days N]` and
 // `shoal keys task --ca DIR --role ROLE --index N --out DIR [--days N]`.
 #include "certificate_commands.h"

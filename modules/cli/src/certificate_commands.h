@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The commands `shoal keys ca` and `shoal keys task`.
 #include "command.h"

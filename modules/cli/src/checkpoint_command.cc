@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements `shoal checkpoint list DIR | show PREFIX [--values NAME] | verify PREFIX`.
 #include <CLI/CLI.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The seam between the program and its commands: one function per command file, listed in commands.cc.
 #include <functional>

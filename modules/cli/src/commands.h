@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// All commands of the program. To add one: a file <name>_command.cc with its add_<name>_command(), declared in command.h,
 /// and one entry in commands.cc.

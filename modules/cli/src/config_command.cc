@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements `shoal config [--cluster SIZE] [--model-dir DIR]`.
 #include <CLI/CLI.hpp>
 

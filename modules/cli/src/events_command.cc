@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements `shoal events DIR [--tag TAG]`.
 #include <CLI/CLI.hpp>
 

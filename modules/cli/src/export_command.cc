@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements `shoal export list DIR` and `shoal export show EXPORT`.
 #include <CLI/CLI.hpp>
 

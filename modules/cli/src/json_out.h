@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// JSON as the commands print it.
 #include <nlohmann/json.hpp>

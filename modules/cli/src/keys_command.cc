@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements `shoal keys token [--out FILE] | ca | task`.
 #include <CLI/CLI.hpp>
 #include <ostream>

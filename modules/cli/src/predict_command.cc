@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements `shoal predict EXPORT [FILE]`.
 #include <CLI/CLI.hpp>
 #include <algorithm>

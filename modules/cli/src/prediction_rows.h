@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Predictions, row by row, as CSV or as JSON lines.
 #include <iosfwd>

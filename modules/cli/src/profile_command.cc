@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements `shoal profile DIR`.
 #include <CLI/CLI.hpp>
 #include <optional>

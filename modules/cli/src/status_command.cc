@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements `shoal status [ADDRESS] [--live | --ready]`.
 #include <CLI/CLI.hpp>
 #include <algorithm>

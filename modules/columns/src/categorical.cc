@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Columns of ids: by identity, vocabulary or hash.
 #include "definition.h"
 #include "shoal/base/storage.h"

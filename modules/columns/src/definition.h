@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a column is inside: where its features are taken from, and what it makes of them.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Numbers made of ids: indicator, embedding, shared embedding.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Statistics as text, for runs that keep what their data said (shoal/base/learned.h).
 #include "shoal/columns/statistics.h"
 #include "shoal/json/exact.h"

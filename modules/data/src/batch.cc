@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // batch and padded_batch: consecutive elements stacked. Rows go straight from where they are into the batch.
 #include "nodes.h"
 #include "padding.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Bytes of a file from its start, plain or gzip'd.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cache: the first complete pass is remembered in memory. A position holds no contents: restoring reads that pass again.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Finds the type of one column of a CSV file by looking at all of its fields.
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Datasets of several inputs: zip, zip_labels, concatenate.
 #include <algorithm>
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Matches the header of a CSV file with the columns that a program expects in it.
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Numbers as the fields of tables have them: this file decides what is a number, for csv_columns() as for those who read the
 /// columns that it found, and says what helps where a field is none.

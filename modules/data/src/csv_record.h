@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// One CSV record to one element (RFC 4180, with a separator of choice).
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Where the fields of a CSV record begin and end (RFC 4180, with a separator of choice). The reader that looks for the end
 /// of a record and the splitter of that record step through the same states, so that they cannot disagree about a quote.

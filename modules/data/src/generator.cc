@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sources that are a function of the user's.
 #include "nodes.h"
 

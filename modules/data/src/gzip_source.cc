@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // gzip (RFC 1952) by zlib. A build without zlib says so here.
 #include "byte_source.h"
 

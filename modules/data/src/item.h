@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What flows between stages: an element of its own, or a reference to one that is copied only where it is needed. So a
 /// shuffle of rows moves 96 bytes per example, and batch copies each row once, from the source into the batch.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Iterator that users hold: keeps errors and the end, counts, and wraps the stages' state into a Position.
 #include "shoal/data/iterator.h"
 

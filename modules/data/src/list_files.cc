@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // list_files: the names of files that match patterns.
 #include <fnmatch.h>
 

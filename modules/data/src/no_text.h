@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Tells by a file's first bytes what it is: text with or without a byte order mark, or no text at all (an archive, an image, a
 /// table of another program).

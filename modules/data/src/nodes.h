@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Makers of nodes, one per method of Dataset that has one. Parameters were checked by the caller.
 #include "stage.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// How elements of different sizes become rows of one batch.
 #include <span>

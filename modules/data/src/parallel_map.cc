@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // map() with threads: up to `parallel` calls at once. The consumer takes inputs, jobs (or the consumer itself, when
 // nobody was quicker) call the function. The position is that of what was handed out, without what was read ahead.
 #include <algorithm>

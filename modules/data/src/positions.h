@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Whether elements keep their positions, which whoever divides a dataset by position relies on.
 #include <string_view>

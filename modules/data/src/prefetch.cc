@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // prefetch: the next elements are prepared by a background job. The position is that of what was handed out: each element
 // waits together with the position after it.
 #include <algorithm>

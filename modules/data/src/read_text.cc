@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A text file as a whole.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Text files as records: lines, or CSV records, which may contain line ends inside quotes.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // repeat: passes over the input, one after another.
 #include "nodes.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transforms that choose among or number the elements of one input: filter, take, skip, shard, enumerate.
 #include <algorithm>
 

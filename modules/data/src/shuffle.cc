@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // shuffle: a buffer, each output drawn uniformly from it and replaced by the next input.
 //
 // Draw number s of a pass is a pure function of (key, s). So what the buffer holds is a pure function of the number of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sources that need nothing from outside: slices of tensors, one element, numbers.
 #include <algorithm>
 #include <cstring>

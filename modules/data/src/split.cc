@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dataset::split: two datasets of the elements of one, by their positions.
 #include <bit>
 

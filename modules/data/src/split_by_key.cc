@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dataset::split with a key: the side of an element depends on one of its features alone, wherever the element stands.
 #include <bit>
 #include <charconv>

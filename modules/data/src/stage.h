@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The inside of a dataset: Node describes (immutable, shared), Stage walks (one per node and iterator).
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The bytes of a Position: little-endian base-128 numbers (at most ten bytes each), as each stage writes them, one stage
 /// after another.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text lines and CSV: the records of files, one file after another.
 #include <optional>
 

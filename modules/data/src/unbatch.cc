@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // unbatch: the rows of each element, one by one.
 #include <algorithm>
 

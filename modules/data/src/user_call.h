@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// How stages call the functions of users, and what they say of an error there: which function it was, and of which element.
 #include <string>

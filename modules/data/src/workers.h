@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The workers of one stage: its background jobs on Environment::pool(). (They have nothing to do with the workers of a
 /// cluster, which are tasks.)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A whole cluster as threads: one for each task, meeting in one inproc hub.
 #include <functional>

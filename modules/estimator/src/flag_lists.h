@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Flags that are lists, as text: "64,32". How a list is written is said at ProgramFlag.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What flags mean: the configuration of a program's tasks, their host, and the values of the program's own flags.
 #include "flags.h"

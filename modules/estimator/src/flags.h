@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The flags of a program that calls shoal::run(): what there are, and what a command line says. What follows from them for
 /// the configuration is flag_values.h's.

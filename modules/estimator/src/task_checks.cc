@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is looked at before a task does anything: whether it can run here, and who may join its job.
 #include "shoal/cluster/cluster_spec.h"
 #include "shoal/cluster/tf_config.h"

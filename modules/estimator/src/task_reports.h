@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What the tasks of this process know at their end, as one result of the program.
 #include <mutex>

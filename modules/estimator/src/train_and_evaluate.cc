@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shoal/estimator/train_and_evaluate.h"
 
 #include "evaluate/best_evaluation.h"

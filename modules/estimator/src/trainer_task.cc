@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What chief and workers do around training: their port, and the late start of workers.
 #include <algorithm>
 

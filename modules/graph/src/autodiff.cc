@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Reverse mode: one sweep from the loss back to what it depends on.
 #include <map>
 #include <utility>

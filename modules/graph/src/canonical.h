@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Parts of graphs as bytes, for fingerprints and for finding equal nodes.
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The passes that let one node do the work of two, or exchange them: which ops these are stands in their Rewrites.
 #include <map>
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The description of a graph as JSON, version 1:
 ///
 ///   {"format": "shoal-graph", "version": 1, "seed": "123",

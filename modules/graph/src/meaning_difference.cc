@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Two meanings, compared in words.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Scaled dot-product attention, of queries to keys and values, or of a sequence to itself with all three side by side.
 #include <algorithm>
 #include <cmath>

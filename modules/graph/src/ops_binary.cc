@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Ops of two or three operands that broadcast: quotients, powers, extremes, comparisons, select.
 #include "shape_rules.h"
 #include "shoal/graph/ops.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Clipping elements, and the norm that gradients are clipped by.
 #include "shoal/graph/ops_clipping.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Further convolutions, and pooling over whole images: what can be said with conv2d and the pools is.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Two-dimensional convolution.
 #include "shape_rules.h"
 #include "shoal/graph/ops.h"

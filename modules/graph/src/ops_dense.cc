@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The fully connected layer and the bias gradient that it shares with conv2d.
 #include "shape_rules.h"
 #include "shoal/graph/ops.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Dropout. Its gradient is the same op with the same key, so the mask is made twice rather than kept.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Ops whose element i depends on elements i only.
 #include "shape_rules.h"
 #include "shoal/graph/ops.h"

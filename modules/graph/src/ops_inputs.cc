@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What models do with numbers, ids and labels as they come in: multi_hot, check_range, bucketize, cross_ids, default_ids.
 #include <algorithm>
 

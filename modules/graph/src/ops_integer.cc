@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Ops that give or take integers: predictions, conversions.
 #include "shape_rules.h"
 #include "shoal/graph/ops.h"

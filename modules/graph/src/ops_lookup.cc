@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Looking elements up by position: gather, lists of rows, one_hot, top_k.
 #include "shape_rules.h"
 #include "shoal/graph/ops.h"

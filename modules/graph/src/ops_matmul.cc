@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Matrix products, single and in batches.
 #include "shape_rules.h"
 #include "shoal/graph/ops.h"

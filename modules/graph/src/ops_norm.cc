@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Normalization. Forward ops also give what their gradients need: mean and 1 / sqrt(variance + epsilon).
 #include <cmath>
 

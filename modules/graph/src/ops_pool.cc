@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Pooling over windows of images.
 #include "shape_rules.h"
 #include "shoal/graph/ops.h"

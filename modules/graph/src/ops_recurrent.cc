@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// LSTM and GRU: the recurrence over time. What the inputs add to the gates is a dense layer before it.
 #include "shape_rules.h"
 #include "shoal/graph/named_inputs.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Sums, means and maxima along axes, repeating along axes, and their gradients.
 #include <algorithm>
 #include <string>

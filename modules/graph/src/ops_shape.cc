@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The same elements, under another shape or as a constant. All are views: no bytes move.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Softmax, its logarithm, and the cross-entropy with labels, all over the last axis; the cross-entropy of a sigmoid.
 #include "shape_rules.h"
 #include "shoal/graph/ops.h"

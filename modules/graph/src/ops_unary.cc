@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Functions of one operand, element by element. Where a derivative follows from the function's value, the gradient uses
 /// that, so that the operand need not be kept.
 #include <cmath>

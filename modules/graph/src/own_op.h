@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What is checked of a user's own op, and of its nodes: rules and kernels rely on it.
 #include <span>

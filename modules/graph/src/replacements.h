@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Replaces values of a flow by earlier ones.
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What the shape rules of several op families share: checks that give the sentences users read.
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// CRC-32C (Castagnoli), the checksum of TFRecord framing.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Field numbers of the protobuf messages in an event file (TensorFlow: core/util/event.proto, core/framework/
 /// summary.proto, tensor.proto, tensor_shape.proto). They are fixed for ever; only those that we write or read.

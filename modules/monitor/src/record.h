@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// TFRecord framing: u64 length, u32 masked CRC-32C of it, payload, u32 masked CRC-32C of the payload; little-endian.
 #include <cstdint>

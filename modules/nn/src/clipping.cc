@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Gradients that are clipped before they are applied.
 #include <algorithm>
 #include <cmath>

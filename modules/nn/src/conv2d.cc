@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shoal/nn/conv2d.h"
 
 #include "layers.h"

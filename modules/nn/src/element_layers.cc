@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The layers without weights: activations, flatten, dropout, and penalties.
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Values with one number per example: [batch] or [batch, 1].
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "folded_gradient.h"
 
 #include "update_kernels.h"

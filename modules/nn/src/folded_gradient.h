@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The gradient that an update takes: what all contributors pushed, folded from the left.
 #include <cstdint>

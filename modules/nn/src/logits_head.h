@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What heads with one tensor of logits and one of labels share.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What the metrics share: elements of batches as numbers, weights, and checks of shapes.
 #include <functional>

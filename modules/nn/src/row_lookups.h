@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Which variables a loss depends on through lookups of rows alone.
 #include <vector>

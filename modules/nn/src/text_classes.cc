@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Class names on the host side of the graph's border.
 #include "shoal/nn/text_classes.h"
 

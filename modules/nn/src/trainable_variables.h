@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Checks that each function which makes a train op of a loss begins with. `who` names that function in error sentences.
 #include <string>

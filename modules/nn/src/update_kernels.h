@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The loops of the update rules: leaf functions over plain pointers, one source for every target. `next` may be `current`.
 #include <cstdint>

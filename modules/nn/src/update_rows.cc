@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The rules, each by its row. What is said once for all of them follows from it: update_rule.cc, apply_update.cc.
 #include "update_rows.h"
 

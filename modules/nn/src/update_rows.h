@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What every update rule is: a table with a row for each UpdateRule::Kind.
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What all connections of one simulated disk share: the tree, and which call meets which fault.
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Folders and files in memory, as a file system keeps them: what programs see, and beside it what is on the disk for sure.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Folders of a disk as a host knows them that looks only now and then.
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shoal/testing/simulated_disk.h"
 
 #include "disk_state.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a World holds: its tasks, and what is to happen when.
 #include <deque>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads a safetensors file with json and struct alone and prints what is in it, one tensor per line.
 
 Independent of Shoal: written from the format's own description (an unsigned little-endian 64-bit header length, a JSON

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Peers of tcp that mean harm to running processes: threads, each of which does one thing again and again."""
 import itertools
 import random

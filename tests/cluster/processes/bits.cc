@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trains one of several small networks, and says at every step what bits all variables have: those of the model, moving
 // averages, and the optimizer's slots.
 #include <algorithm>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Jobs whose tasks have a certificate each, and tasks that come with one that is not theirs."""
 import os
 import unittest

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A job of processes that an evaluation ends: its trainers, servers and evaluator leave by themselves (CONTRACT HK-12)."""
 import json
 import re

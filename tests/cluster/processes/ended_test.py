@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Inputs that end at different times, and a server that is lost after that: no batch is missing in the last checkpoint, and with
 synchronous updates it has the bits of one process that computes for as many trainers (CONTRACT JE-1, OE-2, SY-11).
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Memory, threads, descriptors and locks that a system does not give: each end is a sentence and a documented status, never an
 abort or a hang. A few steps for each role; tests/long/job_exhaustion.py takes twenty."""
 import errno

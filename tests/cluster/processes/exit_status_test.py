@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What goes wrong ends a process with a sentence and the status of its kind, in time (CONTRACT FA-7, FA-10)."""
 import re
 import resource

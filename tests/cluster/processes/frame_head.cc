@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prints frame heads of tcp, whose checksums the scripts beside it cannot make: FRAME_HEAD KIND:LENGTH..., a line of
 // hexadecimal digits each.
 #include <cstdio>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Signals with a meaning (CONTRACT FA-12): SIGTERM where on_sigterm is `leave`, SIGHUP, and those of writes that fail."""
 import os
 import pathlib

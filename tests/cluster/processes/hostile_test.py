@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Peers that mean harm hammer the ports of a running job, which ends as if they had not been there: bit by bit."""
 import os
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What tests of `shoal launch --hosts` share: launches on the three machines of sshd.py."""
 import contextlib
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """`shoal launch --hosts`: connections that are lost or silent, and a launcher that cannot say farewell."""
 import os
 import pathlib

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """`shoal launch --hosts`: what a user may have to mend, secrets, and copies of the program."""
 import os
 import pathlib

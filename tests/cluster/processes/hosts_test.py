@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """`shoal launch --hosts`: jobs on three machines, which are three addresses of this one, by an ssh server of the test's."""
 import json
 import re

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What a Kubernetes Indexed Job makes of Shoal's tasks, with processes for pods: its controller by its published rules
 (kubernetes.io, "Jobs", "Pod failure policy", "Pod termination"), and drains of its pods.
 

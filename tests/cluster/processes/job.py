@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Real processes of one job, which a test starts, kills and starts again.
 
 What is started is ended and waited for, however the test ends; a failure shows the last lines of everything that ran. The

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """kill -9 of a whole job, again and again: the newest checkpoint is always whole, and the same command goes on from it
 (CONTRACT CK-4, FA-1, FA-2)."""
 import re

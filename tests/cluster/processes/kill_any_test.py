@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """kill -9 of any task at any moment of a short job, its start and its end among them (CONTRACT 21)."""
 import os
 import signal

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """kill -9 of one task of a job, and the same command again: the job goes on, and ends well (CONTRACT FA-2 to FA-6)."""
 import contextlib
 import re

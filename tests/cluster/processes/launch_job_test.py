@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Whole jobs by `shoal launch`: what is trained, evaluated and said, and that kills and signals do not harm it."""
 import json
 import os

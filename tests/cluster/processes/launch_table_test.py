@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """`shoal launch` on a terminal: the table of its tasks, the lines above it, and that neither goes into a file or a pipe."""
 import fcntl
 import json

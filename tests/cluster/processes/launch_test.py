@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """`shoal launch`, with small programs in place of those that train: restarts, signals, ports, output (CONTRACT FA-9)."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tasks of a job under limits of the system: of memory, threads and descriptors (ulimit -v, -u, -n); and calls that fail as on
 file systems that lack something."""
 import ctypes

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A job of processes whose master evaluates: it ends by itself, also if the master is killed meanwhile (CONTRACT 8.6)."""
 import json
 import unittest

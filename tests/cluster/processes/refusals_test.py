@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tasks that do not fit together are told why: not the other side's word for it, and not a wait that ends somewhere."""
 import unittest
 

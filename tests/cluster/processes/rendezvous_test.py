@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Jobs whose processes are told rank, size and an address, as torchrun, Open MPI and others do, and no more (CONTRACT
 LA-2)."""
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Synchronous updates with R = N: the bits of one process that computes for as many trainers, at every step, for any number
 of trainers and servers, over every transport, whoever is killed meanwhile (CONTRACT SY-4, SY-9).
 

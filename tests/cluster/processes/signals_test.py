@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """SIGINT and SIGTERM: a checkpoint, the end mark, status 0 (CONTRACT FA-12)."""
 import signal
 import time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An ssh server of a test: three addresses of the loopback are three machines, which share everything."""
 import os
 import pathlib

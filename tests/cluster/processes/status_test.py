@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """`shoal status` asks the tasks of real jobs how they are, as a probe does, and disturbs none (decision 0094)."""
 import json
 import os

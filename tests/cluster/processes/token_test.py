@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Jobs whose tasks know each other by a token (CONTRACT CL-18), and tasks that do not have it."""
 import json
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests beside it start, kill and start again: a small network that learns in which ring a point of the plane
 // lies, with a variable that counts the updates.
 #include <algorithm>

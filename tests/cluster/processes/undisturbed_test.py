@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A job of five processes that nobody disturbs ends by itself (CONTRACT 8.7)."""
 import json
 import unittest

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Preloaded into a process (LD_PRELOAD), this library turns its clock on the wall by as many seconds as the file says that
 // SHOAL_TEST_CLOCK_FILE names: from the next look at the clock on. A missing file turns nothing. The steady clock goes on as it is.
 #include <fcntl.h>

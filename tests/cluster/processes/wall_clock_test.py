@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Processes whose clocks on the wall go back an hour, or a year ahead: nothing is lost, and every order stays (CONTRACT RU-5, EST-13)."""
 import os
 import pathlib

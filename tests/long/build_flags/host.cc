@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program of a parent project with compiler flags of its own. It trains ten steps, and looks whether Shoal kept what
 // these flags would have taken from it: the guard against NaN, type information, exceptions, char with a sign. It uses
 // neither exceptions nor type information itself. Prints what is wrong; the status is 0 where nothing is.

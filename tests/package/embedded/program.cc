@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Learns which of two numbers is the larger one.
 #include "program.h"
 

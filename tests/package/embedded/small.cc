@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program of another project: squares three numbers with the plug-ins that Shoal's table holds.
 #include <cstdio>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A listening socket, the handshakes of the peers that connect, and the connections that come of them.
 #include <deque>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stream/attempt.h"
 
 namespace shoal::transport::stream {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What the connections, listeners and attempts of one environment share. This folder is what transports over a socket
 /// of the event loop have in common: tcp and shm keep only how they meet, and how bytes travel.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// One connection after its handshake, and the two channels between it and its task.
 #include <atomic>

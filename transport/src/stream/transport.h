@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The transport itself, of the attempts and acceptances of a folder.
 #include "stream/acceptance.h"

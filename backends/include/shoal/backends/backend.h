@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The interface between graphs and what computes them. A backend compiles (graph, fetches, sizes) to a Program.
 #include <functional>

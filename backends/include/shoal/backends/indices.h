@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Indices that come with the data: read as int64, refused where they point outside, and what they point into.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a backend writes: kernels for single nodes. The executor (compile_with) does the rest for all of them: order,
 /// liveness plan, bindings, op-by-op fall-back. A backend with an executor of its own implements Backend::compile itself.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Sequences of unequal length in one tensor: what every backend checks before it uses their lengths.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What this machine does at most, measured: multiply-adds in registers and copies of memory. Times of kernels are compared
 /// with it (the roofline model: Williams, Waterman, Patterson, Communications of the ACM 52(4), 2009).

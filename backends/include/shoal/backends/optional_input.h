@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Inputs that may have been left out: "inputs" of a node names those that are there (shoal/graph/named_inputs.h).
 #include <cstdint>

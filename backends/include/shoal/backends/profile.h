@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Where the time of a program goes: by kernel, over several runs, next to the least time that this machine could take.
 #include <cstdint>

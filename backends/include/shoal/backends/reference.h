@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The reference kernels: plain loops, the truth for tests, and what every backend falls back to.
 #include "shoal/backends/kernel.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Kills at random, to see a job survive them: `shoal launch --chaos`.
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A program that is started in a process group of its own, so that whatever it starts can be ended with it.
 #include <sys/resource.h>

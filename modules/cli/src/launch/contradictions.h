@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Finds in a program's flags, and in the variables that `env` sets before it, what contradicts its job.
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Whether a job that is launched here gets a token of its own, by which its tasks know each other.
 #include <optional>

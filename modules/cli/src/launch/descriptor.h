@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A file descriptor that is closed with its owner.
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A small process that outlives a launcher which is killed, to end what that had started.
 #include <sys/types.h>

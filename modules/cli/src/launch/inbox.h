@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a launcher waits for: signals, and bytes from its tasks.
 #include <signal.h>

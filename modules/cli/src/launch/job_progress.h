@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// How far each task of a job has come, by the lines that it writes (CONTRACT IN-2: words in them are stable).
 #include <cstddef>

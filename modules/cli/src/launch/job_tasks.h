@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The tasks of a job: what each is called, where it listens, and what its process is told.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements `shoal launch [--emit KIND] [--ps N] [--workers N] [--evaluator] ... -- PROGRAM ARGS...`.
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Runs a job, here or on other machines: one process per task, as JobPolicy says.
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Lines out of a stream of bytes, in bounded memory.
 #include <cstddef>

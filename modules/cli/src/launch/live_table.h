@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a launch shows on a terminal while its job runs: a row for each task, which renew themselves, and above them the
 /// lines that somebody should read.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// How many steps of a job were lost with servers, and made again: what a launch says at its end. Trainers tell of each fall
 /// of the global step in a line of their log (CONTRACT GS-3), and the launcher sees those of all processes, also of those

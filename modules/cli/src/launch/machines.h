@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Where the tasks of a job run: this machine, or hosts behind ssh. Tasks are named by their numbers in the job.
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // print_plan(): what `shoal launch --dry-run` shows.
 #include <ostream>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What becomes of a job when its tasks end (CONTRACT FA-9): a state machine without processes and without a clock. It is
 /// told what happened and when, and says what is to be done. Whoever carries that out tells it how every task ended.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Addresses on the loopback that nobody else takes.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The command of a job, read as the programs that it starts read it: flags of shoal::run() in each of their spellings, and
 /// the variables that `env` sets before a program.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// How often each task was started again, and how long it was away each time: what a launch says at its end.
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a job found out, out of the reports of its tasks (SHOAL_REPORT_FILE, run.h).
 #include <span>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Where the lines of a launch go: to its streams as they come, or to a terminal, above a table of the tasks.
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Named cluster sizes, and what of them fits the machines that are there (CONTRACT LA-4).
 #include <optional>

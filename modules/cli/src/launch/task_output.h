@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What tasks write: line by line with the task's name before it, and as it is in a file of its own.
 #include <functional>

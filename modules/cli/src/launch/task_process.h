@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// One process of a task: a program of this machine, or one of another machine at the end of an ssh session.
 #include <optional>

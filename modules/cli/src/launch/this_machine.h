@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A job on this machine: processes of its own, at ports of the loopback.
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "job/bounded_lines.h"
 
 #include <algorithm>

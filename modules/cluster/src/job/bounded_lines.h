@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Log lines that peers cause as often as they like, and whose words they may have chosen.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shoal/cluster/identity.h"
 
 #include "job/identity_lines.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "job/identity_lines.h"
 
 #include <algorithm>

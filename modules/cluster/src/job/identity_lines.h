@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Texts of "name: value" lines that are compared when tasks meet.
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Ports that tasks choose for themselves: below those that systems give to outgoing connections, so that none of these
 /// takes one while its task is away.

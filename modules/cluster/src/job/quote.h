@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Outside text in our own sentences: in quotes, on one line, and not longer than a reader wants.
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shoal/cluster/strategy_text.h"
 
 #include "shoal/base/number_text.h"

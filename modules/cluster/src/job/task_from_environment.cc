@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a task looks for its place, and what it is before and after it has met the others.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "job/tf_config_json.h"
 
 #include <algorithm>

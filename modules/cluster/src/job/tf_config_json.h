@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The JSON of TF_CONFIG, strictly: what the contract names is kept, and that there is a sparseCluster; everything else is only
 /// checked for syntax.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Since when trainers are away that the others wait for: after a while they need not any longer (CONTRACT SY-9). Has
 /// no clock.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Which chief leads a server (CONTRACT FA-11): one at a time.
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What becomes of pushes: keeps them, tells the sequencer, carries out its orders, and answers who waits. On shard 0 the
 /// sequencer is here; the others have a line to it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What all of a parameter server stands on: the state, whose turn it is to change it, work beside the strand, and answers.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The chunks of a push to a server, kept until the closing one is there.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The other servers, as shard 0 sees them: who is connected, and in step with the orders of the present epoch.
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Parts of arenas that a parameter server is asked for.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What trainers ask of a parameter server once they are connected, and what it answers; and what other servers report.
 #include <string_view>

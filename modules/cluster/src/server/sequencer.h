@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The one decider of a job (it runs on shard 0): learns which push is held by which shard, and says in what order all
 /// shards apply, drop or hold what. A push that not all shards hold is never part of an order, so no shard ever has an

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A server's line to the sequencer: tells it what is held here, and takes its orders, over as many connections as it
 /// takes.

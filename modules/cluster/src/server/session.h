@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// One connection to a parameter server, after its hello, and whether that hello may be let in.
 #include <memory>

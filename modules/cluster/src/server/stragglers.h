@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Whom a synchronous step has been waiting for so long that somebody should be told: a trainer whose input hangs is
 /// connected, and alive for all that servers know. Has no clock.

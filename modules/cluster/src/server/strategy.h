@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// When what trainers have pushed becomes an update, and of whom: the policies of the sequencer. A strategy has no
 /// clock, no input or output and no weights: it is asked with all that it may know, and equal questions have equal

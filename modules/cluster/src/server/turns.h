@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Whose turn it is to change what a server holds. Long computations happen beside the strand, so the strand alone does not
 /// keep two requests apart.

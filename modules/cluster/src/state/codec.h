@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The arena of a shard in fewer bytes, and back. Numbers are little-endian; every part begins at a multiple of 64 bytes.
 ///

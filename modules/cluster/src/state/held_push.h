@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A whole push of a trainer that a server holds: it counts when it is committed, and not before.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Whole numbers of JSON that came over the network, for readers that raise.
 #include <string>

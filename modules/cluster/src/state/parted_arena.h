@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// An arena of a shard as it was at one moment: its parts, each with who holds it.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// How many bytes of pushes a server keeps for each trainer: what ServerMemory says of them is held to.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What trainers that compress with top-k have kept back (error feedback), as a server knows it. Usually it does not: a
 /// residual is as large as a dense gradient, and travels for checkpoints only. After a hold the server asks each trainer,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// kSparseRows: an arena in which the segments with lazy rows are there by rows alone. For each segment, in order of
 /// offset and each part at a multiple of 64 bytes:

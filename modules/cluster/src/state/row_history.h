@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Which rows of a shard the newest updates have changed, so that a trainer can be sent those that it lacks.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The gradient of a variable that is updated by rows, as one sum for each row that a batch touches.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// One part of what a parameter server holds: its weights, as the message that travels, and its slots. An update may take
 /// long, and is made beside the strand: what is called on which thread is said below. While a function of the second kind

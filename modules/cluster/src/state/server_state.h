@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a parameter server holds, and how requests and orders change it. No waiting, no connections: those are in server/.
 ///

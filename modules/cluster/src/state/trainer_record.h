@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a parameter server knows of a trainer, whichever process it is now.
 #include <algorithm>

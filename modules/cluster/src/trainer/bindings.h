@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Where in the arenas of a plan a program's variables and updates lie.
 #include <string>

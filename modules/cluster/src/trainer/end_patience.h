@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// For how long a trainer that is to end waits for an answer that needs others.
 #include <optional>

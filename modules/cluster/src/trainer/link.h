@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A trainer's line to one server: connects with back-off, says hello, and carries one request at a time. Messages of an
 /// answer may be late, and come before the answer to the next request or, from a full queue, around it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A trainer's lines to all servers of its job, in the epoch that it follows: control messages to one or to all of them.
 #include <algorithm>

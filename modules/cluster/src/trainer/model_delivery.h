@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// How the chief brings the model to its servers: the values of a checkpoint, or the order to make the initial ones.
 #include "shoal/cluster/identity.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Sends the chunks of a trainer's push: those that are made while the step is still computed, the others after it.
 ///

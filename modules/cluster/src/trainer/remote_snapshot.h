@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A state that servers hold for a checkpoint, as the chief reads it.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A trainer's side of what Residuals is to a server: hands in what its compression keeps back, and goes on from it.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A trainer that makes no more pushes and waits for the end of the job (CONTRACT JE-1), as its servers hear of it.
 #include "shoal/cluster/protocol.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Gradients by rows, as servers take them: as rows, or in a dense push, which is zero but for the rows that the batch
 /// touches.

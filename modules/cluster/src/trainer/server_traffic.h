@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// All parts of what goes between a trainer and one server. Usually there is one.
 #include <vector>

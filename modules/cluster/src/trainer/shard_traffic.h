@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What goes between a trainer and one server, step by step: arenas as kernels see them, and the messages that carry them.
 /// One part of a shard; server_traffic.h has them all.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "trainer/weight_receiver.h"
 
 #include <algorithm>

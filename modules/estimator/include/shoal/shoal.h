@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// All that a program which trains a model needs: one include to begin with.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "evaluate/batches_with_rows.h"
 
 #include "model/model.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Batches for a model: those of a dataset that have rows.
 #include <memory>

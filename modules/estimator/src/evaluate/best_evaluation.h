@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The evaluations that a folder's event files tell of, and the best of them.
 #include <map>

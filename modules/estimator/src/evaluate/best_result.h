@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Finds the result that a new evaluation has to beat, in the folder of exports and among the results of evaluations that
 /// earlier processes wrote (CONTRACT EX-6).

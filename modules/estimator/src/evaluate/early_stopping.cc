@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shoal/estimator/early_stopping.h"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Evaluations as a sequence: results, exporters, what was evaluated last. Used by local mode, by the master
 /// of a cluster, and by the evaluator.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// One evaluation of one checkpoint: builds the model, loads the weights, runs the batches, writes the results.
 #include <functional>

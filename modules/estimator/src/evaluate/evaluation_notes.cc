@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "evaluate/evaluation_notes.h"
 
 #include "shoal/base/format.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a task that evaluates says once where less was evaluated than one may think, and which field is to be changed
 /// (CONTRACT ES-3: the defaults surprise).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "evaluate/evaluator_task.h"
 
 #include <algorithm>

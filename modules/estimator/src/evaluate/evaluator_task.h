@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The evaluator: evaluates the newest checkpoint, again and again, until the job has ended (CONTRACT 8.5).
 #include "evaluate/evaluating.h"

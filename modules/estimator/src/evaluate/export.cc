@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Estimator::export_model.
 #include <algorithm>
 #include <cstring>

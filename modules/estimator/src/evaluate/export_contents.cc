@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // describe_export(): what an export says of itself, without its graph.
 #include "model/export_files.h"
 #include "model/signatures.h"

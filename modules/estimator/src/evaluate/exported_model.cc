@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // load_exported_model: an export from a folder, another storage or memory, and predictions of it on any thread.
 #include "shoal/estimator/exported_model.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exporters that Shoal has.
 #include "shoal/estimator/exporter.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "evaluate/local_evaluation.h"
 
 #include "evaluate/evaluation_notes.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Evaluation inside training, after checkpoints: in local mode (CONTRACT 6), and in the master of a cluster (8.6).
 #include "evaluate/evaluating.h"

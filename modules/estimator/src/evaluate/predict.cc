@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Estimator::predict: lazily, one result per example or per batch.
 #include <algorithm>
 #include <atomic>

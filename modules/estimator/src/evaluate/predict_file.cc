@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "evaluate/predict_file.h"
 
 #include "evaluate/prediction_text.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Predictions for a file, in the place of training: the flag --predict of programs.
 #include "shoal/estimator/estimator.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "evaluate/prediction_text.h"
 
 #include "shoal/data/csv_reader.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Predictions row by row as text, in the notation of `shoal predict`.
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A built PREDICT model with its weights: from features to named predictions.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Predictors of one model for many threads: each prediction has one of its own while it runs.
 #include <condition_variable>

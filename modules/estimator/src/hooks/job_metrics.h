@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What all trainers of a job do, as its chief tells it: from the counts of the first server, every so many steps.
 #include <map>

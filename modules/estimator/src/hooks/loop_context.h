@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A RunContext as the loop that owns it sees it: hooks get it without the setters.
 #include "shoal/estimator/hook.h"

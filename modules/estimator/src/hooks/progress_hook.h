@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Shows progress, and measures the rate that a task reports.
 #include <memory>

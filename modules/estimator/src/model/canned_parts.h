@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The parts that models of canned estimators are sums of.
 #include <string>

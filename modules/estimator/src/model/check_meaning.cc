@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/check_meaning.h"
 
 #include "model/rest.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Compares a model that was built with what a checkpoint, or another file, says of the model that its weights are of
 /// (CONTRACT RU-2).

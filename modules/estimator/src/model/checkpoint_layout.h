@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a checkpoint holds of a store, under which names, and a checkpoint as what a store is restored from.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The files of an export as export.json lists them: the list is made when an export is written, and compared with what is
 /// there before a model is loaded.

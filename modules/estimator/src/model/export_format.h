@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The file export.json, field by field:
 ///   checksum      the first line, exactly {"checksum": "<XXH3-64 of all that follows this line>",

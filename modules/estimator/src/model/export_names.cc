@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shoal/estimator/export_names.h"
 
 #include <algorithm>

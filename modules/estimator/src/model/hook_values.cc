@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Finds the values of a model that hooks ask for: values by name, and values that are computed once.
 #include <algorithm>
 #include <cstring>

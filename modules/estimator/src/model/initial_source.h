@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What the leader gives to the store where there is no checkpoint, and where not all of it is made by initializers: the
 /// values of model_fn, and over them a warm start.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What training begins with where there is no checkpoint: initializers, those that model_fn gives in their place, and its
 /// own values (CONTRACT EST-6).

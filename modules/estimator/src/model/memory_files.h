@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A storage whose files lie in memory, to read from: what a model is loaded from that is part of a program or was
 /// downloaded, and what was read and compared already.

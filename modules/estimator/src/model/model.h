@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A model of one mode, built from its model_fn: the graph with its inputs, and the programs compiled from it.
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/open_checkpoint.h"
 
 #include "shoal/checkpoint/directory.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Finds the inputs that the predictions of an exported model depend on. A caller has to give no others.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a model computes with beside its meaning (shoal/graph/meaning.h): constants, means, rates, update rules. A change
 /// of these is a change that people make on purpose, so a later start only tells of it.

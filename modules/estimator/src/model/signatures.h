@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Signatures of a model: whether they fit its predictions, and the one that is there without any.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Weights that a training without checkpoints has left in memory, for Estimator::export_model().
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/warm_start_choice.h"
 
 #include <algorithm>

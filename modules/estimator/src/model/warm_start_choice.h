@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Which variables of a model a warm start brings, decided by names alone (CONTRACT EST-14).
 #include <string>

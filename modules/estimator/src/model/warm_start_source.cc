@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/warm_start_source.h"
 
 #include <algorithm>

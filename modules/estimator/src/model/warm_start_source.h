@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A warm start as the stores see it: the restore of some variables, at step 0 (CONTRACT EST-14).
 #include <map>

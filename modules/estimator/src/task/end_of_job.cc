@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "task/end_of_job.h"
 
 #include <algorithm>

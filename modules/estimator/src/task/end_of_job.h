@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Whether the job that a task belongs to has ended, by the mark in model_dir (CONTRACT JE-2).
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "task/folder_lock.h"
 
 #include "shoal/base/utc_text.h"

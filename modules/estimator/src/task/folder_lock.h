@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// One run at a time writes into a model_dir (CONTRACT FA-11).
 #include <memory>

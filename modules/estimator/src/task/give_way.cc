@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "task/give_way.h"
 
 #include "shoal/estimator/task_host.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What becomes of a call whose task gives way (CONTRACT FA-12).
 #include "shoal/base/environment.h"

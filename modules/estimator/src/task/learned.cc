@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RunConfig::learned(): what is made of data belongs to the run (CONTRACT RU-3).
 #include <algorithm>
 

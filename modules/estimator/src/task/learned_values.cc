@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plain values as JSON, so that a run can keep them (shoal/estimator/learned.h).
 #include <algorithm>
 #include <set>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "task/meet_others.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A task that knows its rank meets the others (cluster/rendezvous.h), and stays to be found for as long as its RunConfig
 /// lives.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a program's own backends and transports mean beside those of its build.
 #include <memory>

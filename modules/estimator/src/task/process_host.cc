@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a process says of itself by its environment variables, where no program has looked at them.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// RunConfig::replace() by names: fields as text, from a file or a command line.
 #include <functional>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "task/run_seed.h"
 
 #include "shoal/checkpoint/run_file.h"

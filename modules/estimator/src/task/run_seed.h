@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The base seed of initial weights, dropout and shuffles (CONTRACT RU-7).
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who a task is to its peers, and where they are.
 #include "task/task_network.h"
 #include "shoal/base/forever.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What surrounds a task: what its process lends to it, who it is to its peers and where they are, its environment.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Temporary files: what a process writes under a name that nobody reads, until it is complete. A process that is killed
 /// leaves them, and the next one removes them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Writes checkpoints of a store when they are due, and tells the listeners (CONTRACT 10, CH-3, CK-9, HK-9).
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Whether what a call of train_and_evaluate evaluates on is held out from its training, as far as datasets can tell.
 #include "shoal/base/environment.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The weights of a training that writes no checkpoints, taken from the store at its end.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A worker that is through with its part stays, idle, until the end of the job is announced: what it did is durable only
 /// with the last checkpoint (CONTRACT JE-1), and a server that is lost before that takes the job back to an older one.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "train/resumable_input.h"
 
 #include "evaluate/batches_with_rows.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A trainer's input from its opening on: what types it has, and its moves to where the job says that this trainer was.
 #include <optional>

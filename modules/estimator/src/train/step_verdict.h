@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Whether what a step has computed may become an update (CONTRACT CK-17, HK-6).
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// How the training of one task ends: what is said to servers, in model_dir and in the log.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What is asked of a training, and what comes of it.
 #include <cstdint>

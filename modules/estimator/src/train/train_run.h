@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Training itself, from the moment that everything is set up: the model is made ready, steps are made, servers are lost
 /// and found again, and the job is brought to its end.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What all parts of one training share.
 #include "hooks/loop_context.h"

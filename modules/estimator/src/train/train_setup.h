@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a training needs before its first step, made as one value that the run takes.
 #include <memory>

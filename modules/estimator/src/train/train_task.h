@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Training as one task does it: local process, chief, master or worker. They differ in the store and in who saves.
 #include "shoal/base/environment.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "train/trainer_folder.h"
 
 #include "shoal/base/durable_folder.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// model_dir as a trainer meets it: its run, the checkpoint that training goes on from, the number of this start, the end
 /// mark.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The loop that every trainer runs, over any store: hooks, a batch, the program, the update, hooks (CONTRACT 7).
 #include <functional>

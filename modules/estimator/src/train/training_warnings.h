@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What whoever leads says once about what its user may not have meant.
 #include "model/checkpoint_layout.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "train/wait_for_workers.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The chief stays until the workers are done, so that the last checkpoint has their work (CONTRACT CH-8).
 #include <optional>

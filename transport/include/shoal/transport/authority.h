@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Making what certificate.h is about: a CA per cluster, and a certificate per task. FailedPrecondition in a build without
 /// TLS, from both.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a task proves itself with where each has a certificate of its own, signed by the CA of the cluster. How they
 /// are made is in authority.h.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// For those who implement a transport: one direction of a connection inside a process, and what send() and receive()
 /// mean on it. Transports differ in who stands at the other end of a channel: the peer's task, or a socket.

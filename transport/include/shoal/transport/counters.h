@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// For those who implement a transport: TransportStats, as they are counted.
 #include <atomic>

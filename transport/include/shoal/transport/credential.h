@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a task proves with that it belongs to its job.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// For those who implement a transport between processes: whether the two ends of a connection hear of each other.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// inproc: between tasks of one process, by handing over the reference. No payload byte is copied. There are no heartbeats:
 /// such tasks stop together.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What travels: a small head, per recipient, and one complete FlatBuffer, shared and immutable once sent, whose payload
 /// is 64-byte aligned. Layout: transport/messages.fbs. Only transport/ knows FlatBuffers; others use the makers and

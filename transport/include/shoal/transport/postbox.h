@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// For those who implement a transport: a way to an Environment that may end before its peers do.
 #include <mutex>

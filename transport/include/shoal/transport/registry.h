@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The transports of this build.
 #include "shoal/base/production.h"

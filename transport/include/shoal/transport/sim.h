@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// sim: the network of simulations. Tasks of one VirtualWorld, with links between them that take time, lose packets and
 /// break, all from a seed: the same seed gives the same run.

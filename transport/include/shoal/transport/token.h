@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The secret that the tasks of one job share. Whoever holds it may take part; tcp encrypts and authenticates with it.
 #include <array>

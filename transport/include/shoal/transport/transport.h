@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The interface that carries messages between tasks. One folder below transport/ per implementation; one conformance
 /// suite (tests/transport/conformance_*_test.cc) runs over all of them.

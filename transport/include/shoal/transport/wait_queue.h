@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// For those who implement a transport: coroutines that wait, each with a deadline, for something that may come often.
 #include <coroutine>

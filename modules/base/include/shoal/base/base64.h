@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Any bytes as text: base64 of RFC 4648.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Waiting where nothing can be awaited: in blocking work (see Environment::offload) and in programs.
 #include "shoal/base/environment.h"

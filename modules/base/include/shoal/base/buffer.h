@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Aligned memory with an owner count, and the pool it returns to.
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Assertions about our own code, on in release too. Never for input: that is an Error.
 

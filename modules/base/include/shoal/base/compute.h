@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// compute() calls a function on the compute thread, and gives its result to the coroutine that waits for it.
 #include <functional>

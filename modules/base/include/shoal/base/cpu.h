@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The processor: the floating-point mode of threads that touch tensors, and the breath between two looks.
 #include <cstdint>

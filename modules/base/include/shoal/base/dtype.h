@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Element types of tensors. Names and sizes; conversion of bfloat16 lives in half.h.
 #include <cstddef>

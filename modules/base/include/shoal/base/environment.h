@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Everything nondeterministic, behind one interface: clock, timers, the strand, blocking work, transports, storage,
 /// randomness, signals. Roles are coroutines written against it. In production it is threads, sockets and files; in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What went wrong, as a value. docs/errors.md has the kinds.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The Asio context that the strand of a production environment runs, for transport/tcp, transport/shm and the HTTP
 /// endpoint only.

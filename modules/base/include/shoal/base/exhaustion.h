@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Memory, threads, descriptors and space that have run out: a sentence that names the limit, and the status of its kind. It is
 /// no mistake in the program, and so never an abort, after which a launcher would start the same again.

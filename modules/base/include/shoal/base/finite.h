@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Whether numbers are finite, asked of their bits: a parent project's -ffast-math compiles std::isfinite() away.
 #include <bit>

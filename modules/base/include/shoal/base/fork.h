@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Processes that the user's program makes by fork(): such a child has the thread that called it, and no other.
 #include <cstdint>

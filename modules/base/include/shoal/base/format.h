@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Numbers as text for people and files, the same in every locale. In a program that has called setlocale(), printf() may write
 /// 0.5 as "0,5", which none of Shoal's readers takes and which has another hash.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What an Environment of one's own starts from: every call goes on to another one, and who derives from this changes those that
 /// it is about (a clock on the wall, randomness, what the process is said to be).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A move-only callable with room for small captures: std::function copies, and allocates beyond two words.
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The two 16-bit formats of floating point. Both are rounded to the nearest, of two equally near the even one; what is
 /// beyond the largest becomes infinity, a NaN stays one (quiet, of its sign).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Values that are made of data, and that a run keeps over its starts (RunConfig::learned(), CONTRACT RU-3), as text.
 #include <string>

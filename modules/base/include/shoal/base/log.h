@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Log lines. The core calls a sink; time comes from the Environment. No global logger.
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Files in memory, for runs that touch no file system.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Errors about paths of this machine's file system. They ask the file system why a path leads nowhere, so simulated disks,
 /// whose paths are not in it, use path_error() alone.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The names of what can be chosen by name, for errors.
 #include <string>

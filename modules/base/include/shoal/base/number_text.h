@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Numbers from text: decimal, a minus for those of signed types; no plus, no blanks, no locale.
 #include <charconv>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Threads of our own, beside those of the user's program.
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Errors about paths: texts that are no path (an address, a leading ~), and calls that the system refused.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a process knows of itself and of where it runs. Looked up once, where a program begins, and passed in from there:
 /// in a simulation it is what the test says.

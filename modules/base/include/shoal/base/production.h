@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The Environment of real runs: one event loop (the strand, run by the thread that calls run()), one compute thread, a
 /// job pool, the file system, sockets.

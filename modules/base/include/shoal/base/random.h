@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Counter-based random numbers: Philox4x32-10. A number is a pure function of (key, counter), so any part of a sequence
 /// can be made anywhere, in any order, on any number of threads.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Result<T>: a value or an Error. Member names follow C++23's std::expected, which may replace it.
 #include <optional>

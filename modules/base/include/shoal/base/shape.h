@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The size of a dense array in each dimension, all known. (Sizes that vary are graph/dim.h.)
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Descriptors 0, 1 and 2 in a process that was started without some of them, or has closed them.
 

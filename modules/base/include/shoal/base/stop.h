@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Asking a wait to end early. A StopSource asks, StopTokens are asked; both are cheap to copy and thread-safe.
 #include <cstdint>

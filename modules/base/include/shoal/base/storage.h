@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Files, as far as Shoal writes and reads them. Production: the file system. Simulation: a disk that can fail.
 /// All calls block; roles call them through Environment::offload.

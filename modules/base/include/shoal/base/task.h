@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Coroutines: Task<T>, lazy, one owner, resumed on the strand of the Environment it waits on.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Dense row-major arrays: owned (Tensor) and borrowed (TensorView).
 #include <memory>

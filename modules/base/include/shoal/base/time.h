@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The two clocks. Both are read through Environment, so that simulations own time.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Text from outside (names of columns, words, classes) that has to be UTF-8, since JSON and other programs take nothing else.
 #include <cstddef>

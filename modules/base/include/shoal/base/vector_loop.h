@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Macros for loops that compilers turn into vectors: one source, compiled for several instruction sets, chosen when
 /// the program starts. Bits do not depend on the choice: nothing contracts a*b+c (shoal_flags), and reductions are in a

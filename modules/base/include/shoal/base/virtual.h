@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The Environment of tests: any number of tasks on one thread, with virtual time. Time passes only when nothing is left
 /// to run, by jumping to the next timer; so a test of ten minutes takes milliseconds, and the same seed replays exactly.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Signals by which the system ends a process that writes where it cannot.
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// XXH3-64, in one call or as bytes stream by, and its text form.
 #include <cstddef>

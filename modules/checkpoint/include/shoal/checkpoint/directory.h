@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The checkpoints of a folder: which is the newest, which are retained, which are intact.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The mark that a clean end of training leaves in model_dir: the file `training_finished` (CONTRACT JE-2). Evaluators and
 /// tools end by it; the start of a training run removes it first.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Which of the checkpoints that leave the list stay on disk for good: about one per so many hours (CONTRACT CK-12).
 #include <map>

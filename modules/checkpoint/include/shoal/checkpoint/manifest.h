@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a checkpoint says about itself: the contents of `<prefix>.index`. docs/formats.md describes the file field by
 /// field. A checkpoint exists exactly when its index does, and the index names everything else with length and checksum.

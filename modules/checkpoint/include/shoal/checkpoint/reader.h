@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Reads one checkpoint. What comes back has been compared with its checksum: damage is DataLoss, never data.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The training runs of a model_dir, counted from 1: the file `training_run` (CONTRACT JE-2). The end mark of a run carries
 /// its number; the file remembers it also where a run died and left no mark.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The run of a model_dir: the file `run.json` (CONTRACT RU-1, RU-7). A run begins in an empty folder and goes on, over any
 /// number of starts, for as long as the folder is trained in. Only who holds the folder writes the file; everybody may read.

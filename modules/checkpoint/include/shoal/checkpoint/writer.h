@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Saves a checkpoint so that, killed at any instant, the folder still leads to a complete one (CONTRACT CK-4).
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The `shoal` program as a function, so that tests call it in process.
 #include <iosfwd>

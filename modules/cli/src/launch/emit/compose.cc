@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A compose file: a service for each task, on one host.
 #include "launch/emit/emit_job.h"
 #include "launch/emit/quoting.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// `shoal launch --emit`: what other engines are told, to start the job that `shoal launch` would start on this machine.
 /// Text that says where the job's token is, and never what it is.

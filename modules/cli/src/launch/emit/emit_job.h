@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A job that is written down for another engine, complete and checked (emit.h).
 #include <cstdint>

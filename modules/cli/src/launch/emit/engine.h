@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The engines of `shoal launch --emit`, and how they differ, as far as checks are concerned.
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // check_image(): what containers are made of, by the grammar of image references: [HOST[:PORT]/]NAME[/NAME...][:TAG][@DIGEST]
 // (Open Container Initiative, distribution specification, "Pulling manifests"; github.com/distribution/reference).
 #include <algorithm>

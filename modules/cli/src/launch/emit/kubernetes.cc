@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An Indexed Job of Kubernetes (1.27 and later), its headless service, and the claim of a volume for checkpoints.
 #include <algorithm>
 

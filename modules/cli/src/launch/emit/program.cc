@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // check_program(): what the words of the program may be for an engine.
 #include <algorithm>
 #include <optional>

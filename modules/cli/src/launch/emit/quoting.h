@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Texts of users inside of what is emitted: each reader has its own quotes, and its own signs that mean something in them.
 /// All take UTF-8.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Secrets among the words of a command. A manifest lies in repositories, and whoever may look at a job reads it.
 #include <span>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A template unit: the instance is the rank.
 #include <chrono>
 

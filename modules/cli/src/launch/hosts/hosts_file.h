@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The machines of a job, as people list them for MPI: one a line, `[user@]host[:port] [slots=N] [address=NAME]`.
 #include <cstdint>

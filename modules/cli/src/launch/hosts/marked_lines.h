@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a script says among what its program prints (scripts.h).
 #include <string>

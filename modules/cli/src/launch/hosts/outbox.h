@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What goes to the standard input of a process, as fast as that takes it.
 #include <string>

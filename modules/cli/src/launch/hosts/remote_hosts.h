@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A job on several machines that ssh reaches: an ssh session for each process of a task, and a folder on each host.
 #include <map>

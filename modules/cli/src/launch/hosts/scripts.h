@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What runs on the hosts of a job: three scripts for the shell that every Unix has.
 ///

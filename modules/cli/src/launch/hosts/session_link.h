@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The near end of a supervising session (scripts.h): what is said to it, and what it has said.
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Short ssh sessions, one with each of many hosts at once.
 #include <optional>

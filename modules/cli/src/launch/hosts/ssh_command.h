@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// How ssh is called, and what its complaints mean.
 #include <string>

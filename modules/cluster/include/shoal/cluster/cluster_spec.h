@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Which tasks a training cluster has and where they listen: role names, indices, addresses, and the ids that follow.
 #include <cstdint>

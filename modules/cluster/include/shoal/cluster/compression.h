@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Compression: fewer bytes between trainers and servers, for slow networks. What servers keep is float32 either way.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What the tasks of one job must have alike, as text: peers compare it byte for byte when they connect (CONTRACT DI-4),
 /// and where it differs they can say in words what does.

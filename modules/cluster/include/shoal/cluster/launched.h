@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// How a process knows that `shoal launch` has started it as a task of a job.
 #include "shoal/cluster/place.h"

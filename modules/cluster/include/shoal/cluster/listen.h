@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Opening a task's own port, and taking who comes.
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Parameters of a run in one process: one shard, updated in place, no messages.
 #include "shoal/cluster/store.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What trainers and servers of one model must have alike, as text (as identity.h does it for the tasks).
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The parameter server: holds one shard, applies what trainers push, hands out versions, until the job has ended.
 #include <functional>

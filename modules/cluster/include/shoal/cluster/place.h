@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A task's place among the processes of its job, where whoever starts them (Slurm, MPI, torchrun, Kubernetes, ...) tells
 /// each its number, and how many there are. What becomes of which number; and where the tasks meet (rendezvous.h), which

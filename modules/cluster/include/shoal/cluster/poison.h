@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The error sentences about infinite values and NaN (CONTRACT CK-17).
 #include <cstdint>

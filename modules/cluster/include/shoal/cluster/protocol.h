@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What trainers and parameter servers say to each other, and servers among themselves, above transport messages: verbs,
 /// reply states, and the JSON texts of control messages as structs. Everything read here comes over the network and is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Parameters on servers: pulls versions, pushes gradients, without copying either.
 #include "shoal/cluster/compression.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// How tasks that know no more than their rank, their number and one address get to know each other's addresses.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Gradients of variables that are updated by rows.
 #include <cstddef>

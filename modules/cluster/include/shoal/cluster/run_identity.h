@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Which run of a model_dir a model belongs to, as its servers and trainers tell each other (CONTRACT RU-6, RU-7).
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The most memory that a parameter server takes for its shard: a formula, told when the model is ready.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The state of one shard beside its weights: slots and counters, and the one way it changes. Used by parameter servers
 /// and by local training alike.

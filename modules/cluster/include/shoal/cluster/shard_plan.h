@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Which parameter server holds which variable, and where inside its arena. A pure function of the variables and the
 /// number of servers, so every trainer computes the same plan (CONTRACT PSV-2).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The whole state of a job at one moment: what checkpoints are made of, and what they are restored to.
 #include <cstdint>

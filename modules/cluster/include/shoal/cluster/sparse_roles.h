@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Which workers and servers there are where a cluster does not list all from 0 on (CONTRACT CL-9). Their names,
 /// addresses and certificates go by index; trainers, shards and all that is counted without gaps by position: the k-th

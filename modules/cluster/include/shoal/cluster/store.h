@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The training loop's view of the parameters: in this process (LocalStore) or on servers (RemoteStore). The loop is the
 /// same over both, so one trainer trains the same bits either way (CONTRACT AS-3).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The update strategy of a job as its tasks compare it when they meet (TaskIdentity::strategy).
 #include <optional>

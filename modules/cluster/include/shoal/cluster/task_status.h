@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a running task says of itself to whoever asks: over a connection as any other, as its first word, which makes
 /// nobody a part of the job. A parameter server answers, and rank 0 at its rendezvous; the others listen nowhere. On the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// This process's place in a cluster, from the environment variable TF_CONFIG (CONTRACT section 2), from a cluster size,
 /// from the variables of what started it (place.h), or from nothing at all. Whatever the source, the result and its checks

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Told what becomes of a job's updates: for whoever checks a job from outside (a simulation). Programs have none.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 0's part of a rendezvous: it answers at the address that everybody knows.
 #include <algorithm>
 #include <optional>

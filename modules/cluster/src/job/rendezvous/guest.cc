@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of all ranks but 0 at a rendezvous: they come, wait, and come again whenever their connection breaks.
 #include <algorithm>
 

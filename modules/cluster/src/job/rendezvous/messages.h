@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What is said at a rendezvous: control messages, each a verb and a JSON text. The verbs:
 ///

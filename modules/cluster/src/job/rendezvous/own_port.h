@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The port that a task will listen on, held until it does.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What the two parts at a rendezvous have in common.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DMLC's variables, as Kubeflow Trainer v2 sets them for XGBoost.
 #include "job/resolvers/resolvers.h"
 #include "job/resolvers/variables.h"

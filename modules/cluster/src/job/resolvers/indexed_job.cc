@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kubernetes (k3s too): a Job whose completionMode is Indexed. It sets this pod's index, and its host name to
 // <job>-<index>; how many pods there are, and which headless service gives them names, the manifest says by
 // SHOAL_WORLD_SIZE and SHOAL_SERVICE. Without the first this is no cluster: an Indexed Job may as well be so many runs of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JAX's variables, as Kubeflow Trainer v2 sets them.
 #include "job/resolvers/resolvers.h"
 #include "job/resolvers/variables.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The two texts in which Slurm writes many of something in short.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Open MPI 4 and 5: what mpirun sets for each rank. It names no hosts.
 #include "job/resolvers/resolvers.h"
 #include "job/resolvers/variables.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PMI: MPICH, Intel MPI, Cray MPICH, and srun --mpi=pmi2. It names no hosts.
 #include "job/resolvers/resolvers.h"
 #include "job/resolvers/variables.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What each engine's variables say of this process, one file per engine. Pure functions: nothing is looked up but
 /// variables.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Slurm: a step, which is what srun starts. A batch script, the shell of salloc and srun --pty are no steps of tasks, and
 // what runs there is local.
 #include <numeric>

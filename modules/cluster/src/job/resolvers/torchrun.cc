@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // torchrun and what sets variables as it does: RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT for each process; or, one
 // level further out, the PET_* of a node that torchrun would read itself (Kubeflow Trainer v2).
 #include "job/quote.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "job/resolvers/variables.h"
 
 #include "job/quote.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Environment variables as resolvers read them: numbers in range, and sentences that name the variable.
 #include <optional>

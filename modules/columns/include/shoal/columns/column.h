@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Feature columns: how the fields of a table become what a model computes with. A column is a description; layer.h makes
 /// values of a graph from a list of them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// From features to the input of a deep part, or to the logits of a linear one.
 #include <cstdint>

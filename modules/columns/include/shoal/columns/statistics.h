@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What the data say, in one pass: means to normalize numbers with, vocabularies.
 #include <cstdint>

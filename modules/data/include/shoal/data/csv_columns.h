@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What columns a CSV file has, found out by looking at all of it.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// One CSV text, record after record, without a Dataset: for tools, and for text that no file holds.
 #include <cstddef>

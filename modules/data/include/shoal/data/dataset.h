@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Input pipelines: a Dataset describes where elements come from and what happens to them; iterate() walks through them.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What datasets yield: features and labels, each one tensor or a name-to-tensor map.
 #include <string>

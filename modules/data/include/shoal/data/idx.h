@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// IDX files, plain and gzip'd: the format of MNIST and its successors.
 /// Format (big-endian): two zero bytes, a type byte, the rank (one byte), one uint32 size per dimension, the elements.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Walking through a dataset, with a position that can be saved and restored.
 #include <cstddef>

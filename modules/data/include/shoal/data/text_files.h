@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What text lines and CSV files are: options of Dataset::text_lines() and Dataset::csv(); and read_text(), for texts as a
 /// whole.

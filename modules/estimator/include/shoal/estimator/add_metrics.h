@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Metrics of one's own beside those of an estimator's model.
 #include <functional>

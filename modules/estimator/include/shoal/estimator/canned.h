@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Estimators for tables: choose one, give it columns (shoal/columns/column.h), train. Each comes as classifier (binary for
 /// two classes), as regressor, and with a head of one's own.

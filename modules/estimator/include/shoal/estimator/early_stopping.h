@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Early stopping: hooks that end training once evaluations say that going on does not pay (CONTRACT HK-12).
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The Estimator: a model and where its results go. Trains, evaluates, predicts, exports; train_and_evaluate drives it.
 #include <functional>

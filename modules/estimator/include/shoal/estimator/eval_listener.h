@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A say in how long evaluation goes on: early stopping by metrics, a budget of evaluations, an end from outside.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What to evaluate on, how often, and what to export afterwards.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// How folders of exports are ordered (CONTRACT RU-5, EST-13): an export's name is a number of ten digits, and of two exports
 /// in one folder the later one has the larger number. No clock and no time of a file says which one is newer.

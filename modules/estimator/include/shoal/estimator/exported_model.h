@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A model that was exported: a folder with a graph and its weights, loaded without the program that trained it.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Exporters decide how a model leaves for production: called after each evaluation, in whichever task evaluates.
 #include <cstdint>

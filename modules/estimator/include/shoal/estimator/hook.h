@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Hooks: a user's own code around the steps of training, evaluation and prediction. All callbacks of one task run on one
 /// thread, one at a time, and may block. What they throw ends the run and comes out of it unchanged.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The built-in hooks. train_and_evaluate and Estimator::train add those that CONTRACT HK-6 lists by themselves.
 #include <memory>

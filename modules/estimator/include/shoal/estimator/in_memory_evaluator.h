@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A hook that evaluates while it trains, without a checkpoint (CONTRACT HK-11).
 #include <cstdint>

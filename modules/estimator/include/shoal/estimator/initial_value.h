@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// How a variable starts where that is not what its layer says (EstimatorSpec::initial_values).
 #include <utility>

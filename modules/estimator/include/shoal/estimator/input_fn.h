@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The function that describes a model's input: called once per training, evaluation or prediction, it returns a Dataset.
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// When something that is due every so often is due (CONTRACT HK-7): the timer that the built-in hooks share.
 #include <cstdint>

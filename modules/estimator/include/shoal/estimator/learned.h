@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What of the plain types a run can keep: RunConfig::learned() (CONTRACT RU-3). Statistics have theirs in
 /// shoal/columns/statistics.h; for a type of your own specialize Learned as shoal/base/learned.h says.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The function that describes a model: called once per training, evaluation, prediction and export, each time to build the
 /// model afresh.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A model's hyper-parameters: name to number, text, flag, or a list of numbers or texts. Copied into the Estimator, which
 /// does not interpret them; model_fn and input_fn receive them. This is how a hyper-parameter search drives a model.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Backends and transports that a program brings along, beside those of its build.
 #include <functional>

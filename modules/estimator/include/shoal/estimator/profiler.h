@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A hook that finds out where the time of training steps goes.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A program's main: reads the command line, finds this process's place in a cluster (or makes a cluster of threads), calls
 /// the program once per task, prints errors as sentences and maps them to exit statuses.

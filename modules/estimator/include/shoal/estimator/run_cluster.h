@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A whole cluster as threads of this process (CONTRACT 8.8), for tests and for programs of their own.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// RunConfig: where results go, how often things are written, and this process's place in the cluster.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a process lends to the tasks that run in it: where lines go, who carries messages, when to stop. shoal::run sets
 /// it up; a RunConfig without one gets that of its process (process_host()).

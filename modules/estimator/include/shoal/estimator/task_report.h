@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a task knows at its end, for programs that print results.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The one call: trains and evaluates, in every role, on one core or on a cluster.
 #include <optional>

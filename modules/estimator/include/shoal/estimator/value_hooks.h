@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Hooks that tell values of the model: in the log every so often, or once at the end.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Starts the variables of a new model from those of another one: a checkpoint's or an exported model's.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The constants of a node: strides, a rate, an axis.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a node costs by its shapes alone: the least that any kernel for it has to do, so that times can be compared with
 /// what a machine can do at most.

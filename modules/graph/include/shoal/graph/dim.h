@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Sizes in a graph: numbers, or symbols where they vary ("batch", "time").
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A model as a graph of operations on values. Built once by the user's model_fn, differentiated, simplified, compiled
 /// by a backend. Building raises InvalidArgument (shoal::Exception) where shapes or types do not fit.

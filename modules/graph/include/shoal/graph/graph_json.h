@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Reading back the description that Graph::to_json() writes: exports store it, predict loads it.
 #include <map>

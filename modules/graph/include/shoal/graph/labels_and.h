@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Labels beside what a model makes of them. Losses and metrics take both by name, labels first:
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What the ids and logits of a model stand for: which word has which id, how many buckets texts are hashed into, where
 /// intervals begin, which class is which logit. Weights are of use with that meaning alone, and no shape shows it: with the

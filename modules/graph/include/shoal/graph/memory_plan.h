@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Where the values of one run lie in one arena: values that are not needed at the same time share memory.
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Ops some of whose inputs may be left out say which ones they have: the attribute "inputs" lists the names of all inputs
 /// in order, separated by blanks ("projection recurrent_kernel lengths").

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What an op is: its shape rule, its gradient, and what an executor may do with it. The built-in catalogue is a table;
 /// a user's own op is one more OpDef, with a kernel that any backend falls back to.

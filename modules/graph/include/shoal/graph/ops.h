@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The built-in ops as functions: each adds one node to the graph of its operands. Layers with variables are shoal::nn.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Ops that move elements without computing with them. Each takes any type that graphs hold, gradients flow through
 /// float32. An axis below 0 counts from the end: -1 is the last. Included by ops.h, whose first comment holds here too.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What gradient clipping is made of. Included by shoal/graph/ops.h.
 #include <string_view>

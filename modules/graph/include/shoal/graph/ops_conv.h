@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Further convolutions, and pooling over whole images. See ops.h.
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Ops whose element i depends on elements i of the operands only, beside those of ops.h.
 ///

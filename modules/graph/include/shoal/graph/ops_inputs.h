@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Ops for ids and labels as they come in. Included by ops.h, whose first comment holds here too.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Ops that look elements up by position, or give positions. Included by ops.h, whose first comment holds here too.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Matrix products. Included by ops.h, whose first comment holds here too.
 #include <string_view>

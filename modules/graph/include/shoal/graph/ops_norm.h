@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Normalization: results with a mean of 0 and a variance of 1 over some of the axes, times a scale, plus a shift. See
 /// ops.h.

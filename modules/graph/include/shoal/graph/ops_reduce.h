@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Sums, means and maxima along axes, and their counterpart, repeating along axes. Reductions to a scalar are in ops.h too.
 #include <cstdint>

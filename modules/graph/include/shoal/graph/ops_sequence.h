@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Ops over sequences: recurrences and attention. Sequences are [n, t, features]: n of them, t positions each; both may be
 /// symbols. Sequences of unequal length stand in one tensor, with `lengths`: int64 [n], each in [0, t]; what is at

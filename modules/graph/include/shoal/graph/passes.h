@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a backend compiles: the part of a graph that some fetches and updates need, simplified. The graph itself stays as
 /// it was built. No pass changes a bit of any value, but for the sign of a zero where a max_pool comes before its relu.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What passes may do with the nodes of an op (passes.h): nothing, unless its definition says so. All of it keeps bits.
 #include <span>

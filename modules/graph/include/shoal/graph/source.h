@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Nodes without operands: what comes into a graph from outside. No OpDef describes them.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Text in a model. No program computes with text: where it becomes ids stands in the graph, at its input side, and is done
 /// on the host before a batch is fed. So training, evaluation, prediction and export do the same.

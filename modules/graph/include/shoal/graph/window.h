@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Windows that slide over images: how padding is chosen and what sizes come out. For conv2d and the pools.
 #include <array>

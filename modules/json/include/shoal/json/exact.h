@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Texts of any bytes and numbers of any kind in JSON, so that they come back as they were. JSON itself has UTF-8 and finite
 /// numbers only.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// JSON from outside (files, peers), read with checks: what is missing, of another type or out of range is DataLoss with a
 /// sentence that names it, never an exception and never a number that was cut to fit.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// JSON values as text. Everything that writes JSON calls these functions, because the library's own dump() throws an exception
 /// for bytes that are not UTF-8.

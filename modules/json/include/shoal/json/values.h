@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Numbers and tensors as JSON that people and other programs read: for output only. exact.h has numbers that come back.
 #include <charconv>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What an event file holds: values by tag, each with wall time and global step (CONTRACT 12).
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Reads event files, of ours and of others, also while they are being written (CONTRACT EVT-4).
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Writes event files that TensorBoard reads: `events.out.tfevents.<seconds>.<host>.<nanoseconds>-<unique>`. Readers take the files
 /// of a folder in the order of their names, so a new file's name comes behind all that are there: its seconds are those since

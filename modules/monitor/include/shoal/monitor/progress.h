@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Shows that long work goes on: one line that renews itself on a terminal, plain lines at intervals in a log.
 #include <functional>

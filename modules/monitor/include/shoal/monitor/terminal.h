@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Standard output and error, for programs: what they are, and the way to the second. Looked up where a program begins; the
 /// rest gets it passed in.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The one update expression, for servers, local training and fused kernels alike: same inputs, same bits.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Multi-head attention, the layer.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Metrics of two classes: labels are 0 or 1, predictions probabilities of class 1. A label that is neither ends the
 /// evaluation with InvalidArgument. Of several labels for each example every one counts.

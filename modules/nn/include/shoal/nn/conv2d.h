@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Convolutions (cross-correlations, as everywhere in this field).
 #include <cstdint>

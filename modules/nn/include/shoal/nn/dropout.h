@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Dropout. Source: Srivastava et al., "Dropout: a simple way to prevent neural networks from overfitting" (JMLR 2014).
 #include <string>

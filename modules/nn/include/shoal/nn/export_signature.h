@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Signatures: the ways in which an exported model can be called. A head gives those of its kind.
 #include <string>

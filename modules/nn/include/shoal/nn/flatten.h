@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The layer that makes rows of images.
 #include "shoal/graph/graph.h"

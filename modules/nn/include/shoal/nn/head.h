@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Heads: from logits (and labels, example weights) to loss, predictions, metrics and train op.
 #include <functional>

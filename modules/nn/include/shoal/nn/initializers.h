@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// How variables start. A layer is given an InitializerSpec ("Glorot uniform"); with the layer's fans it becomes a
 /// shoal::Initializer (uniform between two numbers), which is data: whoever owns a part of a variable makes that part.

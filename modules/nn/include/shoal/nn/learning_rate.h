@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// How fast an optimizer goes: the learning rate of each step.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Losses per example, and how they become the one number that is minimised. What a loss compares is given by name
 /// (labels_and.h): squared_error({.labels = y, .predictions = net}).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Metrics: what an evaluation reports, accumulated over all of its batches in double precision on the host. What a metric
 /// compares is given by name (labels_and.h), and so are weights: accuracy({.labels = y, .predictions = ids}, {.weights = w}).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// An optimizer: an update rule, how fast, and what is done to gradients before. Those there are: optimizers.h.
 #include <cstdint>

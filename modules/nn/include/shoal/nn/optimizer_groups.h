@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Several optimizers for one model, each for a group of its variables.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The optimizers that there are, each with its options; and by name.
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// An optimizer of your own, written with ops: a rule that says for one variable what becomes of it and of what is kept beside
 /// it. Shoal's own optimizers: optimizers.h.

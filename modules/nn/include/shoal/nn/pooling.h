@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Maximum and mean over windows of images.
 #include "shoal/graph/graph.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Recurrent layers over sequences. For the equations and the order of the gates see ops::lstm and ops::gru
 /// (shoal/graph/ops_sequence.h).

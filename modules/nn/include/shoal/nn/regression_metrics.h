@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Metrics of predicted numbers. Labels and predictions are of any numeric type and of one shape but for a last axis of 1.
 /// All raise InvalidArgument with both shapes or types if they do not fit.

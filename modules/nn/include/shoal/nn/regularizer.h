@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Penalties on the size of weights.
 #include "shoal/graph/graph.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Blocks that add what they compute to what they are given. Source: He, Zhang, Ren, Sun, "Deep residual learning for image
 /// recognition" (CVPR 2016).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Learning rates that follow the global step. All are pure functions of it, so a restart goes on where it was. In the
 /// formulas t is the global step before the update, from 0. All raise InvalidArgument for numbers out of range.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Layers that are called more than once with the same variables: the two towers of a Siamese network (Bromley et al.,
 /// "Signature verification using a Siamese time delay neural network", 1993), words that two inputs have in common.

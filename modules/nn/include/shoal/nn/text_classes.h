@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The host side of class names: ids become text after they are fetched. How text becomes ids is in text_ids.h.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What one training step does to the variables: a list of (variable, value, rule), and numbers that depend on the step.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The parts of a transformer beside attention: positions, and the block that is stacked.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Update rules: how the next value of a variable follows from its value, its slots and what was pushed for it. A rule is
 /// data (kind and constants), so that a parameter server applies it without knowing the model (apply_update.h).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Graph values by name: features, labels, predictions. What data::TensorMap is for tensors.
 #include <initializer_list>

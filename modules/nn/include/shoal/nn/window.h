@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Sizes of windows that slide over images, for convolution and pooling. Padding is the graph's: Padding::same().
 #include <array>

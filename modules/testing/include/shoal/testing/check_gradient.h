@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Checks that the gradient of a user's own op is the derivative of what its kernel computes.
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What can go wrong with a simulated disk, by script or by chance.
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a disk that is put before another one starts from: every call goes on, and who derives from it changes those it is
 /// about. WorldOptions::wrap_storage takes such a disk.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What one host sees: its own disk, and folders that it shares with others.
 #include <map>

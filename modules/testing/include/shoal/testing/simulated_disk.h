@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A disk in memory that fails where a test wants it to, and that forgets what was not synced when its power goes.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// One's own program as a whole cluster inside a unit test: every task with its train_and_evaluate(), on hosts with
 /// disks and a network between them, all simulated on one thread, in virtual time. Faults come by script. The same seed
