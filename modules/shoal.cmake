@@ -10,6 +10,8 @@ target_compile_options(shoal_flags INTERFACE
   -fno-fast-math -fno-unsafe-math-optimizations -fno-finite-math-only -fno-associative-math -fno-reciprocal-math -fsigned-zeros
   -fsigned-char -fexceptions -frtti
   -ffp-contract=off -fno-math-errno -fno-trapping-math
+  # What a failed check says of its place begins at the tree, so that builds in two folders are equal bit for bit.
+  -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -fmacro-prefix-map=${PROJECT_BINARY_DIR}/=
   # g++ 14 leaves out stores to what a lambda captures by reference and passes on (seen with std::all_of, 14.2 at -O3): its
   # interprocedural "modref" analysis takes them for dead.
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>>:-fno-ipa-modref>
