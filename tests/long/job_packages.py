@@ -5,6 +5,7 @@ program that finds Shoal in what they hold does what docs/tutorial.md says. They
 stays as it is."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -24,7 +25,8 @@ find_package(Shoal CONFIG REQUIRED COMPONENTS estimator testing tools)
 add_executable(flats flats.cc)
 target_link_libraries(flats PRIVATE shoal::estimator)
 """
-PACKAGES = {"OFF": ["libshoal-dev", "shoal-tools"], "ON": ["libshoal-dev", "libshoal0.1", "shoal-tools"]}
+VERSION = re.search(r"VERSION (\d+\.\d+)", (ROOT / "CMakeLists.txt").read_text().split("project(shoal", 1)[1]).group(1)
+PACKAGES = {"OFF": ["libshoal-dev", "shoal-tools"], "ON": ["libshoal-dev", f"libshoal{VERSION}", "shoal-tools"]}
 
 
 def run(*command, **options):
