@@ -13,10 +13,10 @@ import tempfile
 import time
 
 import outcome
+from commands import run
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-LIMIT_SECONDS = 2400
 PROJECT = """cmake_minimum_required(VERSION 3.25)
 project(host LANGUAGES CXX)
 {settings}
@@ -54,14 +54,6 @@ def variants():
     for name, flags in FLAGS.items():
         yield name, f'set(CMAKE_CXX_FLAGS "${{CMAKE_CXX_FLAGS}} {flags}")'
     yield from SETTINGS.items()
-
-
-def run(*command):
-    ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-                           timeout=LIMIT_SECONDS)
-    if ended.returncode != 0:
-        raise AssertionError(f"{' '.join(map(str, command))}: status {ended.returncode}\n{ended.stdout[-4000:]}")
-    return ended.stdout
 
 
 def check_commands(name, build):

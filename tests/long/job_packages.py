@@ -7,18 +7,17 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 
 import outcome
+from commands import run
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.append(str(ROOT / "tests" / "package"))
 from readme import code_blocks  # noqa: E402
 
-LIMIT_SECONDS = 2400
 PROJECT = """cmake_minimum_required(VERSION 3.25)
 project(flats LANGUAGES CXX)
 find_package(Shoal CONFIG REQUIRED COMPONENTS estimator testing tools)
@@ -27,14 +26,6 @@ target_link_libraries(flats PRIVATE shoal::estimator)
 """
 VERSION = re.search(r"VERSION (\d+\.\d+)", (ROOT / "CMakeLists.txt").read_text().split("project(shoal", 1)[1]).group(1)
 PACKAGES = {"OFF": ["libshoal-dev", "shoal-tools"], "ON": ["libshoal-dev", f"libshoal{VERSION}", "shoal-tools"]}
-
-
-def run(*command, **options):
-    ended = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-                           timeout=LIMIT_SECONDS, **options)
-    if ended.returncode != 0:
-        raise AssertionError(f"{' '.join(map(str, command))}: status {ended.returncode}\n{ended.stdout[-4000:]}")
-    return ended.stdout
 
 
 def packages(folder, shared):

@@ -12,19 +12,11 @@ import tempfile
 import time
 
 import outcome
+from commands import run
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 TARGETS = ("shoal_library", "shoal_testing_library", "shoal_program", "mnist")
-LIMIT_SECONDS = 2400
 FOLDERS = ("a", "another/much/deeper/folder")
-
-
-def run(*command, **options):
-    ended = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-                           timeout=LIMIT_SECONDS, **options)
-    if ended.returncode != 0:
-        raise AssertionError(f"{' '.join(map(str, command))}: status {ended.returncode}\n{ended.stdout[-4000:]}")
-    return ended.stdout
 
 
 def copy_tree(folder):

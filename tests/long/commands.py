@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands of scripts that build projects."""
+import subprocess
+
+LIMIT_SECONDS = 2400
+
+
+def run(*command, **options):
+    """What the command prints; an AssertionError with its end if it fails. Options are those of subprocess.run()."""
+    words = [str(word) for word in command]
+    ended = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=LIMIT_SECONDS, **options)
+    if ended.returncode != 0:
+        raise AssertionError(f"{' '.join(words)}: status {ended.returncode}\n{ended.stdout[-4000:]}")
+    return ended.stdout
