@@ -46,20 +46,17 @@ function(shoal_install)
   shoal_users_library(shoal_testing_library shoal_testing testing modules/testing ${for_tests})
   target_link_libraries(shoal_testing_library PUBLIC shoal_library)
 
-  # Libraries of others that the objects need. The installed files find them by the same names. The folders that use them have
-  # found them already, in a scope of their own.
+  # Libraries of others that the objects need. The installed files find them by the same names.
   target_link_libraries(shoal_library PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
   set(find_others "find_dependency(Threads)\n")
   set(libs "-pthread")
   set(packages "")  # of Debian, that whoever links needs
   if(SHOAL_HAS_TLS)
-    find_package(OpenSSL 3.0 REQUIRED)
     target_link_libraries(shoal_library PRIVATE OpenSSL::SSL OpenSSL::Crypto)
     string(APPEND find_others "find_dependency(OpenSSL 3.0)\n")
     string(APPEND libs " -lssl -lcrypto")
     list(APPEND packages libssl-dev)
   endif()
-  find_package(ZLIB QUIET)
   if(ZLIB_FOUND)
     target_link_libraries(shoal_library PRIVATE ZLIB::ZLIB)
     string(APPEND find_others "find_dependency(ZLIB)\n")

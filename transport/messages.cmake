@@ -2,19 +2,19 @@
 # Generates messages_generated.h at build time. flatc is a host tool, also when cross-compiling; generated code asserts the
 # exact version of the headers, so a mismatch is better told now than by the compiler.
 find_program(SHOAL_FLATC flatc NO_CMAKE_FIND_ROOT_PATH)
-find_path(SHOAL_FLATBUFFERS_INCLUDE flatbuffers/flatbuffers.h)
-if(NOT SHOAL_FLATC OR NOT SHOAL_FLATBUFFERS_INCLUDE)
-  message(FATAL_ERROR "FlatBuffers is missing: install flatbuffers-compiler and libflatbuffers-dev")
+if(NOT SHOAL_FLATC)
+  message(FATAL_ERROR "There is no program flatc: install it on the machine that builds (Debian has it in flatbuffers-compiler), or "
+    "set SHOAL_FLATC to its path.")
 endif()
 execute_process(COMMAND ${SHOAL_FLATC} --version OUTPUT_VARIABLE flatc_version)
 string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" flatc_version "${flatc_version}")
-file(STRINGS ${SHOAL_FLATBUFFERS_INCLUDE}/flatbuffers/base.h version_lines
+file(STRINGS ${SHOAL_FLATBUFFERS_INCLUDE_DIR}/flatbuffers/base.h version_lines
   REGEX "#define FLATBUFFERS_VERSION_(MAJOR|MINOR|REVISION) [0-9]+")
 string(REGEX REPLACE "[^0-9;]" "" header_version "${version_lines}")
 string(REPLACE ";" "." header_version "${header_version}")
 if(NOT flatc_version VERSION_EQUAL header_version)
-  message(FATAL_ERROR "flatc is version ${flatc_version} but the headers in ${SHOAL_FLATBUFFERS_INCLUDE} are "
-    "${header_version}: install both from one release, or set SHOAL_FLATC and SHOAL_FLATBUFFERS_INCLUDE")
+  message(FATAL_ERROR "flatc is version ${flatc_version} but the headers in ${SHOAL_FLATBUFFERS_INCLUDE_DIR} are "
+    "${header_version}: install both from one release, or set SHOAL_FLATC and SHOAL_FLATBUFFERS_INCLUDE_DIR")
 endif()
 
 set(messages_folder ${CMAKE_CURRENT_BINARY_DIR}/generated)
