@@ -17,7 +17,7 @@ namespace {
 /// A file or a folder; who has it open keeps it, whatever becomes of its name.
 struct Node {
   explicit Node(bool folder) : is_folder(folder) { touch(); }
-  void touch() { modified = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
+  void touch() { modified = read_wall_clock(); }
 
   const bool is_folder;
   WallTime modified;

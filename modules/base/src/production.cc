@@ -31,7 +31,7 @@ class ProductionEnvironment final : public Environment {
   ~ProductionEnvironment() override;
 
   SteadyTime now() const override { return Loop::now(); }
-  WallTime wall_now() const override { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
+  WallTime wall_now() const override { return read_wall_clock(); }
   void post(Work work) override { loop_.post(std::move(work)); }
   bool on_strand() const override { return loop_.on_strand() && !in_inline_work_; }
   Task<Result<void>> sleep_until(SteadyTime when, StopToken stop) override;

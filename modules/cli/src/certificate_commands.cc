@@ -31,7 +31,7 @@ struct TaskOptions {
 
 /// A little of the past too, since clocks differ.
 transport::Validity from_now(int days) {
-  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  const auto now = std::chrono::floor<std::chrono::seconds>(read_wall_clock());
   return {.begin = now - std::chrono::hours(1), .end = now + std::chrono::days(days)};
 }
 

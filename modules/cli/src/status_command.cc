@@ -244,7 +244,7 @@ Result<transport::LinkOptions> link_from(const StatusArguments& arguments) {
       .token = {.file = or_variable(arguments.token_file, "SHOAL_TOKEN_FILE"), .text = or_variable({}, "SHOAL_TOKEN")},
       .tls_dir = or_variable(arguments.tls_dir, "SHOAL_TLS_DIR")};
   transport::LinkOptions link;
-  SHOAL_TRY(link.credential, transport::find_credential(sources, std::chrono::system_clock::now()));
+  SHOAL_TRY(link.credential, transport::find_credential(sources, read_wall_clock()));
   link.insecure = arguments.insecure || cluster::process_getenv("SHOAL_INSECURE").value_or("") == "1";
   return link;
 }

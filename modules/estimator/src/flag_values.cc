@@ -83,7 +83,7 @@ Result<TaskHost> task_host(const ParsedFlags& flags) {
   TaskHost host;
   const transport::CredentialSources sources{
       .token = {.file = flags.token_file, .text = cluster::process_getenv("SHOAL_TOKEN")}, .tls_dir = flags.tls_dir};
-  SHOAL_TRY(host.credential, transport::find_credential(sources, std::chrono::system_clock::now()));
+  SHOAL_TRY(host.credential, transport::find_credential(sources, read_wall_clock()));
   SHOAL_TRY(host.shoal_run, process_shoal_run());
   host.bind = flags.bind;
   host.handle_signals = true;

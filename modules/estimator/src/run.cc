@@ -30,7 +30,7 @@ struct ProgramCall {
 
 /// For what is said before there are tasks, or of all of them.
 Logger logger_of(const TaskHost& host) {
-  return Logger(host.sink, "", [] { return std::chrono::system_clock::now(); });
+  return Logger(host.sink, "", read_wall_clock);
 }
 
 /// The first status that is not 0, after all tasks have ended.

@@ -13,7 +13,7 @@
 namespace shoal::cli::launch {
 
 SteadyTime steady_now() { return SteadyTime(std::chrono::steady_clock::now().time_since_epoch()); }
-WallTime wall_now() { return std::chrono::system_clock::now(); }
+WallTime wall_now() { return read_wall_clock(); }
 
 Result<SignalInbox> SignalInbox::open() {
   SignalInbox inbox;

@@ -21,7 +21,7 @@ Result<std::shared_ptr<const TaskHost>> process_host() {
   const transport::CredentialSources sources{
       .token = {.file = cluster::process_getenv("SHOAL_TOKEN_FILE"), .text = cluster::process_getenv("SHOAL_TOKEN")},
       .tls_dir = cluster::process_getenv("SHOAL_TLS_DIR")};
-  SHOAL_TRY(host->credential, transport::find_credential(sources, std::chrono::system_clock::now()));
+  SHOAL_TRY(host->credential, transport::find_credential(sources, read_wall_clock()));
   host->insecure = cluster::process_getenv("SHOAL_INSECURE").value_or("") == "1";
   SHOAL_TRY(host->shoal_run, process_shoal_run());
   return std::shared_ptr<const TaskHost>(std::move(host));

@@ -21,6 +21,10 @@ using SteadyTime = SteadyClock::time_point;
 /// Unix wall time: for timestamps in names and events only.
 using WallTime = std::chrono::time_point<std::chrono::system_clock, Duration>;
 
+/// The machine's wall clock, beyond the year 2038 on 32-bit machines too. It is for where a program begins: a task has
+/// Environment::wall_now().
+WallTime read_wall_clock();
+
 /// The moment at which a wait gives up.
 using Deadline = SteadyTime;
 inline constexpr Deadline kNoDeadline = Deadline::max();  ///< Only inside waits that something else bounds.
