@@ -100,7 +100,7 @@ void ServerPart::remember_rows(std::span<const HeldPush* const> pushes, size_t p
       rows.insert(rows.end(), more.begin(), more.end());
     }
     std::ranges::sort(rows);
-    rows.erase(std::ranges::unique(rows).begin(), rows.end());
+    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   }
   history_.add(counters().version, segment_rows_);
 }

@@ -43,7 +43,7 @@ Result<void> Predictor::choose(const std::vector<std::string>& keys, const Named
   for (const auto& [name, value] : spec.predictions) {
     available.push_back(name);
     const bool source = std::any_of(spec.text_predictions.begin(), spec.text_predictions.end(),
-                                    [&](const auto& text) { return text.source() == name && asked(text.key()); });
+                                    [&, &name = name](const auto& text) { return text.source() == name && asked(text.key()); });
     if (!asked(name) && !source) continue;
     values.push_back(value);
     names_.push_back(name);

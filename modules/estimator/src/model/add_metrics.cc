@@ -17,7 +17,7 @@ Estimator add_metrics(Estimator estimator, MetricsFn metrics) {
     nn::ValueMap predictions;
     for (const auto& [name, value] : spec.predictions) predictions.set(name, value);
     for (auto& [name, metric] : metrics({features, labels, predictions})) {
-      std::erase_if(spec.eval_metrics, [&name](const auto& there) { return there.first == name; });
+      std::erase_if(spec.eval_metrics, [&name = name](const auto& there) { return there.first == name; });
       spec.eval_metrics.emplace_back(std::move(name), std::move(metric));
     }
     return spec;

@@ -204,7 +204,7 @@ Result<InputTypes> input_types(const data::Batch& batch, const VaryingAxes& vary
   SHOAL_TRY(types.features, types_of(batch.features, "features", varying));
   SHOAL_TRY(types.labels, types_of(batch.labels, "labels", varying));
   for (const auto& [input, names] : varying) {
-    const auto is_it = [&input](std::string_view part) {
+    const auto is_it = [&input = input](std::string_view part) {
       return [part, &input](const auto& type) { return input_name(part, type.first) == input; };
     };
     // Predictions have no labels.

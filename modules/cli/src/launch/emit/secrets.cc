@@ -67,7 +67,8 @@ std::optional<std::string> member_secret(std::string_view word) {
 /// "Authorization: Bearer ...", a header of HTTP.
 bool is_authorization(std::string_view word) {
   constexpr std::string_view kHeader = "authorization:";
-  return std::ranges::search(word, kHeader, [](char a, char b) { return std::tolower(uint8_t(a)) == b; }).size() != 0;
+  const auto same = [](char a, char b) { return std::tolower(uint8_t(a)) == b; };
+  return std::search(word.begin(), word.end(), kHeader.begin(), kHeader.end(), same) != word.end();
 }
 
 bool holds_token(std::string_view word) {
