@@ -20,7 +20,13 @@ target_compile_options(shoal_flags INTERFACE
   $<$<AND:$<BOOL:${SHOAL_WARNINGS}>,$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
   # In a unity build g++ takes what sources keep to themselves for what a header exposes.
   $<$<AND:$<BOOL:${CMAKE_UNITY_BUILD}>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>
-  $<$<BOOL:${SHOAL_WERROR}>:-Werror>)
+  $<$<BOOL:${SHOAL_WERROR}>:-Werror>
+  # A program takes of the library what it calls, and not all that stands in the same file.
+  -ffunction-sections -fdata-sections)
+target_link_options(shoal_flags INTERFACE LINKER:--gc-sections)
+if(CMAKE_SIZEOF_VOID_P EQUAL 4)  # files beyond 2 GiB, dates beyond 2038
+  target_compile_definitions(shoal_flags INTERFACE _FILE_OFFSET_BITS=64 _TIME_BITS=64)
+endif()
 
 # Loops over all numbers of a model: -O3 also where the rest is built to be small, without which they were measured ten times
 # slower (the reference backend, -Os). Debug builds have their own rule.

@@ -2,7 +2,7 @@
 """Commands of scripts that build projects."""
 import subprocess
 
-LIMIT_SECONDS = 2400
+LIMIT_SECONDS = 5400
 
 
 def run(*command, **options):

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shoal for 32-bit ARM and 64-bit RISC-V, preset `edge`: its programs are built, and its tests pass under qemu-user. CI does the
+same for 64-bit ARM. SHOAL_TEST_TARGETS names other targets, with blanks between them."""
+import os
+import pathlib
+import re
+import time
+
+import commands
+import outcome
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+TARGETS = os.environ.get("SHOAL_TEST_TARGETS", "armhf riscv64").split()
+PASSED = re.compile(r"100% tests passed, 0 tests failed out of (\d+)")
+
+
+def body():
+    outcome.needs({"dpkg": "dpkg", "apt-get": "apt"})
+    begun, counts = time.monotonic(), []
+    for target in TARGETS:
+        said = commands.run("./dev", "cross", target, "edge", cwd=ROOT)
+        counts.append(f"{PASSED.search(said).group(1)} tests of {target}")
+    return {"seconds": time.monotonic() - begun, "how": ", ".join(counts)}
+
+
+if __name__ == "__main__":
+    outcome.end_with(body)
