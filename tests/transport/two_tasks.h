@@ -20,6 +20,9 @@
 
 namespace shoal::transport {
 
+/// How much longer than usual tests wait: an emulator, which translates programs, is slow.
+inline constexpr int kSlowness = std::string_view(SHOAL_TEST_EMULATOR).empty() ? 1 : 10;
+
 struct Setting {
   std::string scheme;
   bool virtual_time = false;
@@ -70,7 +73,7 @@ class TwoTasks {
   SimNetwork& network() { return *network_; }
   Environment& add_task(const std::string& name);
   /// Soon enough for everything that should happen, late enough for slow machines.
-  Deadline soon(Environment& env) { return env.after(std::chrono::seconds(20)); }
+  Deadline soon(Environment& env) { return env.after(kSlowness * std::chrono::seconds(20)); }
 
  private:
   LogSink quiet();

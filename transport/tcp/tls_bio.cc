@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <new>
 
 namespace shoal::transport::tcp {
 namespace {
@@ -34,7 +35,12 @@ struct TlsBioCalls {
 
   static int write(BIO* bio, const char* data, size_t size, size_t* written) {
     TlsPipe& pipe = pipe_of(bio);
-    pipe.unsent_.insert(pipe.unsent_.end(), data, data + size);
+    try {  // OpenSSL is C: no exception may pass through it.
+      pipe.unsent_.insert(pipe.unsent_.end(), data, data + size);
+    } catch (const std::bad_alloc&) {
+      pipe.write_error_ = system_error(ENOMEM);
+      return -1;
+    }
     *written = size;
     return 1;
   }
