@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 
+from offline import without_network
 from readme import code_blocks
 
 # Quick to build: no optimisation, and none of the plug-ins that can be left out.
@@ -63,12 +64,6 @@ def write_project(root, folder, repository, commit):
     (folder / "CMakeLists.txt").write_text(project + SMALL)
     shutil.copy(root / "tests" / "package" / "embedded" / "small.cc", folder)
     (folder / "rings.cc").write_text("\n".join(code_blocks(root / "README.md", "cpp")))
-
-
-def without_network():
-    """What goes before a command that is to have no network: nothing, where this user may not take it away."""
-    command = ["unshare", "--net", "--map-root-user"]
-    return command if subprocess.run([*command, "true"], check=False, capture_output=True).returncode == 0 else []
 
 
 def files_in(folder):
