@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Debian packages of what modules/install.cmake installs, by CPack (./dev package): libshoal-dev (library, headers, testing) and
-# shoal-tools; with BUILD_SHARED_LIBS also the shared library, in a package that is named after its version.
+# shoal-tools; with BUILD_SHARED_LIBS also the shared library, in a package that is named after its version. Each has the licences of
+# what others have written in it, since headers of Boost, FlatBuffers and others are compiled in.
 set(SHOAL_PACKAGER "Shoal maintainers <maintainers@shoal.invalid>" CACHE STRING "Name and address in the Debian packages")
 set(shoal_version ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 
@@ -20,6 +21,8 @@ file(WRITE ${made}/changelog "shoal (${PROJECT_VERSION}) unstable; urgency=mediu
 execute_process(COMMAND gzip -9nf ${made}/changelog COMMAND_ERROR_IS_FATAL ANY)
 file(WRITE ${made}/copyright "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: Shoal
+Comment: Headers of other projects are compiled in. Their licences are in
+ third-party-licences.gz beside this file.
 
 Files: *
 Copyright: ${year} the authors of Shoal
@@ -43,9 +46,24 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_COMPONENTS_ALL "")
 
-# shoal_package(<group> NAME package SECTION section TITLE line COMPONENTS ... [DEPENDS packages])
+# Only what is built has a bill of materials, so the texts are collected when the package is made.
+function(shoal_package_licences package target component)
+  set(texts ${made}/${package}/third-party-licences)
+  install(CODE "
+    if(NOT \"${CMAKE_GENERATOR}\" STREQUAL Ninja)
+      message(FATAL_ERROR \"Shoal's packages take a build by Ninja, which knows what is compiled in: cmake -G Ninja\")
+    endif()
+    file(MAKE_DIRECTORY ${made}/${package})
+    execute_process(COMMAND ${PROJECT_SOURCE_DIR}/toolchains/sbom --licences ${texts} ${CMAKE_BINARY_DIR} ${target}
+      OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+    execute_process(COMMAND gzip -9nf ${texts} COMMAND_ERROR_IS_FATAL ANY)" COMPONENT ${component} EXCLUDE_FROM_ALL)
+  install(FILES ${texts}.gz DESTINATION share/doc/${package} COMPONENT ${component} EXCLUDE_FROM_ALL)
+endfunction()
+
+# shoal_package(<group> NAME package SECTION section TITLE line OF target COMPONENTS ... [DEPENDS packages])
+# OF: the target whose licences come with the package.
 macro(shoal_package group)
-  cmake_parse_arguments(package "" "NAME;SECTION;TITLE" "COMPONENTS;DEPENDS" ${ARGN})
+  cmake_parse_arguments(package "" "NAME;SECTION;TITLE;OF" "COMPONENTS;DEPENDS" ${ARGN})
   string(TOUPPER ${group} upper)
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${package_NAME})
   set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION ${package_SECTION})
@@ -53,6 +71,7 @@ macro(shoal_package group)
   string(REPLACE ";" ", " CPACK_DEBIAN_${upper}_PACKAGE_DEPENDS "${package_DEPENDS}")
   install(FILES ${made}/copyright DESTINATION share/doc/${package_NAME} COMPONENT documents_of_${group} EXCLUDE_FROM_ALL)
   install(FILES ${made}/changelog.gz DESTINATION share/doc/${package_NAME} COMPONENT documents_of_${group} EXCLUDE_FROM_ALL)
+  shoal_package_licences(${package_NAME} ${package_OF} documents_of_${group})
   foreach(component IN ITEMS ${package_COMPONENTS} documents_of_${group})
     string(TOUPPER ${component} upper)
     set(CPACK_COMPONENT_${upper}_GROUP ${group})
@@ -61,7 +80,7 @@ macro(shoal_package group)
 endmacro()
 
 if(BUILD_SHARED_LIBS)
-  shoal_package(runtime NAME libshoal${shoal_version} SECTION libs TITLE "neural network training, shared library" COMPONENTS runtime)
+  shoal_package(runtime NAME libshoal${shoal_version} SECTION libs OF shoal_library TITLE "neural network training, shared library" COMPONENTS runtime)
   file(WRITE ${made}/triggers "activate-noawait ldconfig\n")
   set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${made}/triggers)
   set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
@@ -71,8 +90,9 @@ if(BUILD_SHARED_LIBS)
 else()
   set(needs_of_library ${shoal_packages_of_others})
 endif()
-shoal_package(library NAME libshoal-dev SECTION libdevel TITLE "neural network training, for programs that use it"
+shoal_package(library NAME libshoal-dev SECTION libdevel OF shoal_library TITLE "neural network training, for programs that use it"
   COMPONENTS estimator testing DEPENDS ${needs_of_library})
-shoal_package(commands NAME shoal-tools SECTION science TITLE "neural network training, the program shoal" COMPONENTS tools)
+shoal_package(commands NAME shoal-tools SECTION science OF shoal_program TITLE "neural network training, the program shoal"
+  COMPONENTS tools)
 set(CPACK_DEBIAN_COMMANDS_PACKAGE_SHLIBDEPS ON)
 include(CPack)

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Debian packages of Shoal, with a static library and with a shared one: they are built, lintian finds no error in them, and a
-program that finds Shoal in what they hold does what docs/tutorial.md says. They are unpacked, not installed, so that the machine
-stays as it is."""
+"""Debian packages of Shoal, with a static library and with a shared one: they are built, lintian finds no error in them, each has
+the licences of what is compiled in, and a program that finds Shoal in what they hold does what docs/tutorial.md says. They are
+unpacked, not installed, so that the machine stays as it is."""
+import gzip
 import os
 import pathlib
 import re
@@ -46,10 +47,20 @@ def packages(folder, shared):
     return found
 
 
+def check_documents(system, names):
+    """What has to come with a package, in the folder that they were unpacked to."""
+    for name in names:
+        texts = gzip.decompress((system / "usr" / "share" / "doc" / name / "third-party-licences.gz").read_bytes()).decode()
+        for package in ("libflatbuffers-dev", "nlohmann-json3-dev", "libxxhash-dev"):
+            if f"\n{package} (headers only)" not in texts:
+                raise AssertionError(f"the licences in {name} lack {package}, whose headers are compiled in")
+
+
 def do_the_tutorial(folder, shared, found):
     system, user = folder / f"system_{shared}", folder / f"user_{shared}"
     for path in found:
         run("dpkg-deb", "-x", path, system)
+    check_documents(system, PACKAGES[shared])
     user.mkdir()
     (user / "CMakeLists.txt").write_text(PROJECT)
     (user / "flats.cc").write_text("\n".join(code_blocks(ROOT / "docs" / "tutorial.md", "cpp")))

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """toolchains/sbom against what is linked: the program's own dynamic section (readelf) and the archives of the linker's map have
-their packages in it, and nothing else counts as linked; the document has the fields that SPDX 2.3 asks for; two runs are equal.
+their packages in it, and nothing else counts as linked; the document has the fields that SPDX 2.3 asks for; two runs are equal. The
+licences are those of the packages on the bill, each in full.
 
 usage: bill_of_materials.py ROOT BUILD TARGET PROGRAM
 """
@@ -39,6 +40,24 @@ def archives(text, build):
     return {package_of(path) for path in paths if build not in path.parents}
 
 
+def check_licences(text, bill):
+    """Each package on the bill has its own file in the text, and each common licence that one refers to is there."""
+    for package in bill["packages"]:
+        if "comment" not in package:  # the program itself
+            continue
+        if not re.search(rf"^(\S+ \([\w ]+\), )*{re.escape(package['name'])} \({package['comment']}\)", text, re.MULTILINE):
+            sys.exit(f"the licences do not name {package['name']}")
+        own = pathlib.Path("/usr/share/doc", package["name"], "copyright").read_text(errors="replace")
+        if own.strip() not in text:
+            sys.exit(f"the licences lack what /usr/share/doc/{package['name']}/copyright says")
+    referred = {path for path in pathlib.Path("/usr/share/common-licenses").iterdir() if re.search(rf"{path}(?![\w+-]|\.\d)", text)}
+    if not referred:
+        sys.exit("no package refers to a common licence; has the form of such references changed?")
+    for path in referred:
+        if path.read_text(errors="replace").strip() not in text:
+            sys.exit(f"the licences refer to {path}, and lack it")
+
+
 def main():
     root, build, target, program = sys.argv[1:]
     build = pathlib.Path(build).resolve()
@@ -46,10 +65,14 @@ def main():
         print("skipped: this takes a Debian system and a build by ninja")
         sys.exit(77)
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-B", f"{root}/toolchains/sbom", "--map", f"{folder}/map", str(build), target]
-        text, again = (subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout for _ in range(2))
+        results = []
+        for _ in range(2):
+            command = [sys.executable, "-B", f"{root}/toolchains/sbom", "--map", f"{folder}/map", "--licences", f"{folder}/licences",
+                       str(build), target]
+            text = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+            results.append((text, pathlib.Path(folder, "licences").read_text()))
         loaded = pathlib.Path(folder, "map").read_text()
-    if text != again:
+    if results[0] != results[1]:
         sys.exit("two bills of one program differ")
     bill = json.loads(text)
     if missing := FIELDS - bill.keys():
@@ -71,6 +94,7 @@ def main():
     for name in ("libflatbuffers-dev", "nlohmann-json3-dev", "libxxhash-dev"):
         if name not in headers:
             sys.exit(f"{name}, whose headers Shoal is compiled with, is not among {sorted(headers)}")
+    check_licences(results[0][1], bill)
     print(f"{len(linked)} packages linked, {len(headers)} of headers only")
 
 
