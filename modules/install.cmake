@@ -85,6 +85,15 @@ function(shoal_install)
 
   install(TARGETS shoal_program EXPORT shoal_tools COMPONENT tools)
   set_target_properties(shoal_program PROPERTIES EXPORT_NAME program)
+  # Debian wants pages that are compressed, and without a date, so that two builds are equal. Other systems read them as well.
+  set(page ${PROJECT_BINARY_DIR}/installed/shoal.1)
+  configure_file(${PROJECT_SOURCE_DIR}/modules/cli/shoal.1.in ${page} @ONLY)
+  find_program(SHOAL_GZIP gzip NO_CMAKE_FIND_ROOT_PATH)
+  if(SHOAL_GZIP)
+    execute_process(COMMAND ${SHOAL_GZIP} -9nkf ${page} COMMAND_ERROR_IS_FATAL ANY)
+    string(APPEND page .gz)
+  endif()
+  install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
   install(EXPORT shoal_tools NAMESPACE shoal:: FILE Shoal-tools.cmake DESTINATION ${shoal_cmake_dir} COMPONENT tools)
 
   set(made ${PROJECT_BINARY_DIR}/installed)
