@@ -44,6 +44,7 @@ set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+set(CPACK_POST_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/modules/packages_without_scripts.cmake)
 set(CPACK_COMPONENTS_ALL "")
 
 # Only what is built has a bill of materials, so the texts are collected when the package is made.
