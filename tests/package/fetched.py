@@ -40,8 +40,9 @@ def known_files(root):
     listed = subprocess.run(["git", "-C", root, "ls-files", "-z"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
     if listed.returncode == 0 and listed.stdout:
         return [name for name in os.fsdecode(listed.stdout).split("\0") if name and (root / name).is_file()]
-    return [str(path.relative_to(root)) for path in root.rglob("*")
-            if path.is_file() and not path.relative_to(root).parts[0].startswith(("build", ".git/"))]
+    tops = [path for path in root.iterdir() if path.name != ".git" and not path.name.startswith("build")]
+    files = [file for top in tops for file in (top.rglob("*") if top.is_dir() else [top])]
+    return [str(file.relative_to(root)) for file in files if file.is_file()]
 
 
 def make_repository(root, folder):
