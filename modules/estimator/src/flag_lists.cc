@@ -13,7 +13,8 @@ namespace {
 constexpr std::string_view kBlanks = " \t";
 constexpr std::string_view kQuoteHint = "; put the element in double quotes, and write each quote in it twice";
 
-std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
+// Not "quoted": where <iomanip> is included, by a header of the library even, std::quoted fits a std::string better.
+std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
 
 /// Takes elements off the front of a list's text.
 class ListReader {
@@ -33,7 +34,7 @@ class ListReader {
   }
   /// "element 2 of "64,x" is "x", ..."
   static Error refused(std::string_view list, size_t place, std::string_view why) {
-    return invalid_argument("element " + std::to_string(place) + " of " + quoted(list) + " " + std::string(why));
+    return invalid_argument("element " + std::to_string(place) + " of " + in_quotes(list) + " " + std::string(why));
   }
 
  private:
@@ -84,7 +85,7 @@ Result<Params::Item> numbers(std::string_view text, const std::vector<std::strin
   for (const std::string& element : elements) {
     const std::optional<T> number = number_from<T>(element);
     if (!number) {
-      return ListReader::refused(text, list.size() + 1, "is " + quoted(element) + ", which is no " + std::string(type));
+      return ListReader::refused(text, list.size() + 1, "is " + in_quotes(element) + ", which is no " + std::string(type));
     }
     list.push_back(*number);
   }
@@ -98,7 +99,7 @@ Result<Params::Item> texts(std::string_view text, std::vector<std::string> eleme
     std::string names;
     for (const std::string& choice : choices) names += (names.empty() ? "" : ", ") + choice;
     return ListReader::refused(
-        text, i + 1, "is " + quoted(elements[i]) + ", which is none of " + names + did_you_mean(elements[i], choices));
+        text, i + 1, "is " + in_quotes(elements[i]) + ", which is none of " + names + did_you_mean(elements[i], choices));
   }
   return Params::Item(std::move(elements));
 }
@@ -115,7 +116,7 @@ std::string text_of(const std::string& element) {
   if (bare) return element;
   std::string doubled;
   for (const char c : element) doubled += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted(doubled);
+  return in_quotes(doubled);
 }
 
 template <class List>
