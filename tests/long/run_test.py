@@ -23,7 +23,7 @@ class Run(unittest.TestCase):
         (self.folder / f"{name}.py").write_text(PREAMBLE + body)
 
     def run_all(self, *names):
-        programs = {f"SHOAL_TEST_{name}": "sh" for name in ("SHOAL", "MNIST", "TRAINEE", "BITS", "CSV_FIELDS")}
+        programs = {f"SHOAL_TEST_{name}": "sh" for name in ("SHOAL", "MNIST", "TRAINEE", "BITS", "CSV_FIELDS", "DATA_TESTS")}
         ended = subprocess.run([sys.executable, "-B", str(HERE / "run"), "--scripts", str(self.folder), *names], text=True,
                                env=os.environ | programs, timeout=60, stdin=subprocess.DEVNULL, capture_output=True)
         return ended.returncode, ended.stdout, ended.stderr
