@@ -167,7 +167,6 @@ ALLOWED = {
         ("modules/base/src/virtual_program.*", "thread lock", "a program's thread, which takes turns with the world"),
     ],
     "What threads share: in a simulation one runs at a time, and none gives up its turn with a lock held": [
-        ("modules/base/include/shoal/base/log.h", "lock", "one logger for all threads of a task"),
         ("modules/base/src/buffer.cc", "lock file system",
          "a pool of buffers, which travel between tasks; asks for huge pages, whose contents are the same"),
         ("modules/base/src/stop.cc", "lock thread",

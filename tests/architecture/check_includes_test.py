@@ -70,6 +70,11 @@ class CheckIncludes(unittest.TestCase):
         for include in ("nlohmann/json.hpp", "boost/asio.hpp", "flatbuffers/flatbuffers.h", "CLI/CLI.hpp", "zlib.h"):
             self.assert_one({"transport/include/shoal/transport/a.h": HEADER + f"#include <{include}>\n"}, "public headers")
 
+    def test_keeps_parts_of_libstdcxx_to_the_headers_that_stand_for_them(self):
+        part = HEADER + "#include <bits/std_function.h>\n"
+        self.assertEqual([], self.found({"modules/base/include/shoal/base/std_function.h": part}))
+        self.assert_one({"modules/base/include/shoal/base/a.h": part}, "public headers")
+
     def test_finds_private_headers_of_others(self):
         self.assert_one({"modules/nn/src/a.h": HEADER, "modules/data/src/b.cc": '#include "a.h"\n'}, "no private header")
         self.assert_one({"backends/reference/a.h": HEADER, "backends/onednn/b.cc": '#include "a.h"\n'}, "no private header")

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole jobs as threads of one process (CONTRACT 8, 18.1, 20).
+#include <algorithm>
 #include <atomic>
+#include <set>
 #include <thread>
 
 #include "jobs.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What top-k keeps back goes into checkpoints, and comes back out of them.
+#include <algorithm>
 #include <map>
 
 #include "remote_store_fixture.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "state/row_codec.h"
 
+#include <algorithm>
+
 #include "plans.h"
 #include "state/row_history.h"
 

@@ -2,6 +2,7 @@
 /// What each kind of column makes of its features.
 #include "shoal/columns/column.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 

@@ -2,6 +2,8 @@
 /// Lists of columns as the input of a deep part and as a linear part.
 #include "shoal/columns/layer.h"
 
+#include <algorithm>
+
 #include "fixture.h"
 #include "shoal/nn/optimizers.h"
 

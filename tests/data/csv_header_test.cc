@@ -2,6 +2,7 @@
 /// Columns are found by the names in a file's header.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <ctime>
 #include <fstream>
 

@@ -2,6 +2,8 @@
 /// Certificates of tasks: made, read, and read from folders.
 #include <sys/stat.h>
 
+#include <chrono>
+
 #include "../base/temporary_folder.h"
 #include "test_authority.h"
 #include "two_tasks.h"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Connections over tcp that have nothing to carry, and peers that say nothing.
+#include <thread>
+
 #include "raw_peer.h"
 #include "transports.h"
 

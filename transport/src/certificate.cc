@@ -2,6 +2,7 @@
 #include "shoal/transport/certificate.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 

@@ -3,6 +3,7 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
+#include <chrono>
 #include <ctime>
 
 #include "openssl_objects.h"

@@ -92,4 +92,6 @@ std::string Token::to_text() const {
   return std::string(kPrefix) + to_base64(packed.bytes, Base64::kUrl);
 }
 
+std::span<const std::byte, Token::kBytes> Token::secret() const { return secret_; }
+
 }  // namespace shoal::transport

@@ -78,6 +78,17 @@ Ref<Buffer> Buffer::allocate(size_t bytes) {
   return Ref<Buffer>::adopt(::new (block) Buffer(block + kHeaderBytes, bytes, align_up(bytes), nullptr));
 }
 
+Buffer::Buffer(std::span<const std::byte> bytes, std::span<const std::byte> rest, BufferOwner& owner)
+    : data_(const_cast<std::byte*>(bytes.data())),
+      size_(bytes.size()),
+      capacity_(bytes.size()),
+      rest_(rest),
+      owner_(&owner),
+      retired_(true) {}
+
+std::span<std::byte> Buffer::bytes() { return {data_, size_}; }
+std::span<const std::byte> Buffer::bytes() const { return {data_, size_}; }
+
 bool Buffer::unique() const {
   return references_.load(std::memory_order_acquire) == 1 && !retired_.load(std::memory_order_relaxed);
 }
@@ -111,7 +122,7 @@ struct BufferPool::State {
   std::shared_ptr<BufferPool> while_in_use;  // The buffers' share in the pool, held while any is out.
 };
 
-BufferPool::BufferPool() : state_(std::make_unique<State>()) {}
+BufferPool::BufferPool() : state_(make_hidden<State>()) {}
 
 BufferPool::~BufferPool() {
   SHOAL_CHECK(state_->in_use_count == 0);

@@ -122,4 +122,6 @@ void raise(Error error) {
 #endif
 }
 
+bool operator==(const Error& a, const Error& b) { return a.kind_ == b.kind_ && a.message_ == b.message_; }
+
 }  // namespace shoal

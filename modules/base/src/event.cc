@@ -5,6 +5,10 @@
 
 namespace shoal {
 
+Task<Result<void>> Environment::sleep_for(Duration delay, StopToken stop) {
+  return sleep_until(now() + delay, std::move(stop));
+}
+
 /// One waiting coroutine. Its sleep ends early when `wake` stops, which is how it is notified.
 struct Event::Waiter {
   explicit Waiter(StopToken stop) : wake(std::move(stop)) {}
@@ -12,6 +16,8 @@ struct Event::Waiter {
   bool notified = false;
   bool event_gone = false;
 };
+
+Event::Event(Environment& env) : env_(env) {}
 
 Event::~Event() {
   for (const auto& waiter : std::exchange(waiters_, {})) {

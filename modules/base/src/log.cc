@@ -7,8 +7,10 @@
 #include <cstdio>
 #include <ctime>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <thread>
+#include <unordered_set>
 #include <utility>
 
 #include "shoal/base/check.h"
@@ -118,10 +120,18 @@ LogSink stderr_sink(LogLevel lowest) {
   };
 }
 
+/// The causes of which warning_once() has warned.
+struct Logger::Warned {
+  std::mutex mutex;
+  std::unordered_set<std::string> causes;  // Guarded by the mutex.
+};
+
 Logger::Logger(LogSink sink, std::string task, std::function<WallTime()> clock)
-    : sink_(guarded_sink(std::move(sink))), task_(std::move(task)), clock_(std::move(clock)) {
+    : sink_(guarded_sink(std::move(sink))), task_(std::move(task)), clock_(std::move(clock)), warned_(new Warned) {
   SHOAL_CHECK(clock_ != nullptr);
 }
+
+Logger::~Logger() = default;
 
 void Logger::log(LogLevel level, std::string_view message) {
   if (!sink_) return;
@@ -130,8 +140,8 @@ void Logger::log(LogLevel level, std::string_view message) {
 
 void Logger::warning_once(std::string_view cause, std::string_view message) {
   {
-    std::lock_guard lock(mutex_);
-    if (!warned_.emplace(cause).second) return;
+    std::lock_guard lock(warned_->mutex);
+    if (!warned_->causes.emplace(cause).second) return;
   }
   warning(message);
 }

@@ -19,6 +19,10 @@ Error negative(size_t axis, int64_t size) {
 
 }  // namespace
 
+Shape::Shape(std::initializer_list<int64_t> dims) : Shape(std::span<const int64_t>(dims.begin(), dims.size())) {}
+
+std::span<const int64_t> Shape::dims() const { return {dims_.data(), size_t(rank_)}; }
+
 Shape::Shape(std::span<const int64_t> dims) {
   if (dims.size() > size_t(kRankMax)) raise(too_many(dims.size()));
   for (int64_t dim : dims) {

@@ -103,4 +103,8 @@ StopCallback::~StopCallback() {
   if (state_ && id_ != 0) state_->remove(id_);
 }
 
+StopToken::StopToken(std::shared_ptr<StopState> state) : state_(std::move(state)) {}
+StopToken StopSource::token() const { return StopToken(state_); }
+bool StopSource::stop_requested() const { return token().stop_requested(); }
+
 }  // namespace shoal

@@ -3,6 +3,8 @@
 // `shoal keys task --ca DIR --role ROLE --index N --out DIR [--days N]`.
 #include "certificate_commands.h"
 
+#include <chrono>
+
 #include <CLI/CLI.hpp>
 
 #include "json_out.h"

@@ -64,4 +64,9 @@ Column crossed(std::vector<CrossKey> keys, CrossedOptions options) {
   return Column(std::make_shared<Crossed>(std::move(keys), std::move(options)));
 }
 
+CrossKey::CrossKey(const char* key) : key_(key) {}
+CrossKey::CrossKey(std::string key) : key_(std::move(key)) {}
+CrossKey::CrossKey(Column column) : column_(std::move(column)) {}
+const std::string& CrossKey::name() const { return column_ ? column_->name() : key_; }
+
 }  // namespace shoal::columns

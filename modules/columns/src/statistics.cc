@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "shoal/base/forever.h"
 #include "shoal/base/production.h"
 #include "shoal/base/utf8.h"
 #include "shoal/graph/ops.h"
+#include "statistics_parts.h"
 
 namespace shoal::columns {
 namespace {
@@ -126,22 +128,31 @@ std::vector<std::string> TextStatistics::vocabulary(int64_t count_min, int64_t s
   return texts;
 }
 
+const Statistics::Part& Statistics::features() const {
+  static const Part& none = forever(Part());
+  return parts_ ? parts_->features : none;
+}
+const Statistics::Part& Statistics::labels() const {
+  static const Part& none = forever(Part());
+  return parts_ ? parts_->labels : none;
+}
+
 const NumberStatistics& Statistics::number(const std::string& feature) const {
-  if (features_.texts.contains(feature)) {
+  if (features().texts.contains(feature)) {
     raise(type_mismatch("statistics: feature \"" + feature +
                         "\" is text: some field of it is neither a number nor missing; " +
                         "csv_columns(..., {.numbers = {\"" + feature + "\"}}) names the line"));
   }
-  return found(features_.numbers, feature, "feature of numbers");
+  return found(features().numbers, feature, "feature of numbers");
 }
 const TextStatistics& Statistics::text(const std::string& feature) const {
-  return found(features_.texts, feature, "feature of text");
+  return found(features().texts, feature, "feature of text");
 }
 const NumberStatistics& Statistics::label_number(const std::string& label) const {
-  return found(labels_.numbers, label, "label of numbers");
+  return found(labels().numbers, label, "label of numbers");
 }
 const TextStatistics& Statistics::label_text(const std::string& label) const {
-  return found(labels_.texts, label, "label of text");
+  return found(labels().texts, label, "label of text");
 }
 
 Result<Statistics> measure(const data::Dataset& dataset, const StatisticsOptions& options) {
@@ -163,7 +174,7 @@ Result<Statistics> measure(const data::Dataset& dataset, const StatisticsOptions
     return invalid_argument("statistics: there is no feature \"" + name + "\" that could be unused; there are: " +
                             names_in(features.numbers) + " of numbers, " + names_in(features.texts) + " of text");
   }
-  Statistics statistics;
+  auto parts = std::make_shared<Statistics::Parts>();
   const auto finish = [](Gathered& gathered, Statistics::Part& part) {
     part.texts = std::move(gathered.texts);
     for (auto& [name, numbers] : gathered.numbers) {
@@ -172,13 +183,18 @@ Result<Statistics> measure(const data::Dataset& dataset, const StatisticsOptions
       part.numbers.emplace(name, numbers.statistics);
     }
   };
-  finish(features, statistics.features_);
-  finish(labels, statistics.labels_);
+  finish(features, parts->features);
+  finish(labels, parts->labels);
+  Statistics statistics;
+  statistics.parts_ = std::move(parts);
   return statistics;
 }
 
 Statistics statistics_of(const data::Dataset& dataset, const StatisticsOptions& options) {
   return value_or_raise(measure(dataset, options));
 }
+
+std::function<Value(Value)> NumberStatistics::standardizer() const { return columns::standardizer(mean, stddev); }
+std::function<Value(Value)> NumberStatistics::rescaler() const { return columns::rescaler(min, max); }
 
 }  // namespace shoal::columns

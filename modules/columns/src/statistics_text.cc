@@ -2,6 +2,7 @@
 // Statistics as text, for runs that keep what their data said (shoal/base/learned.h).
 #include "shoal/columns/statistics.h"
 #include "shoal/json/exact.h"
+#include "statistics_parts.h"
 
 namespace shoal {
 namespace {
@@ -111,17 +112,20 @@ struct StatisticsText {
     return news;
   }
   static std::string encode(const columns::Statistics& of) {
-    return json::text_of(Json{{"features", part_json(of.features_)}, {"labels", part_json(of.labels_)}});
+    return json::text_of(Json{{"features", part_json(of.features())}, {"labels", part_json(of.labels())}});
   }
   static Result<columns::Statistics> decode(std::string_view text) {
     SHOAL_TRY(const Json object, json::parse_object(text));
+    auto parts = std::make_shared<columns::Statistics::Parts>();
+    SHOAL_TRY(parts->features, part_of(object, "features"));
+    SHOAL_TRY(parts->labels, part_of(object, "labels"));
     columns::Statistics of;
-    SHOAL_TRY(of.features_, part_of(object, "features"));
-    SHOAL_TRY(of.labels_, part_of(object, "labels"));
+    of.parts_ = std::move(parts);
     return of;
   }
   static std::string news(const columns::Statistics& kept, const columns::Statistics& found) {
-    const std::string features = news_of(kept.features_, found.features_), labels = news_of(kept.labels_, found.labels_);
+    const std::string features = news_of(kept.features(), found.features()),
+                      labels = news_of(kept.labels(), found.labels());
     return features + (features.empty() || labels.empty() ? "" : "; ") + labels;
   }
 };

@@ -27,6 +27,7 @@ Row row_of(const Definition& column) {
 
 }  // namespace
 
+Column::Column(std::shared_ptr<const Definition> definition) : definition_(std::move(definition)) {}
 const std::string& Column::name() const { return definition_->name(); }
 
 std::string summary(const std::vector<Column>& columns) {

@@ -71,7 +71,7 @@ struct CsvReader::State {
   }
 };
 
-CsvReader::CsvReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
+CsvReader::CsvReader(Hidden<State> state) : state_(std::move(state)) {}
 CsvReader::CsvReader(ReadBytes read, std::string name, CsvOptions options)
     : state_(
           new State{{std::make_unique<CallSource>(std::move(read)), std::move(name), record_options(options)}, options}) {}
@@ -81,7 +81,7 @@ CsvReader::~CsvReader() = default;
 
 Result<CsvReader> CsvReader::open(Storage& storage, const std::string& path, CsvOptions options) {
   SHOAL_TRY(RecordReader reader, RecordReader::open(storage, path, record_options(options)));
-  return CsvReader(std::unique_ptr<State>(new State{std::move(reader), std::move(options)}));
+  return CsvReader(Hidden<State>(new State{std::move(reader), std::move(options)}));
 }
 
 Result<std::vector<std::string>> CsvReader::fields() {

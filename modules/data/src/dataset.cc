@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shoal/data/dataset.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "csv_record.h"
@@ -195,9 +196,10 @@ Split Dataset::split(double held_out, SplitOptions options) const {
     return {.training = Dataset(side_by_key(false)), .held_out = Dataset(side_by_key(true))};
   }
   const std::string_view moving = why_elements_move(*node_);
-  require(moving.empty(), "split: elements are held out by their positions, and a " + std::string(moving) +
-                              ", so that elements that are held out would be trained on as well; call split first, and shuffle "
-                              "or repeat what it gives for training");
+  require(moving.empty(),
+          "split: elements are held out by their positions, and a " + std::string(moving) +
+              ", so that elements that are held out would be trained on as well; call split first, and shuffle "
+              "or repeat what it gives for training");
   const auto side = [&](bool wants) { return Dataset(make_split_node(node_, held_out, seed, wants)); };
   return {.training = side(false), .held_out = side(true)};
 }
@@ -234,5 +236,11 @@ std::optional<bool> Dataset::is_finite() const { return node_->is_finite(); }
 bool Dataset::repeats_for_ever() const { return node_->repeats_for_ever(); }
 std::optional<int64_t> Dataset::cardinality() const { return node_->cardinality(); }
 uint64_t Dataset::fingerprint() const { return fingerprint_of(*node_); }
+
+Dataset::Dataset(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
+
+Dataset Dataset::list_files(std::string pattern, ListFilesOptions options) {
+  return list_files(std::vector<std::string>{std::move(pattern)}, options);
+}
 
 }  // namespace shoal::data

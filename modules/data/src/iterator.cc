@@ -16,8 +16,7 @@ uint64_t check_of(std::string_view bytes) { return fold_in(RandomKey(0), bytes);
 
 class PipelineIterator final : public Iterator {
  public:
-  PipelineIterator(NodePtr node, uint64_t fingerprint, std::unique_ptr<StageContext> context,
-                   std::unique_ptr<Stage> stage)
+  PipelineIterator(NodePtr node, uint64_t fingerprint, std::unique_ptr<StageContext> context, std::unique_ptr<Stage> stage)
       : node_(std::move(node)), fingerprint_(fingerprint), context_(std::move(context)), stage_(std::move(stage)) {}
   ~PipelineIterator() override { context_->stopping.request_stop(); }
 
@@ -222,6 +221,21 @@ Result<std::unique_ptr<Iterator>> make_iterator(NodePtr node, uint64_t fingerpri
   auto context = std::make_unique<StageContext>(env, std::move(options));
   SHOAL_TRY(std::unique_ptr<Stage> stage, node->make_stage(*context));
   return std::make_unique<PipelineIterator>(std::move(node), fingerprint, std::move(context), std::move(stage));
+}
+
+Result<void> Iterator::save_to(Position& position) const {
+  SHOAL_TRY(position, save());
+  return {};
+}
+
+Elements::Elements(std::unique_ptr<Iterator> iterator) : iterator_(iterator.release()) {}
+Elements::Elements(Elements&&) noexcept = default;
+Elements& Elements::operator=(Elements&&) noexcept = default;
+Elements::~Elements() = default;
+
+Elements::At& Elements::At::operator++() {
+  more_ = value_or_raise(iterator_->next(*element_));
+  return *this;
 }
 
 }  // namespace shoal::data

@@ -7,6 +7,7 @@
 #include "model/model.h"
 #include "model/open_checkpoint.h"
 #include "model/warm_start_choice.h"
+#include "shoal/base/forever.h"
 #include "shoal/base/path_error.h"
 #include "shoal/checkpoint/directory.h"
 #include "task/give_way.h"
@@ -92,7 +93,7 @@ Estimator& Estimator::vary(VaryingAxes axes) {
     raise(invalid_argument("Estimator::vary: axes of " + input +
                            ": \"batch\" is the first axis of every input; take another name"));
   }
-  varying_ = std::move(axes);
+  varying_ = std::make_shared<const VaryingAxes>(std::move(axes));
   return *this;
 }
 
@@ -198,5 +199,10 @@ Result<std::optional<std::string>> Estimator::try_latest_checkpoint() const {
 }
 
 std::string Estimator::eval_dir(const std::optional<std::string>& name) const { return eval_folder(model_dir_, name); }
+
+const VaryingAxes& Estimator::varying() const {
+  static const VaryingAxes& none = forever(VaryingAxes());
+  return varying_ ? *varying_ : none;
+}
 
 }  // namespace shoal

@@ -134,16 +134,16 @@ bool is_list(const Params::Item& item) {
 }
 
 std::string list_type(const ProgramFlag& flag) {
-  if (std::holds_alternative<std::vector<int64_t>>(flag.otherwise)) return "INT,INT,...";
-  if (std::holds_alternative<std::vector<double>>(flag.otherwise)) return "NUMBER,NUMBER,...";
+  if (std::holds_alternative<std::vector<int64_t>>(*flag.otherwise)) return "INT,INT,...";
+  if (std::holds_alternative<std::vector<double>>(*flag.otherwise)) return "NUMBER,NUMBER,...";
   return flag.choices.empty() ? "TEXT,TEXT,..." : "TEXT,TEXT,... of {" + joined(flag.choices) + "}";
 }
 
 Result<Params::Item> read_list(std::string_view text, const ProgramFlag& flag) {
-  const bool of_texts = std::holds_alternative<std::vector<std::string>>(flag.otherwise);
+  const bool of_texts = std::holds_alternative<std::vector<std::string>>(*flag.otherwise);
   SHOAL_TRY(std::vector<std::string> elements, ListReader(text, of_texts).elements());
-  if (std::holds_alternative<std::vector<int64_t>>(flag.otherwise)) return numbers<int64_t>(text, elements, "INT");
-  if (std::holds_alternative<std::vector<double>>(flag.otherwise)) return numbers<double>(text, elements, "NUMBER");
+  if (std::holds_alternative<std::vector<int64_t>>(*flag.otherwise)) return numbers<int64_t>(text, elements, "INT");
+  if (std::holds_alternative<std::vector<double>>(*flag.otherwise)) return numbers<double>(text, elements, "NUMBER");
   return texts(text, std::move(elements), flag.choices);
 }
 

@@ -44,7 +44,7 @@ std::shared_ptr<monitor::ProgressDisplay> progress_display(const ParsedFlags& fl
 CommandLine command_line(const ProgramInfo& program, const ParsedFlags& flags) {
   CommandLine line = flags.command_line;
   for (const ProgramFlag& flag : program.flags) {
-    Params::Item item = flag.otherwise;
+    Params::Item item = *flag.otherwise;
     const auto text = flags.texts.find(flag.name);
     if (std::holds_alternative<bool>(item)) {
       item = flags.switches.at(flag.name);

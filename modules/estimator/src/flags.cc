@@ -45,7 +45,7 @@ void add_list(CLI::Option& option, const ProgramFlag& flag) {
     const Result<Params::Item> list = read_list(text, flag);
     return list ? std::string() : list.error().message();
   };
-  option.check(CLI::Validator(check, ""))->type_name(list_type(flag))->default_str(list_text(flag.otherwise));
+  option.check(CLI::Validator(check, ""))->type_name(list_type(flag))->default_str(list_text(*flag.otherwise));
 }
 
 class Flags {
@@ -303,23 +303,23 @@ void Flags::add_output() {
 
 void Flags::add_own() {
   for (const ProgramFlag& flag : program_.flags) {
-    if (std::holds_alternative<bool>(flag.otherwise)) {
+    if (std::holds_alternative<bool>(*flag.otherwise)) {
       bool& on = parsed_.switches[flag.name];
-      on = std::get<bool>(flag.otherwise);
+      on = std::get<bool>(*flag.otherwise);
       app_.add_flag("--" + flag.name + (on ? ",!--no-" + flag.name : ""), on, flag.help)->group("Model");
       continue;
     }
     CLI::Option* option = app_.add_option("--" + flag.name, parsed_.texts[flag.name], flag.help)->group("Model");
-    if (is_list(flag.otherwise)) {
+    if (is_list(*flag.otherwise)) {
       add_list(*option, flag);
       continue;
     }
     if (!flag.choices.empty()) option->check(CLI::IsMember(flag.choices));
-    if (const auto* text = std::get_if<std::string>(&flag.otherwise)) option->default_str(*text);
-    if (std::holds_alternative<int64_t>(flag.otherwise)) option->check(reads_as<int64_t>("INT"));
-    if (std::holds_alternative<double>(flag.otherwise)) option->check(reads_as<double>("NUMBER"));
-    if (const auto* number = std::get_if<double>(&flag.otherwise)) option->default_str(CLI::detail::to_string(*number));
-    if (const auto* number = std::get_if<int64_t>(&flag.otherwise)) option->default_str(std::to_string(*number));
+    if (const auto* text = std::get_if<std::string>(&*flag.otherwise)) option->default_str(*text);
+    if (std::holds_alternative<int64_t>(*flag.otherwise)) option->check(reads_as<int64_t>("INT"));
+    if (std::holds_alternative<double>(*flag.otherwise)) option->check(reads_as<double>("NUMBER"));
+    if (const auto* number = std::get_if<double>(&*flag.otherwise)) option->default_str(CLI::detail::to_string(*number));
+    if (const auto* number = std::get_if<int64_t>(&*flag.otherwise)) option->default_str(std::to_string(*number));
   }
 }
 

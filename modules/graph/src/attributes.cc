@@ -2,6 +2,7 @@
 #include "shoal/graph/attributes.h"
 
 #include "shoal/base/error.h"
+#include "shoal/base/forever.h"
 
 namespace shoal {
 namespace {
@@ -38,6 +39,30 @@ const T& get(const Attributes& attributes, std::string_view name) {
 
 }  // namespace
 
+Attributes::Attributes(std::initializer_list<std::pair<const std::string, Attribute>> values)
+    : values_(std::make_shared<const Values>(values)) {}
+
+bool Attributes::has(std::string_view name) const { return values_ && values_->find(name) != values_->end(); }
+
+void Attributes::set(std::string name, Attribute value) {
+  auto values = std::make_shared<Values>(this->values());
+  values->insert_or_assign(std::move(name), std::move(value));
+  values_ = std::move(values);
+}
+
+const Attributes::Values& Attributes::values() const {
+  static const Values& none = forever(Values());
+  return values_ ? *values_ : none;
+}
+
+bool operator==(const Attributes& a, const Attributes& b) { return a.values_ == b.values_ || a.values() == b.values(); }
+
+int64_t Attributes::get_int(std::string_view name, int64_t otherwise) const {
+  return has(name) ? get_int(name) : otherwise;
+}
+std::vector<int64_t> Attributes::get_ints(std::string_view name, std::vector<int64_t> otherwise) const {
+  return has(name) ? get_ints(name) : std::move(otherwise);
+}
 int64_t Attributes::get_int(std::string_view name) const { return get<int64_t>(*this, name); }
 double Attributes::get_real(std::string_view name) const { return get<double>(*this, name); }
 bool Attributes::get_bool(std::string_view name) const { return get<bool>(*this, name); }

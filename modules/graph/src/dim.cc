@@ -60,4 +60,9 @@ std::string to_string(const DimShape& shape) {
   return text + "]";
 }
 
+DimShape::DimShape(std::initializer_list<Dim> dims) : dims_(dims) {}
+DimShape::DimShape(std::vector<Dim> dims) : dims_(std::move(dims)) {}
+
+bool operator==(const DimShape& a, const DimShape& b) { return a.dims_ == b.dims_; }
+
 }  // namespace shoal

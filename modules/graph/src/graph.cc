@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shoal/graph/graph.h"
 
+#include <deque>
+#include <map>
 #include <set>
 
 #include "canonical.h"
@@ -19,12 +21,26 @@ void Value::raise_invalid() {
 
 const ValueType& Value::type() const { return graph().node(node_).outputs[size_t(output_)]; }
 
-struct Graph::Names {
-  std::map<std::string, NodeId, std::less<>> nodes;
-  std::map<std::string, size_t, std::less<>> variables;
-  std::set<std::string, std::less<>> used;  // Names that nodes and scopes use.
-  std::map<std::string, int64_t, std::less<>> next_suffix;
-  std::multimap<uint64_t, NodeId> encoded;  // Inputs that are encoded text, by a hash of what they encode and how.
+struct Graph::State {
+  struct SharedScope {
+    std::string name;          // With its slash at the end, as `scope`.
+    std::string variables_of;  // The same of the scope that has made the variables.
+  };
+
+  RandomKey seed;
+  const OpCatalogue* catalogue;
+  std::deque<Node> nodes = {};
+  std::vector<Variable> variables = {};
+  std::vector<Value> regularization_losses = {};
+  std::vector<MovingAverage> moving_averages = {};
+  Meaning meaning = {};
+  std::string scope = {};
+  std::vector<SharedScope> shared = {};  // Those that are open and find their variables, the outermost first.
+  std::map<std::string, NodeId, std::less<>> nodes_by_name = {};
+  std::map<std::string, size_t, std::less<>> variables_by_name = {};
+  std::set<std::string, std::less<>> used_names = {};  // Names that nodes and scopes use.
+  std::map<std::string, int64_t, std::less<>> next_suffix = {};
+  std::multimap<uint64_t, NodeId> encoded = {};  // Inputs that are encoded text, by a hash of what they encode and how.
 };
 
 namespace {
@@ -39,46 +55,59 @@ uint64_t hash_of_encoding(const Attributes& attributes) {
 }  // namespace
 
 Graph::Graph(RandomKey seed, const OpCatalogue* catalogue)
-    : seed_(seed), catalogue_(catalogue ? catalogue : &OpCatalogue::built_in()), names_(std::make_unique<Names>()) {}
+    : state_(new State{.seed = seed, .catalogue = catalogue ? catalogue : &OpCatalogue::built_in()}) {}
 
 Graph::~Graph() = default;
 
+bool Graph::finds_variables() const { return !state_->shared.empty(); }
+const std::deque<Node>& Graph::nodes() const { return state_->nodes; }
+const Node& Graph::node(NodeId id) const { return state_->nodes[size_t(id)]; }
+const std::vector<Variable>& Graph::variables() const { return state_->variables; }
+const OpCatalogue& Graph::catalogue() const { return *state_->catalogue; }
+RandomKey Graph::seed() const { return state_->seed; }
+void Graph::set_seed(RandomKey seed) { state_->seed = seed; }
+std::vector<Value>& Graph::regularization_losses() { return state_->regularization_losses; }
+std::vector<MovingAverage>& Graph::moving_averages() { return state_->moving_averages; }
+Meaning& Graph::meaning() { return state_->meaning; }
+const Meaning& Graph::meaning() const { return state_->meaning; }
+
 std::string Graph::unique_name(std::string_view name) {
-  const std::string full = scope_ + std::string(name);
+  const std::string full = state_->scope + std::string(name);
   std::string unique = full;
-  for (int64_t& suffix = names_->next_suffix[full]; !names_->used.insert(unique).second;) {
+  for (int64_t& suffix = state_->next_suffix[full]; !state_->used_names.insert(unique).second;) {
     unique = full + "_" + std::to_string(++suffix);
   }
   return unique;
 }
 
 Graph::Scope::Scope(Graph& graph, std::string_view name, std::string* variables_of)
-    : graph_(graph), length_before_(graph.scope_.size()), shared_before_(graph.shared_.size()) {
-  graph.scope_ = graph.unique_name(name) + "/";
+    : graph_(graph), length_before_(graph.state_->scope.size()), shared_before_(graph.state_->shared.size()) {
+  graph.state_->scope = graph.unique_name(name) + "/";
   if (!variables_of) return;
   if (variables_of->empty()) {
-    *variables_of = graph.scope_;
+    *variables_of = graph.state_->scope;
   } else {
-    graph.shared_.push_back({graph.scope_, *variables_of});
+    graph.state_->shared.push_back({graph.state_->scope, *variables_of});
   }
 }
 
 Graph::Scope::~Scope() {
-  graph_.scope_.resize(length_before_);
-  graph_.shared_.resize(shared_before_);
+  graph_.state_->scope.resize(length_before_);
+  graph_.state_->shared.resize(shared_before_);
 }
 
 Value Graph::input(std::string_view name, DType dtype, DimShape shape) {
-  if (name.empty()) raise(invalid_argument("input \"" + scope_ + "\": the name is empty"));
-  Node node{
-      .op = std::string(op_of(Source::kInput)), .name = scope_ + std::string(name), .outputs = {{dtype, std::move(shape)}}};
+  if (name.empty()) raise(invalid_argument("input \"" + state_->scope + "\": the name is empty"));
+  Node node{.op = std::string(op_of(Source::kInput)),
+            .name = state_->scope + std::string(name),
+            .outputs = {{dtype, std::move(shape)}}};
   return Value(this, append_or_raise(std::move(node)), 0);
 }
 
 Value Graph::encoded_input(Value text, const std::string& encoding) {
   const Node& source = node(text.node());
   Attributes attributes{{std::string(kTextOf), source.name}, {std::string(kTextEncoding), encoding}};
-  const auto [begin, end] = names_->encoded.equal_range(hash_of_encoding(attributes));
+  const auto [begin, end] = state_->encoded.equal_range(hash_of_encoding(attributes));
   for (auto at = begin; at != end; ++at) {
     if (node(at->second).attributes == attributes) return Value(this, at->second, 0);
   }
@@ -86,15 +115,17 @@ Value Graph::encoded_input(Value text, const std::string& encoding) {
             .name = source.name + ":ids",
             .attributes = std::move(attributes),
             .outputs = {{DType::kInt64, source.outputs[0].shape}}};
-  for (int i = 1; names_->used.contains(node.name); ++i) node.name = source.name + ":ids_" + std::to_string(i);
+  for (int i = 1; state_->used_names.contains(node.name); ++i) node.name = source.name + ":ids_" + std::to_string(i);
   return Value(this, append_or_raise(std::move(node)), 0);
 }
+
+Value Graph::constant(float value) { return constant(Tensor::scalar(value)); }
 
 Value Graph::constant(Tensor value, std::string_view name) {
   Node node{.op = std::string(op_of(Source::kConstant)), .outputs = {{value.dtype(), value.shape()}}};
   node.constant = std::move(value);
   node.name = unique_name(name);
-  names_->used.erase(node.name);  // append() marks it.
+  state_->used_names.erase(node.name);  // append() marks it.
   return Value(this, append_or_raise(std::move(node)), 0);
 }
 
@@ -114,35 +145,35 @@ Result<void> check_size(const Variable& variable) {
 }  // namespace
 
 Value Graph::variable(std::string_view name, Shape shape, VariableOptions options) {
-  if (finds_variables()) return value_or_raise(find_shared(scope_ + std::string(name), shape, options.dtype));
-  Variable variable{.name = scope_ + std::string(name),
+  if (finds_variables()) return value_or_raise(find_shared(state_->scope + std::string(name), shape, options.dtype));
+  Variable variable{.name = state_->scope + std::string(name),
                     .dtype = options.dtype,
                     .shape = shape,
                     .initializer = options.initializer,
                     .trainable = options.trainable,
                     .node = -1};
   if (auto added = add_variable(std::move(variable)); !added) raise(std::move(added).error());
-  return Value(this, NodeId(nodes_.size()) - 1, 0);
+  return Value(this, NodeId(state_->nodes.size()) - 1, 0);
 }
 
 Result<void> Graph::add_variable(Variable variable) {
   SHOAL_TRY_VOID(check_size(variable));
-  if (names_->variables.contains(variable.name)) {
+  if (state_->variables_by_name.contains(variable.name)) {
     return invalid_argument("variable \"" + variable.name +
                             "\": a variable of this name exists; choose another name or scope");
   }
   SHOAL_TRY(variable.node, append(Node{.op = std::string(op_of(Source::kVariable)),
                                        .name = variable.name,
                                        .outputs = {{variable.dtype, variable.shape}}}));
-  names_->variables.emplace(variable.name, variables_.size());
-  variables_.push_back(std::move(variable));
+  state_->variables_by_name.emplace(variable.name, state_->variables.size());
+  state_->variables.push_back(std::move(variable));
   return {};
 }
 
 /// Shared layers may be within shared layers: what the inner ones have made was found by the outer ones.
 Result<Value> Graph::find_shared(std::string name, const Shape& shape, DType dtype) {
-  for (size_t i = shared_.size(); i-- > 0;) {
-    const SharedScope& shared = shared_[i];
+  for (size_t i = state_->shared.size(); i-- > 0;) {
+    const State::SharedScope& shared = state_->shared[i];
     if (name.starts_with(shared.name)) name = shared.variables_of + name.substr(shared.name.size());
   }
   const Variable* variable = find_variable(name);
@@ -163,15 +194,15 @@ std::vector<Value> Graph::add(std::string_view op, std::vector<Value> inputs, At
                               std::string_view name) {
   Node node{.op = std::string(op), .inputs = std::move(inputs), .attributes = std::move(attributes)};
   node.name = unique_name(name.empty() ? op : name);
-  names_->used.erase(node.name);  // append() marks it.
-  if (const OpDef* def = catalogue_->find(op); def && def->random && !node.attributes.has("key")) {
+  state_->used_names.erase(node.name);  // append() marks it.
+  if (const OpDef* def = state_->catalogue->find(op); def && def->random && !node.attributes.has("key")) {
     // The key follows from the name alone: the seed enters when the graph is compiled, so equal models with other seeds
     // stay equal models.
     node.attributes.set("key", int64_t(fold_in(RandomKey{0}, node.name)));
   }
   const NodeId id = append_or_raise(std::move(node));
   std::vector<Value> outputs;
-  for (size_t i = 0; i < nodes_.back().outputs.size(); ++i) outputs.emplace_back(this, id, int(i));
+  for (size_t i = 0; i < state_->nodes.back().outputs.size(); ++i) outputs.emplace_back(this, id, int(i));
   return outputs;
 }
 
@@ -234,11 +265,12 @@ Result<NodeId> Graph::append(Node node) {
   // A feature's own name may end with the separator of scopes.
   const bool is_scope = node.name.ends_with('/') && source_of(node.op) != Source::kInput;
   if (node.name.empty() || is_scope) return refuse(invalid_argument("the name is empty"));
-  if (names_->used.contains(node.name)) return refuse(invalid_argument("the name is taken; choose another name or scope"));
+  if (state_->used_names.contains(node.name))
+    return refuse(invalid_argument("the name is taken; choose another name or scope"));
   if (source_of(node.op) != Source::kNone) {
     if (auto checked = check_source(node); !checked) return refuse(std::move(checked).error());
   } else {
-    const OpDef* op = catalogue_->find(node.op);
+    const OpDef* op = state_->catalogue->find(node.op);
     if (!op) {
       return refuse(not_found("there is no op \"" + node.op +
                               "\": Shoal has none of this name, and an op of your own has to be " +
@@ -259,31 +291,31 @@ Result<NodeId> Graph::append(Node node) {
       return refuse(invalid_argument("a random op needs an integer attribute \"key\""));
     }
   }
-  const auto id = NodeId(nodes_.size());
-  names_->used.insert(node.name);
-  names_->nodes.emplace(node.name, id);
+  const auto id = NodeId(state_->nodes.size());
+  state_->used_names.insert(node.name);
+  state_->nodes_by_name.emplace(node.name, id);
   if (source_of(node.op) == Source::kInput && node.attributes.has(kTextOf)) {
-    names_->encoded.emplace(hash_of_encoding(node.attributes), id);
+    state_->encoded.emplace(hash_of_encoding(node.attributes), id);
   }
-  nodes_.push_back(std::move(node));
+  state_->nodes.push_back(std::move(node));
   return id;
 }
 
 const Variable* Graph::find_variable(std::string_view name) const {
-  const auto found = names_->variables.find(name);
-  return found == names_->variables.end() ? nullptr : &variables_[found->second];
+  const auto found = state_->variables_by_name.find(name);
+  return found == state_->variables_by_name.end() ? nullptr : &state_->variables[found->second];
 }
 
 Value Graph::find(std::string_view node_name, int output) {
-  const auto found = names_->nodes.find(node_name);
-  if (found == names_->nodes.end() || output < 0 || size_t(output) >= node(found->second).outputs.size()) return {};
+  const auto found = state_->nodes_by_name.find(node_name);
+  if (found == state_->nodes_by_name.end() || output < 0 || size_t(output) >= node(found->second).outputs.size()) return {};
   return Value(this, found->second, output);
 }
 
 uint64_t Graph::fingerprint() const {
   Canonical canonical;
-  canonical.put(nodes_.size());
-  for (const Node& node : nodes_) {
+  canonical.put(state_->nodes.size());
+  for (const Node& node : state_->nodes) {
     canonical.put(node.op);
     if (is_named(source_of(node.op))) canonical.put(node.name);
     canonical.put(node.inputs.size());
@@ -298,7 +330,7 @@ uint64_t Graph::fingerprint() const {
     }
     if (source_of(node.op) == Source::kConstant) canonical.put(node.constant);
   }
-  for (const Variable& variable : variables_) {
+  for (const Variable& variable : state_->variables) {
     canonical.put(variable.name);
     canonical.put(variable.initializer.kind);
     canonical.put(variable.initializer.a);

@@ -105,9 +105,9 @@ std::string_view kind_name(Initializer::Kind kind) {
 
 std::string Graph::to_json() const {
   ordered_json nodes = ordered_json::array();
-  for (const Node& node : nodes_) nodes.push_back(node_to_json(node));
+  for (const Node& node : this->nodes()) nodes.push_back(node_to_json(node));
   ordered_json variables = ordered_json::array();
-  for (const Variable& variable : variables_) {
+  for (const Variable& variable : this->variables()) {
     const Initializer& initializer = variable.initializer;
     variables.push_back({{"name", variable.name},
                          {"initialiser",
@@ -118,7 +118,7 @@ std::string Graph::to_json() const {
   }
   const ordered_json json{{"format", std::string(kFormat)},
                           {"version", kVersion},
-                          {"seed", std::to_string(seed_)},
+                          {"seed", std::to_string(seed())},
                           {"nodes", std::move(nodes)},
                           {"variables", std::move(variables)}};
   return shoal::json::text_of(json, 1);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "shoal/base/forever.h"
 #include "shoal/base/random.h"
 #include "shoal/json/fields.h"
 #include "shown_item.h"
@@ -144,15 +145,32 @@ void Meaning::add(const std::string& key, MeaningFact fact) {
     lists[clean(name)] = std::move(list);
   }
   fact.lists = std::move(lists);
-  std::vector<MeaningFact>& known = facts_[clean(key)];
+  if (!facts_) facts_ = make_hidden<Facts>();
+  std::vector<MeaningFact>& known = (*facts_)[clean(key)];
   if (std::ranges::find(known, fact) != known.end()) return;
   const std::string text = text_of(fact);
   const auto place = std::ranges::find_if(known, [&text](const MeaningFact& other) { return text_of(other) > text; });
   known.insert(place, std::move(fact));
 }
 
+Meaning::Meaning() = default;
+Meaning::Meaning(const Meaning& other) : facts_(other.facts_ ? new Facts(*other.facts_) : nullptr) {}
+Meaning::Meaning(Meaning&&) noexcept = default;
+Meaning& Meaning::operator=(Meaning other) noexcept {
+  facts_ = std::move(other.facts_);
+  return *this;
+}
+Meaning::~Meaning() = default;
+
+bool Meaning::empty() const { return facts().empty(); }
+
+const Meaning::Facts& Meaning::facts() const {
+  static const Facts& none = forever(Facts());
+  return facts_ ? *facts_ : none;
+}
+
 bool Meaning::has_list(const MeaningList& list) const {
-  for (const auto& [key, facts] : facts_) {
+  for (const auto& [key, facts] : this->facts()) {
     for (const MeaningFact& fact : facts) {
       if (std::ranges::any_of(fact.lists, [&list](const auto& named) { return named.second == list; })) return true;
     }
@@ -161,18 +179,20 @@ bool Meaning::has_list(const MeaningList& list) const {
 }
 
 Meaning Meaning::updated_by(const Meaning& other) const {
-  Meaning updated = *this;
-  for (const auto& [key, facts] : other.facts_) {
-    std::vector<MeaningFact>& own = updated.facts_[key];
+  Facts updated = facts();
+  for (const auto& [key, facts] : other.facts()) {
+    std::vector<MeaningFact>& own = updated[key];
     const auto is_known = [&own](const MeaningFact& fact) { return std::ranges::find(own, fact) != own.end(); };
     if (!std::ranges::all_of(facts, is_known)) own = facts;
   }
-  return updated;
+  Meaning meaning;
+  meaning.facts_ = make_hidden<Facts>(std::move(updated));
+  return meaning;
 }
 
 std::string Meaning::encode() const {
   json::Json facts = json::Json::object();
-  for (const auto& [key, list] : facts_) {
+  for (const auto& [key, list] : this->facts()) {
     json::Json& texts = facts[key] = json::Json::array();
     for (const MeaningFact& fact : list) texts.push_back(json_of(fact));
   }
@@ -200,5 +220,11 @@ Result<Meaning> Meaning::decode(std::string_view text) {
   }
   return meaning;
 }
+
+bool operator==(const MeaningFact& a, const MeaningFact& b) {
+  return a.kind == b.kind && a.values == b.values && a.lists == b.lists;
+}
+
+bool operator==(const Meaning& a, const Meaning& b) { return a.facts() == b.facts(); }
 
 }  // namespace shoal

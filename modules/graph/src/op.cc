@@ -63,10 +63,25 @@ Result<void> check(const OpDef& op) {
 
 }  // namespace
 
-OpCatalogue::OpCatalogue() {
+Boxed<Attribute> AttributeDef::zero() { return 0.0; }
+
+/// Who has found an op keeps a pointer to it, so ops stay where they are while others are added.
+struct OpCatalogue::Ops {
+  std::map<std::string, OpDef, std::less<>> by_name;
+};
+
+OpCatalogue::~OpCatalogue() = default;
+OpCatalogue::OpCatalogue(const OpCatalogue& other) : ops_(new Ops(*other.ops_)) {}
+OpCatalogue::OpCatalogue(OpCatalogue&&) noexcept = default;
+OpCatalogue& OpCatalogue::operator=(OpCatalogue other) noexcept {
+  ops_ = std::move(other.ops_);
+  return *this;
+}
+
+OpCatalogue::OpCatalogue() : ops_(new Ops) {
   const rules::AddOp add = [this](OpDef op) {
     std::string name = op.name;
-    SHOAL_CHECK(ops_.emplace(std::move(name), std::move(op)).second);
+    SHOAL_CHECK(ops_->by_name.emplace(std::move(name), std::move(op)).second);
   };
   for (auto* add_family : kFamilies) add_family(add);
 }
@@ -85,18 +100,18 @@ Result<void> OpCatalogue::add(OpDef op) {
   }
   op.own = true;
   std::string name = op.name;
-  ops_.emplace(std::move(name), std::move(op));
+  ops_->by_name.emplace(std::move(name), std::move(op));
   return {};
 }
 
 const OpDef* OpCatalogue::find(std::string_view name) const {
-  const auto found = ops_.find(name);
-  return found == ops_.end() ? nullptr : &found->second;
+  const auto found = ops_->by_name.find(name);
+  return found == ops_->by_name.end() ? nullptr : &found->second;
 }
 
 std::vector<std::string> OpCatalogue::names() const {
   std::vector<std::string> names;
-  for (const auto& [name, op] : ops_) names.push_back(name);
+  for (const auto& [name, op] : ops_->by_name) names.push_back(name);
   return names;
 }
 

@@ -46,7 +46,7 @@ Error refused(const std::string& name, const std::string& why) {
 Attribute as_type_of(const AttributeDef& def, const Attribute& value) {
   constexpr int64_t kExactMax = int64_t(1) << 53;
   const int64_t* whole = std::get_if<int64_t>(&value);
-  if (!whole || !std::holds_alternative<double>(def.otherwise) || *whole < -kExactMax || *whole > kExactMax) return value;
+  if (!whole || !std::holds_alternative<double>(*def.otherwise) || *whole < -kExactMax || *whole > kExactMax) return value;
   return double(*whole);
 }
 
@@ -70,11 +70,11 @@ Result<void> check_attribute_defs(const OpDef& op) {
     if (is_given(op, def.name))
       return refused(def.name, "is there already: each node has one of this name; choose another");
     if (find_def(op, def.name) != &def) return refused(def.name, "is there twice");
-    if (is_nan(def.otherwise)) return refused(def.name, "is NaN where a node says nothing; give it a number");
+    if (is_nan(*def.otherwise)) return refused(def.name, "is NaN where a node says nothing; give it a number");
   }
   const AttributeDef* activation = find_def(op, kActivation);
   if (!op.rewrites.takes_activation.empty() &&
-      !(activation && std::holds_alternative<std::string>(activation->otherwise))) {
+      !(activation && std::holds_alternative<std::string>(*activation->otherwise))) {
     return refused(std::string(kActivation), "is missing: an op that takes an activation has this one, a text");
   }
   return {};
@@ -87,9 +87,9 @@ Result<void> complete_attributes(const OpDef& op, Attributes& attributes) {
     const AttributeDef* def = find_def(op, name);
     if (!def) return refused(name, "is none of this op's; it takes: " + names_of(op));
     const Attribute fitting = as_type_of(*def, value);
-    if (fitting.index() != def->otherwise.index()) {
+    if (fitting.index() != def->otherwise->index()) {
       return refused(name,
-                     "has to be " + std::string(type_name(def->otherwise)) + ", and is " + std::string(type_name(value)));
+                     "has to be " + std::string(type_name(*def->otherwise)) + ", and is " + std::string(type_name(value)));
     }
     if (is_nan(fitting)) return refused(name, "is NaN; give it a number");
     attributes.set(name, fitting);
@@ -97,7 +97,7 @@ Result<void> complete_attributes(const OpDef& op, Attributes& attributes) {
   for (const AttributeDef& def : op.attributes) {
     if (attributes.has(def.name)) continue;
     if (def.required) return refused(def.name, "is missing; this op needs it");
-    attributes.set(def.name, def.otherwise);
+    attributes.set(def.name, *def.otherwise);
   }
   return check_version(op, attributes);
 }

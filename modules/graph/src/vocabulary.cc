@@ -1,19 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shoal/graph/vocabulary.h"
 
+#include <functional>
+#include <unordered_map>
+
 #include "shoal/base/utf8.h"
 
 namespace shoal {
 
+struct Vocabulary::Ids {
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+  std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> of;
+};
+
 Result<Vocabulary> Vocabulary::make(std::vector<std::string> names) {
-  Vocabulary vocabulary;
+  auto ids = std::make_shared<Ids>();
   for (size_t id = 0; id < names.size(); ++id) {
     SHOAL_TRY_VOID(check_utf8(names[id], "vocabulary: name " + std::to_string(id), kConvertToUtf8));
-    if (!vocabulary.ids_.emplace(names[id], int64_t(id)).second) {
+    if (!ids->of.emplace(names[id], int64_t(id)).second) {
       return invalid_argument("vocabulary: \"" + names[id] + "\" occurs twice");
     }
   }
+  Vocabulary vocabulary;
   vocabulary.names_ = std::move(names);
+  vocabulary.ids_ = std::move(ids);
   return vocabulary;
 }
 
@@ -23,8 +36,9 @@ void Vocabulary::raise_id(int64_t id) const {
 }
 
 int64_t Vocabulary::find(std::string_view name) const {
-  const auto at = ids_.find(name);
-  return at == ids_.end() ? -1 : at->second;
+  if (!ids_) return -1;  // An empty vocabulary, which nobody made.
+  const auto at = ids_->of.find(name);
+  return at == ids_->of.end() ? -1 : at->second;
 }
 
 }  // namespace shoal

@@ -24,6 +24,10 @@ Result<void> MetricAccumulator::update(std::span<const TensorView> batch) {
   return update_(batch, totals_);
 }
 
+double MetricAccumulator::value() const { return value_(totals_); }
+void MetricAccumulator::reset() { totals_ = start_; }
+std::span<const double> MetricAccumulator::totals() const { return totals_; }
+
 void MetricAccumulator::merge(const MetricAccumulator& other) {
   SHOAL_CHECK(totals_.size() == other.totals_.size());
   if (merge_) return merge_(totals_, other.totals_);

@@ -15,6 +15,11 @@ ValueMap::ValueMap(std::initializer_list<std::pair<std::string, Value>> values) 
   for (const auto& [name, value] : values) set(name, value);
 }
 
+size_t ValueMap::size() const { return values_.size(); }
+bool ValueMap::is_single() const { return size() == 1 && values_[0].first.empty(); }
+const std::pair<std::string, Value>* ValueMap::begin() const { return values_.data(); }
+const std::pair<std::string, Value>* ValueMap::end() const { return values_.data() + values_.size(); }
+
 void ValueMap::set(std::string name, Value value) {
   const auto at = std::ranges::lower_bound(values_, name, {}, &std::pair<std::string, Value>::first);
   if (at != values_.end() && at->first == name) {

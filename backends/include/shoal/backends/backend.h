@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The interface between graphs and what computes them. A backend compiles (graph, fetches, sizes) to a Program.
-#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -155,7 +154,7 @@ struct ProgramInfo {
 /// How far a run is.
 struct RunProgress {
   bool done = false;
-  size_t missing = 0;  ///< If it is not done: which of StepBinding::variables it needs next.
+  size_t missing = 0;     ///< If it is not done: which of StepBinding::variables it needs next.
   bool withheld = false;  ///< True if StepBinding::may_apply has refused, so that the applier was given nothing.
   // The program's own:
   size_t next = 0;  ///< Where it goes on.

@@ -2,12 +2,12 @@
 #pragma once
 /// Where the time of a program goes: by kernel, over several runs, next to the least time that this machine could take.
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "shoal/backends/backend.h"
 #include "shoal/backends/machine_limits.h"
+#include "shoal/base/std_function.h"
 #include "shoal/base/time.h"
 
 namespace shoal::backends {

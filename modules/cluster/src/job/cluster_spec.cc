@@ -173,4 +173,11 @@ bool ClusterSpec::is_loopback() const {
   return true;
 }
 
+void ClusterSpec::add_role(std::string_view role) { roles_.try_emplace(std::string(role)); }
+bool ClusterSpec::empty() const { return roles_.empty(); }
+bool ClusterSpec::has_role(std::string_view role) const { return count(role) > 0; }
+int32_t ClusterSpec::count(std::string_view role) const { return int32_t(nodes(role).size()); }
+std::string_view ClusterSpec::chief_role() const { return roles_.contains(kMasterRole) ? kMasterRole : kChiefRole; }
+bool operator==(const ClusterSpec& a, const ClusterSpec& b) { return a.roles_ == b.roles_; }
+
 }  // namespace shoal::cluster

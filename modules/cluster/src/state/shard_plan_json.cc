@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ShardSpec as JSON: what the chief sends to a server. Read with suspicion: it comes over the network.
+#include <algorithm>
+
 #include "shoal/base/buffer.h"
 #include "shoal/cluster/shard_plan.h"
 #include "state/json_number.h"

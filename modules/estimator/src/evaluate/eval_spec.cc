@@ -58,4 +58,7 @@ Result<void> EvalSpec::check() const {
   return check_exporters(exporters);
 }
 
+ExporterList::ExporterList(std::initializer_list<std::shared_ptr<Exporter>> exporters) : vector(exporters) {}
+ExporterList::ExporterList(std::vector<std::shared_ptr<Exporter>> exporters) : vector(std::move(exporters)) {}
+
 }  // namespace shoal

@@ -215,8 +215,8 @@ Result<std::unique_ptr<ExportedModel>> ExportLoader::load(RunConfig config) {
                                                                 .types = std::move(types).value(),
                                                                 .variables = std::move(variables)});
   SHOAL_TRY(auto first, served->make_predictor());
-  return std::unique_ptr<ExportedModel>(
-      new LoadedExport(std::move(env_), std::move(description), std::move(inputs).value(), std::move(served), std::move(first)));
+  return std::unique_ptr<ExportedModel>(new LoadedExport(std::move(env_), std::move(description), std::move(inputs).value(),
+                                                         std::move(served), std::move(first)));
 }
 
 /// `storage` null: the file system.
@@ -281,5 +281,11 @@ Result<std::unique_ptr<ExportedModel>> try_load_exported_model(const ExportBytes
                                                                std::vector<OpDef> ops) {
   return load(files, std::move(runtime), std::move(ops));
 }
+
+data::TensorMap ExportedModel::predict(const data::TensorMap& features) { return value_or_raise(try_predict(features)); }
+data::TensorMap ExportedModel::predict(const data::TensorMap& features, std::string_view signature) {
+  return value_or_raise(try_predict(features, signature));
+}
+backends::Profile ExportedModel::profile(const ProfileOptions& options) { return value_or_raise(try_profile(options)); }
 
 }  // namespace shoal

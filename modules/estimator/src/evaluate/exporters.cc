@@ -202,4 +202,6 @@ std::shared_ptr<Exporter> best_exporter(std::string name, BestExporterOptions op
   return std::make_shared<BestExporter>(std::move(name), std::move(options));
 }
 
+CompareMetrics by_smaller_loss() { return smaller_loss; }
+
 }  // namespace shoal

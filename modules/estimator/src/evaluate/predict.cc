@@ -196,4 +196,6 @@ Result<std::unique_ptr<Predictions>> Estimator::try_predict(const InputFn& input
   return std::unique_ptr<Predictions>(std::move(predictions));
 }
 
+std::optional<data::TensorMap> Predictions::next() { return value_or_raise(try_next()); }
+
 }  // namespace shoal

@@ -99,4 +99,23 @@ const TensorView& StepValues::operator[](std::string_view name) const {
   raise(not_found("no value " + std::string(name) + " was named in begin()"));
 }
 
+HookSetup::HookSetup(Graph& graph, Value loss, std::vector<ModelName> named)
+    : graph_(graph), loss_(loss), named_(std::move(named)) {}
+
+RunContext::RunContext(Environment& env, MeasureLimits measure_limits)
+    : env_(env), measure_limits_(std::move(measure_limits)) {}
+backends::MachineLimits RunContext::machine_limits(int threads) const { return measure_limits_(threads); }
+void RunContext::set_final_values(std::vector<std::pair<std::string, Tensor>> values) {
+  final_values_ = std::move(values);
+  has_final_values_ = true;
+}
+void RunContext::read_variables_by(ReadVariable read) { read_variable_ = std::move(read); }
+void RunContext::set_task(bool is_chief, std::string model_dir, monitor::EventWriter* summaries) {
+  is_chief_ = is_chief;
+  model_dir_ = std::move(model_dir);
+  summaries_ = summaries;
+}
+
+void StepRequest::clear() { fetch_ = false, feeds_.clear(), observer_ = nullptr; }
+
 }  // namespace shoal

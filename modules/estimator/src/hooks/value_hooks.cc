@@ -172,4 +172,8 @@ std::shared_ptr<Hook> final_values(std::vector<ToldValue> values, FinalValuesOpt
   return std::make_shared<FinalValues>(checked("final_values", std::move(values)), std::move(options));
 }
 
+ToldValue::ToldValue(const char* n) : name(n) {}
+ToldValue::ToldValue(std::string n) : name(std::move(n)) {}
+ToldValue::ToldValue(std::string n, Value v) : name(std::move(n)), value(v) {}
+
 }  // namespace shoal

@@ -5,12 +5,11 @@
 
 namespace shoal {
 
-OptimizerChoice::OptimizerChoice(const char* name) : choice_(value_or_raise(nn::make_optimizer(name))) {}
+OptimizerChoice::OptimizerChoice(const char* name) : OptimizerChoice(value_or_raise(nn::make_optimizer(name))) {}
 
-nn::Optimizer OptimizerChoice::make_or(nn::Optimizer otherwise) const {
-  if (const auto* optimizer = std::get_if<nn::Optimizer>(&choice_)) return *optimizer;
-  const auto* make = std::get_if<std::function<nn::Optimizer()>>(&choice_);
-  return make != nullptr && *make ? (*make)() : otherwise;
-}
+OptimizerChoice::OptimizerChoice(nn::Optimizer optimizer)
+    : make_([optimizer = std::move(optimizer)] { return optimizer; }) {}
+
+nn::Optimizer OptimizerChoice::make_or(nn::Optimizer otherwise) const { return make_ ? make_() : otherwise; }
 
 }  // namespace shoal

@@ -129,4 +129,9 @@ Result<std::vector<WarmStartedVariable>> choose_warm_started(const WarmStart& st
   return Choice(start, graph, mode).run();
 }
 
+WarmStartChoice::WarmStartChoice(const char* pattern) : WarmStartChoice(std::string(pattern)) {}
+WarmStartChoice::WarmStartChoice(std::string pattern) : patterns_{std::move(pattern)}, trainable_only_(true) {}
+WarmStartChoice::WarmStartChoice(std::initializer_list<std::string> patterns) : patterns_(patterns) {}
+WarmStartChoice::WarmStartChoice(std::vector<std::string> patterns) : patterns_(std::move(patterns)) {}
+
 }  // namespace shoal

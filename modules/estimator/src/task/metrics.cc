@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shoal/estimator/metrics.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <utility>
 #include <vector>
 
 #include "shoal/base/nearest_text.h"
@@ -43,20 +46,23 @@ int64_t Metrics::integer(const std::string& name) const {
 }
 
 std::optional<int64_t> Metrics::count_of(const std::string& name) const {
-  return counts_.contains(name) ? whole(at(name)) : std::nullopt;
+  return std::ranges::binary_search(counts_, name) ? whole(at(name)) : std::nullopt;
 }
 
 void Metrics::set_count(const std::string& name, double value) {
   (*this)[name] = value;
-  counts_.insert(name);
+  const auto place = std::ranges::lower_bound(counts_, name);
+  if (place == counts_.end() || *place != name) counts_.insert(place, name);
 }
 
 void Metrics::take(const Metrics& other) {
   for (const auto& [name, value] : other) {
     (*this)[name] = value;
-    counts_.erase(name);
+    std::erase(counts_, name);
   }
-  counts_.insert(other.counts_.begin(), other.counts_.end());
+  std::vector<std::string> both;
+  std::ranges::set_union(counts_, other.counts_, std::back_inserter(both));
+  counts_ = std::move(both);
 }
 
 }  // namespace shoal

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <optional>
 #include <type_traits>
+#include <utility>
 
 #include "shoal/base/format.h"
 #include "shoal/base/path_error.h"
@@ -257,10 +260,80 @@ Result<OnSigterm> parse_on_sigterm(std::string_view name, std::string_view where
   return invalid_argument(std::string(where) + ": \"" + std::string(name) + "\" is neither end nor leave");
 }
 
-RunConfig::RunConfig(RunConfigOptions options, cluster::TaskConfig task)
-    : options_(std::move(options)), task_(std::make_shared<const cluster::TaskConfig>(std::move(task))) {
-  value_or_raise(resolve(options_, *task_));
+/// What copies of a config share.
+struct RunConfig::State {
+  RunConfigOptions options;                            // Resolved options: the cadence pair is never unset.
+  std::optional<int64_t> save_checkpoints_steps = {};  // The pair once more, as it is asked for.
+  std::optional<double> save_checkpoints_secs = {};
+  std::shared_ptr<const cluster::TaskConfig> task;
+  std::shared_ptr<const TaskHost> host = {};
+  std::shared_ptr<const void> stays = {};  // This task's part in the rendezvous of its job, which ends when this goes.
+  struct Replica {
+    int32_t index;
+    int32_t count;
+  };
+  std::optional<Replica> replica = {};
+
+  /// To be called where the options are resolved or changed.
+  void note_cadence() {
+    save_checkpoints_steps = options.save_checkpoints_steps.optional();
+    save_checkpoints_secs = options.save_checkpoints_secs.optional();
+  }
+};
+
+RunConfig RunConfig::with_state(std::shared_ptr<const State> state) const {
+  RunConfig changed = *this;
+  changed.state_ = std::move(state);
+  return changed;
 }
+
+RunConfig::RunConfig(RunConfigOptions options, cluster::TaskConfig task) {
+  auto state = std::make_shared<State>(
+      State{.options = std::move(options), .task = std::make_shared<const cluster::TaskConfig>(std::move(task))});
+  value_or_raise(resolve(state->options, *state->task));
+  state->note_cadence();
+  state_ = std::move(state);
+}
+
+const std::optional<std::string>& RunConfig::model_dir() const { return state_->options.model_dir; }
+const std::optional<int64_t>& RunConfig::save_checkpoints_steps() const { return state_->save_checkpoints_steps; }
+const std::optional<double>& RunConfig::save_checkpoints_secs() const { return state_->save_checkpoints_secs; }
+const std::optional<int64_t>& RunConfig::save_summary_steps() const { return state_->options.save_summary_steps; }
+const std::optional<int64_t>& RunConfig::log_step_count_steps() const { return state_->options.log_step_count_steps; }
+const std::optional<int64_t>& RunConfig::keep_checkpoint_max() const { return state_->options.keep_checkpoint_max; }
+const std::optional<double>& RunConfig::keep_checkpoint_every_n_hours() const {
+  return state_->options.keep_checkpoint_every_n_hours;
+}
+const std::optional<int64_t>& RunConfig::random_seed() const { return state_->options.random_seed; }
+const std::optional<int64_t>& RunConfig::max_worker_delay_secs() const { return state_->options.max_worker_delay_secs; }
+double RunConfig::ready_timeout_secs() const { return state_->options.ready_timeout_secs; }
+bool RunConfig::save_model_description() const { return state_->options.save_model_description; }
+bool RunConfig::accept_changed_model() const { return state_->options.accept_changed_model; }
+bool RunConfig::allow_non_finite() const { return state_->options.allow_non_finite; }
+const UpdateStrategyOptions& RunConfig::update_strategy() const { return state_->options.update_strategy; }
+OnSigterm RunConfig::on_sigterm() const { return state_->options.on_sigterm; }
+const Placement& RunConfig::placement() const { return state_->options.placement; }
+const std::optional<RuntimeOptions>& RunConfig::runtime() const { return state_->options.runtime; }
+const LogSink& RunConfig::log_sink() const { return state_->options.log_sink; }
+const std::shared_ptr<Storage>& RunConfig::storage() const { return state_->options.storage; }
+const StopToken& RunConfig::stop() const { return state_->options.stop; }
+const std::shared_ptr<Environment>& RunConfig::own_environment() const { return state_->options.environment; }
+const std::string& RunConfig::task_type() const { return state_->task->type; }
+int32_t RunConfig::task_id() const { return state_->task->index; }
+bool RunConfig::is_chief() const { return state_->task->is_chief; }
+int32_t RunConfig::num_ps_replicas() const { return state_->task->num_ps; }
+int32_t RunConfig::num_worker_replicas() const { return state_->task->num_workers; }
+std::optional<int64_t> RunConfig::global_id() const { return state_->task->global_id; }
+const std::string& RunConfig::rpc_address() const { return state_->task->rpc_address; }
+const cluster::ClusterSpec& RunConfig::cluster() const { return state_->task->cluster; }
+const std::optional<std::string>& RunConfig::service() const { return state_->task->service; }
+const std::optional<std::string>& RunConfig::trial() const { return state_->task->trial; }
+int32_t RunConfig::trainer_index() const {
+  return state_->replica ? state_->replica->index : state_->task->trainer_index();
+}
+int32_t RunConfig::num_trainers() const { return state_->replica ? state_->replica->count : state_->task->num_trainers(); }
+const cluster::TaskConfig& RunConfig::task() const { return *state_->task; }
+const std::shared_ptr<const TaskHost>& RunConfig::host() const { return state_->host; }
 
 RunConfig RunConfig::from_environment(RunConfigOptions options, const cluster::GetEnv& getenv, Logger* log,
                                       std::shared_ptr<const TaskHost> host) {
@@ -285,10 +358,11 @@ Result<RunConfig> RunConfig::try_from_environment(RunConfigOptions options, cons
     stays = std::move(met.stays);
     if (log && !task.has_ended) log->info(described(task));
   }
-  RunConfig config(std::move(options), std::move(task));
-  config.host_ = std::move(host);
-  config.stays_ = std::move(stays);
-  return config;
+  const RunConfig config(std::move(options), std::move(task));
+  auto state = std::make_shared<State>(*config.state_);
+  state->host = std::move(host);
+  state->stays = std::move(stays);
+  return config.with_state(std::move(state));
 }
 
 bool RunConfig::saves_checkpoints() const {
@@ -296,8 +370,8 @@ bool RunConfig::saves_checkpoints() const {
 }
 
 int32_t RunConfig::compute_threads(int32_t usable_cores) const {
-  if (options_.runtime && options_.runtime->threads) return *options_.runtime->threads;
-  return std::max(1, usable_cores / std::max(1, task_->tasks_on_host));
+  if (state_->options.runtime && state_->options.runtime->threads) return *state_->options.runtime->threads;
+  return std::max(1, usable_cores / std::max(1, state_->task->tasks_on_host));
 }
 
 std::string RunConfig::compute_threads_text(const ProcessInfo& process) const {
@@ -305,7 +379,7 @@ std::string RunConfig::compute_threads_text(const ProcessInfo& process) const {
     return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
   };
   const std::string threads = count(compute_threads(process.usable_cores), "compute thread");
-  if (options_.runtime && options_.runtime->threads) return threads + ", as this program set it";
+  if (state_->options.runtime && state_->options.runtime->threads) return threads + ", as this program set it";
   const double share = process.core_quota.value_or(0);
   std::string cores = process.core_quota ? formatted("a quota of %.3g core%s", share, share == 1 ? "" : "s")
                                          : count(process.usable_cores, "usable core");
@@ -313,46 +387,50 @@ std::string RunConfig::compute_threads_text(const ProcessInfo& process) const {
     cores += " (" + count(process.usable_processors, "hyper-thread") + ")";
   }
   return threads + ", for " + cores +
-         (task_->tasks_on_host > 1 ? " and " + count(task_->tasks_on_host, "task") + " on this host" : "");
+         (state_->task->tasks_on_host > 1 ? " and " + count(state_->task->tasks_on_host, "task") + " on this host" : "");
 }
 
 std::string RunConfig::transport() const {
-  if (options_.runtime && options_.runtime->transport) return *options_.runtime->transport;
-  return task_->in_process ? "inproc" : "tcp";
+  if (state_->options.runtime && state_->options.runtime->transport) return *state_->options.runtime->transport;
+  return state_->task->in_process ? "inproc" : "tcp";
 }
 
 std::optional<std::string> RunConfig::backend() const {
-  return options_.runtime ? options_.runtime->backend : std::nullopt;
+  return state_->options.runtime ? state_->options.runtime->backend : std::nullopt;
 }
 
-DType RunConfig::compute_dtype() const { return options_.runtime ? options_.runtime->compute_dtype : DType::kFloat32; }
+DType RunConfig::compute_dtype() const {
+  return state_->options.runtime ? state_->options.runtime->compute_dtype : DType::kFloat32;
+}
 
 cluster::Compression RunConfig::compression() const {
-  return options_.runtime ? options_.runtime->compression : cluster::Compression{};
+  return state_->options.runtime ? state_->options.runtime->compression : cluster::Compression{};
 }
 
-int32_t RunConfig::replicas() const { return options_.runtime ? options_.runtime->replicas : 1; }
+int32_t RunConfig::replicas() const { return state_->options.runtime ? state_->options.runtime->replicas : 1; }
 
-double RunConfig::heartbeat_secs() const { return options_.runtime.value_or(RuntimeOptions()).heartbeat_secs; }
-double RunConfig::lost_grace_secs() const { return options_.runtime.value_or(RuntimeOptions()).lost_grace_secs; }
+double RunConfig::heartbeat_secs() const { return state_->options.runtime.value_or(RuntimeOptions()).heartbeat_secs; }
+double RunConfig::lost_grace_secs() const { return state_->options.runtime.value_or(RuntimeOptions()).lost_grace_secs; }
 
 RunConfig RunConfig::replace(const RunConfigChanges& changes) const {
-  RunConfig changed = *this;
-  value_or_raise(apply(changed.options_, changes));
-  value_or_raise(check_strategy(changed.options_.update_strategy, *task_));
-  return changed;
+  auto changed = std::make_shared<State>(*state_);
+  value_or_raise(apply(changed->options, changes));
+  value_or_raise(check_strategy(changed->options.update_strategy, *changed->task));
+  changed->note_cadence();
+  return with_state(std::move(changed));
 }
 
 RunConfig RunConfig::as_replica(int32_t index, int32_t count) const {
-  RunConfig changed = *this;
-  if (count > 1) changed.replica_ = Replica{index, count};
-  return changed;
+  if (count <= 1) return *this;
+  auto changed = std::make_shared<State>(*state_);
+  changed->replica = State::Replica{index, count};
+  return with_state(std::move(changed));
 }
 
 RunConfig RunConfig::with_host(std::shared_ptr<const TaskHost> host) const {
-  RunConfig changed = *this;
-  changed.host_ = std::move(host);
-  return changed;
+  auto changed = std::make_shared<State>(*state_);
+  changed->host = std::move(host);
+  return with_state(std::move(changed));
 }
 
 }  // namespace shoal

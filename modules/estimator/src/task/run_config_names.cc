@@ -192,7 +192,7 @@ RunConfig RunConfig::replace(std::initializer_list<NamedChange> changes) const {
 }
 
 RunConfig RunConfig::replace(std::span<const NamedChange> changes) const {
-  return replace(value_or_raise(collect(changes, options_.runtime.value_or(RuntimeOptions{}), options_.update_strategy)));
+  return replace(value_or_raise(collect(changes, runtime().value_or(RuntimeOptions{}), update_strategy())));
 }
 
 }  // namespace shoal

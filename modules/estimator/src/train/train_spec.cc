@@ -22,4 +22,7 @@ Result<void> TrainSpec::check() const {
   return {};
 }
 
+InputFn::InputFn(data::Dataset dataset) : call_([dataset = std::move(dataset)](const InputContext&) { return dataset; }) {}
+data::Dataset InputFn::operator()(const InputContext& context) const { return call_(context); }
+
 }  // namespace shoal

@@ -2,7 +2,6 @@
 #pragma once
 /// What a task proves itself with where each has a certificate of its own, signed by the CA of the cluster. How they
 /// are made is in authority.h.
-#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "shoal/base/result.h"
+#include "shoal/base/time.h"
 
 namespace shoal::transport {
 

@@ -32,7 +32,7 @@ class Token {
   ~Token();
 
   std::string to_text() const;
-  std::span<const std::byte, kBytes> secret() const { return secret_; }
+  std::span<const std::byte, kBytes> secret() const;
 
  private:
   Token() = default;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "shoal/base/check.h"
+#include "shoal/base/hidden.h"
 
 namespace shoal {
 
@@ -24,16 +25,21 @@ class Ref {
  public:
   Ref() = default;
   static Ref adopt(T* object) { return Ref(object); }  ///< Takes over one reference that the caller held.
-  Ref(const Ref& other) : object_(other.object_) { if (object_) object_->add_ref(); }
+  Ref(const Ref& other) : object_(other.object_) {
+    if (object_) object_->add_ref();
+  }
   Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
   template <class U>
-    requires(std::is_convertible_v<U*, T*>)
-  Ref(const Ref<U>& other) : object_(other.get()) { if (object_) object_->add_ref(); }
+  requires(std::is_convertible_v<U*, T*>) Ref(const Ref<U>& other) : object_(other.get()) {
+    if (object_) object_->add_ref();
+  }
   template <class U>
-    requires(std::is_convertible_v<U*, T*>)
-  Ref(Ref<U>&& other) noexcept : object_(other.leak()) {}
+  requires(std::is_convertible_v<U*, T*>) Ref(Ref<U>&& other)
+  noexcept : object_(other.leak()) {}
   Ref& operator=(Ref other) noexcept { return std::swap(object_, other.object_), *this; }
-  ~Ref() { if (object_) object_->release(); }
+  ~Ref() {
+    if (object_) object_->release();
+  }
 
   T* get() const { return object_; }
   T& operator*() const { return *object_; }
@@ -75,25 +81,22 @@ class Buffer {
   static Ref<Buffer> allocate(size_t bytes);
   /// Lends memory that others may only read: a view of `bytes`, and of `rest` that belongs behind it, both of which
   /// stay until `owner` takes the buffer back. Never unique(). Begins with one reference.
-  Buffer(std::span<const std::byte> bytes, std::span<const std::byte> rest, BufferOwner& owner)
-      : data_(const_cast<std::byte*>(bytes.data())),
-        size_(bytes.size()),
-        capacity_(bytes.size()),
-        rest_(rest),
-        owner_(&owner),
-        retired_(true) {}
+  Buffer(std::span<const std::byte> bytes, std::span<const std::byte> rest, BufferOwner& owner);
 
   std::byte* data() { return data_; }
   const std::byte* data() const { return data_; }
   size_t size() const { return size_; }          ///< Bytes in use.
   size_t capacity() const { return capacity_; }  ///< Bytes available from data().
-  std::span<std::byte> bytes() { return {data_, size_}; }
-  std::span<const std::byte> bytes() const { return {data_, size_}; }
+  std::span<std::byte> bytes();
+  std::span<const std::byte> bytes() const;
   /// What belongs behind bytes() but lies elsewhere: the payload of a message that a transport left where the peer wrote
   /// it. Empty for all other buffers.
   std::span<const std::byte> rest() const { return rest_; }
   /// Changes the bytes in use, at most capacity(); keeps contents.
-  void resize(size_t bytes) { SHOAL_CHECK(bytes <= capacity_); size_ = bytes; }
+  void resize(size_t bytes) {
+    SHOAL_CHECK(bytes <= capacity_);
+    size_ = bytes;
+  }
   /// True if the caller holds the only reference: it may write. An acquire load, so that everything other holders
   /// read is done before the write (shared_ptr::use_count() is relaxed and may not decide this).
   bool unique() const;
@@ -158,7 +161,7 @@ class BufferPool final : private BufferOwner {
   void forget(size_t capacity);
   static void give_up(Buffer* buffer);
   struct State;
-  std::unique_ptr<State> state_;
+  Hidden<State> state_;
   std::weak_ptr<BufferPool> self_;
 };
 

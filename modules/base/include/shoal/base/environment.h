@@ -78,7 +78,7 @@ class Environment {
 
   // These are made of the above.
   SteadyTime after(Duration delay) const { return now() + delay; }
-  Task<Result<void>> sleep_for(Duration delay, StopToken stop = {}) { return sleep_until(now() + delay, std::move(stop)); }
+  Task<Result<void>> sleep_for(Duration delay, StopToken stop = {});
 
   /// Runs `task` on this environment to its end and returns its result; the calling thread becomes the strand meanwhile
   /// (production) or drives virtual time (tests). Not from the strand itself.
@@ -122,7 +122,7 @@ class TaskGroup {
 /// Wakes coroutines of one strand that wait for a condition. notify_all() from the strand only.
 class Event {
  public:
-  explicit Event(Environment& env) : env_(env) {}
+  explicit Event(Environment& env);
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   ~Event();  ///< Whoever still waits gets Cancelled.

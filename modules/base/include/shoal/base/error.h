@@ -62,7 +62,7 @@ class [[nodiscard]] Error {
   const Place& place() const { return place_; }
   Error with_place(Place place) &&;
 
-  friend bool operator==(const Error& a, const Error& b) { return a.kind_ == b.kind_ && a.message_ == b.message_; }
+  friend bool operator==(const Error& a, const Error& b);  ///< Of one kind, and of one message.
 
  private:
   ErrorKind kind_;

@@ -23,30 +23,26 @@ class ForwardingEnvironment : public Environment {
  public:
   explicit ForwardingEnvironment(std::shared_ptr<Environment> inner) : inner_(std::move(inner)) {}
 
-  SteadyTime now() const override { return inner_->now(); }
-  WallTime wall_now() const override { return inner_->wall_now(); }
-  void post(Work work) override { inner_->post(std::move(work)); }
-  bool on_strand() const override { return inner_->on_strand(); }
-  Task<Result<void>> sleep_until(SteadyTime when, StopToken stop = {}) override {
-    return inner_->sleep_until(when, std::move(stop));
-  }
-  Task<Result<void>> offload(Work work) override { return inner_->offload(std::move(work)); }
-  void parallel_for(int64_t count, int64_t grain, const UniqueFunction<void(int64_t, int64_t)>& body) override {
-    inner_->parallel_for(count, grain, body);
-  }
-  JobPool& pool() override { return inner_->pool(); }
-  Result<transport::Transport*> transport(std::string_view scheme) override { return inner_->transport(scheme); }
-  Storage& storage() override { return inner_->storage(); }
-  BufferPool& buffers() override { return inner_->buffers(); }
-  Logger& log() override { return inner_->log(); }
-  const ProcessInfo& process() const override { return inner_->process(); }
-  uint64_t entropy() override { return inner_->entropy(); }
-  StopToken interrupted() override { return inner_->interrupted(); }
-  StopToken leaving() override { return inner_->leaving(); }
-  void sometimes(std::string_view mark) override { inner_->sometimes(mark); }
+  SteadyTime now() const override;
+  WallTime wall_now() const override;
+  void post(Work work) override;
+  bool on_strand() const override;
+  Task<Result<void>> sleep_until(SteadyTime when, StopToken stop = {}) override;
+  Task<Result<void>> offload(Work work) override;
+  void parallel_for(int64_t count, int64_t grain, const UniqueFunction<void(int64_t, int64_t)>& body) override;
+  JobPool& pool() override;
+  Result<transport::Transport*> transport(std::string_view scheme) override;
+  Storage& storage() override;
+  BufferPool& buffers() override;
+  Logger& log() override;
+  const ProcessInfo& process() const override;
+  uint64_t entropy() override;
+  StopToken interrupted() override;
+  StopToken leaving() override;
+  void sometimes(std::string_view mark) override;
 
  protected:
-  void run_until_done(Task<void> entry) override { inner_->run(std::move(entry)); }
+  void run_until_done(Task<void> entry) override;
 
   const std::shared_ptr<Environment> inner_;
 };

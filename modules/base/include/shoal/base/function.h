@@ -2,7 +2,6 @@
 #pragma once
 /// A move-only callable with room for small captures: std::function copies, and allocates beyond two words.
 #include <cstddef>
-#include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -19,8 +18,8 @@ class UniqueFunction<R(Args...)> {
  public:
   UniqueFunction() = default;
   template <class F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, UniqueFunction> && std::is_invocable_r_v<R, F&, Args...>)
-  UniqueFunction(F&& f) {
+  requires(!std::is_same_v<std::remove_cvref_t<F>, UniqueFunction> && std::is_invocable_r_v<R, F&, Args...>)
+      UniqueFunction(F&& f) {
     using Fn = std::remove_cvref_t<F>;
     if constexpr (sizeof(Fn) <= kInlineBytes && alignof(Fn) <= alignof(std::max_align_t) &&
                   std::is_nothrow_move_constructible_v<Fn>) {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Log lines. The core calls a sink; time comes from the Environment. No global logger.
-#include <functional>
-#include <memory>
-#include <mutex>
+#include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 
+#include "shoal/base/hidden.h"
+#include "shoal/base/std_function.h"
 #include "shoal/base/time.h"
 
 namespace shoal {
@@ -40,6 +39,9 @@ LogSink stderr_sink(LogLevel lowest = LogLevel::kInfo);
 class Logger {
  public:
   Logger(LogSink sink, std::string task, std::function<WallTime()> clock);
+  ~Logger();
+  Logger(const Logger&) = delete;
+  Logger& operator=(const Logger&) = delete;
   void log(LogLevel level, std::string_view message);
   void debug(std::string_view message) { log(LogLevel::kDebug, message); }
   void info(std::string_view message) { log(LogLevel::kInfo, message); }
@@ -53,8 +55,8 @@ class Logger {
   LogSink sink_;
   std::string task_;
   std::function<WallTime()> clock_;
-  std::mutex mutex_;
-  std::unordered_set<std::string> warned_;  // Guarded by mutex_.
+  struct Warned;
+  const Hidden<Warned> warned_;
 };
 
 }  // namespace shoal

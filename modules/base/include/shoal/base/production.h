@@ -2,13 +2,13 @@
 #pragma once
 /// The Environment of real runs: one event loop (the strand, run by the thread that calls run()), one compute thread, a
 /// job pool, the file system, sockets.
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "shoal/base/environment.h"
+#include "shoal/base/std_function.h"
 
 namespace shoal {
 

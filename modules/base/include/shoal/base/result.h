@@ -1,47 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Result<T>: a value or an Error. Member names follow C++23's std::expected, which may replace it.
+#include <new>
 #include <optional>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
 #include "shoal/base/check.h"
 #include "shoal/base/error.h"
 
 namespace shoal {
 
+// The storage is a union and not a std::variant: each of some fifty instantiations of a variant costs a program that includes
+// Shoal several milliseconds of compile time (decision 0126), and two members need none of its machinery.
 template <class T>
 class [[nodiscard]] Result {
  public:
   using value_type = T;
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+  Result(T value) : value_(std::move(value)), has_value_(true) {}
+  Result(Error error) : error_(std::move(error)), has_value_(false) {}
   /// Takes anything that T is made from (a derived unique_ptr, a string literal).
   template <class U>
-    requires(std::is_convertible_v<U &&, T> && !std::is_same_v<std::remove_cvref_t<U>, Result> &&
-             !std::is_same_v<std::remove_cvref_t<U>, Error> && !std::is_same_v<std::remove_cvref_t<U>, T>)
-  Result(U&& value) : state_(std::in_place_index<0>, std::forward<U>(value)) {}
+  requires(std::is_convertible_v<U&&, T> && !std::is_same_v<std::remove_cvref_t<U>, Result> &&
+           !std::is_same_v<std::remove_cvref_t<U>, Error> && !std::is_same_v<std::remove_cvref_t<U>, T>) Result(U&& value)
+      : value_(std::forward<U>(value)), has_value_(true) {}
+  Result(const Result& other) requires(std::is_copy_constructible_v<T>) : has_value_(other.has_value_) {
+    if (has_value_) {
+      ::new (static_cast<void*>(&value_)) T(other.value_);
+    } else {
+      ::new (static_cast<void*>(&error_)) Error(other.error_);
+    }
+  }
+  Result(Result&& other) noexcept(std::is_nothrow_move_constructible_v<T>) : has_value_(other.has_value_) {
+    take(std::move(other));
+  }
+  /// Copies or moves into the parameter, so that what can throw is done before anything of this is destroyed.
+  Result& operator=(Result other) noexcept {
+    destroy();
+    has_value_ = other.has_value_;
+    take(std::move(other));
+    return *this;
+  }
+  ~Result() {
+    if (!std::is_trivially_destructible_v<T> || !has_value_) destroy();
+  }
 
-  bool has_value() const { return state_.index() == 0; }
-  explicit operator bool() const { return has_value(); }
+  bool has_value() const { return has_value_; }
+  explicit operator bool() const { return has_value_; }
 
-  T& value() & { return check(), *std::get_if<0>(&state_); }
-  const T& value() const& { return check(), *std::get_if<0>(&state_); }
-  T&& value() && { return check(), std::move(*std::get_if<0>(&state_)); }
+  T& value() & { return check(), value_; }
+  const T& value() const& { return check(), value_; }
+  T&& value() && { return check(), std::move(value_); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
-  const Error& error() const& { return SHOAL_CHECK(!has_value()), *std::get_if<1>(&state_); }
-  Error&& error() && { return SHOAL_CHECK(!has_value()), std::move(*std::get_if<1>(&state_)); }
-  T value_or(T other) && { return has_value() ? std::move(*std::get_if<0>(&state_)) : std::move(other); }
+  const Error& error() const& { return SHOAL_CHECK(!has_value_), error_; }
+  Error&& error() && { return SHOAL_CHECK(!has_value_), std::move(error_); }
+  T value_or(T other) && { return has_value_ ? std::move(value_) : std::move(other); }
 
  private:
-  void check() const { SHOAL_CHECK(has_value()); }
-  std::variant<T, Error> state_;
+  void check() const { SHOAL_CHECK(has_value_); }
+  // Neither of these two is inlined: where g++ 12 sees into them, it takes the member that is not there for one that may be
+  // destroyed, and warns in the caller's code.
+
+  /// Makes the member that `other` has; there is none here.
+  [[gnu::noinline]] void take(Result&& other) {
+    if (has_value_) {
+      ::new (static_cast<void*>(&value_)) T(std::move(other.value_));
+    } else {
+      ::new (static_cast<void*>(&error_)) Error(std::move(other.error_));
+    }
+  }
+  [[gnu::noinline]] void destroy() {
+    if (has_value_) {
+      value_.~T();
+    } else {
+      error_.~Error();
+    }
+  }
+  union {
+    T value_;
+    Error error_;
+  };
+  bool has_value_;
 };
 
 template <>
@@ -73,10 +117,10 @@ T value_or_raise(Result<T> result) {
 #define SHOAL_CONCAT_INNER(a, b) a##b
 #define SHOAL_CONCAT(a, b) SHOAL_CONCAT_INNER(a, b)
 
-#define SHOAL_TRY_IMPL(ret, tmp, decl, ...)          \
-  auto tmp = (__VA_ARGS__);                          \
-  if (!tmp) [[unlikely]]                             \
-    ret std::move(tmp).error();                      \
+#define SHOAL_TRY_IMPL(ret, tmp, decl, ...) \
+  auto tmp = (__VA_ARGS__);                 \
+  if (!tmp) [[unlikely]]                    \
+    ret std::move(tmp).error();             \
   decl = std::move(tmp).value()
 #define SHOAL_TRY_VOID_IMPL(ret, tmp, ...) \
   do {                                     \

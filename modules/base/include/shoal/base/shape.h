@@ -19,14 +19,14 @@ class Shape {
 
   Shape() = default;  ///< Rank 0: a scalar, one element.
   /// Raises InvalidArgument for more than kRankMax or negative sizes; for sizes from outside use checked().
-  Shape(std::initializer_list<int64_t> dims) : Shape(std::span<const int64_t>(dims.begin(), dims.size())) {}
+  Shape(std::initializer_list<int64_t> dims);
   explicit Shape(std::span<const int64_t> dims);
   /// InvalidArgument if there are too many dimensions, one is negative, or the product overflows int64.
   static Result<Shape> checked(std::span<const int64_t> dims);
 
   int rank() const { return rank_; }
   int64_t operator[](int axis) const { return SHOAL_DCHECK(axis >= 0 && axis < rank_), dims_[size_t(axis)]; }
-  std::span<const int64_t> dims() const { return {dims_.data(), size_t(rank_)}; }
+  std::span<const int64_t> dims() const;
   /// Product of the sizes; 1 for a scalar.
   int64_t elements() const;
   /// This shape with dimension `axis` changed to `size`. Raises InvalidArgument for an axis that it does not have, and for a

@@ -14,12 +14,12 @@ class StopToken {
  public:
   StopToken() = default;  ///< This one never stops.
   bool stop_requested() const;
-  bool stop_possible() const { return state_ != nullptr; }
+  bool stop_possible() const { return bool(state_); }
 
  private:
   friend class StopSource;
   friend class StopCallback;
-  explicit StopToken(std::shared_ptr<StopState> state) : state_(std::move(state)) {}
+  explicit StopToken(std::shared_ptr<StopState> state);
   std::shared_ptr<StopState> state_;
 };
 
@@ -29,10 +29,10 @@ class StopSource {
   /// A source that also stops when `parent` stops.
   explicit StopSource(StopToken parent);
   ~StopSource();
-  StopToken token() const { return StopToken(state_); }
+  StopToken token() const;
   /// Runs the registered callbacks on the calling thread; later calls do nothing. Returns whether this was the first.
   bool request_stop() const;
-  bool stop_requested() const { return token().stop_requested(); }
+  bool stop_requested() const;
 
  private:
   std::shared_ptr<StopState> state_;

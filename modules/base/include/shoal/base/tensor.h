@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Dense row-major arrays: owned (Tensor) and borrowed (TensorView).
+#include <cstring>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -73,7 +75,9 @@ class Tensor {
     return of<T>(shape, std::span<const T>(values.begin(), values.size()));
   }
   template <class T>
-  static Tensor scalar(T value) { return of<T>(Shape{}, {value}); }
+  static Tensor scalar(T value) {
+    return of<T>(Shape{}, {value});
+  }
   static Tensor zeros(DType dtype, Shape shape);
   static Tensor of_strings(Shape shape, std::vector<std::string> values);
 

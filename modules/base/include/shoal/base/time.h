@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The two clocks. Both are read through Environment, so that simulations own time.
-#include <algorithm>
-#include <chrono>
 #include <cstdint>
+
+// libstdc++'s <chrono> brings calendars, time zones and <sstream> along; the clocks and durations have a header of their own
+// since release 12. See std_function.h.
+#if defined(__GLIBCXX__) && __has_include(<bits/chrono.h>)
+#include <bits/chrono.h>
+#else
+#include <chrono>
+#endif
 
 namespace shoal {
 
@@ -30,10 +36,7 @@ using Deadline = SteadyTime;
 inline constexpr Deadline kNoDeadline = Deadline::max();  ///< Only inside waits that something else bounds.
 
 /// Clamped to a century either way, so that a huge interval means "never" and adds to any clock without overflow.
-inline Duration seconds_to_duration(double seconds) {
-  constexpr double kCentury = 100.0 * 366 * 24 * 3600;
-  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::clamp(seconds, -kCentury, kCentury)));
-}
-inline double to_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+Duration seconds_to_duration(double seconds);
+double to_seconds(Duration duration);
 
 }  // namespace shoal

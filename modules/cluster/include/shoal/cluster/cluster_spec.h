@@ -49,7 +49,7 @@ class ClusterSpec {
   /// the role already has it.
   Result<void> add(std::string_view role, int32_t index, std::string address);
   /// Makes `role` known without a node: an empty list. The same as leaving it out, except for chief and master.
-  void add_role(std::string_view role) { roles_.try_emplace(std::string(role)); }
+  void add_role(std::string_view role);
   /// True if there was such a role.
   bool remove_role(std::string_view role);
 
@@ -57,12 +57,12 @@ class ClusterSpec {
   /// master); no address twice. InvalidArgument.
   Result<void> check() const;
 
-  bool empty() const { return roles_.empty(); }
-  bool has_role(std::string_view role) const { return count(role) > 0; }
+  bool empty() const;
+  bool has_role(std::string_view role) const;
   /// Names of the roles that have nodes, in byte order.
   std::vector<std::string> role_names() const;
   std::span<const Node> nodes(std::string_view role) const;
-  int32_t count(std::string_view role) const { return int32_t(nodes(role).size()); }
+  int32_t count(std::string_view role) const;
   int32_t node_count() const;
   /// How many nodes of the role come before this one: its number where nodes are counted without gaps (trainers, shards).
   /// Nothing for a node that is not listed.
@@ -70,7 +70,7 @@ class ClusterSpec {
   /// The address of one node, or null.
   const std::string* address(std::string_view role, int32_t index) const;
   /// "master" where that role is present, else "chief".
-  std::string_view chief_role() const { return roles_.contains(kMasterRole) ? kMasterRole : kChiefRole; }
+  std::string_view chief_role() const;
 
   /// Nodes are numbered from 0: the chief role, then the others except ps in byte order of their names and by index, then
   /// ps. A role occupies (largest index + 1) numbers. Nothing for a node that is not listed.
@@ -80,7 +80,7 @@ class ClusterSpec {
   /// All roles, including those with empty lists.
   const Roles& roles() const { return roles_; }
 
-  friend bool operator==(const ClusterSpec&, const ClusterSpec&) = default;
+  friend bool operator==(const ClusterSpec& a, const ClusterSpec& b);
 
  private:
   Roles roles_;

@@ -4,12 +4,12 @@
 /// each its number, and how many there are. What becomes of which number; and where the tasks meet (rendezvous.h), which
 /// tells them each other's addresses.
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "shoal/base/std_function.h"
 #include "shoal/cluster/cluster_spec.h"
 
 namespace shoal::cluster {
@@ -46,9 +46,9 @@ struct Place {
   int32_t size = 1;                        ///< How many tasks the job has, at most 100,000. One: local mode.
   std::optional<int32_t> local_rank = {};  ///< This task's number among those of its host, where that is known.
   std::optional<int32_t> local_size = {};  ///< How many tasks its host has.
-  std::vector<std::string> hosts = {};     ///< Hosts of the job, that of rank 0 first; empty if they are not known.
+  std::vector<std::string> hosts{};        ///< Hosts of the job, that of rank 0 first; empty if they are not known.
   /// Where rank 0 answers, as host:port: one address, or several that are tried in turns. Empty: nothing says where.
-  std::vector<std::string> rendezvous = {};
+  std::vector<std::string> rendezvous{};
   std::string own_host = {};  ///< The name by which others find this task's host; empty: what rank 0 sees it come from.
   std::string run = {};       ///< What tells this job from others of its kind, SHOAL_RUN for one; empty if nothing does.
   ClusterSize plan = {};      ///< What the ranks become; plan.tasks() == size.

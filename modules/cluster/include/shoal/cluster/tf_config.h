@@ -4,7 +4,6 @@
 /// from the variables of what started it (place.h), or from nothing at all. Whatever the source, the result and its checks
 /// are the same.
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -14,7 +14,6 @@
 /// texts say that there is no further one. All functions raise InvalidArgument for options out of range, and for a column
 /// of a kind that does not fit.
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +21,7 @@
 #include <vector>
 
 #include "shoal/base/shape.h"
+#include "shoal/base/std_function.h"
 #include "shoal/graph/graph.h"
 #include "shoal/graph/ops_lookup.h"
 #include "shoal/nn/initializers.h"
@@ -33,7 +33,7 @@ class Definition;
 /// One column. A value, immutable, cheap to copy.
 class Column {
  public:
-  explicit Column(std::shared_ptr<const Definition> definition) : definition_(std::move(definition)) {}
+  explicit Column(std::shared_ptr<const Definition> definition);
   /// What it is made from and how: "age_bucketized". Columns of one list are ordered by it.
   const std::string& name() const;
   const Definition& definition() const { return *definition_; }
@@ -92,11 +92,11 @@ Column categorical_by_hash(std::string key, HashOptions options);
 /// itself.
 class CrossKey {
  public:
-  CrossKey(const char* key) : key_(key) {}                 // NOLINT: a key is one
-  CrossKey(std::string key) : key_(std::move(key)) {}      // NOLINT
-  CrossKey(Column column) : column_(std::move(column)) {}  // NOLINT: a column is one
+  CrossKey(const char* key);  // NOLINT: a key is one
+  CrossKey(std::string key);  // NOLINT
+  CrossKey(Column column);    // NOLINT: a column is one
   const std::optional<Column>& column() const { return column_; }
-  const std::string& name() const { return column_ ? column_->name() : key_; }
+  const std::string& name() const;
 
  private:
   std::string key_;

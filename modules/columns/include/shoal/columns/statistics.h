@@ -2,7 +2,6 @@
 #pragma once
 /// What the data say, in one pass: means to normalize numbers with, vocabularies.
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "shoal/base/learned.h"
 #include "shoal/base/result.h"
+#include "shoal/base/std_function.h"
 #include "shoal/data/dataset.h"
 #include "shoal/graph/graph.h"
 
@@ -36,8 +36,8 @@ struct NumberStatistics {
   double min = 0;
   double max = 0;
 
-  std::function<Value(Value)> standardizer() const { return columns::standardizer(mean, stddev); }
-  std::function<Value(Value)> rescaler() const { return columns::rescaler(min, max); }
+  std::function<Value(Value)> standardizer() const;
+  std::function<Value(Value)> rescaler() const;
 };
 
 /// Of a feature of text.
@@ -55,7 +55,7 @@ struct StatisticsOptions {
   int64_t distinct_max = 1'000'000;         ///< A feature with more distinct texts is InvalidArgument.
   /// Names of features that are passed over, such as ids: all others are looked at, also if nobody asks for them. A feature of
   /// text costs its distinct texts, in memory and, with RunConfig::learned(), in the model directory.
-  std::vector<std::string> unused = {};
+  std::vector<std::string> unused{};
   /// Where the dataset is read, and a stop comes from (Cancelled): RunConfig::environment(). Null: on this machine, which in a
   /// test with a World is not where the task's files are.
   std::shared_ptr<Environment> env = nullptr;
@@ -74,11 +74,11 @@ class Statistics {
  private:
   friend StatisticsText;
   friend Result<Statistics> measure(const data::Dataset& dataset, const StatisticsOptions& options);
-  struct Part {
-    std::map<std::string, NumberStatistics> numbers;
-    std::map<std::string, TextStatistics> texts;
-  };
-  Part features_, labels_;
+  struct Part;
+  struct Parts;
+  const Part& features() const;
+  const Part& labels() const;
+  std::shared_ptr<const Parts> parts_;  // Never written to, so that copies share them. Null: nothing was measured.
 };
 
 /// Reads all of `dataset`, batched or not; it must end. InvalidArgument for one that does not (repeat()), and for an unused

@@ -17,12 +17,12 @@ namespace shoal::data {
 struct CsvColumnsOptions {
   /// The names of all columns, left to right. Empty: the fields of the last header line are. Where names are given and the last
   /// header line is a header, too, CsvColumn::header keeps what it calls each column, and other files are read by that.
-  std::vector<std::string> names = {};
+  std::vector<std::string> names{};
   /// Names of columns that are float32, also where this file happens to have whole numbers alone and no field is missing:
   /// quantities, which other files may have with fractions or gaps. A field that is no number is then damage, with its line.
-  std::vector<std::string> numbers = {};
+  std::vector<std::string> numbers{};
   /// Names of columns that are text, also where all fields are numbers: ids and codes, of which each is another.
-  std::vector<std::string> texts = {};
+  std::vector<std::string> texts{};
   /// Where the file is read, warnings go, and a stop comes from (Cancelled): RunConfig::environment(). Null: on this machine,
   /// which in a test with a World is not where the task's files are, with warnings on standard error.
   std::shared_ptr<Environment> env = nullptr;

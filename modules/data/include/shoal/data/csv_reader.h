@@ -2,14 +2,14 @@
 #pragma once
 /// One CSV text, record after record, without a Dataset: for tools, and for text that no file holds.
 #include <cstddef>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "shoal/base/hidden.h"
+#include "shoal/base/std_function.h"
 #include "shoal/base/storage.h"
 #include "shoal/data/element.h"
 #include "shoal/data/text_files.h"
@@ -59,8 +59,8 @@ class CsvReader {
 
  private:
   struct State;
-  explicit CsvReader(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  explicit CsvReader(Hidden<State> state);
+  Hidden<State> state_;
 };
 
 /// "; is ";" the separator?" if a header that was read is one name with such a character in it, or nothing: for errors.

@@ -7,7 +7,6 @@
 /// Semantics are CONTRACT section 17. A mistake in the description (batch of 0) is raised where it is made, as
 /// InvalidArgument; what the outside world causes (files, data, the user's functions) comes out of Iterator::next().
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "shoal/base/environment.h"
+#include "shoal/base/std_function.h"
 #include "shoal/data/element.h"
 #include "shoal/data/iterator.h"
 #include "shoal/data/text_files.h"
@@ -98,9 +98,7 @@ class Dataset {
   /// The names of the files that match any of `patterns` (* and ? and [a-z], in any part of a path; * does not cross a
   /// slash), each once, as string scalars. iterate() fails with NotFound, naming the patterns, if nothing matches.
   static Dataset list_files(std::vector<std::string> patterns, ListFilesOptions options = {});
-  static Dataset list_files(std::string pattern, ListFilesOptions options = {}) {
-    return list_files(std::vector<std::string>{std::move(pattern)}, options);
-  }
+  static Dataset list_files(std::string pattern, ListFilesOptions options = {});
   /// The lines of files, one file after another, as string scalars without their line ends (\n or \r\n). gzip is recognised
   /// by a file's first bytes. Iterating ends with NotFound for a missing file, and with DataLoss, naming file, line and
   /// offset, for a damaged file or a line beyond the limit. Raises InvalidArgument for no paths or options out of range.
@@ -212,7 +210,7 @@ class Dataset {
   uint64_t fingerprint() const;
 
  private:
-  explicit Dataset(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
+  explicit Dataset(std::shared_ptr<const Node> node);
   std::shared_ptr<const Node> node_;
 };
 

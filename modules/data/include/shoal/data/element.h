@@ -14,12 +14,12 @@ namespace shoal::data {
 class TensorMap {
  public:
   TensorMap() = default;
-  TensorMap(Tensor tensor) { set("", std::move(tensor)); }  // NOLINT: a tensor is one
+  TensorMap(Tensor tensor);  // NOLINT: a tensor is one
   TensorMap(std::initializer_list<std::pair<std::string, Tensor>> tensors);
 
-  bool empty() const { return tensors_.empty(); }
-  size_t size() const { return tensors_.size(); }
-  bool is_single() const { return size() == 1 && tensors_[0].first.empty(); }
+  bool empty() const { return size() == 0; }
+  size_t size() const;
+  bool is_single() const;
   void set(std::string name, Tensor tensor);
   const Tensor* find(std::string_view name) const;
   Tensor* find(std::string_view name);
@@ -32,10 +32,10 @@ class TensorMap {
   Tensor& single();
   /// The names, for errors.
   std::string names() const;
-  auto begin() const { return tensors_.begin(); }
-  auto end() const { return tensors_.end(); }
-  auto begin() { return tensors_.begin(); }
-  auto end() { return tensors_.end(); }
+  const std::pair<std::string, Tensor>* begin() const;
+  const std::pair<std::string, Tensor>* end() const;
+  std::pair<std::string, Tensor>* begin();
+  std::pair<std::string, Tensor>* end();
 
  private:
   std::vector<std::pair<std::string, Tensor>> tensors_;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "shoal/base/environment.h"
+#include "shoal/base/hidden.h"
 #include "shoal/data/element.h"
 
 namespace shoal::data {
@@ -50,10 +51,7 @@ class Iterator {
   /// The position after the last element handed out. FailedPrecondition if a source cannot say.
   virtual Result<Position> save() const = 0;
   /// The same into `position`, reusing its memory: for a save after every element.
-  virtual Result<void> save_to(Position& position) const {
-    SHOAL_TRY(position, save());
-    return {};
-  }
+  virtual Result<void> save_to(Position& position) const;
   /// Continues after `position`. FailedPrecondition if the pipeline changed or a source cannot resume: the caller restarts
   /// at the beginning, with a warning (CONTRACT DS-22).
   virtual Result<void> restore(const Position& position) = 0;
@@ -67,7 +65,10 @@ class Iterator {
 /// The elements of a dataset in a range-based for (Dataset::elements()). One loop, from where the iterator is.
 class Elements {
  public:
-  explicit Elements(std::unique_ptr<Iterator> iterator) : iterator_(std::move(iterator)) {}
+  explicit Elements(std::unique_ptr<Iterator> iterator);
+  Elements(Elements&&) noexcept;
+  Elements& operator=(Elements&&) noexcept;
+  ~Elements();
 
   class At {
    public:
@@ -77,10 +78,7 @@ class Elements {
     const Element& operator*() const { return *element_; }
     const Element* operator->() const { return element_; }
     /// Raises what Iterator::next() returns.
-    At& operator++() {
-      more_ = value_or_raise(iterator_->next(*element_));
-      return *this;
-    }
+    At& operator++();
     void operator++(int) { ++*this; }
     friend bool operator==(const At& at, std::default_sentinel_t) { return !at.more_; }
 
@@ -95,7 +93,7 @@ class Elements {
   std::default_sentinel_t end() const { return {}; }
 
  private:
-  std::unique_ptr<Iterator> iterator_;
+  Hidden<Iterator> iterator_;
   Element element_;
 };
 

@@ -46,12 +46,12 @@ struct CsvColumn {
 /// number of fields than there are columns (or begins as remarks do), is no header: then, and without header lines, the
 /// columns are those of the file from left to right.
 struct CsvOptions {
-  std::vector<CsvColumn> columns = {};  ///< All columns of the files, left to right; at least one.
+  std::vector<CsvColumn> columns{};  ///< All columns of the files, left to right; at least one.
   /// Names of the columns that become labels; a lone one has the name "". A label that is missing, or no finite number, is
   /// DataLoss, unless its column has another value than NaN for missing fields, or missing_labels is set.
-  std::vector<std::string> labels = {};
+  std::vector<std::string> labels{};
   /// Names of columns that are left out; their fields are not looked at.
-  std::vector<std::string> unused = {};
+  std::vector<std::string> unused{};
   char separator = ',';
   /// How many lines at the start of each file are not records. The last of these lines is the file's header.
   int64_t header_lines = 0;

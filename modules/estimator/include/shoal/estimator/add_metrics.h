@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Metrics of one's own beside those of an estimator's model.
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "shoal/base/std_function.h"
 #include "shoal/estimator/estimator.h"
 #include "shoal/nn/metrics.h"
 #include "shoal/nn/value_map.h"

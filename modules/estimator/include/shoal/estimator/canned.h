@@ -24,7 +24,7 @@ namespace shoal {
 /// The sum over columns of a weight for each number or id, plus a bias; all start at 0 (columns::linear_layer()).
 /// Variables "linear/<column>/weights", "linear/bias". Summaries: `bias`, `fraction_of_zero_weights`.
 struct LinearOptions {
-  std::vector<columns::Column> columns = {};
+  std::vector<columns::Column> columns{};
   ops::Combiner combiner = ops::Combiner::kSum;  ///< How the weights of several ids of one column are combined.
   /// Default: Ftrl, learning rate min(0.2, 1 / sqrt(number of columns)); in a wide and deep model min(0.005, ...).
   OptimizerChoice optimizer = {};
@@ -34,8 +34,8 @@ struct LinearOptions {
 /// Kernels start Glorot uniform, biases 0. Variables "dnn/input_layer/...", "dnn/hidden_<i>/...", "dnn/logits/...".
 /// Summaries of each layer: "dnn/hidden_<i>/fraction_of_zero_values", "dnn/hidden_<i>/activation" (histogram).
 struct DnnOptions {
-  std::vector<columns::Column> columns = {};
-  std::vector<int64_t> hidden_units = {};  ///< Units of each hidden layer, at least one layer.
+  std::vector<columns::Column> columns{};
+  std::vector<int64_t> hidden_units{};  ///< Units of each hidden layer, at least one layer.
   nn::Activation activation = nn::Activation::kRelu;
   double dropout = 0;       ///< The part of activations set to 0 in training, in [0, 1).
   bool batch_norm = false;  ///< True: normalizes after the activation; averages decay with 0.999.
@@ -59,8 +59,8 @@ struct BaselineOptions {
 struct ClassifierOptions {
   /// 2: nn::binary_head(); more: nn::multi_class_head(). 0: as many as the vocabulary has names, or 2 without one.
   int64_t n_classes = 0;
-  std::string weight_column = {};                  ///< The name of the feature with example weights. "": all are 1.
-  std::vector<std::string> label_vocabulary = {};  ///< The names of the classes: labels are text. Empty: labels are ids.
+  std::string weight_column = {};               ///< The name of the feature with example weights. "": all are 1.
+  std::vector<std::string> label_vocabulary{};  ///< The names of the classes: labels are text. Empty: labels are ids.
   nn::LossReduction loss_reduction = nn::LossReduction::kSumOverBatchSize;
 };
 /// With nn::regression_head().

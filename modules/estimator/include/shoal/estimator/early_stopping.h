@@ -14,12 +14,12 @@
 /// writes the last checkpoint and the end mark (reason stop_requested), and an evaluator ends with that checkpoint.
 /// Checkpoints know nothing of it: a job that is started again trains until its chief decides again, after its first step.
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "shoal/base/std_function.h"
 #include "shoal/estimator/exporter.h"
 #include "shoal/estimator/hook.h"
 

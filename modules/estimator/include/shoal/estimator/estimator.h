@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The Estimator: a model and where its results go. Trains, evaluates, predicts, exports; train_and_evaluate drives it.
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "shoal/base/result.h"
+#include "shoal/base/std_function.h"
 #include "shoal/data/element.h"
 #include "shoal/estimator/exporter.h"
 #include "shoal/estimator/hook.h"
@@ -23,20 +23,20 @@ namespace shoal {
 struct TrainOptions {
   std::optional<int64_t> steps = {};      ///< Steps from the step at start: two calls of 10 make 20.
   std::optional<int64_t> max_steps = {};  ///< A global step: of two calls with the same one the second does nothing.
-  std::vector<std::shared_ptr<Hook>> hooks = {};
-  std::vector<std::shared_ptr<CheckpointListener>> saving_listeners = {};
+  std::vector<std::shared_ptr<Hook>> hooks{};
+  std::vector<std::shared_ptr<CheckpointListener>> saving_listeners{};
 };
 
 struct EvaluateOptions {
   std::optional<int64_t> steps = {};  ///< How many batches; None for all until the input ends.
-  std::vector<std::shared_ptr<Hook>> hooks = {};
+  std::vector<std::shared_ptr<Hook>> hooks{};
   std::optional<std::string> checkpoint = {};  ///< The prefix of a checkpoint; by default the newest.
   std::optional<std::string> name = {};        ///< Results go to eval_<name>.
 };
 
 struct PredictOptions {
-  std::vector<std::string> keys = {};  ///< Only these predictions; empty for all.
-  std::vector<std::shared_ptr<Hook>> hooks = {};
+  std::vector<std::string> keys{};  ///< Only these predictions; empty for all.
+  std::vector<std::shared_ptr<Hook>> hooks{};
   std::optional<std::string> checkpoint = {};  ///< The prefix of a checkpoint; by default the newest.
   bool yield_single_examples = true;           ///< False for one result per batch.
 };
@@ -47,7 +47,7 @@ class Predictions {
  public:
   virtual ~Predictions() = default;
   /// The next result, by prediction name; nothing at the end of the input.
-  std::optional<data::TensorMap> next() { return value_or_raise(try_next()); }
+  std::optional<data::TensorMap> next();
   virtual Result<std::optional<data::TensorMap>> try_next() = 0;
 };
 
@@ -98,7 +98,7 @@ class Estimator {
   /// say) are faster than any. Raises InvalidArgument for the name "batch"; train(), evaluate(), ... raise it for an input
   /// or axes that are not there. Returns the estimator.
   Estimator& vary(VaryingAxes axes);
-  const VaryingAxes& varying() const { return varying_; }
+  const VaryingAxes& varying() const;
 
   /// Ops of your own that model_fn may use, beside those of Shoal; replaces what was said before:
   ///
@@ -161,7 +161,7 @@ class Estimator {
   Params params_;
   std::string model_dir_;
   std::shared_ptr<const WarmStart> warm_start_;
-  VaryingAxes varying_;
+  std::shared_ptr<const VaryingAxes> varying_;  // Null: none vary.
   std::shared_ptr<const OpCatalogue> ops_;
   std::shared_ptr<const TrainedWeights> trained_;  // Weights that train() left, with checkpoints off.
 };

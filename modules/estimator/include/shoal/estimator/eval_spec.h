@@ -24,8 +24,8 @@ class Hook;
 class ExporterList : public std::vector<std::shared_ptr<Exporter>> {
  public:
   ExporterList() = default;
-  ExporterList(std::initializer_list<std::shared_ptr<Exporter>> exporters) : vector(exporters) {}
-  ExporterList(std::vector<std::shared_ptr<Exporter>> exporters) : vector(std::move(exporters)) {}  // NOLINT
+  ExporterList(std::initializer_list<std::shared_ptr<Exporter>> exporters);
+  ExporterList(std::vector<std::shared_ptr<Exporter>> exporters);  // NOLINT
   template <class One>
   requires std::is_convertible_v<std::shared_ptr<One>, std::shared_ptr<Exporter>> ExporterList(
       std::shared_ptr<One> exporter)
@@ -45,7 +45,7 @@ struct EvalSpec {
   /// Keeps several evaluations apart: results go to `eval_<name>`. Not empty, no slash.
   std::optional<std::string> name = {};
   /// Hooks that run during each evaluation.
-  std::vector<std::shared_ptr<Hook>> hooks = {};
+  std::vector<std::shared_ptr<Hook>> hooks{};
   /// One exporter, or a list of them, called after each evaluation in this order. Names are non-empty and differ.
   ExporterList exporters = {};
   /// May end evaluation, and in local mode training, early (eval_listener.h). Null if nobody does.

@@ -31,7 +31,7 @@ struct ExportedTensor {
   DType dtype = DType::kFloat32;
   std::vector<int64_t> shape;  ///< A size of -1 is the batch, or another that varies.
   /// What the sizes of -1 are, in order: those of one name are equal in a call. Empty: all are "batch".
-  std::vector<std::string> axes = {};
+  std::vector<std::string> axes{};
 };
 
 struct ProfileOptions {
@@ -56,18 +56,16 @@ class ExportedModel {
   /// The predictions: those of the graph, then text that is made of them.
   virtual const std::vector<ExportedTensor>& outputs() const = 0;
   /// All predictions for a batch of features, by key. Raises InvalidArgument if they do not fit inputs().
-  data::TensorMap predict(const data::TensorMap& features) { return value_or_raise(try_predict(features)); }
+  data::TensorMap predict(const data::TensorMap& features);
   virtual Result<data::TensorMap> try_predict(const data::TensorMap& features) = 0;
   /// How the model can be called, the default first.
   virtual const std::vector<nn::ExportSignature>& signatures() const = 0;
   /// What one signature gives, by the names of its outputs. InvalidArgument, too, where no signature has that name.
-  data::TensorMap predict(const data::TensorMap& features, std::string_view signature) {
-    return value_or_raise(try_predict(features, signature));
-  }
+  data::TensorMap predict(const data::TensorMap& features, std::string_view signature);
   virtual Result<data::TensorMap> try_predict(const data::TensorMap& features, std::string_view signature) = 0;
   /// Where the time of predictions goes, measured on generated features: uniform in [-1, 1), integers 0. Predictions of
   /// other threads go on meanwhile, and are part of what is measured. Raises InvalidArgument if an option is out of range.
-  backends::Profile profile(const ProfileOptions& options = {}) { return value_or_raise(try_profile(options)); }
+  backends::Profile profile(const ProfileOptions& options = {});
   virtual Result<backends::Profile> try_profile(const ProfileOptions& options = {}) = 0;
 };
 

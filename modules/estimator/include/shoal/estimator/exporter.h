@@ -2,12 +2,12 @@
 #pragma once
 /// Exporters decide how a model leaves for production: called after each evaluation, in whichever task evaluates.
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "shoal/base/environment.h"
+#include "shoal/base/std_function.h"
 #include "shoal/estimator/input_fn.h"
 #include "shoal/estimator/metrics.h"
 
@@ -51,10 +51,11 @@ std::shared_ptr<Exporter> final_exporter(std::string name);
 using CompareMetrics = std::function<bool(const Metrics& best, const Metrics& current)>;
 /// The default: a smaller loss; any number is better than NaN. Raises InvalidArgument if either result lacks it.
 bool smaller_loss(const Metrics& best, const Metrics& current);
+CompareMetrics by_smaller_loss();  ///< The same, as what BestExporterOptions takes.
 
 struct BestExporterOptions {
   std::optional<int64_t> exports_to_keep = 5;
-  CompareMetrics compare = smaller_loss;
+  CompareMetrics compare = by_smaller_loss();
   /// Where past results are read at the first decision of a process, below model_dir; default: the unnamed evaluation's.
   std::optional<std::string> event_dir = {};
 };

@@ -3,8 +3,6 @@
 /// Hooks: a user's own code around the steps of training, evaluation and prediction. All callbacks of one task run on one
 /// thread, one at a time, and may block. What they throw ends the run and comes out of it unchanged.
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +10,7 @@
 
 #include "shoal/backends/machine_limits.h"
 #include "shoal/base/environment.h"
+#include "shoal/base/std_function.h"
 #include "shoal/base/tensor.h"
 #include "shoal/graph/graph.h"
 
@@ -38,8 +37,7 @@ struct ModelName {
 class HookSetup {
  public:
   /// `named`: what value() finds beside the nodes of the graph, and other names of the model.
-  explicit HookSetup(Graph& graph, Value loss, std::vector<ModelName> named = {})
-      : graph_(graph), loss_(loss), named_(std::move(named)) {}
+  explicit HookSetup(Graph& graph, Value loss, std::vector<ModelName> named = {});
   Graph& graph() { return graph_; }
   Value loss() const { return loss_; }  ///< The value is invalid in prediction, which has no loss.
   /// A value of the model by its name: one of EstimatorSpec::named_values, else "loss", the name of a prediction or of a
@@ -84,7 +82,7 @@ class RunContext {
   monitor::EventWriter* summaries() { return summaries_; }
   /// What the machine of this task does at most with `threads` threads; its host measures it (task_host.h), which takes
   /// about half a second.
-  backends::MachineLimits machine_limits(int threads) const { return measure_limits_(threads); }
+  backends::MachineLimits machine_limits(int threads) const;
   /// A variable as the last update left it; the view is valid during the callback. Raises NotFound if training has no
   /// variable `name`, and FailedPrecondition where the model lies on parameter servers, and in evaluation and prediction.
   TensorView variable(std::string_view name) const;
@@ -109,22 +107,15 @@ class RunContext {
  protected:  // The loop that owns the context calls these.
   using MeasureLimits = std::function<backends::MachineLimits(int threads)>;
   using ReadVariable = std::function<Result<TensorView>(std::string_view name)>;
-  RunContext(Environment& env, MeasureLimits measure_limits) : env_(env), measure_limits_(std::move(measure_limits)) {}
+  RunContext(Environment& env, MeasureLimits measure_limits);
   ~RunContext() = default;
   void set_global_step(uint64_t step) { global_step_ = step; }
   void count_iteration() { ++iterations_; }
   void count_save() { ++saves_; }
   void clear_stop() { stop_requested_ = false; }
-  void set_final_values(std::vector<std::pair<std::string, Tensor>> values) {
-    final_values_ = std::move(values);
-    has_final_values_ = true;
-  }
-  void read_variables_by(ReadVariable read) { read_variable_ = std::move(read); }
-  void set_task(bool is_chief, std::string model_dir, monitor::EventWriter* summaries) {
-    is_chief_ = is_chief;
-    model_dir_ = std::move(model_dir);
-    summaries_ = summaries;
-  }
+  void set_final_values(std::vector<std::pair<std::string, Tensor>> values);
+  void read_variables_by(ReadVariable read);
+  void set_task(bool is_chief, std::string model_dir, monitor::EventWriter* summaries);
 
  private:
   Environment& env_;
@@ -157,7 +148,7 @@ class StepRequest {
   bool fetches() const { return fetch_; }
   const std::vector<std::pair<std::string, Tensor>>& feeds() const { return feeds_; }
   backends::KernelObserver* observer() const { return observer_; }
-  void clear() { fetch_ = false, feeds_.clear(), observer_ = nullptr; }
+  void clear();
 
  private:
   bool fetch_ = false;

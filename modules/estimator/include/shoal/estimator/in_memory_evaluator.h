@@ -15,7 +15,7 @@ namespace shoal {
 
 struct InMemoryEvaluatorOptions {
   std::optional<int64_t> steps = {};  ///< How many batches; None for all until the input ends.
-  std::vector<std::shared_ptr<Hook>> hooks = {};
+  std::vector<std::shared_ptr<Hook>> hooks{};
   std::optional<std::string> name = {};  ///< Results go to eval_<name>.
   int64_t every_iterations = 100;        ///< The steps of this run between two evaluations, greater than 0.
 };

@@ -2,11 +2,11 @@
 #pragma once
 /// The function that describes a model's input: called once per training, evaluation or prediction, it returns a Dataset.
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <type_traits>
 #include <utility>
 
+#include "shoal/base/std_function.h"
 #include "shoal/data/dataset.h"
 #include "shoal/estimator/mode.h"
 
@@ -28,9 +28,8 @@ struct InputContext {
 class InputFn {
  public:
   InputFn() = default;
-  InputFn(std::nullptr_t) {}  // NOLINT: none
-  InputFn(data::Dataset dataset)  // NOLINT: a dataset is one
-      : call_([dataset = std::move(dataset)](const InputContext&) { return dataset; }) {}
+  InputFn(std::nullptr_t) {}       // NOLINT: none
+  InputFn(data::Dataset dataset);  // NOLINT: a dataset is one
   template <class F>
   requires(!std::is_same_v<std::remove_cvref_t<F>, InputFn> && !std::is_same_v<std::remove_cvref_t<F>, std::nullptr_t> &&
            !std::is_same_v<std::remove_cvref_t<F>, data::Dataset>) InputFn(F&& fn)
@@ -38,7 +37,7 @@ class InputFn {
 
   explicit operator bool() const { return static_cast<bool>(call_); }
   /// What the function returns or throws.
-  data::Dataset operator()(const InputContext& context) const { return call_(context); }
+  data::Dataset operator()(const InputContext& context) const;
 
  private:
   using Call = std::function<data::Dataset(const InputContext&)>;

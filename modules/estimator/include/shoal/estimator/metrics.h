@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
+#include <vector>
 
 namespace shoal {
 
@@ -35,7 +35,7 @@ class Metrics : public std::map<std::string, double> {
   void take(const Metrics& other);
 
  private:
-  std::set<std::string> counts_;
+  std::vector<std::string> counts_;  // Sorted.
 };
 
 }  // namespace shoal

@@ -3,11 +3,11 @@
 /// The function that describes a model: called once per training, evaluation, prediction and export, each time to build the
 /// model afresh.
 #include <cstddef>
-#include <functional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
+#include "shoal/base/std_function.h"
 #include "shoal/estimator/estimator_spec.h"
 #include "shoal/estimator/mode.h"
 #include "shoal/estimator/params.h"
@@ -61,9 +61,7 @@ class ModelFn {
   bool takes_labels() const { return takes_labels_; }
   /// What the function returns or throws.
   EstimatorSpec operator()(const Features& features, const Labels& labels, Mode mode, const Params& params,
-                           const RunConfig& config) const {
-    return call_({features, labels, mode, params, config});
-  }
+                           const RunConfig& config) const;
 
  private:
   struct Given {

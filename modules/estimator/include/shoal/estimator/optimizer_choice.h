@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// How an estimator is told what to train with.
-#include <functional>
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
+#include "shoal/base/std_function.h"
 #include "shoal/nn/optimizer.h"
 
 namespace shoal {
@@ -17,18 +16,18 @@ class OptimizerChoice {
  public:
   OptimizerChoice() = default;
   /// Raises InvalidArgument, listing the names, if nn::make_optimizer() knows none of this name.
-  OptimizerChoice(const char* name);                                                  // NOLINT: a name is one
-  OptimizerChoice(const std::string& name) : OptimizerChoice(name.c_str()) {}         // NOLINT
-  OptimizerChoice(nn::Optimizer optimizer) : choice_(std::move(optimizer)) {}         // NOLINT: an optimizer is one
+  OptimizerChoice(const char* name);                                           // NOLINT: a name is one
+  OptimizerChoice(const std::string& name) : OptimizerChoice(name.c_str()) {}  // NOLINT
+  OptimizerChoice(nn::Optimizer optimizer);                                    // NOLINT: an optimizer is one
   template <class F>
   requires std::is_invocable_r_v<nn::Optimizer, F&> OptimizerChoice(F make)
-      : choice_(std::function<nn::Optimizer()>(std::move(make))) {}  // NOLINT: a function is one
+      : make_(std::move(make)) {}  // NOLINT: a function is one
 
   /// The one that was chosen, or `otherwise`.
   nn::Optimizer make_or(nn::Optimizer otherwise) const;
 
  private:
-  std::variant<std::monostate, nn::Optimizer, std::function<nn::Optimizer()>> choice_;
+  std::function<nn::Optimizer()> make_;  // Empty: nothing was chosen.
 };
 
 }  // namespace shoal

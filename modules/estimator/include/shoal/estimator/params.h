@@ -5,7 +5,7 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
-#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -27,37 +27,35 @@ class Params {
   /// and so they are in lists.
   struct Entry {
     template <std::integral T>
-    Entry(std::string n, T v) : name(std::move(n)), item(as_item(name, v)) {}
+    Entry(std::string n, T v) : name(std::move(n)), item(of_integer(name, v)) {}
     template <std::floating_point T>
-    Entry(std::string n, T v) : name(std::move(n)), item(double(v)) {}
-    Entry(std::string n, const char* v) : name(std::move(n)), item(std::string(v)) {}
-    Entry(std::string n, std::string_view v) : name(std::move(n)), item(std::string(v)) {}
-    Entry(std::string n, std::string v) : name(std::move(n)), item(std::move(v)) {}
+    Entry(std::string n, T v) : name(std::move(n)), item(of(double(v))) {}
+    Entry(std::string n, const char* v);
+    Entry(std::string n, std::string_view v);
+    Entry(std::string n, std::string v);
     template <class T>
     requires(std::integral<T> || std::floating_point<T>) &&
         (!std::same_as<T, bool>)Entry(std::string n, std::initializer_list<T> v)
         : name(std::move(n)),
-    item(as_list(name, v)) {}
+    item(of_list(name, v)) {}
     template <class T>
     requires(std::integral<T> || std::floating_point<T>) &&
         (!std::same_as<T, bool>)Entry(std::string n, const std::vector<T>& v)
         : name(std::move(n)),
-    item(as_list(name, v)) {}
-    Entry(std::string n, std::initializer_list<const char*> v)
-        : name(std::move(n)), item(std::vector<std::string>(v.begin(), v.end())) {}
-    Entry(std::string n, std::vector<std::string> v) : name(std::move(n)), item(std::move(v)) {}
-    Entry(std::string n, Item v) : name(std::move(n)), item(std::move(v)) {}
+    item(of_list(name, v)) {}
+    Entry(std::string n, std::initializer_list<const char*> v);
+    Entry(std::string n, std::vector<std::string> v);
+    Entry(std::string n, Item v);
     std::string name;
-    Item item;
+    std::shared_ptr<const Item> item;  ///< Never null.
   };
   Params(std::initializer_list<Entry> entries);
 
-  bool has(std::string_view name) const { return items_.find(name) != items_.end(); }
+  bool has(std::string_view name) const { return look_up(name) != nullptr; }
   /// `value`: whatever an Entry takes.
   template <class T>
   void set(std::string name, T&& value) {
-    Entry entry(std::move(name), std::forward<T>(value));
-    items_.insert_or_assign(std::move(entry.name), std::move(entry.item));
+    put(Entry(std::move(name), std::forward<T>(value)));
   }
 
   // Each raises NotFound, listing the names there are, if the name is missing, and TypeMismatch if it is of another type.
@@ -69,47 +67,59 @@ class Params {
   std::vector<double> get_reals(std::string_view name) const;  ///< Integers are reals too.
   const std::vector<std::string>& get_strings(std::string_view name) const;
   // The same, with what to take where the name is missing.
-  int64_t get_int(std::string_view name, int64_t otherwise) const { return has(name) ? get_int(name) : otherwise; }
-  double get_real(std::string_view name, double otherwise) const { return has(name) ? get_real(name) : otherwise; }
-  bool get_bool(std::string_view name, bool otherwise) const { return has(name) ? get_bool(name) : otherwise; }
-  std::string get_string(std::string_view name, std::string otherwise) const {
-    return has(name) ? get_string(name) : std::move(otherwise);
-  }
-  std::vector<int64_t> get_ints(std::string_view name, std::vector<int64_t> otherwise) const {
-    return has(name) ? get_ints(name) : std::move(otherwise);
-  }
-  std::vector<double> get_reals(std::string_view name, std::vector<double> otherwise) const {
-    return has(name) ? get_reals(name) : std::move(otherwise);
-  }
-  std::vector<std::string> get_strings(std::string_view name, std::vector<std::string> otherwise) const {
-    return has(name) ? get_strings(name) : std::move(otherwise);
-  }
-  auto begin() const { return items_.begin(); }
-  auto end() const { return items_.end(); }
+  int64_t get_int(std::string_view name, int64_t otherwise) const;
+  double get_real(std::string_view name, double otherwise) const;
+  bool get_bool(std::string_view name, bool otherwise) const;
+  std::string get_string(std::string_view name, std::string otherwise) const;
+  std::vector<int64_t> get_ints(std::string_view name, std::vector<int64_t> otherwise) const;
+  std::vector<double> get_reals(std::string_view name, std::vector<double> otherwise) const;
+  std::vector<std::string> get_strings(std::string_view name, std::vector<std::string> otherwise) const;
+
+  // All of them, ordered by name: `for (const auto& [name, item] : params)`.
+  using Pair = std::pair<std::string, Item>;
+  const Pair* begin() const;
+  const Pair* end() const;
 
  private:
+  // What Items is, and what is made of a variant, stands in params.cc: otherwise every program that includes Shoal would
+  // instantiate them, which made a tenth of what the include costs (decision 0126).
+  struct Items;
+
+  static std::shared_ptr<const Item> of(bool value);
+  static std::shared_ptr<const Item> of(int64_t value);
+  static std::shared_ptr<const Item> of(double value);
+  static std::shared_ptr<const Item> of(std::vector<int64_t> values);
+  static std::shared_ptr<const Item> of(std::vector<double> values);
+
   template <class T>
-  static Item as_item(std::string_view name, T value) {
+  static int64_t as_int(std::string_view name, T value) {
+    if (std::is_unsigned_v<T> && uint64_t(value) > uint64_t(INT64_MAX)) raise_too_large(name, uint64_t(value));
+    return int64_t(value);
+  }
+  template <class T>
+  static std::shared_ptr<const Item> of_integer(std::string_view name, T value) {
     if constexpr (std::is_same_v<T, bool>) {
-      return value;
+      return of(value);
     } else {
-      if (std::is_unsigned_v<T> && uint64_t(value) > uint64_t(INT64_MAX)) raise_too_large(name, uint64_t(value));
-      return int64_t(value);
+      return of(as_int(name, value));
     }
   }
   template <class List>
-  static Item as_list(std::string_view name, const List& values) {
+  static std::shared_ptr<const Item> of_list(std::string_view name, const List& values) {
     if constexpr (std::is_integral_v<typename List::value_type>) {
       std::vector<int64_t> list;
-      for (const auto value : values) list.push_back(std::get<int64_t>(as_item(name, value)));
-      return list;
+      for (const auto value : values) list.push_back(as_int(name, value));
+      return of(std::move(list));
     } else {
-      return std::vector<double>(values.begin(), values.end());
+      return of(std::vector<double>(values.begin(), values.end()));
     }
   }
   [[noreturn]] static void raise_too_large(std::string_view name, uint64_t value);
+  void put(Entry entry);
+  const Item* look_up(std::string_view name) const;
   const Item& find(std::string_view name) const;
-  std::map<std::string, Item, std::less<>> items_;
+
+  std::shared_ptr<const Items> items_;  // Never written to, so that copies share it. Null: there are none.
 };
 
 }  // namespace shoal

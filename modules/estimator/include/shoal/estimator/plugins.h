@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Backends and transports that a program brings along, beside those of its build.
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "shoal/backends/backend.h"
 #include "shoal/base/production.h"
+#include "shoal/base/std_function.h"
 #include "shoal/transport/transport.h"  // Complete, so that a function that returns a unique_ptr to one is a TransportFactory.
 
 namespace shoal {
@@ -34,8 +34,8 @@ struct OwnTransport {
 /// Other programs of the job have to bring them too; the program `shoal` has those of its build alone. CMake adds a folder to a
 /// build by SHOAL_PLUGIN_DIRS (docs/how-to/own-backend.md, own-transport.md).
 struct Plugins {
-  std::vector<OwnBackend> backends = {};
-  std::vector<OwnTransport> transports = {};
+  std::vector<OwnBackend> backends{};
+  std::vector<OwnTransport> transports{};
 };
 
 }  // namespace shoal

@@ -7,11 +7,12 @@
 ///     return shoal::run(argc, argv, [](shoal::RunConfig config) { ... train_and_evaluate(...) ... });
 ///   }
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "shoal/base/boxed.h"
+#include "shoal/base/std_function.h"
 #include "shoal/estimator/params.h"
 #include "shoal/estimator/plugins.h"
 #include "shoal/estimator/run_config.h"
@@ -29,15 +30,15 @@ namespace shoal {
 struct ProgramFlag {
   std::string name = {};  ///< The name without dashes: "learning-rate".
   std::string help = {};
-  Params::Item otherwise = {};
-  std::vector<std::string> choices = {};  ///< What a text, or each text of a list, may be; empty for anything.
+  Boxed<Params::Item> otherwise = {};
+  std::vector<std::string> choices{};  ///< What a text, or each text of a list, may be; empty for anything.
 };
 
 /// What the program says of itself, and what the flags that every program has default to. The defaults suit runs of
 /// minutes, while those of RunConfig and EvalSpec, which are ten minutes each, suit runs of hours.
 struct ProgramInfo {
   std::string description = {};  ///< The first line of --help.
-  std::vector<ProgramFlag> flags = {};
+  std::vector<ProgramFlag> flags{};
   std::optional<int64_t> steps = {};                   ///< The default of --steps; None until the input ends.
   int64_t batch = 32;                                  ///< The default of --batch.
   std::optional<int64_t> save_checkpoints_steps = {};  ///< None for a checkpoint every 60 s.

@@ -7,11 +7,11 @@
 ///     shoal::train_and_evaluate(estimator, train_spec, eval_spec);
 ///   }, {.config = {.model_dir = "m"}});
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "shoal/base/result.h"
+#include "shoal/base/std_function.h"
 #include "shoal/base/stop.h"
 #include "shoal/cluster/cluster_spec.h"
 #include "shoal/estimator/run_config.h"
@@ -25,7 +25,7 @@ struct ClusterRunOptions {
   /// True: SIGINT, SIGTERM and SIGHUP end the job cleanly, until the call returns; with RunConfigOptions::on_sigterm
   /// kLeave, the last two make all tasks give way, and the outcome of each is an error of kind Cancelled.
   bool handle_signals = false;
-  StopToken stop = {};          ///< A request on it ends the job, as an interrupt does.
+  StopToken stop = {};  ///< A request on it ends the job, as an interrupt does.
 };
 
 struct TaskOutcome {

@@ -2,9 +2,9 @@
 #pragma once
 /// RunConfig: where results go, how often things are written, and this process's place in the cluster.
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +18,7 @@
 #include "shoal/base/process_info.h"
 #include "shoal/base/result.h"
 #include "shoal/base/shape.h"
+#include "shoal/base/std_function.h"
 #include "shoal/base/stop.h"
 #include "shoal/cluster/compression.h"
 #include "shoal/cluster/tf_config.h"
@@ -34,25 +35,60 @@ struct TaskHost;
 template <class T>
 class Setting {
  public:
-  Setting() = default;
-  Setting(std::nullopt_t) : set_(true) {}                                    // NOLINT: reads like the option it is
-  Setting(std::optional<T> value) : set_(true), value_(std::move(value)) {}  // NOLINT
+  Setting() {}
+  Setting(std::nullopt_t) : state_(State::kNone) {}  // NOLINT: reads like the option it is
+  Setting(std::optional<T> value) {                  // NOLINT
+    if (value) {
+      make(*std::move(value));
+    } else {
+      state_ = State::kNone;
+    }
+  }
   template <class U>
   requires(std::is_convertible_v<U&&, T> && !std::is_same_v<std::remove_cvref_t<U>, Setting> &&
            !std::is_same_v<std::remove_cvref_t<U>, std::nullopt_t> &&
-           !std::is_same_v<std::remove_cvref_t<U>, std::optional<T>>) Setting(U&& value)
-      : set_(true), value_(T(std::forward<U>(value))) {}  // NOLINT
+           !std::is_same_v<std::remove_cvref_t<U>, std::optional<T>>) Setting(U&& value) {  // NOLINT
+    make(T(std::forward<U>(value)));
+  }
+  Setting(const Setting& other) { copy(other); }
+  Setting(Setting&& other) noexcept { take(std::move(other)); }
+  Setting& operator=(Setting other) noexcept {
+    clear();
+    take(std::move(other));
+    return *this;
+  }
+  ~Setting() { clear(); }
 
-  bool is_unset() const { return !set_; }
-  bool is_none() const { return set_ && !value_; }
-  bool has_value() const { return value_.has_value(); }
-  const T& operator*() const { return *value_; }
+  bool is_unset() const { return state_ == State::kUnset; }
+  bool is_none() const { return state_ == State::kNone; }
+  bool has_value() const { return state_ == State::kValue; }
+  const T& operator*() const { return value_; }
   /// The value; nothing if unset or None.
-  const std::optional<T>& optional() const { return value_; }
+  std::optional<T> optional() const { return has_value() ? std::optional<T>(value_) : std::nullopt; }
 
  private:
-  bool set_ = false;
-  std::optional<T> value_;
+  enum class State : uint8_t { kUnset, kNone, kValue };
+  void make(T&& value) {
+    ::new (static_cast<void*>(&value_)) T(std::move(value));
+    state_ = State::kValue;
+  }
+  [[gnu::noinline]] void copy(const Setting& other) {
+    if (other.has_value()) ::new (static_cast<void*>(&value_)) T(other.value_);
+    state_ = other.state_;
+  }
+  [[gnu::noinline]] void take(Setting&& other) {
+    if (other.has_value()) ::new (static_cast<void*>(&value_)) T(std::move(other.value_));
+    state_ = other.state_;
+  }
+  [[gnu::noinline]] void clear() {  // Not inlined for the reason in result.h.
+    if (has_value()) value_.~T();
+    state_ = State::kUnset;
+  }
+  // Not a std::optional: that of each type costs whoever includes this header some milliseconds (decision 0126).
+  union {
+    T value_;
+  };
+  State state_ = State::kUnset;
 };
 
 /// How gradients of several trainers become updates (CONTRACT 18). This version has asynchronous and synchronous ones;
@@ -238,31 +274,31 @@ class RunConfig {
                                                 const cluster::GetEnv& getenv = cluster::process_getenv,
                                                 Logger* log = nullptr, std::shared_ptr<const TaskHost> host = nullptr);
 
-  const std::optional<std::string>& model_dir() const { return options_.model_dir; }
+  const std::optional<std::string>& model_dir() const;
   /// Both empty: no checkpoints. Never both set. 0 disables the trigger.
-  const std::optional<int64_t>& save_checkpoints_steps() const { return options_.save_checkpoints_steps.optional(); }
-  const std::optional<double>& save_checkpoints_secs() const { return options_.save_checkpoints_secs.optional(); }
+  const std::optional<int64_t>& save_checkpoints_steps() const;
+  const std::optional<double>& save_checkpoints_secs() const;
   /// True if either cadence is set and not 0.
   bool saves_checkpoints() const;
-  const std::optional<int64_t>& save_summary_steps() const { return options_.save_summary_steps; }
-  const std::optional<int64_t>& log_step_count_steps() const { return options_.log_step_count_steps; }
-  const std::optional<int64_t>& keep_checkpoint_max() const { return options_.keep_checkpoint_max; }
-  const std::optional<double>& keep_checkpoint_every_n_hours() const { return options_.keep_checkpoint_every_n_hours; }
-  const std::optional<int64_t>& random_seed() const { return options_.random_seed; }
-  const std::optional<int64_t>& max_worker_delay_secs() const { return options_.max_worker_delay_secs; }
-  double ready_timeout_secs() const { return options_.ready_timeout_secs; }
-  bool save_model_description() const { return options_.save_model_description; }
-  bool accept_changed_model() const { return options_.accept_changed_model; }
-  bool allow_non_finite() const { return options_.allow_non_finite; }
-  const UpdateStrategyOptions& update_strategy() const { return options_.update_strategy; }
-  OnSigterm on_sigterm() const { return options_.on_sigterm; }
-  const Placement& placement() const { return options_.placement; }
-  const std::optional<RuntimeOptions>& runtime() const { return options_.runtime; }
-  const LogSink& log_sink() const { return options_.log_sink; }
-  const std::shared_ptr<Storage>& storage() const { return options_.storage; }  ///< Null: the file system.
-  const StopToken& stop() const { return options_.stop; }
+  const std::optional<int64_t>& save_summary_steps() const;
+  const std::optional<int64_t>& log_step_count_steps() const;
+  const std::optional<int64_t>& keep_checkpoint_max() const;
+  const std::optional<double>& keep_checkpoint_every_n_hours() const;
+  const std::optional<int64_t>& random_seed() const;
+  const std::optional<int64_t>& max_worker_delay_secs() const;
+  double ready_timeout_secs() const;
+  bool save_model_description() const;
+  bool accept_changed_model() const;
+  bool allow_non_finite() const;
+  const UpdateStrategyOptions& update_strategy() const;
+  OnSigterm on_sigterm() const;
+  const Placement& placement() const;
+  const std::optional<RuntimeOptions>& runtime() const;
+  const LogSink& log_sink() const;
+  const std::shared_ptr<Storage>& storage() const;  ///< Null: the file system.
+  const StopToken& stop() const;
   /// RunConfigOptions::environment; null: none. What a call runs in, environment() says.
-  const std::shared_ptr<Environment>& own_environment() const { return options_.environment; }
+  const std::shared_ptr<Environment>& own_environment() const;
 
   // What `runtime` means here.
   /// Compute threads of a replica, on a machine where this process may use `usable_cores` cores.
@@ -279,26 +315,26 @@ class RunConfig {
   double lost_grace_secs() const;
 
   // This process's place in the cluster (CONTRACT RC-5, CL-4).
-  const std::string& task_type() const { return task_->type; }
-  int32_t task_id() const { return task_->index; }
-  bool is_chief() const { return task_->is_chief; }
-  int32_t num_ps_replicas() const { return task_->num_ps; }
-  int32_t num_worker_replicas() const { return task_->num_workers; }
-  std::optional<int64_t> global_id() const { return task_->global_id; }
-  const std::string& rpc_address() const { return task_->rpc_address; }
-  const cluster::ClusterSpec& cluster() const { return task_->cluster; }
+  const std::string& task_type() const;
+  int32_t task_id() const;
+  bool is_chief() const;
+  int32_t num_ps_replicas() const;
+  int32_t num_worker_replicas() const;
+  std::optional<int64_t> global_id() const;
+  const std::string& rpc_address() const;
+  const cluster::ClusterSpec& cluster() const;
   /// JSON text of TF_CONFIG's `service`.
-  const std::optional<std::string>& service() const { return task_->service; }
-  const std::optional<std::string>& trial() const { return task_->trial; }
+  const std::optional<std::string>& service() const;
+  const std::optional<std::string>& trial() const;
   /// The numbers for shard(num_trainers, trainer_index).
-  int32_t trainer_index() const { return replica_ ? replica_->index : task_->trainer_index(); }
-  int32_t num_trainers() const { return replica_ ? replica_->count : task_->num_trainers(); }
+  int32_t trainer_index() const;
+  int32_t num_trainers() const;
   /// This config as trainer `index` of `count` sees it, which one process computes for (runtime.replicas).
   RunConfig as_replica(int32_t index, int32_t count) const;
-  const cluster::TaskConfig& task() const { return *task_; }
+  const cluster::TaskConfig& task() const;
 
   /// What the process lends to this task (see task_host.h); null: nothing special. Set by launchers, not by users.
-  const std::shared_ptr<const TaskHost>& host() const { return host_; }
+  const std::shared_ptr<const TaskHost>& host() const;
   RunConfig with_host(std::shared_ptr<const TaskHost> host) const;
   /// Where this task's files are, its log goes and its time passes, for what reads them beside training: csv_columns(),
   /// statistics_of(), Dataset::iterate(). In a test with a World it is the task's simulated host; else the config's own environment,
@@ -350,15 +386,9 @@ class RunConfig {
  private:
   Result<std::string> learned_text(std::string_view name, const LearnedCalls& calls) const;
 
-  RunConfigOptions options_;  // Resolved options: the cadence pair is never unset.
-  std::shared_ptr<const cluster::TaskConfig> task_;
-  std::shared_ptr<const TaskHost> host_;
-  std::shared_ptr<const void> stays_;  // This task's part in the rendezvous of its job, which ends when this goes.
-  struct Replica {
-    int32_t index;
-    int32_t count;
-  };
-  std::optional<Replica> replica_;
+  struct State;
+  RunConfig with_state(std::shared_ptr<const State> state) const;
+  std::shared_ptr<const State> state_;
 };
 
 }  // namespace shoal

@@ -16,7 +16,7 @@ namespace shoal {
 struct TrainAndEvaluateResult {
   std::optional<Metrics> metrics = {};
   /// Folders by exporter, in order; nothing where an export was skipped.
-  std::vector<std::optional<std::string>> exports = {};
+  std::vector<std::optional<std::string>> exports{};
   /// What this task knows at its end, in every role; empty where it was interrupted before it had begun.
   TaskReport report = {};
 };

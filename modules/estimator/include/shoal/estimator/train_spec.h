@@ -21,9 +21,9 @@ struct TrainSpec {
   /// Limit on the global step: absolute, counted over all trainers and over restarts, > 0. None: until the input ends.
   std::optional<int64_t> max_steps = {};
   /// Run on every trainer.
-  std::vector<std::shared_ptr<Hook>> hooks = {};
+  std::vector<std::shared_ptr<Hook>> hooks{};
   /// Told about checkpoints, on the chief (or master, or local process) only.
-  std::vector<std::shared_ptr<CheckpointListener>> saving_listeners = {};
+  std::vector<std::shared_ptr<CheckpointListener>> saving_listeners{};
   /// For the flag --predict FILE of programs (run.h): reads that file as the program reads what it trains on.
   ///
   ///   .predict_input = [unlabelled](const std::string& path) { return Dataset::csv({path}, unlabelled).batch(500); }

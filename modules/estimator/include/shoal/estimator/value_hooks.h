@@ -10,13 +10,13 @@
 ///
 ///   spec.training_hooks = {shoal::log_values({{"mean logit", ops::reduce_mean(logits)}})};
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "shoal/base/std_function.h"
 #include "shoal/base/tensor.h"
 #include "shoal/estimator/hook.h"
 #include "shoal/graph/graph.h"
@@ -26,9 +26,9 @@ namespace shoal {
 /// A value that a hook tells: by the name that the model has for it, or a value of the graph under a name of the caller's.
 /// The latter is of one graph, so its hook is made in the model function.
 struct ToldValue {
-  ToldValue(const char* n) : name(n) {}             // NOLINT: a name is one
-  ToldValue(std::string n) : name(std::move(n)) {}  // NOLINT: a name is one
-  ToldValue(std::string n, Value v) : name(std::move(n)), value(v) {}
+  ToldValue(const char* n);  // NOLINT: a name is one
+  ToldValue(std::string n);  // NOLINT: a name is one
+  ToldValue(std::string n, Value v);
   std::string name;
   std::optional<Value> value = {};  ///< None: HookSetup::value(name).
 };

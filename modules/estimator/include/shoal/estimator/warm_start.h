@@ -25,8 +25,8 @@ namespace shoal {
 /// or kernel and bias of the layer that tells classes apart. Rows of tokens that the old vocabulary had are copied. All
 /// others, those behind the vocabulary too, start as `backup_initializer` says.
 struct VocabularyChange {
-  std::vector<std::string> old_tokens = {};  ///< Tokens of the source's rows 0, 1, ... (Vocabulary::names(), say).
-  std::vector<std::string> new_tokens = {};  ///< Tokens of the model's rows 0, 1, ...
+  std::vector<std::string> old_tokens{};  ///< Tokens of the source's rows 0, 1, ... (Vocabulary::names(), say).
+  std::vector<std::string> new_tokens{};  ///< Tokens of the model's rows 0, 1, ...
   std::optional<nn::InitializerSpec> backup_initializer = std::nullopt;  ///< None: the variable's own initializer.
 };
 
@@ -35,11 +35,11 @@ struct VocabularyChange {
 /// alone.
 class WarmStartChoice {
  public:
-  WarmStartChoice(const char* pattern) : WarmStartChoice(std::string(pattern)) {}                 // NOLINT
-  WarmStartChoice(std::string pattern) : patterns_{std::move(pattern)}, trainable_only_(true) {}  // NOLINT
-  WarmStartChoice(std::initializer_list<std::string> patterns) : patterns_(patterns) {}           // NOLINT
-  WarmStartChoice(std::vector<std::string> patterns) : patterns_(std::move(patterns)) {}          // NOLINT
-  WarmStartChoice(std::nullopt_t) : by_vocabulary_(true) {}                                       // NOLINT
+  WarmStartChoice(const char* pattern);                          // NOLINT
+  WarmStartChoice(std::string pattern);                          // NOLINT
+  WarmStartChoice(std::initializer_list<std::string> patterns);  // NOLINT
+  WarmStartChoice(std::vector<std::string> patterns);            // NOLINT
+  WarmStartChoice(std::nullopt_t) : by_vocabulary_(true) {}      // NOLINT
 
   const std::vector<std::string>& patterns() const { return patterns_; }
   bool trainable_only() const { return trainable_only_; }

@@ -2,7 +2,9 @@
 #pragma once
 /// The constants of a node: strides, a rate, an axis.
 #include <cstdint>
+#include <initializer_list>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,26 +19,28 @@ using Attribute = std::variant<int64_t, double, bool, std::string, std::vector<i
 /// where it is of another type.
 class Attributes {
  public:
-  Attributes() = default;
-  Attributes(std::initializer_list<std::pair<const std::string, Attribute>> values) : values_(values) {}
+  using Values = std::map<std::string, Attribute, std::less<>>;
 
-  bool has(std::string_view name) const { return values_.find(name) != values_.end(); }
+  Attributes() = default;
+  Attributes(std::initializer_list<std::pair<const std::string, Attribute>> values);
+
+  bool has(std::string_view name) const;
   int64_t get_int(std::string_view name) const;
   double get_real(std::string_view name) const;
   bool get_bool(std::string_view name) const;
   const std::string& get_string(std::string_view name) const;
   const std::vector<int64_t>& get_ints(std::string_view name) const;
   // These take a value for where the name is missing: what later versions added is absent from older descriptions.
-  int64_t get_int(std::string_view name, int64_t otherwise) const { return has(name) ? get_int(name) : otherwise; }
-  std::vector<int64_t> get_ints(std::string_view name, std::vector<int64_t> otherwise) const {
-    return has(name) ? get_ints(name) : std::move(otherwise);
-  }
-  void set(std::string name, Attribute value) { values_.insert_or_assign(std::move(name), std::move(value)); }
-  const std::map<std::string, Attribute, std::less<>>& values() const { return values_; }
-  friend bool operator==(const Attributes&, const Attributes&) = default;
+  int64_t get_int(std::string_view name, int64_t otherwise) const;
+  std::vector<int64_t> get_ints(std::string_view name, std::vector<int64_t> otherwise) const;
+  void set(std::string name, Attribute value);
+  const Values& values() const;
+  friend bool operator==(const Attributes& a, const Attributes& b);
 
  private:
-  std::map<std::string, Attribute, std::less<>> values_;
+  // Never written to, so that copies share it: set() makes another one. Null: there are none. A member that is a map would
+  // make every program that includes Shoal instantiate it.
+  std::shared_ptr<const Values> values_;
 };
 
 }  // namespace shoal

@@ -43,8 +43,8 @@ using SymbolSizes = std::map<std::string, int64_t, std::less<>>;
 class DimShape {
  public:
   DimShape() = default;
-  DimShape(std::initializer_list<Dim> dims) : dims_(dims) {}
-  explicit DimShape(std::vector<Dim> dims) : dims_(std::move(dims)) {}
+  DimShape(std::initializer_list<Dim> dims);
+  explicit DimShape(std::vector<Dim> dims);
   DimShape(const Shape& shape);  // NOLINT: every shape is one
 
   int rank() const { return int(dims_.size()); }
@@ -58,7 +58,7 @@ class DimShape {
   bool is_fixed() const;
   /// The sizes with every symbol replaced; InvalidArgument naming a symbol that `sizes` lacks.
   Result<Shape> resolve(const SymbolSizes& sizes) const;
-  friend bool operator==(const DimShape&, const DimShape&) = default;
+  friend bool operator==(const DimShape& a, const DimShape& b);
 
  private:
   [[noreturn]] void raise_axis(int axis) const;

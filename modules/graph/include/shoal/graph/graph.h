@@ -3,12 +3,11 @@
 /// A model as a graph of operations on values. Built once by the user's model_fn, differentiated, simplified, compiled
 /// by a backend. Building raises InvalidArgument (shoal::Exception) where shapes or types do not fit.
 #include <deque>
-#include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "shoal/base/hidden.h"
 #include "shoal/base/random.h"
 #include "shoal/base/tensor.h"
 #include "shoal/graph/attributes.h"
@@ -115,7 +114,7 @@ class Graph {
   /// encoding makes of the text. Equal encodings of one input are one Value.
   Value encoded_input(Value text, const std::string& encoding);
   Value constant(Tensor value, std::string_view name = "constant");
-  Value constant(float value) { return constant(Tensor::scalar(value)); }
+  Value constant(float value);
   /// A parameter. Names are unique within scopes: a second of one full name is InvalidArgument, but in a shared_scope().
   Value variable(std::string_view name, Shape shape, VariableOptions options = {});
   /// Any op of the catalogue: checks arity, infers output types (InvalidArgument with node name and types if they do not
@@ -142,28 +141,28 @@ class Graph {
   /// not there, or is of another type or shape, is InvalidArgument; initializers count the first time only.
   Scope shared_scope(std::string_view name, std::string& variables_of) { return Scope(*this, name, &variables_of); }
   /// Whether variables are found, not made, here.
-  bool finds_variables() const { return !shared_.empty(); }
+  bool finds_variables() const;
 
   /// The nodes in creation order, which is a topological order. References to nodes (and Value::type()) stay valid
   /// while nodes are added.
-  const std::deque<Node>& nodes() const { return nodes_; }
-  const Node& node(NodeId id) const { return nodes_[size_t(id)]; }
-  const std::vector<Variable>& variables() const { return variables_; }
+  const std::deque<Node>& nodes() const;
+  const Node& node(NodeId id) const;
+  const std::vector<Variable>& variables() const;
   const Variable* find_variable(std::string_view name) const;
   /// An output of the node with this full name; an invalid Value if there is none.
   Value find(std::string_view node_name, int output = 0);
-  const OpCatalogue& catalogue() const { return *catalogue_; }
-  RandomKey seed() const { return seed_; }
-  void set_seed(RandomKey seed) { seed_ = seed; }
+  const OpCatalogue& catalogue() const;
+  RandomKey seed() const;
+  void set_seed(RandomKey seed);
   /// Regularization losses that layers added; heads add them to the loss.
-  std::vector<Value>& regularization_losses() { return regularization_losses_; }
+  std::vector<Value>& regularization_losses();
   /// Moving averages that layers keep; optimizers add them to their train ops.
-  std::vector<MovingAverage>& moving_averages() { return moving_averages_; }
+  std::vector<MovingAverage>& moving_averages();
 
   /// What ids and logits stand for (meaning.h), which columns, heads and text_ids() record. A model function that makes ids
   /// or classes by itself may add what it knows, in every mode the same.
-  Meaning& meaning() { return meaning_; }
-  const Meaning& meaning() const { return meaning_; }
+  Meaning& meaning();
+  const Meaning& meaning() const;
 
   /// A name in the current scope, made unique with "_1", "_2", ...
   std::string unique_name(std::string_view name);
@@ -174,27 +173,14 @@ class Graph {
 
  private:
   friend struct GraphReader;  // It rebuilds a graph from its description (graph_json.cc).
-  struct Names;
-  struct SharedScope {
-    std::string name;          // With its slash at the end, as scope_.
-    std::string variables_of;  // The same of the scope that has made the variables.
-  };
   /// The one door by which nodes enter: checks and infers. `node.name` is full and free, outputs of sources are set.
   Result<NodeId> append(Node node);
   NodeId append_or_raise(Node node);
   Result<void> add_variable(Variable variable);
   Result<Value> find_shared(std::string name, const Shape& shape, DType dtype);
 
-  RandomKey seed_;
-  const OpCatalogue* catalogue_;
-  std::deque<Node> nodes_;
-  std::vector<Variable> variables_;
-  std::vector<Value> regularization_losses_;
-  std::vector<MovingAverage> moving_averages_;
-  Meaning meaning_;
-  std::string scope_;
-  std::vector<SharedScope> shared_;  // Those that are open and find their variables, the outermost first.
-  std::unique_ptr<Names> names_;
+  struct State;
+  const Hidden<State> state_;
 };
 
 /// d(loss)/d(wrt[i]) for each i; `loss` has one element. A value that the loss does not depend on gets an invalid Value.

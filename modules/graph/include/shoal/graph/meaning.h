@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "shoal/base/hidden.h"
 #include "shoal/base/result.h"
 
 namespace shoal {
@@ -22,8 +23,8 @@ namespace shoal {
 /// equal.
 struct MeaningList {
   uint64_t count = 0;
-  uint64_t hash = 0;                    ///< Of all items, in their order.
-  std::vector<std::string> items = {};  ///< All of them, or of a long list the first.
+  uint64_t hash = 0;                 ///< Of all items, in their order.
+  std::vector<std::string> items{};  ///< All of them, or of a long list the first.
 
   static MeaningList of(std::span<const std::string> items);
   bool is_whole() const { return items.size() == count; }
@@ -35,7 +36,7 @@ struct MeaningFact {
   std::string kind = {};                           ///< "vocabulary", "hash", "multi_class_head".
   std::map<std::string, std::string> values = {};  ///< By name: {"buckets", "1000"}.
   std::map<std::string, MeaningList> lists = {};   ///< By name: {"words", ...}.
-  friend bool operator==(const MeaningFact&, const MeaningFact&) = default;
+  friend bool operator==(const MeaningFact& a, const MeaningFact& b);
 };
 /// "vocabulary (4 words: ash, elm, fir, oak; missing_id 4)". Of long lists the first items.
 std::string to_string(const MeaningFact& fact);
@@ -43,13 +44,20 @@ std::string to_string(const MeaningFact& fact);
 /// Facts by what they are about. A value.
 class Meaning {
  public:
+  Meaning();
+  Meaning(const Meaning& other);
+  Meaning(Meaning&&) noexcept;
+  Meaning& operator=(Meaning other) noexcept;
+  ~Meaning();
+
   /// `key` is the name of an input as the graph has it ("features/age", "labels"), or "head", "head/<name>",
   /// "column/<name>", "layer/<name>", "prediction/<name>". One key may have several facts, as where a feature is in several
   /// columns; the same fact twice is one. What is no UTF-8 in texts is replaced.
   void add(const std::string& key, MeaningFact fact);
-  bool empty() const { return facts_.empty(); }
+  bool empty() const;
   /// Facts of one key are in an order that does not hang on when they were added.
-  const std::map<std::string, std::vector<MeaningFact>>& facts() const { return facts_; }
+  using Facts = std::map<std::string, std::vector<MeaningFact>>;
+  const Facts& facts() const;
   /// Whether some fact has a list of these items.
   bool has_list(const MeaningList& list) const;
   /// This meaning, with those of its keys that `other` has with other facts as `other` has them, and those that only
@@ -63,10 +71,10 @@ class Meaning {
   static Result<Meaning> decode(std::string_view text);
   /// The 64-bit hash of encode().
   uint64_t hash() const;
-  friend bool operator==(const Meaning&, const Meaning&) = default;
+  friend bool operator==(const Meaning& a, const Meaning& b);
 
  private:
-  std::map<std::string, std::vector<MeaningFact>> facts_;
+  Hidden<Facts> facts_;  // Empty: there are none.
 };
 
 /// "feature \"age\"", "the labels", "head \"a\"": what a key is about.

@@ -4,15 +4,16 @@
 /// a user's own op is one more OpDef, with a kernel that any backend falls back to.
 #include <array>
 #include <cstddef>
-#include <functional>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "shoal/base/boxed.h"
+#include "shoal/base/hidden.h"
 #include "shoal/base/random.h"
 #include "shoal/base/result.h"
+#include "shoal/base/std_function.h"
 #include "shoal/base/tensor.h"
 #include "shoal/graph/graph.h"
 #include "shoal/graph/rewrites.h"
@@ -52,10 +53,12 @@ using MultiplyAdds = std::function<double(const Attributes& attributes, std::spa
 
 /// One attribute of a user's own op.
 struct AttributeDef {
+  static Boxed<Attribute> zero();  ///< The real number 0.
+
   std::string name = {};
   /// The value where a node says none, and by that the type: a node may say a whole number for a real one, and nothing else
   /// of another type. A real number is never NaN.
-  Attribute otherwise = 0.0;
+  Boxed<Attribute> otherwise = zero();
   bool required = false;  ///< True: each node has to say it, and `otherwise` is no more than the type.
 };
 
@@ -76,14 +79,14 @@ struct OpDef {
   int inputs_min = 0;
   int inputs_max = 0;
   /// A user's own op: all attributes that it takes. Rules and kernels find each of them, and with its type.
-  std::vector<AttributeDef> attributes = {};
+  std::vector<AttributeDef> attributes{};
   ShapeRule shape_rule = {};
   GradientRule gradient = {};  ///< Empty: no gradient; a loss that needs it is refused.
   /// True: its outputs count as constants for whoever differentiates, so it needs no gradient, nor does what leads to it.
   bool stops_gradient = false;
   /// Inputs of which only the shape is used: their contents are never computed for this op.
-  std::vector<int> shape_only = {};
-  std::vector<InPlace> in_place = {};
+  std::vector<int> shape_only{};
+  std::vector<InPlace> in_place{};
   /// True if output 0 is input 0's bytes under another shape: executors need no kernel.
   bool view = false;
   /// Its outputs are sums of products of elements of input 0 with elements of input 1, to which further inputs (a bias) are
@@ -118,6 +121,10 @@ struct OpDef {
 class OpCatalogue {
  public:
   OpCatalogue();  ///< It has the built-in ops.
+  OpCatalogue(const OpCatalogue& other);
+  OpCatalogue(OpCatalogue&&) noexcept;
+  OpCatalogue& operator=(OpCatalogue other) noexcept;
+  ~OpCatalogue();
   static const OpCatalogue& built_in();
 
   /// InvalidArgument if the name is taken, or the definition lacks a name, a shape rule or (unless a view) a kernel; names inputs
@@ -129,7 +136,8 @@ class OpCatalogue {
   std::vector<std::string> names() const;  ///< Sorted.
 
  private:
-  std::map<std::string, OpDef, std::less<>> ops_;
+  struct Ops;
+  Hidden<Ops> ops_;
 };
 
 /// The attribute that says which version of a user's own op a node was made with; Graph::add() gives it to each.

@@ -41,8 +41,8 @@ struct PadRange {
   int64_t after = 0;   ///< A number >= 0.
 };
 struct PadOptions {
-  std::vector<PadRange> ranges = {};  ///< Ranges of the first axes; the others are not padded.
-  double value = 0;                   ///< What the added elements are, rounded to x's type.
+  std::vector<PadRange> ranges{};  ///< Ranges of the first axes; the others are not padded.
+  double value = 0;                ///< What the added elements are, rounded to x's type.
 };
 /// x with a border: float32, int32, int64, uint8 or bool.
 Value pad(Value x, const PadOptions& options, std::string_view name = "");

@@ -11,7 +11,7 @@ namespace shoal::ops {
 
 struct ReduceOptions {
   /// Each is in [-rank, rank), negative ones from the end, none twice. Empty: all axes.
-  std::vector<int64_t> axes = {};
+  std::vector<int64_t> axes{};
   bool keep_dims = false;  ///< True: leaves the reduced axes in the shape, with size 1.
 };
 /// The sum of the elements along some axes; float32. 0 where there are none.

@@ -2,9 +2,9 @@
 #pragma once
 /// Names of ids: classes, words, categories.
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "shoal/base/result.h"
@@ -31,12 +31,9 @@ class Vocabulary {
 
  private:
   [[noreturn]] void raise_id(int64_t id) const;
-  struct Hash {
-    using is_transparent = void;
-    size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-  };
+  struct Ids;
   std::vector<std::string> names_;
-  std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> ids_;  // Looked up only, never walked.
+  std::shared_ptr<const Ids> ids_;  // By name; looked up only, never walked.
 };
 
 }  // namespace shoal

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Heads: from logits (and labels, example weights) to loss, predictions, metrics and train op.
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "shoal/base/std_function.h"
 #include "shoal/graph/graph.h"
 #include "shoal/nn/export_signature.h"
 #include "shoal/nn/losses.h"
@@ -36,11 +36,11 @@ struct HeadOutput {
   Mode mode = Mode::kTrain;  ///< Set by build().
   Value loss = {};           ///< A scalar. Invalid in kPredict.
   /// Set in every mode, with keys as in CONTRACT's table.
-  std::vector<std::pair<std::string, Value>> predictions = {};
-  std::vector<TextPrediction> text_predictions = {};         ///< Further predictions, made from those.
-  std::vector<ExportSignature> signatures = {};              ///< Set in kPredict only, the default one first.
-  std::vector<std::pair<std::string, Metric>> metrics = {};  ///< Set in kEval only.
-  std::optional<TrainOp> train_op = {};                      ///< Set in kTrain only.
+  std::vector<std::pair<std::string, Value>> predictions{};
+  std::vector<TextPrediction> text_predictions{};         ///< Further predictions, made from those.
+  std::vector<ExportSignature> signatures{};              ///< Set in kPredict only, the default one first.
+  std::vector<std::pair<std::string, Metric>> metrics{};  ///< Set in kEval only.
+  std::optional<TrainOp> train_op = {};                   ///< Set in kTrain only.
 };
 
 /// Turns a model's last layer into something to train, evaluate and predict with. Immutable; any thread may use it.
@@ -72,13 +72,13 @@ class Head {
 // binary_head() `logistic`), and is the default of the regression heads.
 
 struct MultiClassHeadOptions {
-  int64_t n_classes = 0;                           ///< More than 2. It has no default.
-  std::string weight_column = {};                  ///< The name of the feature with example weights. "": all are 1.
-  std::vector<std::string> label_vocabulary = {};  ///< The n_classes names: labels are text. Empty: labels are ids.
+  int64_t n_classes = 0;                        ///< More than 2. It has no default.
+  std::string weight_column = {};               ///< The name of the feature with example weights. "": all are 1.
+  std::vector<std::string> label_vocabulary{};  ///< The n_classes names: labels are text. Empty: labels are ids.
   LossReduction loss_reduction = LossReduction::kSumOverBatchSize;
   std::string name = {};
   /// One number >= 0 for each class, which the loss of its examples is multiplied with. Metrics do not count it. Empty: 1.
-  std::vector<double> class_weights = {};
+  std::vector<double> class_weights{};
 };
 
 /// Softmax over n_classes exclusive classes.
@@ -93,13 +93,13 @@ struct MultiClassHeadOptions {
 std::unique_ptr<Head> multi_class_head(MultiClassHeadOptions options);
 
 struct BinaryHeadOptions {
-  std::string weight_column = {};                  ///< The name of the feature with example weights. "": all are 1.
-  std::vector<std::string> label_vocabulary = {};  ///< The names of classes 0 and 1: labels are text. Empty: 0 and 1.
+  std::string weight_column = {};               ///< The name of the feature with example weights. "": all are 1.
+  std::vector<std::string> label_vocabulary{};  ///< The names of classes 0 and 1: labels are text. Empty: 0 and 1.
   LossReduction loss_reduction = LossReduction::kSumOverBatchSize;
   std::string name = {};
   /// Numbers in (0, 1): probabilities above which accuracy, precision and recall count an example as class 1, too.
-  std::vector<double> thresholds = {};
-  std::vector<double> class_weights = {};  ///< As in MultiClassHeadOptions, two of them.
+  std::vector<double> thresholds{};
+  std::vector<double> class_weights{};  ///< As in MultiClassHeadOptions, two of them.
 };
 
 /// The sigmoid of one logit is the probability of class 1.
@@ -160,16 +160,16 @@ struct LogisticRegressionHeadOptions {
 std::unique_ptr<Head> logistic_regression_head(LogisticRegressionHeadOptions options = {});
 
 struct MultiLabelHeadOptions {
-  int64_t n_classes = 0;                           ///< 2 or more. It has no default.
-  std::string weight_column = {};                  ///< The name of the feature with example weights. "": all are 1.
-  std::vector<std::string> label_vocabulary = {};  ///< The n_classes names: labels are text.
+  int64_t n_classes = 0;                        ///< 2 or more. It has no default.
+  std::string weight_column = {};               ///< The name of the feature with example weights. "": all are 1.
+  std::vector<std::string> label_vocabulary{};  ///< The n_classes names: labels are text.
   LossReduction loss_reduction = LossReduction::kSumOverBatchSize;
   std::string name = {};
-  std::vector<double> thresholds = {};  ///< As in BinaryHeadOptions.
+  std::vector<double> thresholds{};  ///< As in BinaryHeadOptions.
   /// Whether labels are lists of ids, filled up with -1, instead of one number 0 or 1 for each class.
   bool labels_are_ids = false;
   /// Classes to report on by themselves.
-  std::vector<int64_t> classes_for_class_based_metrics = {};
+  std::vector<int64_t> classes_for_class_based_metrics{};
 };
 
 /// Any number of n_classes classes at once: a sigmoid for each.
@@ -187,7 +187,7 @@ struct MultiLabelHeadOptions {
 std::unique_ptr<Head> multi_label_head(MultiLabelHeadOptions options);
 
 struct MultiHeadOptions {
-  std::vector<double> loss_weights = {};  ///< One number >= 0 for each head. Empty: all are 1.
+  std::vector<double> loss_weights{};  ///< One number >= 0 for each head. Empty: all are 1.
   std::string name = {};
 };
 

@@ -2,9 +2,10 @@
 #pragma once
 /// How fast an optimizer goes: the learning rate of each step.
 #include <cstdint>
-#include <functional>
 #include <type_traits>
 #include <utility>
+
+#include "shoal/base/std_function.h"
 
 namespace shoal::nn {
 

@@ -2,13 +2,13 @@
 #pragma once
 /// Metrics: what an evaluation reports, accumulated over all of its batches in double precision on the host. What a metric
 /// compares is given by name (labels_and.h), and so are weights: accuracy({.labels = y, .predictions = ids}, {.weights = w}).
-#include <functional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "shoal/base/result.h"
+#include "shoal/base/std_function.h"
 #include "shoal/base/tensor.h"
 #include "shoal/graph/graph.h"
 #include "shoal/graph/labels_and.h"
@@ -41,11 +41,11 @@ class MetricAccumulator {
 
   /// `batch`: the values of Metric::inputs, in that order. The metric's own error if the batch does not fit.
   Result<void> update(std::span<const TensorView> batch);
-  double value() const { return value_(totals_); }
-  void reset() { totals_ = start_; }
+  double value() const;
+  void reset();
   /// Joins an accumulator of the same metric.
   void merge(const MetricAccumulator& other);
-  std::span<const double> totals() const { return totals_; }
+  std::span<const double> totals() const;
 
  private:
   size_t input_count_;

@@ -2,12 +2,12 @@
 #pragma once
 /// An optimizer of your own, written with ops: a rule that says for one variable what becomes of it and of what is kept beside
 /// it. Shoal's own optimizers: optimizers.h.
-#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "shoal/base/std_function.h"
 #include "shoal/graph/graph.h"
 #include "shoal/nn/learning_rate.h"
 #include "shoal/nn/train_op.h"
@@ -43,8 +43,8 @@ class OwnStep {
 using OwnRule = std::function<std::vector<VariableUpdate>(const OwnStep& step)>;
 
 struct OwnOptimizerOptions {
-  LearningRate learning_rate = 0.01;        ///< The rate of descend(). Of no use to other updates.
-  std::vector<std::string> variables = {};  ///< Full names of what is trained. Empty: all that can be.
+  LearningRate learning_rate = 0.01;     ///< The rate of descend(). Of no use to other updates.
+  std::vector<std::string> variables{};  ///< Full names of what is trained. Empty: all that can be.
   /// Numbers that the rule computes with and that follow from the global step before the update (0 for the first), by name:
   /// the step itself, a schedule of your own, a correction of a mean that began at 0. OwnStep::by_step() gives them. Pure
   /// functions, as a LearningRate is one; a number that float32 does not hold as a finite one ends training (InvalidArgument).

@@ -2,7 +2,6 @@
 #pragma once
 /// Layers that are called more than once with the same variables: the two towers of a Siamese network (Bromley et al.,
 /// "Signature verification using a Siamese time delay neural network", 1993), words that two inputs have in common.
-#include <functional>
 #include <string>
 #include <utility>
 
@@ -40,7 +39,7 @@ class Shared {
   template <class... More>
   auto operator()(Value x, More&&... more) {
     const Graph::Scope scope = variables_.enter(x.graph());
-    return std::invoke(layers_, x, std::forward<More>(more)...);
+    return layers_(x, std::forward<More>(more)...);
   }
 
  private:

@@ -2,11 +2,11 @@
 #pragma once
 /// What one training step does to the variables: a list of (variable, value, rule), and numbers that depend on the step.
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "shoal/base/std_function.h"
 #include "shoal/graph/graph.h"
 #include "shoal/nn/update_rule.h"
 
@@ -27,7 +27,7 @@ struct VariableUpdate {
   /// Instead of `update`, for rules with a learning rate: the gradient by rows, one entry per lookup. What belongs to one
   /// row is added up first, in order. Then the rule applies to the touched rows alone; all others keep weights and slots
   /// (momentum does not move them on, Adam's moments do not fade). Rows whose sum is all zero count as untouched.
-  std::vector<RowUpdate> rows = {};
+  std::vector<RowUpdate> rows{};
 };
 
 /// A number that depends on the step, computed by the trainer and sent with its push: a learning rate, which follows from
@@ -55,7 +55,7 @@ struct TrainOp {
   std::vector<VariableUpdate> updates;  ///< They may be empty: a step that only counts.
   std::vector<StepScalar> scalars;
   bool advances_global_step = true;
-  std::vector<StepInput> inputs = {};  ///< All inputs of the graph that follow from the step.
+  std::vector<StepInput> inputs{};  ///< All inputs of the graph that follow from the step.
 };
 
 /// A train op from its parts, checked: `nn::train_op({.updates = {nn::assign(v, x)}})`; `nn::train_op({})` only advances

@@ -19,9 +19,9 @@ class ValueMap {
   ValueMap(Value value);  // NOLINT: a value is one
   ValueMap(std::initializer_list<std::pair<std::string, Value>> values);
 
-  bool empty() const { return values_.empty(); }
-  size_t size() const { return values_.size(); }
-  bool is_single() const { return size() == 1 && values_[0].first.empty(); }
+  bool empty() const { return size() == 0; }
+  size_t size() const;
+  bool is_single() const;
   /// Replaces the value of that name, if there is one.
   void set(std::string name, Value value);
   /// The value of that name. Null if there is none.
@@ -32,8 +32,8 @@ class ValueMap {
   Value single() const;
   /// "a, b, c", for error sentences.
   std::string names() const;
-  auto begin() const { return values_.begin(); }
-  auto end() const { return values_.end(); }
+  const std::pair<std::string, Value>* begin() const;
+  const std::pair<std::string, Value>* end() const;
 
  private:
   std::vector<std::pair<std::string, Value>> values_;

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Boxed<T>: a T of an options struct that compiles only where somebody sets or reads it.
+///
+/// A std::variant that is a member costs every program that includes the header some ten milliseconds of compile time, although
+/// few programs set it (decision 0126). A box takes whatever a T is made from, so `.otherwise = 0.5` reads the same.
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "shoal/base/forever.h"
+
+namespace shoal {
+
+/// A value; copies share the T, which nobody writes to.
+template <class T>
+class Boxed {
+ public:
+  Boxed() = default;  ///< T's default value.
+  template <class U>
+  requires(!std::is_same_v<std::remove_cvref_t<U>, Boxed> && std::is_convertible_v<U&&, T>) Boxed(U&& value)
+      : value_(std::make_shared<const T>(std::forward<U>(value))) {}  // NOLINT: reads like the option it is
+
+  const T& operator*() const {
+    static const T& otherwise = forever(T{});
+    return value_ ? *value_ : otherwise;
+  }
+  const T* operator->() const { return &**this; }
+  operator const T&() const { return **this; }  // NOLINT: likewise
+
+ private:
+  std::shared_ptr<const T> value_;
+};
+
+}  // namespace shoal
