@@ -11,8 +11,8 @@
 
 namespace shoal {
 
-// The storage is a union and not a std::variant: each of some fifty instantiations of a variant costs a program that includes
-// Shoal several milliseconds of compile time (decision 0126), and two members need none of its machinery.
+// The storage is a union and not a std::variant: one of each type that a function of Shoal returns costs every program that
+// includes Shoal some milliseconds of compile time (decision 0126), and two members need none of its machinery.
 template <class T>
 class [[nodiscard]] Result {
  public:
