@@ -24,6 +24,9 @@ target_compile_options(shoal_flags INTERFACE
   # A program takes of the library what it calls, and not all that stands in the same file.
   -ffunction-sections -fdata-sections)
 target_link_options(shoal_flags INTERFACE LINKER:--gc-sections)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^arm" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(shoal_flags INTERFACE -Wno-psabi)  # notes that g++ before 7 passed arguments otherwise
+endif()
 if(CMAKE_SIZEOF_VOID_P EQUAL 4)  # files beyond 2 GiB, dates beyond 2038
   target_compile_definitions(shoal_flags INTERFACE _FILE_OFFSET_BITS=64 _TIME_BITS=64)
 endif()

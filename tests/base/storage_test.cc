@@ -3,13 +3,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <csignal>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -79,6 +83,34 @@ TEST_F(FileStorageTest, ReadsAtOffsetsAndRefusesToReadPastTheEnd) {
   const Error error = file->read_at(8, out).error();
   EXPECT_EQ(error.kind(), ErrorKind::kDataLoss);
   EXPECT_THAT(error.message(), HasSubstr(folder / "a: ends at byte 10"));
+}
+
+// On 32-bit machines sizes have 32 bits, and dates end in January 2038, unless a program asks for more.
+TEST_F(FileStorageTest, FilesBeyondFourGiBAndDatesBeyond2038) {
+  const std::string path = folder / "large";
+  constexpr uint64_t kHole = (uint64_t(1) << 32) + 5;
+  constexpr std::chrono::seconds kYear2040(2'208'988'800);
+  write(path, "");
+  std::filesystem::resize_file(path, kHole);
+  auto file = storage->append(path);
+  ASSERT_TRUE(file) << file.error().message();
+  ASSERT_TRUE(file.value()->append(bytes_of("tail")));
+  ASSERT_TRUE(file.value()->close());
+  std::timespec date{};
+  date.tv_sec = std::time_t(kYear2040.count());
+  const std::timespec dates[] = {date, date};
+  ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), dates, 0), 0);
+
+  const auto reader = storage->open(path);
+  ASSERT_TRUE(reader) << reader.error().message();
+  EXPECT_EQ(reader.value()->size(), kHole + 4);
+  std::array<char, 4> tail{};
+  ASSERT_TRUE(reader.value()->read_at(kHole, std::as_writable_bytes(std::span(tail))));
+  EXPECT_EQ(std::string_view(tail.data(), tail.size()), "tail");
+  const auto entries = storage->list(folder / "");
+  ASSERT_TRUE(entries) << entries.error().message();
+  EXPECT_EQ(entries->at(0).size_bytes, kHole + 4);
+  EXPECT_EQ(entries->at(0).modified, WallTime(kYear2040));
 }
 
 TEST_F(FileStorageTest, ReadAllHasALimit) {

@@ -239,7 +239,7 @@ void TopK::take_back(std::span<const std::byte> payload) {
   for (uint64_t i = 0; i < picks.count; ++i) floats(residual_->bytes())[places[i]] = values[i];
 }
 
-std::span<const float> TopK::residual() const { return {floats(residual_->bytes()), floats_of(spec_)}; }
+std::span<const float> TopK::residual() const { return {floats(residual_->bytes()), size_t(floats_of(spec_))}; }
 
 void TopK::encode(std::span<const std::byte> gradient, std::span<std::byte> payload) {
   const Picks picks = picks_of(spec_, fraction_);
