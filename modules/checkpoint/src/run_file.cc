@@ -11,7 +11,7 @@
 namespace shoal::checkpoint {
 namespace {
 
-constexpr int64_t kVersion = 1;
+constexpr int64_t kRunFileVersion = 1;
 constexpr uint64_t kRunBytesMax = uint64_t(64) << 20;  // The meaning of a model may have the words of a vocabulary in it.
 constexpr size_t kIdDigits = 32;
 constexpr int kSeedBits = 53;  // Every reader of JSON has whole numbers of that size.
@@ -35,7 +35,7 @@ RunFile draw_run(Environment& env) {
 
 std::string encode_run(const RunFile& run) {
   const double begun = double(run.begun.time_since_epoch() / std::chrono::microseconds(1)) / 1e6;
-  std::string text = "{\"version\":" + std::to_string(kVersion);
+  std::string text = "{\"version\":" + std::to_string(kRunFileVersion);
   text.append(",\"id\":").append(json_string(run.id));
   text.append(",\"begun\":").append(json::text_of(json::Json(begun)));
   text.append(",\"program\":").append(json_string(run.program));
@@ -48,8 +48,8 @@ std::string encode_run(const RunFile& run) {
 Result<RunFile> decode_run(std::string_view text) {
   SHOAL_TRY(const json::Json object, json::parse_object(text));
   SHOAL_TRY(const int64_t version, json::whole_member<int64_t>(object, "version", 1));
-  if (version > kVersion) {
-    return data_loss("format version " + std::to_string(version) + ", this build reads " + std::to_string(kVersion) +
+  if (version > kRunFileVersion) {
+    return data_loss("format version " + std::to_string(version) + ", this build reads " + std::to_string(kRunFileVersion) +
                      "; use a newer Shoal");
   }
   RunFile run;

@@ -15,7 +15,7 @@ using cluster::TrainerStatus;
 
 // A request between two steps may take so long, like a save's.
 constexpr auto kAnswerTimeout = std::chrono::seconds(60);
-constexpr auto kLookEvery = std::chrono::seconds(1);  // Looks are at least so far apart: many trainers make many steps.
+constexpr auto kMetricsEvery = std::chrono::seconds(1);  // Looks are at least so far apart: many trainers make many steps.
 constexpr double kBehind = 0.9;                       // A share of the fastest trainer's rate.
 
 PushCounts counts_of(const ServerStatus& status, int trainer) {
@@ -99,7 +99,7 @@ Task<Result<void>> JobMetrics::after_step(uint64_t global_step) {
   if (!timer_.due(global_step, env_.now()) || (!first && env_.now() < next_look_)) co_return Result<void>{};
   Result<ServerStatus> status = co_await servers_.look(env_.after(kAnswerTimeout));
   const Duration time = timer_.trigger(global_step, env_.now()).time;
-  next_look_ = env_.after(kLookEvery);
+  next_look_ = env_.after(kMetricsEvery);
   if (!status) {
     seen_.reset();
     co_return Result<void>{};
