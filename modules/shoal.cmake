@@ -86,6 +86,7 @@ function(shoal_test name)
   list(APPEND listed ${arg_SOURCES})
   set_property(DIRECTORY PROPERTY SHOAL_TEST_SOURCES ${listed})
   add_executable(${name}_tests ${arg_SOURCES})
+  set_target_properties(${name}_tests PROPERTIES UNITY_BUILD_BATCH_SIZE 10)  # fixtures of more files have names alike
   # What takes time when tests run is the library. -O3 of the tests' own code only takes time to compile: a third more.
   target_compile_options(${name}_tests PRIVATE $<$<CONFIG:Release>:-O1>)
   set(depends "")
