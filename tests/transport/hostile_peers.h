@@ -18,7 +18,7 @@ using Link = std::unique_ptr<Connection>;
 class HostilePeers : public testing::Test {
  protected:
   std::optional<TwoTasks> tasks;
-  LinkOptions options{.handshake_timeout = kSlowness * milliseconds(300)};
+  LinkOptions options{.handshake_timeout = milliseconds(300)};
   std::unique_ptr<Listener> listener;
   Endpoint address;
   std::atomic<int> let_in = 0;
