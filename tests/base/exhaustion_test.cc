@@ -28,7 +28,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr size_t kNowhere = size_t(1) << 60;  // More than any machine has.
+constexpr size_t kNowhere = size_t(1) << (sizeof(size_t) == 8 ? 60 : 31);  // More than any machine has, or any process.
 
 void use_up_memory() { throw std::bad_alloc(); }
 void use_up_threads() { throw std::system_error(EAGAIN, std::generic_category()); }
