@@ -2,7 +2,7 @@
 # What the toolchain files of all targets share. Each sets, before it includes this file:
 #   shoal_target     the architecture as Debian names it, and the folder of build-sysroot/ (toolchains/sysroot fills it)
 #   shoal_triplet    the prefix of the compiler's programs, and the folder of libraries
-#   shoal_qemu       the architecture as qemu-user names it; empty where the machine runs the programs itself
+#   shoal_qemu       the architecture as qemu-user names it, which runs programs where the machine is of another kind
 # A program is static, so that it runs on whatever a board has; the compiler and its C++ library are those of this machine,
 # all else is the sysroot's.
 #
@@ -67,7 +67,7 @@ set(CMAKE_MODULE_LINKER_FLAGS_INIT "${shoal_libraries}")
 set(OPENSSL_USE_STATIC_LIBS ON)
 set(ZLIB_USE_STATIC_LIBS ON)
 
-if(shoal_qemu)
+if(NOT CMAKE_HOST_SYSTEM_PROCESSOR STREQUAL CMAKE_SYSTEM_PROCESSOR)
   find_program(SHOAL_QEMU NAMES qemu-${shoal_qemu}-static qemu-${shoal_qemu} DOC "runs programs of the target on this machine")
   if(SHOAL_QEMU)
     set(CMAKE_CROSSCOMPILING_EMULATOR "${SHOAL_QEMU};-L;${shoal_sysroot}")
