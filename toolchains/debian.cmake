@@ -28,7 +28,8 @@ set(shoal_headers "")
 foreach(folder IN LISTS shoal_folders)
   string(STRIP "${folder}" folder)
   cmake_path(NORMAL_PATH folder)
-  if(folder MATCHES "/c\\+\\+/" OR (folder MATCHES "/lib/gcc" AND NOT SHOAL_CROSS_CLANG))  # clang has its own of the second kind
+  # clang has headers of its own in place of those of the second kind.
+  if(folder MATCHES "/c\\+\\+/" OR (folder MATCHES "/lib/gcc" AND NOT SHOAL_CROSS_CLANG))
     string(APPEND shoal_headers " -isystem ${folder}")
   endif()
 endforeach()

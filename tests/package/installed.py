@@ -17,16 +17,17 @@ import sys
 from offline import without_network
 from readme import code_blocks
 
-PROJECT = """cmake_minimum_required(VERSION 3.25)
-project(user LANGUAGES CXX)
-find_package(Shoal 0.1 CONFIG REQUIRED COMPONENTS estimator testing tools)
-add_executable(rings rings.cc)
+PROGRAMS = """add_executable(rings rings.cc)
 target_link_libraries(rings PRIVATE shoal::estimator)
 add_executable(worlds worlds.cc)
 target_link_libraries(worlds PRIVATE shoal::testing)
 add_executable(numbers numbers.cc)
 target_link_libraries(numbers PRIVATE shoal::nn shoal::data)
-file(GENERATE OUTPUT tool.txt CONTENT "$<TARGET_FILE:shoal::program>")
+"""
+PROJECT = """cmake_minimum_required(VERSION 3.25)
+project(user LANGUAGES CXX)
+find_package(Shoal 0.1 CONFIG REQUIRED COMPONENTS estimator testing tools)
+""" + PROGRAMS + """file(GENERATE OUTPUT tool.txt CONTENT "$<TARGET_FILE:shoal::program>")
 """
 WORLDS = """#include "shoal/base/random.h"
 #include "shoal/testing/world.h"
@@ -51,13 +52,7 @@ find_package(Shoal CONFIG REQUIRED COMPONENTS estimator gpu)
 BY_CPS = """cmake_minimum_required(VERSION 4.3)
 project(user LANGUAGES CXX)
 find_package(shoal 0.1 REQUIRED COMPONENTS estimator testing)
-add_executable(rings rings.cc)
-target_link_libraries(rings PRIVATE shoal::estimator)
-add_executable(worlds worlds.cc)
-target_link_libraries(worlds PRIVATE shoal::testing)
-add_executable(numbers numbers.cc)
-target_link_libraries(numbers PRIVATE shoal::nn shoal::data)
-"""
+""" + PROGRAMS
 OTHERS = re.compile(r'#\s*include\s*[<"](boost|asio|flatbuffers|nlohmann|CLI|dnnl|oneapi|openssl|xxhash|protozero|zlib)', re.IGNORECASE)
 
 

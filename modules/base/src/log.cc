@@ -120,7 +120,7 @@ LogSink stderr_sink(LogLevel lowest) {
   };
 }
 
-/// The causes of which warning_once() has warned.
+/// Remembers the causes that warning_once() was called with, so that it warns of each of them once.
 struct Logger::Warned {
   std::mutex mutex;
   std::unordered_set<std::string> causes;  // Guarded by the mutex.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What Statistics are made of. It stands here since maps in a public header cost whoever includes it (decision 0126).
+/// The numbers that Statistics hold. A source file defines them, because maps make a public header slow (decision 0126).
 #include <map>
 #include <string>
 

@@ -65,7 +65,7 @@ Result<void> check(const OpDef& op) {
 
 Boxed<Attribute> AttributeDef::zero() { return 0.0; }
 
-/// Who has found an op keeps a pointer to it, so ops stay where they are while others are added.
+/// Callers keep pointers to ops that they have found, so adding an op must not move the others.
 struct OpCatalogue::Ops {
   std::map<std::string, OpDef, std::less<>> by_name;
 };

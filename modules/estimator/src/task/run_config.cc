@@ -260,7 +260,7 @@ Result<OnSigterm> parse_on_sigterm(std::string_view name, std::string_view where
   return invalid_argument(std::string(where) + ": \"" + std::string(name) + "\" is neither end nor leave");
 }
 
-/// What copies of a config share.
+/// The values that all copies of one config share.
 struct RunConfig::State {
   RunConfigOptions options;                            // Resolved options: the cadence pair is never unset.
   std::optional<int64_t> save_checkpoints_steps = {};  // The pair once more, as it is asked for.
@@ -274,7 +274,7 @@ struct RunConfig::State {
   };
   std::optional<Replica> replica = {};
 
-  /// To be called where the options are resolved or changed.
+  /// Every function that resolves or changes the options calls this afterwards.
   void note_cadence() {
     save_checkpoints_steps = options.save_checkpoints_steps.optional();
     save_checkpoints_secs = options.save_checkpoints_secs.optional();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Boxed<T>: a T of an options struct that compiles only where somebody sets or reads it.
+/// A Boxed<T> is a member of an options struct that holds a T. Programs compile T's functions only if they set or read it.
 ///
 /// A std::variant that is a member costs every program that includes the header some ten milliseconds of compile time, although
 /// few programs set it (decision 0126). A box takes whatever a T is made from, so `.otherwise = 0.5` reads the same.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Hidden<T>: what a class owns and its header does not show.
+/// A Hidden<T> owns one object, whose type T need not be defined in the header of the class that has it as a member.
 ///
 /// A std::unique_ptr does the same, and each of its instantiations costs whoever includes the header several milliseconds of
 /// compile time (decision 0126); this one costs next to nothing. T may be incomplete in the header: then the owner's

@@ -66,7 +66,7 @@ class [[nodiscard]] Result {
   // Neither of these two is inlined: where g++ 12 sees into them, it takes the member that is not there for one that may be
   // destroyed, and warns in the caller's code.
 
-  /// Makes the member that `other` has; there is none here.
+  /// Constructs the member that `other` has. Until then this object has none.
   [[gnu::noinline]] void take(Result&& other) {
     if (has_value_) {
       ::new (static_cast<void*>(&value_)) T(std::move(other.value_));

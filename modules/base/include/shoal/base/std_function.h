@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// std::function, and nothing else of <functional>.
+/// This header declares std::function without the rest of <functional>.
 ///
 /// libstdc++'s <functional> brings std::unordered_map, std::array and the searchers of <algorithm> along: 11 MB of the memory that
 /// g++ 12 takes for including Shoal, which is 179 MB (decision 0126). std::function has a header of its own there. Public headers

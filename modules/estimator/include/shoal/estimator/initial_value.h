@@ -22,7 +22,7 @@ class InitialValue {
   const Tensor* values() const { return values_.get(); }
 
  private:
-  // One of them is there.
+  // Exactly one of these members is set.
   std::shared_ptr<const nn::InitializerSpec> initializer_;
   std::shared_ptr<const Tensor> values_;
 };
