@@ -20,6 +20,9 @@ target_compile_options(shoal_flags INTERFACE
   $<$<AND:$<BOOL:${SHOAL_WARNINGS}>,$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
   # In a unity build g++ takes what sources keep to themselves for what a header exposes.
   $<$<AND:$<BOOL:${CMAKE_UNITY_BUILD}>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>
+  # The files of a unity build need half a gigabyte of the compiler's memory. With its own limit of 128 MiB, g++ looks for memory
+  # to free so often that a tenth of its time goes there; with this one it takes 15 % more memory.
+  $<$<AND:$<BOOL:${CMAKE_UNITY_BUILD}>,$<CXX_COMPILER_ID:GNU>>:--param=ggc-min-heapsize=524288>
   $<$<BOOL:${SHOAL_WERROR}>:-Werror>
   # A program takes of the library what it calls, and not all that stands in the same file.
   -ffunction-sections -fdata-sections)

@@ -61,7 +61,7 @@ std::string to_table(const Profile& profile, size_t rows_max) {
 }
 
 std::string to_json(const Profile& profile) {
-  nlohmann::ordered_json kernels = nlohmann::ordered_json::array();
+  json::PrintedJson kernels = json::PrintedJson::array();
   for (const Profile::Row& row : profile.rows) {
     kernels.push_back({{"node", row.node},
                        {"op", row.op},
@@ -73,16 +73,16 @@ std::string to_json(const Profile& profile) {
                        {"bytes", row.cost.bytes}});
   }
   const double largest_copy = profile.limits.copies.empty() ? 0 : profile.limits.copies.back().bytes_per_second;
-  const nlohmann::ordered_json json{{"runs", profile.runs},
-                                    {"run_seconds", profile.run_seconds},
-                                    {"kernel_seconds", profile.kernel_seconds},
-                                    {"arena_bytes", profile.arena_bytes},
-                                    {"lower_bound_bytes", profile.lower_bound_bytes},
-                                    {"backend", profile.numerics.backend},
-                                    {"threads", profile.numerics.threads},
-                                    {"peak_flops_per_second", profile.limits.flops_per_second},
-                                    {"copy_bytes_per_second", largest_copy},
-                                    {"kernels", kernels}};
+  const json::PrintedJson json{{"runs", profile.runs},
+                               {"run_seconds", profile.run_seconds},
+                               {"kernel_seconds", profile.kernel_seconds},
+                               {"arena_bytes", profile.arena_bytes},
+                               {"lower_bound_bytes", profile.lower_bound_bytes},
+                               {"backend", profile.numerics.backend},
+                               {"threads", profile.numerics.threads},
+                               {"peak_flops_per_second", profile.limits.flops_per_second},
+                               {"copy_bytes_per_second", largest_copy},
+                               {"kernels", kernels}};
   return shoal::json::text_of(json);
 }
 

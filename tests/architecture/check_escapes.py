@@ -90,7 +90,8 @@ KINDS = {
     "print": ("prints; Environment::log() has the task's log, and programs get their streams passed in", "|".join((
         r"\bstd::w?c(?:out|err|log|in)\b", r"\bstd(?:out|err|in)\b", headers("iostream"),
         calls("v?f?printf", "fputs", "fputc", "puts", "putchar", "perror", "fwrite")))),
-    "json": ("prints JSON by the library, which throws for bytes that are no UTF-8; json::text_of() does not", r"\.dump\s*\("),
+    "json": ("calls the library's printer, which throws for bytes that are no UTF-8, or its parser, which is compiled anew in each "
+             "source; json::text_of() and json::parse_value() are compiled once", r"\.dump\s*\(|\b(?:\w*Json|json)::parse\s*\("),
     "locale": ("writes or reads numbers as the program's locale has them; formatted() and number_from() do not", "|".join((
         calls("v?sn?printf", "v?sscanf", "strto(?:d|f|ld)", "atof", "setlocale"),
         qualified("sto(?:d|f|ld)")))),
@@ -189,7 +190,8 @@ ALLOWED = {
         "modules/cluster/src/state/model_identity.cc", "modules/cli/src/launch/hosts/scripts.cc",
         "modules/monitor/src/event_writer.cc", "transport/src/certificate.cc")],
     "JSON as text": [
-        ("modules/json/include/shoal/json/text.h", "json", "the one place that calls the library's printer"),
+        ("modules/json/src/text.cc", "json", "the one place that calls the library's printer and parser"),
+        ("modules/estimator/src/model/export_format.cc", "json", "the parser's error tells where in an export's file the mistake is"),
         ("modules/cli/src/json_out.cc", "json", "print_line() tells whether bytes were replaced"),
     ],
     "Functions of the system that only compute": [

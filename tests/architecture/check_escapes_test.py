@@ -38,9 +38,10 @@ class CheckEscapes(unittest.TestCase):
                          "std::chrono::system_clock::time_point t;", "hh_mm_ss clock(time - day);", "env->wall_now()",
                          "#include <chrono>", "SteadyClock::duration d;", "run_time(x)", "::gmtime_r(&t, &tm);")
 
-    def test_finds_printers_of_json_that_throw(self):
-        self.assert_kind("json", "json.dump();", "Json(text).dump(-1, ' ')", "value.dump (2)")
-        self.assert_none("json::text_of(value);", "dump_graph(x);", "void dump(Out& out);")
+    def test_finds_printers_and_parsers_of_json(self):
+        self.assert_kind("json", "json.dump();", "Json(text).dump(-1, ' ')", "value.dump (2)", "Json::parse(text)",
+                         "nlohmann::json::parse(text, nullptr, false)", "PrintedJson::parse(text)")
+        self.assert_none("json::text_of(value);", "json::parse_value(text);", "Uri::parse(text);", "dump_graph(x);", "void dump(Out& out);")
 
     def test_finds_numbers_of_a_locale(self):
         self.assert_kind("locale", "std::snprintf(t, sizeof t, f, x);", "sprintf(t, f, x)", "vsnprintf(t, n, f, a)",

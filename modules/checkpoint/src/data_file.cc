@@ -2,7 +2,6 @@
 #include "data_file.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "json_text.h"
@@ -12,7 +11,7 @@
 namespace shoal::checkpoint {
 namespace {
 
-using Json = nlohmann::json;
+using Json = json::Json;
 
 // Other readers of safetensors refuse longer headers.
 constexpr size_t kHeaderBytesMax = 100'000'000;
@@ -38,8 +37,8 @@ bool is_whole(const Segment& segment) {
 /// A tensor's own name, or "table[100:200]" for some of its rows.
 std::string name_in_file(const Segment& segment) {
   if (is_whole(segment)) return segment.name;
-  return segment.name + "[" + std::to_string(segment.row_begin) + ":" +
-         std::to_string(segment.row_begin + segment.rows()) + "]";
+  return segment.name + "[" + std::to_string(segment.row_begin) + ":" + std::to_string(segment.row_begin + segment.rows()) +
+         "]";
 }
 
 std::optional<std::string> wrong_with(const Segment& segment, uint64_t arena_bytes, uint64_t previous_end) {
@@ -111,8 +110,9 @@ Result<std::unique_ptr<DataFileWriter>> DataFileWriter::create(Storage& storage,
                                                                int64_t global_step) {
   SHOAL_TRY_VOID(check_layout(layout));
   const std::string header = safetensors_header(layout.segments, global_step);
-  if (header.size() > kHeaderBytesMax) return invalid_argument("a file of " + std::to_string(layout.segments.size()) +
-                                                               " segments: their names and sizes exceed 100 MB");
+  if (header.size() > kHeaderBytesMax)
+    return invalid_argument("a file of " + std::to_string(layout.segments.size()) +
+                            " segments: their names and sizes exceed 100 MB");
   SHOAL_TRY(std::unique_ptr<WritableFile> file, storage.create(path));
   std::unique_ptr<DataFileWriter> writer(new DataFileWriter(std::move(path), std::move(layout), std::move(file)));
   SHOAL_TRY_VOID(writer->write(bytes_of(header)));
@@ -131,8 +131,11 @@ void DataFileWriter::close_complete_segments() {
     const Segment& segment = layout_.segments[written_.size()];
     const uint64_t bytes = segment.bytes();
     if (arena_position_ < segment.offset + bytes) return;
-    Piece piece{.offset = file_bytes_ - bytes, .bytes = bytes, .row_begin = segment.row_begin,
-                .row_end = segment.row_begin + segment.rows(), .checksum = segment_checksum_.value()};
+    Piece piece{.offset = file_bytes_ - bytes,
+                .bytes = bytes,
+                .row_begin = segment.row_begin,
+                .row_end = segment.row_begin + segment.rows(),
+                .checksum = segment_checksum_.value()};
     written_.push_back({segment, piece});
     segment_checksum_ = Checksum();
   }

@@ -7,6 +7,7 @@
 #include "shoal/checkpoint/directory.h"
 #include "shoal/checkpoint/end_mark.h"
 #include "shoal/graph/meaning.h"
+#include "shoal/json/values.h"
 
 namespace shoal::cli {
 namespace {
@@ -65,7 +66,7 @@ Json describe(const checkpoint::Reader& reader) {
             {"numerics", manifest.info.numerics},
             {"fingerprint", manifest.info.fingerprint}};
   if (const auto meaning = Meaning::decode(manifest.info.meaning))
-    json["meaning"] = Json::parse(meaning->encode())["facts"];
+    json["meaning"] = json::parse_in_order(meaning->encode())["facts"];
   if (!manifest.info.rest.empty()) json["rest"] = manifest.info.rest;
   json["counters"] = Json::object();
   for (const auto& [name, count] : manifest.info.counters) json["counters"][name] = count;

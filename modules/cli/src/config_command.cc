@@ -40,7 +40,7 @@ Json to_json(const TaskConfig& task, const std::optional<std::string>& model_dir
               {"size", task.place ? Json(task.place->size) : Json(nullptr)},
               {"rendezvous", task.place ? Json(task.place->rendezvous) : Json::array()},
               {"model_dir", or_null(model_dir ? model_dir : task.model_dir)},
-              {"service", task.service ? Json::parse(*task.service) : Json(nullptr)},
+              {"service", task.service ? json::parse_in_order(*task.service) : Json(nullptr)},
               {"trial", or_null(task.trial)},
               {"warnings", std::move(warnings)}};
 }
@@ -73,9 +73,8 @@ void add_config_command(CLI::App& app, Action& selected) {
   const auto options = std::make_shared<ConfigOptions>();
   config->add_option("--cluster", options->cluster_size, "A size, as ps:1,worker:3,evaluator: prints one task per line");
   config->add_option("--model-dir", options->model_dir, "As the program would be given; must agree with TF_CONFIG");
-  config->callback([&selected, options] {
-    selected = [options](Context& context) { return print_config(context, *options); };
-  });
+  config->callback(
+      [&selected, options] { selected = [options](Context& context) { return print_config(context, *options); }; });
 }
 
 }  // namespace shoal::cli

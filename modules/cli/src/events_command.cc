@@ -4,6 +4,7 @@
 
 #include "command.h"
 #include "json_out.h"
+#include "shoal/json/values.h"
 #include "shoal/monitor/event_reader.h"
 
 namespace shoal::cli {
@@ -32,13 +33,13 @@ Result<int> print_events(Context& context, const std::string& folder, const std:
   SHOAL_TRY(const auto unused, context.storage.list(folder));
   int64_t replaced = 0;
   SHOAL_TRY(const auto damage, monitor::read_events(context.storage, folder, [&](const monitor::EventValue& event) {
-    if (!tag.empty() && event.tag != tag) return true;
-    replaced += !print_line(context.out, Json{{"step", event.global_step},
-                                              {"tag", event.tag},
-                                              {"value", value_of(event)},
-                                              {"wall_time", json::number_json(event.wall_time)}});
-    return bool(context.out);  // It ends when nobody reads any more.
-  }));
+              if (!tag.empty() && event.tag != tag) return true;
+              replaced += !print_line(context.out, Json{{"step", event.global_step},
+                                                        {"tag", event.tag},
+                                                        {"value", value_of(event)},
+                                                        {"wall_time", json::number_json(event.wall_time)}});
+              return bool(context.out);  // It ends when nobody reads any more.
+            }));
   if (replaced > 0) {
     context.complain(std::to_string(replaced) +
                      " events have text that is no UTF-8, which JSON cannot hold: such bytes are written as U+FFFD");

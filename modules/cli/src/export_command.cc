@@ -9,6 +9,7 @@
 #include "shoal/base/names_text.h"
 #include "shoal/estimator/export_names.h"
 #include "shoal/estimator/exported_model.h"
+#include "shoal/json/fields.h"
 
 namespace shoal::cli {
 namespace {
@@ -18,12 +19,10 @@ constexpr uint64_t kDescriptionBytesMax = uint64_t(256) << 20;
 Result<int64_t> source_step(Storage& storage, const std::string& folder) {
   const std::string path = join_path(folder, "export.json");
   SHOAL_TRY(const std::string text, storage.read_all(path, kDescriptionBytesMax));
-  // The type is not Json: its ordered objects copy their members as they grow, by recursion, which a deep text makes
-  // a lack of stack.
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  const bool usable = json.is_object() && json.contains("global_step") && json["global_step"].is_number_integer();
-  if (!usable) return data_loss("export file " + path + ": no JSON object with a global_step; delete this export");
-  return json["global_step"].get<int64_t>();
+  const Result<json::Json> described = json::parse_object(text);
+  const Result<int64_t> step = described ? json::whole_member<int64_t>(*described, "global_step") : described.error();
+  if (!step) return data_loss("export file " + path + ": no JSON object with a global_step; delete this export");
+  return step;
 }
 
 Result<int> list_exports(Context& context, const std::string& folder) {
@@ -100,9 +99,7 @@ void add_export_command(CLI::App& app, Action& selected) {
   CLI::App* list = exports->add_subcommand("list", "The exports of a folder, with timestamp and the step they come from");
   const auto folder = std::make_shared<std::string>();
   list->add_option("DIR", *folder, "E.g. model_dir/export/best")->required();
-  list->callback([&selected, folder] {
-    selected = [folder](Context& context) { return list_exports(context, *folder); };
-  });
+  list->callback([&selected, folder] { selected = [folder](Context& context) { return list_exports(context, *folder); }; });
   CLI::App* show = exports->add_subcommand(
       "show", "What an export takes and gives: inputs, predictions, and by signature the prediction behind each output");
   show->add_option("EXPORT", *folder, "An export, or a folder of exports, of which the newest counts")->required();

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// JSON as the commands print it.
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "command.h"
 #include "shoal/base/time.h"
-#include "shoal/json/values.h"
+#include "shoal/json/text.h"
 
 namespace shoal::cli {
 

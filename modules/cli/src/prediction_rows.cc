@@ -8,6 +8,7 @@
 #include "json_out.h"
 #include "shoal/base/nearest_text.h"
 #include "shoal/data/csv_reader.h"
+#include "shoal/json/values.h"
 
 namespace shoal::cli {
 namespace {

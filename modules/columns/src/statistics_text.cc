@@ -2,6 +2,7 @@
 // Statistics as text, for runs that keep what their data said (shoal/base/learned.h).
 #include "shoal/columns/statistics.h"
 #include "shoal/json/exact.h"
+#include "shoal/json/fields.h"
 #include "statistics_parts.h"
 
 namespace shoal {

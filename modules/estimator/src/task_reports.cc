@@ -10,7 +10,7 @@ namespace shoal {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = json::PrintedJson;
 
 Json metrics_json(const Metrics& metrics) {
   Json json = Json::object();

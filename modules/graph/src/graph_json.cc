@@ -26,32 +26,32 @@ static_assert(std::endian::native == std::endian::little,
 
 namespace {
 
-using nlohmann::ordered_json;
+using json::PrintedJson;
 
 constexpr int64_t kVersion = 1;
 constexpr std::string_view kFormat = "shoal-graph";
 
 // Writing.
 
-ordered_json real_to_json(double value) {
+PrintedJson real_to_json(double value) {
   if (std::isfinite(value)) return value;
   return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
-ordered_json int_to_json(int64_t value) {
+PrintedJson int_to_json(int64_t value) {
   constexpr int64_t kExactMax = int64_t(1) << 53;
   if (value > -kExactMax && value < kExactMax) return value;
   return std::to_string(value);
 }
 
-ordered_json attribute_to_json(const Attribute& attribute) {
+PrintedJson attribute_to_json(const Attribute& attribute) {
   struct Writer {
-    ordered_json operator()(int64_t value) { return {{"int", int_to_json(value)}}; }
-    ordered_json operator()(double value) { return {{"real", real_to_json(value)}}; }
-    ordered_json operator()(bool value) { return {{"bool", value}}; }
-    ordered_json operator()(const std::string& value) { return {{"string", value}}; }
-    ordered_json operator()(const std::vector<int64_t>& values) {
-      ordered_json list = ordered_json::array();
+    PrintedJson operator()(int64_t value) { return {{"int", int_to_json(value)}}; }
+    PrintedJson operator()(double value) { return {{"real", real_to_json(value)}}; }
+    PrintedJson operator()(bool value) { return {{"bool", value}}; }
+    PrintedJson operator()(const std::string& value) { return {{"string", value}}; }
+    PrintedJson operator()(const std::vector<int64_t>& values) {
+      PrintedJson list = PrintedJson::array();
       for (int64_t value : values) list.push_back(int_to_json(value));
       return {{"ints", std::move(list)}};
     }
@@ -59,8 +59,8 @@ ordered_json attribute_to_json(const Attribute& attribute) {
   return std::visit(Writer{}, attribute);
 }
 
-ordered_json type_to_json(const ValueType& type) {
-  ordered_json shape = ordered_json::array();
+PrintedJson type_to_json(const ValueType& type) {
+  PrintedJson shape = PrintedJson::array();
   for (const Dim& dim : type.shape.dims()) {
     if (dim.is_symbol()) {
       shape.push_back(dim.name());
@@ -71,18 +71,18 @@ ordered_json type_to_json(const ValueType& type) {
   return {{"dtype", std::string(to_string(type.dtype))}, {"shape", std::move(shape)}};
 }
 
-ordered_json node_to_json(const Node& node) {
-  ordered_json inputs = ordered_json::array();
-  for (const Value& input : node.inputs) inputs.push_back(ordered_json::array({input.node(), input.output()}));
-  ordered_json attributes = ordered_json::object();
+PrintedJson node_to_json(const Node& node) {
+  PrintedJson inputs = PrintedJson::array();
+  for (const Value& input : node.inputs) inputs.push_back(PrintedJson::array({input.node(), input.output()}));
+  PrintedJson attributes = PrintedJson::object();
   for (const auto& [name, value] : node.attributes.values()) attributes[name] = attribute_to_json(value);
-  ordered_json outputs = ordered_json::array();
+  PrintedJson outputs = PrintedJson::array();
   for (const ValueType& type : node.outputs) outputs.push_back(type_to_json(type));
-  ordered_json json{{"op", node.op},
-                    {"name", node.name},
-                    {"inputs", std::move(inputs)},
-                    {"attributes", std::move(attributes)},
-                    {"outputs", std::move(outputs)}};
+  PrintedJson json{{"op", node.op},
+                   {"name", node.name},
+                   {"inputs", std::move(inputs)},
+                   {"attributes", std::move(attributes)},
+                   {"outputs", std::move(outputs)}};
   if (source_of(node.op) == Source::kConstant) {
     const TensorView view = node.constant.view();
     json["constant"] = to_base64({reinterpret_cast<const char*>(view.data), view.bytes()});
@@ -104,9 +104,9 @@ std::string_view kind_name(Initializer::Kind kind) {
 }  // namespace
 
 std::string Graph::to_json() const {
-  ordered_json nodes = ordered_json::array();
+  PrintedJson nodes = PrintedJson::array();
   for (const Node& node : this->nodes()) nodes.push_back(node_to_json(node));
-  ordered_json variables = ordered_json::array();
+  PrintedJson variables = PrintedJson::array();
   for (const Variable& variable : this->variables()) {
     const Initializer& initializer = variable.initializer;
     variables.push_back({{"name", variable.name},
@@ -116,11 +116,11 @@ std::string Graph::to_json() const {
                            {"b", real_to_json(initializer.b)}}},
                          {"trainable", variable.trainable}});
   }
-  const ordered_json json{{"format", std::string(kFormat)},
-                          {"version", kVersion},
-                          {"seed", std::to_string(seed())},
-                          {"nodes", std::move(nodes)},
-                          {"variables", std::move(variables)}};
+  const PrintedJson json{{"format", std::string(kFormat)},
+                         {"version", kVersion},
+                         {"seed", std::to_string(seed())},
+                         {"nodes", std::move(nodes)},
+                         {"variables", std::move(variables)}};
   return shoal::json::text_of(json, 1);
 }
 
@@ -369,9 +369,9 @@ Result<Json> parse_description(std::string_view text, const GraphJsonLimits& lim
     return invalid_argument("it has " + std::to_string(text.size()) + " bytes, more than the limit of " +
                             std::to_string(limits.text_bytes_max));
   }
-  Json object = Json::parse(text, nullptr, false);
-  if (object.is_discarded()) return broken("it is not valid JSON");
-  return object;
+  Result<Json> value = json::parse_value(text);
+  if (!value) return broken("it is not valid JSON");
+  return value;
 }
 
 constexpr std::string_view kContext = "graph description";

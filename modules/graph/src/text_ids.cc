@@ -103,9 +103,9 @@ Result<void> TextEncoding::check() const {
 }
 
 std::string TextEncoding::to_json() const {
-  nlohmann::ordered_json json;
+  json::PrintedJson json;
   if (vocabulary) {
-    json["names"] = nlohmann::ordered_json::array();
+    json["names"] = json::PrintedJson::array();
     for (int64_t id = 0; id < vocabulary->size(); ++id) json["names"].push_back(vocabulary->name(id));
   }
   json["buckets"] = buckets;

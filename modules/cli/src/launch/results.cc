@@ -39,7 +39,7 @@ Json results_of(Storage& storage, std::span<const std::string> report_files) {
   for (const std::string& file : report_files) {
     const auto text = storage.read_all(file, kReportBytesMax);
     if (!text) continue;  // A task that a signal ended, or a program that is none of Shoal's.
-    const Json report = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+    const Json report = json::parse_in_order(*text);
     if (!report.is_object()) continue;
     for (const auto& [name, value] : report.items()) merge(is_of_training(name) ? training : metrics, name, value);
   }

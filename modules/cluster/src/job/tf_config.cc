@@ -15,7 +15,7 @@
 namespace shoal::cluster {
 namespace {
 
-using Json = nlohmann::json;
+using Json = json::Json;
 
 /// The member, or null if it is absent. (Unlike the library's own access it has no opinion on the type of `object`.)
 const Json* member(const Json& object, const char* name) {
@@ -91,7 +91,8 @@ Result<void> read_sparse_role(ClusterSpec& cluster, const std::string& role, con
   std::vector<std::pair<int32_t, const Json*>> nodes;
   for (const auto& [key, address] : members.items()) {
     const bool digits = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
-    if (!digits) return invalid_argument("role " + in_quotes(role) + ": the index " + in_quotes(key) + " is no decimal integer");
+    if (!digits)
+      return invalid_argument("role " + in_quotes(role) + ": the index " + in_quotes(key) + " is no decimal integer");
     SHOAL_TRY(const int32_t index,
               checked_index("role " + in_quotes(role) + ", index " + in_quotes(key), *clamped_number_from<int64_t>(key)));
     nodes.emplace_back(index, &address);
@@ -138,12 +139,14 @@ Result<TaskConfig> read_local_task(const Json& task) {
     return invalid_argument("task.type: to run locally leave `cluster` and `task` out; there is no type \"local\"");
   }
   if (type && *type != kWorkerRole) {
-    return invalid_argument("task.type: " + in_quotes(*type) + " needs a `cluster`; without one only \"worker\" is accepted");
+    return invalid_argument("task.type: " + in_quotes(*type) +
+                            " needs a `cluster`; without one only \"worker\" is accepted");
   }
   if (const Json* value = member(task, "index"); !is_missing(value)) {
     SHOAL_TRY(const int32_t index, read_index(*value));
     if (index != 0) {
-      return invalid_argument("task.index: " + std::to_string(index) + " needs a `cluster`; without one only 0 is accepted");
+      return invalid_argument("task.index: " + std::to_string(index) +
+                              " needs a `cluster`; without one only 0 is accepted");
     }
   }
   return TaskConfig{};

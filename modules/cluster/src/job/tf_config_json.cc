@@ -12,7 +12,7 @@
 namespace shoal::cluster {
 namespace {
 
-using Json = nlohmann::json;
+using Json = json::Json;
 
 Error not_an_object(const std::string& why) { return invalid_argument("not a JSON object: " + why); }
 

@@ -21,9 +21,9 @@ constexpr size_t kReasonBytesMax = 8192;  // The longest sentence of an error.
 template <class T, class Read>
 Result<T> parse_as(std::string_view what, std::string_view text, Read&& read) {
   const std::string context = "control message " + std::string(what);
-  const Json message = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (message.is_discarded()) return data_loss(context + ": not JSON");
-  Result<T> parsed = read(message);
+  const Result<Json> message = json::parse_value(text);
+  if (!message) return message.error().with_context(context);
+  Result<T> parsed = read(*message);
   if (!parsed) return std::move(parsed).error().with_context(context);
   return parsed;
 }

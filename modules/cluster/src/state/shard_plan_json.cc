@@ -9,7 +9,7 @@
 namespace shoal::cluster {
 namespace {
 
-using Json = nlohmann::json;
+using Json = json::Json;
 
 constexpr size_t kSegmentsMax = 65536;
 constexpr size_t kJsonNameBytesMax = 256;
@@ -91,8 +91,8 @@ Result<void> check_segment(const Segment& segment, const ShardSpec& spec, uint64
   if (variable.lazy_rows && segment.bytes == 0 && segment.row_begin < segment.row_end) {
     return invalid_argument(where + ": rows without elements cannot be lazy");
   }
-  if (segment.offset % kBufferAlignment != 0 || segment.offset < end_before ||
-      segment.offset > spec.arena_bytes || segment.bytes > spec.arena_bytes - segment.offset) {
+  if (segment.offset % kBufferAlignment != 0 || segment.offset < end_before || segment.offset > spec.arena_bytes ||
+      segment.bytes > spec.arena_bytes - segment.offset) {
     return invalid_argument(where + ": overlaps its neighbour or leaves the arena");
   }
   end_before = segment.offset + segment.bytes;
@@ -148,7 +148,9 @@ std::string to_json(const ShardSpec& spec) {
 
 Result<ShardSpec> parse_shard_spec(std::string_view text) {
   try {
-    const Json json = Json::parse(text);
+    const Result<Json> value = shoal::json::parse_value(text);
+    if (!value) return invalid_argument("shard spec: " + value.error().message());
+    const Json& json = *value;
     ShardSpec spec;
     spec.arena_bytes = whole_number<uint64_t>(json, "arena_bytes");
     spec.slot_count = whole_number<int32_t>(json, "slot_count");

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "shoal/checkpoint/checksum.h"
 #include "shoal/graph/meaning.h"
@@ -12,9 +11,8 @@
 namespace shoal {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
-// Reads texts from outside: ordered objects copy their members as they grow, by recursion.
-using Json = nlohmann::json;
+using Json = json::Json;
+using json::PrintedJson;
 constexpr int kFormat = 1;
 constexpr size_t kEntriesMax = 65536;
 // The first line: between these two are the digits of the checksum, behind them is what it covers.
@@ -23,8 +21,8 @@ constexpr size_t kSealDigits = 16;
 constexpr std::string_view kSealEnd = "\",\n";
 constexpr size_t kSealed = kSealBegin.size() + kSealDigits + kSealEnd.size();
 
-OrderedJson tensor_json(const ExportedTensor& tensor) {
-  OrderedJson json{{"name", tensor.name}, {"dtype", std::string(to_string(tensor.dtype))}, {"shape", tensor.shape}};
+PrintedJson tensor_json(const ExportedTensor& tensor) {
+  PrintedJson json{{"name", tensor.name}, {"dtype", std::string(to_string(tensor.dtype))}, {"shape", tensor.shape}};
   if (!tensor.axes.empty()) json["axes"] = tensor.axes;
   return json;
 }
@@ -139,18 +137,18 @@ ExportDescription description_from(const Json& json, bool sealed) {
   return description;
 }
 
-OrderedJson signatures_json(const std::vector<nn::ExportSignature>& signatures) {
-  OrderedJson list = OrderedJson::array();
+PrintedJson signatures_json(const std::vector<nn::ExportSignature>& signatures) {
+  PrintedJson list = PrintedJson::array();
   for (const nn::ExportSignature& signature : signatures) {
-    OrderedJson outputs = OrderedJson::array();
+    PrintedJson outputs = PrintedJson::array();
     for (const auto& [name, key] : signature.outputs) outputs.push_back({{"name", name}, {"prediction", key}});
     list.push_back({{"name", signature.name}, {"outputs", std::move(outputs)}});
   }
   return list;
 }
 
-OrderedJson files_json(const std::vector<ExportedFile>& files) {
-  OrderedJson list = OrderedJson::array();
+PrintedJson files_json(const std::vector<ExportedFile>& files) {
+  PrintedJson list = PrintedJson::array();
   for (const ExportedFile& file : files) {
     list.push_back({{"name", file.name}, {"bytes", file.bytes}, {"checksum", checkpoint::to_hex(file.checksum)}});
   }
@@ -160,10 +158,10 @@ OrderedJson files_json(const std::vector<ExportedFile>& files) {
 }  // namespace
 
 std::string encode_export(const ExportDescription& description) {
-  OrderedJson inputs = OrderedJson::array(), outputs = OrderedJson::array(), texts = OrderedJson::array();
+  PrintedJson inputs = PrintedJson::array(), outputs = PrintedJson::array(), texts = PrintedJson::array();
   for (const ExportedTensor& input : description.inputs) inputs.push_back(tensor_json(input));
   for (const ExportedOutput& output : description.outputs) {
-    OrderedJson json = tensor_json(output.tensor);
+    PrintedJson json = tensor_json(output.tensor);
     json["node"] = output.node;
     json["output"] = output.output;
     outputs.push_back(std::move(json));
@@ -172,7 +170,7 @@ std::string encode_export(const ExportDescription& description) {
     texts.push_back({{"name", text.name}, {"source", text.source}, {"vocabulary", text.vocabulary}});
     if (text.by_position) texts.back()["by_position"] = true;
   }
-  OrderedJson json{{"format", kFormat}, {"global_step", description.global_step},
+  PrintedJson json{{"format", kFormat}, {"global_step", description.global_step},
                    {"inputs", inputs},  {"outputs", outputs},
                    {"texts", texts},    {"signatures", signatures_json(description.signatures)}};
   if (!description.meaning.empty()) json["meaning"] = description.meaning;

@@ -8,6 +8,7 @@
 #include "shoal/estimator/run_config.h"
 #include "shoal/estimator/task_host.h"
 #include "shoal/json/exact.h"
+#include "shoal/json/fields.h"
 #include "task/folder_lock.h"
 #include "task/task_network.h"
 

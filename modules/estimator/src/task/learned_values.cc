@@ -5,6 +5,7 @@
 
 #include "shoal/estimator/learned.h"
 #include "shoal/json/exact.h"
+#include "shoal/json/fields.h"
 
 namespace shoal {
 namespace {

@@ -1,82 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Numbers and tensors as JSON that people and other programs read: for output only. exact.h has numbers that come back.
-#include <charconv>
-#include <cmath>
-#include <cstring>
-#include <iterator>
-#include <nlohmann/json.hpp>
+#include <cstdint>
 
-#include "shoal/base/half.h"
 #include "shoal/base/tensor.h"
-#include "shoal/json/text.h"
+#include "shoal/json/json.h"
 
 namespace shoal::json {
 
-/// Members stand in the order of writing.
-using PrintedJson = nlohmann::ordered_json;
-
 /// A number, or "NaN", "Infinity", "-Infinity", for which JSON has no numbers.
-inline PrintedJson number_json(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  return value;
-}
+PrintedJson number_json(double value);
 
 /// As the other overload. The number has the fewest digits that tell `value` from all other floats.
-inline PrintedJson number_json(float value) {
-  if (!std::isfinite(value)) return number_json(double(value));
-  char digits[32];
-  const auto written = std::to_chars(std::begin(digits), std::end(digits), value);
-  double nearest = 0;
-  std::from_chars(std::begin(digits), written.ptr, nearest);
-  return nearest;
-}
-
-/// The element of type `dtype`, which is not kString, that is stored from `at` on. 16-bit floats are shown as numbers.
-inline PrintedJson stored_json(DType dtype, const std::byte* at) {
-  const auto load = [at](auto value) {
-    std::memcpy(&value, at, sizeof value);
-    return value;
-  };
-  switch (dtype) {
-    case DType::kFloat32: return number_json(load(float()));
-    case DType::kInt32: return load(int32_t());
-    case DType::kInt64: return load(int64_t());
-    case DType::kUInt8: return load(uint8_t());
-    case DType::kBool: return load(uint8_t()) != 0;
-    case DType::kBFloat16: return number_json(double(from_bfloat16(load(uint16_t()))));
-    case DType::kFloat16: return number_json(double(from_float16(load(uint16_t()))));
-    case DType::kString: break;
-  }
-  return nullptr;
-}
-
-/// Lists in lists over the axes of `shape` from `axis` on. `element` gives the values, in row-major order.
-template <class Element>
-PrintedJson nested_json(const Shape& shape, int axis, const Element& element) {
-  if (axis == shape.rank()) return element();
-  PrintedJson list = PrintedJson::array();
-  for (int64_t i = 0; i < shape[axis]; ++i) list.push_back(nested_json(shape, axis + 1, element));
-  return list;
-}
+PrintedJson number_json(float value);
 
 /// Element `index` of all in row-major order, of any type.
-inline PrintedJson element_json(const Tensor& tensor, int64_t index) {
-  if (tensor.dtype() == DType::kString) return tensor.strings()[size_t(index)];
-  return stored_json(tensor.dtype(), tensor.view().data + size_t(index) * size_of(tensor.dtype()));
-}
+PrintedJson element_json(const Tensor& tensor, int64_t index);
 
 /// [[1,2],[3,4]] for the shape [2, 2], the value alone for a scalar; of any type.
-inline PrintedJson values_json(const Tensor& tensor) {
-  int64_t index = 0;
-  return nested_json(tensor.shape(), 0, [&] { return element_json(tensor, index++); });
-}
+PrintedJson values_json(const Tensor& tensor);
 
 /// The values at `row` of the first axis: lists in lists, or the value alone if there is no other axis.
-inline PrintedJson row_json(const Tensor& tensor, int64_t row) {
-  int64_t index = row * (tensor.elements() / tensor.shape()[0]);
-  return nested_json(tensor.shape(), 1, [&] { return element_json(tensor, index++); });
-}
+PrintedJson row_json(const Tensor& tensor, int64_t row);
 
 }  // namespace shoal::json
