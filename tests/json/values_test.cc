@@ -6,6 +6,8 @@
 
 #include <limits>
 
+#include "shoal/base/half.h"
+
 #include "shoal/base/random.h"
 #include "shoal/json/fields.h"
 
