@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "shoal/base/half.h"
-
 #include "shoal/base/random.h"
 #include "shoal/json/fields.h"
 
