@@ -85,7 +85,8 @@ TEST_F(FileStorageTest, ReadsAtOffsetsAndRefusesToReadPastTheEnd) {
   EXPECT_THAT(error.message(), HasSubstr(folder / "a: ends at byte 10"));
 }
 
-// On a 32-bit machine a program that does not ask for 64 bits fails here: its files end at 2 GiB, its dates in January 2038.
+// This test fails on a 32-bit machine if Shoal is compiled without 64-bit sizes and dates: then files end at 2 GiB, and dates
+// end in January 2038.
 TEST_F(FileStorageTest, FilesBeyondFourGiBAndDatesBeyond2038) {
   const std::string path = folder / "large";
   constexpr uint64_t kHole = (uint64_t(1) << 32) + 5;

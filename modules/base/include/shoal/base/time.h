@@ -27,8 +27,8 @@ using SteadyTime = SteadyClock::time_point;
 /// Unix wall time: for timestamps in names and events only.
 using WallTime = std::chrono::time_point<std::chrono::system_clock, Duration>;
 
-/// Reads the machine's wall clock, which is right after the year 2038 on 32-bit machines, too. Only code outside of tasks
-/// calls it; a task calls Environment::wall_now().
+/// Reads the machine's wall clock, and is correct after the year 2038, on 32-bit machines, too. Only code outside of tasks
+/// calls this function; a task calls Environment::wall_now().
 WallTime read_wall_clock();
 
 /// The moment at which a wait gives up.

@@ -6,10 +6,11 @@
 
 namespace shoal::json {
 
-/// What comes from outside. The type is not PrintedJson: its objects copy their members as they grow, to any depth that the
-/// text has, by recursion.
+/// A Json holds a value that comes from outside of the program. Such a value is not a PrintedJson, because a PrintedJson object
+/// copies its members by recursion while it grows, and a deeply nested text would then exhaust the stack.
 using Json = nlohmann::json;
-/// What people and other programs read. Members stand in the order of writing.
+/// A PrintedJson holds a value that Shoal writes for people and other programs. Its objects keep the order in which their
+/// members were added.
 using PrintedJson = nlohmann::ordered_json;
 
 }  // namespace shoal::json

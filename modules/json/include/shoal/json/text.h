@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// JSON values as text, and text as JSON values. Everything that writes JSON calls these functions, because the library's own
-/// dump() throws an exception for bytes that are not UTF-8.
+/// These functions write JSON values as text, and read them from text. All of Shoal writes JSON by them, because the library's
+/// own dump() throws an exception for bytes that are not UTF-8.
 #include <string>
 #include <string_view>
 
@@ -18,13 +18,14 @@ std::string text_of(const PrintedJson& value, int indent = -1, bool ascii = fals
 /// `text` as a JSON string, with its quotes.
 std::string string_text(std::string_view text);
 
-/// DataLoss "not JSON" unless `text` is one JSON value.
+/// Reads `text`, which must be one JSON value. Any other text gives the error DataLoss "not JSON".
 Result<Json> parse_value(std::string_view text);
 
-/// A text that Shoal wrote, with its members in the order in which they stand there; null if it is no JSON.
+/// Reads `text` and keeps the order of its members. A text that is not JSON gives null. Callers pass only what programs of the
+/// same user wrote; json.h says why a text from elsewhere is not read as a PrintedJson.
 PrintedJson parse_in_order(std::string_view text);
 
-/// DataLoss "not a JSON object" unless `text` is one.
+/// Reads `text`, which must be one JSON object. Any other text gives the error DataLoss "not a JSON object".
 Result<Json> parse_object(std::string_view text);
 
 }  // namespace shoal::json
