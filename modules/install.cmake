@@ -48,9 +48,9 @@ function(shoal_install)
   target_link_libraries(shoal_testing_library PUBLIC shoal_library)
 
   # Libraries of others that the objects need. The installed files find them by the same names.
-  target_link_libraries(shoal_library PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+  target_link_libraries(shoal_library PRIVATE Threads::Threads ${CMAKE_DL_LIBS} ${SHOAL_ATOMIC_LIBRARY})
   set(find_others "find_dependency(Threads)\n")
-  set(libs pthread)
+  set(libs pthread ${SHOAL_ATOMIC_LIBRARY})
   set(packages "")  # of Debian, that whoever links needs
   if(SHOAL_HAS_TLS)
     target_link_libraries(shoal_library PRIVATE OpenSSL::SSL OpenSSL::Crypto)

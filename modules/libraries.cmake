@@ -35,6 +35,18 @@ elseif(SHOAL_TCP OR SHOAL_SHM)
     "in libboost-dev), set SHOAL_ASIO_INCLUDE_DIR, or leave them out by -DSHOAL_TCP=OFF -DSHOAL_SHM=OFF.")
 endif()
 
+# Some compilers call a library for an atomic byte or an atomic word of 64 bits (g++ before 14 on RISC-V, 32-bit processors).
+include(CheckCXXSourceCompiles)
+check_cxx_source_compiles("#include <atomic>
+  #include <cstdint>
+  std::atomic<bool> byte;
+  std::atomic<std::uint64_t> word;
+  int main() { return byte.exchange(true) || word.exchange(1) != 0; }" SHOAL_ATOMICS_LINK)
+set(SHOAL_ATOMIC_LIBRARY "")
+if(NOT SHOAL_ATOMICS_LINK)
+  set(SHOAL_ATOMIC_LIBRARY atomic)
+endif()
+
 find_package(ZLIB QUIET)  # without it gzip'd files are refused with a sentence
 if(NOT ZLIB_FOUND)
   message(STATUS "zlib was not found: files that are compressed by gzip are refused. Debian has it in zlib1g-dev.")

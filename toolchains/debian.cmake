@@ -59,6 +59,8 @@ execute_process(COMMAND ${shoal_triplet}-ld --version OUTPUT_VARIABLE shoal_said
 string(REGEX MATCH "[0-9]+\\.[0-9]+" shoal_ld_version "${shoal_said}")
 if(shoal_target STREQUAL "riscv64" AND shoal_ld_version VERSION_LESS 2.41)
   set(shoal_static "-static-libstdc++ -static-libgcc")
+  # The compiler of that age calls a library of its own for an atomic byte, which no board need have.
+  set(CMAKE_CXX_STANDARD_LIBRARIES_INIT "-Wl,--push-state,-Bstatic -latomic -Wl,--pop-state")
 else()
   set(shoal_static "-static")
 endif()
