@@ -10,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -172,6 +173,8 @@ Error no_memory(uint64_t bytes, std::string_view what) {
   const std::string sentence =
       "no memory of " + mib_taken(bytes) + " could be had for " + std::string(what) + memory_text();
   if (limit.bytes != 0 && bytes > limit.bytes) return failed_precondition(sentence + ", so it can never have that");
+  // The C library gives no piece of more: the difference of two pointers into it could not be told.
+  if (bytes > uint64_t(PTRDIFF_MAX)) return failed_precondition(sentence + ", and it can never have that in one piece");
   return unavailable(sentence);
 }
 

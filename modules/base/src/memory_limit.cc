@@ -28,6 +28,8 @@ MemoryLimit read_memory_limit() {
     limit = {.bytes = uint64_t(pages) * uint64_t(page_bytes), .whose = "the machine's memory"};
   if (const auto bytes = read_cgroup_limits().memory_bytes)
     lower(limit, {.bytes = *bytes, .whose = "the limit of its cgroup"});
+  if constexpr (sizeof(void*) == 4)
+    lower(limit, {.bytes = uint64_t(1) << 32, .whose = "what 32 bits can address", .of_process = true});
   lower_to_resource(limit, RLIMIT_AS, "its limit of address space, ulimit -v");
   lower_to_resource(limit, RLIMIT_DATA, "its limit of data, ulimit -d");
   return limit;
