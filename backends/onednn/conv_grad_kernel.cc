@@ -89,7 +89,7 @@ memory::desc channels_of(const Shape& all, const Shape& some) {
 
 /// A kernel that divides the filters; null where one thread does it all, or where oneDNN has none worth taking.
 std::unique_ptr<Kernel> of_filters(const Context& context, const Convolution& whole) {
-  const int64_t count = std::min<int64_t>(team_for(context.threads, whole), ranges_most(whole));
+  const int64_t count = std::min<int64_t>(convolution_threads(context.threads, whole), ranges_most(whole));
   if (count < 2) return nullptr;
   std::vector<FilterRange> ranges = filter_ranges(whole, count);
   for (FilterRange& range : ranges) {

@@ -99,14 +99,14 @@ std::optional<Convolution> Convolution::of_image_rows(int64_t begin, int64_t end
   return of_rows(begin, end, from, std::min(result[1], (end - 1 + before[0]) / strides[0] + 1));
 }
 
-int team_for(int threads, const Convolution& whole) {
+int convolution_threads(int threads, const Convolution& whole) {
   return team_for(threads, whole.multiplications() / 4);  // A multiplication costs less than the traffic of a float.
 }
 
 std::vector<Convolution> divided(int threads, const Convolution& whole, Rows rows) {
   const int64_t size = whole.image[0];
   const int64_t of = size > 1 ? size : rows == Rows::kOfResult ? whole.result[1] : whole.image[1];
-  const int64_t parts = std::min<int64_t>(team_for(threads, whole), of);
+  const int64_t parts = std::min<int64_t>(convolution_threads(threads, whole), of);
   if (parts == 1) return {whole};
   std::vector<Convolution> pieces;
   for (int64_t i = 0; i < parts; ++i) {

@@ -50,7 +50,7 @@ struct Convolution {
 };
 
 /// How many threads it is run on.
-int team_for(int threads, const Convolution& whole);
+int convolution_threads(int threads, const Convolution& whole);
 
 /// What is divided where there is one image: the rows that are written.
 enum class Rows { kOfResult, kOfImage };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "primitive.h"
 
-#include "few_rows.h"
-#include "loops.h"
+#include "openmp.h"
+#include "passes.h"
 #include "threads.h"
 
 #include <oneapi/dnnl/dnnl_debug.h>
@@ -166,6 +166,7 @@ Result<void> PrimitiveKernel::execute(Step& step, const KernelCall& call) const 
   for (Piece& piece : step.pieces) SHOAL_TRY_VOID(bind(piece, call));
   // They share the stream, which holds nothing on a processor.
   parallel_pieces(int(step.pieces.size()), [&](int number) {
+    set_openmp_threads(1);  // The program has done so on its own thread only.
     Piece& piece = step.pieces[size_t(number)];
     piece.status = dnnl_primitive_execute(piece.primitive.get(), context_.stream.get(), int(piece.arguments.size()),
                                           piece.arguments.data());
@@ -196,7 +197,7 @@ void PrimitiveKernel::add_up(const Sum& sum, const KernelCall& call) const {
   const int64_t stride = int64_t(align_up(size_t(sum.elements) * sizeof(float)) / sizeof(float));
   parallel_for(
       context_.threads, sum.elements, sum.elements * (sum.count + 1) * int64_t(sizeof(float)),
-      [&](int64_t begin, int64_t end) { few_rows_sum(parts + begin, sum.count, stride, end - begin, target + begin); });
+      [&](int64_t begin, int64_t end) { sum_arrays(parts + begin, sum.count, stride, end - begin, target + begin); });
 }
 
 std::string PrimitiveKernel::implementation() const {

@@ -249,6 +249,8 @@ ALLOWED = {
         ("modules/estimator/src/evaluate/predictor_pool.*", "lock", "an exported model is used by a server's own threads"),
         ("modules/cluster/src/job/task_config.cc", "variable", "process_getenv(); the rest calls what it is passed"),
         ("modules/monitor/src/terminal.cc", "variable host print system", "what standard error is"),
+        ("backends/src/team.*", "thread clock global host lock",
+         "compute threads of a task, and when they leave a core to others; no bits follow from it"),
         ("backends/src/machine_limits.cc", "clock thread lock", "measures the machine: real threads, real time"),
         ("transport/src/owned_file.cc", "file system", "a secret's rights and contents, by one descriptor"),
         ("transport/src/credential.cc", "edge", "find_credential(): a folder of certificates, or a token"),

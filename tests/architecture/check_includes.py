@@ -259,7 +259,7 @@ def check_cycles(known):
 
 # Units that are one thing in two files.
 KNIT = [
-    {"backends/onednn/team", "backends/onednn/threads"},
+    {"backends/src/team", "backends/src/threads"},
     {"modules/base/src/virtual_environment", "modules/base/src/virtual_world"},
     {"transport/sim/network", "transport/sim/wire"},
 ]

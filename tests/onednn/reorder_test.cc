@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "openmp.h"
 #include "primitive.h"
 #include "shoal/base/buffer.h"
 #include "threads.h"

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The portable kernels: loops of Shoal's own that need no library, on a team of threads.
+#include "shoal/backends/kernel.h"
+
+namespace shoal::backends {
+
+/// Takes the ops that docs/backends-and-ops.md lists. Stateless, lives for ever. Its kernels compute on up to
+/// KernelRequest::threads threads of the calling thread's team.
+KernelSource& portable_source();
+
+}  // namespace shoal::backends

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "openmp.h"
+
+#include <dlfcn.h>
+#include <oneapi/dnnl/dnnl.h>
+
+namespace shoal::backends::onednn {
+namespace {
+
+struct OpenMp {
+  void (*set_threads)(int) = nullptr;
+  int (*threads)() = nullptr;
+};
+
+/// Looks up the functions of OpenMP instead of linking to libgomp, because libgomp comes only with a oneDNN that was built with
+/// OpenMP (Debian's riscv64 has none), and because our code then needs no -fopenmp. Where the program has a second OpenMP,
+/// oneDNN's calls go to the one that was loaded first, and the first look-up finds the same one. Where a program loads Shoal
+/// with dlopen(), the first look-up may not see our libraries; the second look-up asks the libraries that oneDNN is linked to.
+OpenMp find_openmp() {
+  const auto find = [](void* scope) {
+    return OpenMp{reinterpret_cast<void (*)(int)>(dlsym(scope, "omp_set_num_threads")),
+                  reinterpret_cast<int (*)()>(dlsym(scope, "omp_get_max_threads"))};
+  };
+  if (const OpenMp found = find(RTLD_DEFAULT); found.set_threads) return found;
+  Dl_info library{};
+  if (dladdr(reinterpret_cast<const void*>(&dnnl_version), &library) == 0 || !library.dli_fname) return {};
+  void* const onednn = dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  if (!onednn) return {};
+  const OpenMp found = find(onednn);
+  dlclose(onednn);  // It stays loaded for as long as we are, who are linked with it.
+  return found;
+}
+
+}  // namespace
+
+int set_openmp_threads(int count) {
+  static const OpenMp openmp = find_openmp();
+  if (count < 1 || !openmp.set_threads || !openmp.threads) return 0;
+  const int before = openmp.threads();
+  if (before != count) openmp.set_threads(count);
+  return before;
+}
+
+}  // namespace shoal::backends::onednn

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dense layers on plain weights [out, in]: few rows, small batches, and all others by panels. [..., features] is
+// a matrix of as many rows as there are before the last axis.
+#include <algorithm>
+
+#include "few_rows.h"
+#include "matrix.h"
+#include "products.h"
+#include "shoal/base/vector_loop.h"
+#include "small_batch.h"
+#include "sources.h"
+#include "threads.h"
+
+namespace shoal::backends::portable {
+namespace {
+
+int64_t weight_bytes(const FewRows& sizes) { return sizes.out * sizes.in * int64_t(sizeof(float)); }
+
+std::unique_ptr<Kernel> make_few_rows_dense(const KernelRequest& request, const FewRows& sizes) {
+  const bool biased = request.inputs.size() > 2, activate = fused_relu(request);
+  return make_loop([sizes, biased, activate, threads = request.threads](const KernelCall& call) {
+    const float *x = floats(call.inputs[0]), *w = floats(call.inputs[1]);
+    const float* const bias = biased ? floats(call.inputs[2]) : nullptr;
+    float* const y = floats(call.outputs[0]);
+    parallel_for(threads, sizes.out, weight_bytes(sizes),
+                 [&](int64_t first, int64_t last) { few_rows_dense(sizes, x, w, bias, y, first, last); });
+    if (activate) relu(threads, y, y, sizes.rows * sizes.out);
+    return Result<void>();
+  });
+}
+
+std::unique_ptr<Kernel> make_few_rows_grad_input(int threads, const FewRows& sizes) {
+  const int64_t blocks = few_rows_blocks(sizes.out), size = sizes.rows * sizes.in;
+  const auto run = [=](const KernelCall& call) {
+    const float *dy = floats(call.inputs[0]), *w = floats(call.inputs[1]);
+    float* const dx = floats(call.outputs[0]);
+    float* const partials = blocks > 1 ? reinterpret_cast<float*>(call.scratch) : dx;
+    parallel_for(threads, blocks, weight_bytes(sizes), [&](int64_t first, int64_t last) {
+      for (int64_t b = first; b < last; ++b) {
+        few_rows_grad_input(sizes, dy, w, partials + b * size, sizes.out * b / blocks, sizes.out * (b + 1) / blocks);
+      }
+    });
+    if (blocks > 1) sum_arrays(partials, blocks, size, size, dx);
+    return Result<void>();
+  };
+  return make_loop(run, blocks > 1 ? size_t(blocks * size) * sizeof(float) : 0);
+}
+
+/// What parallel_for() counts for a product: a multiplication costs less than the traffic of a float.
+int64_t product_bytes(int64_t batch, int64_t out, int64_t in) {
+  return out * in * std::max<int64_t>(sizeof(float), batch / 4);
+}
+
+std::unique_ptr<Kernel> make_small_batch_dense(const KernelRequest& request, int64_t batch,
+                                               int64_t out, int64_t in) {
+  const bool biased = request.inputs.size() > 2, activate = fused_relu(request);
+  return make_loop([=, threads = request.threads](const KernelCall& call) {
+    const SmallBatch product{.rows = batch,
+                             .out = out,
+                             .in = in,
+                             .x = floats(call.inputs[0]),
+                             .w = floats(call.inputs[1]),
+                             .bias = biased ? floats(call.inputs[2]) : nullptr,
+                             .y = floats(call.outputs[0]),
+                             .relu = activate};
+    const int64_t together = out >= int64_t(16) * threads ? 16 : 4;  // A line of the cache in each row of y, or a tile.
+    parallel_chunks(threads, out, together, product_bytes(batch, out, in), [&](int, Chunks& chunks) {
+      for (int64_t first, last; chunks.next(first, last);) small_batch_dense(product, first, last);
+    });
+    return Result<void>();
+  });
+}
+
+/// A matrix product of inputs 0 (a) and 1 (b), plus the bias that input 2 is, if there is one.
+class MatrixKernel final : public Kernel {
+ public:
+  MatrixKernel(const MatrixPlan& plan, int64_t a_stride, Strided b, int64_t c_stride, bool relu)
+      : plan_(plan), b_(b), a_stride_(a_stride), c_stride_(c_stride), relu_(relu) {}
+
+  Result<void> run(const KernelCall& call) override {
+    plan_.run({.a = {floats(call.inputs[0]), a_stride_},
+               .b = {floats(call.inputs[1]), b_.row_stride, b_.column_stride},
+               .c = floats(call.outputs[0]),
+               .c_stride = c_stride_,
+               .bias = call.inputs.size() > 2 ? floats(call.inputs[2]) : nullptr,
+               .relu = relu_},
+              call.scratch, call.thread_scratch);
+    return {};
+  }
+  size_t scratch_bytes() const override { return plan_.shared_bytes(); }
+  size_t thread_scratch_bytes() const override { return plan_.own_bytes(); }
+  std::string implementation() const override { return "portable: panels"; }
+
+ private:
+  MatrixPlan plan_;
+  Strided b_;  // Its strides only.
+  int64_t a_stride_, c_stride_;
+  bool relu_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_dense(const KernelRequest& request) {
+  if (!all_float32(request) || !none_empty(request)) return nullptr;
+  const int64_t batch = rows_of(request.inputs[0]), out = request.inputs[1].shape[0], in = request.inputs[1].shape[1];
+  if (batch <= kFewRows) return make_few_rows_dense(request, {batch, out, in});
+  if (small_batch_takes(batch, in)) return make_small_batch_dense(request, batch, out, in);
+  return std::make_unique<MatrixKernel>(MatrixPlan(request.threads, batch, in, out), in, Strided{nullptr, 1, in}, out,
+                                        fused_relu(request));
+}
+
+std::unique_ptr<Kernel> make_dense_grad_input(const KernelRequest& request) {
+  if (!all_float32(request) || !none_empty(request)) return nullptr;
+  const int64_t batch = rows_of(request.inputs[0]), out = request.inputs[1].shape[0], in = request.inputs[1].shape[1];
+  if (batch <= kFewRows) return make_few_rows_grad_input(request.threads, {batch, out, in});
+  return std::make_unique<MatrixKernel>(MatrixPlan(request.threads, batch, out, in), out, Strided{nullptr, in}, in, false);
+}
+
+namespace {
+
+/// dW = dy^T x for few rows: all at once into their places or, where there is a sink, some at a time into the place of the
+/// first ones, and given away while they are in the first-level cache.
+class FewRowsGradKernel final : public Kernel {
+ public:
+  FewRowsGradKernel(int threads, const FewRows& sizes) : threads_(threads), sizes_(sizes) {}
+
+  Result<void> run(const KernelCall& call) override {
+    const float *dy = floats(call.inputs[0]), *x = floats(call.inputs[1]);
+    const int64_t bytes = weight_bytes(sizes_) * (call.sink ? 4 : 1);
+    constexpr int64_t kTogetherBytes = 16 << 10;
+    const int64_t together = std::max<int64_t>(1, kTogetherBytes / (sizes_.in * int64_t(sizeof(float))));
+    parallel_for(threads_, sizes_.out, bytes, [&](int64_t begin, int64_t end) {
+      float* const c = floats(call.outputs[0]) + begin * sizes_.in;
+      const int64_t step = call.sink ? together : end - begin;
+      for (int64_t row = begin; row < end; row += step) {
+        const int64_t rows_end = std::min(row + step, end);
+        few_rows_grad_kernel(sizes_, dy, x, c, row, rows_end);
+        if (call.sink) call.sink.take(row, rows_end, c);
+      }
+    });
+    return {};
+  }
+  size_t scratch_bytes() const override { return 0; }
+  bool gives_rows() const override { return true; }
+  std::string implementation() const override { return "portable: few rows"; }
+
+ private:
+  int threads_;
+  FewRows sizes_;
+};
+
+/// The part of a core's own cache that packed x may take.
+constexpr int64_t kOwnCacheBytes = 512 << 10;
+
+/// For small batches the update of the kernel is a good part of the step: there rows have to come while it is in the cache.
+bool update_counts(int64_t batch) { return batch <= 64; }
+
+/// dW = dy^T x by panels. Rows are given away as soon as some are made, in memory that stays in the cache; their bits
+/// depend neither on that nor on the number of threads.
+class PanelGradKernel final : public Kernel {
+ public:
+  PanelGradKernel(int threads, int64_t batch, int64_t out, int64_t in)
+      : threads_(threads), batch_(batch), out_(out), in_(in) {}
+
+  Result<void> run(const KernelCall& call) override {
+    const int64_t bytes = product_bytes(batch_, out_, in_) + out_ * in_ * (call.sink ? 12 : 0);
+    const Strided x{floats(call.inputs[1]), in_};
+    float* const shared = reinterpret_cast<float*>(call.scratch);
+    if (!packs_alone()) pack_together(threads_, x, batch_, in_, shared);
+    parallel_chunks(threads_, out_, call.sink ? rows_to_give() : rows_together(), bytes, [&](int thread, Chunks& chunks) {
+      float* const left = reinterpret_cast<float*>(call.thread_scratch.of(thread));
+      float* const rows = left + kLeftBlockFloats;  // Some rows of dW, to be given away.
+      float* packed = packs_alone() ? nullptr : shared;
+      for (int64_t first, last; chunks.next(first, last);) {
+        if (!packed) pack(x, batch_, in_, 1.0f, packed = rows + rows_to_give() * in_);
+        float* const c = call.sink ? rows : floats(call.outputs[0]) + first * in_;
+        multiply_transposed({.a = {floats(call.inputs[0]) + first, 1, out_},
+                             .packed = packed,
+                             .c = c,
+                             .c_stride = in_,
+                             .rows = last - first,
+                             .depth = batch_,
+                             .columns = in_},
+                            0, last - first, left);
+        if (call.sink) call.sink.take(first, last, c);
+      }
+    });
+    return {};
+  }
+  size_t scratch_bytes() const override { return packs_alone() ? 0 : packed_bytes(); }
+  size_t thread_scratch_bytes() const override {
+    return size_t(kLeftBlockFloats + rows_to_give() * in_) * sizeof(float) + (packs_alone() ? packed_bytes() : 0);
+  }
+  bool gives_rows() const override { return true; }
+  std::string implementation() const override { return "portable: panels"; }
+
+ private:
+  /// With a small batch each thread packs x for itself: to read what other cores packed takes longer, as long as a
+  /// core's own cache holds it.
+  bool packs_alone() const { return packed_bytes() <= (update_counts(batch_) ? size_t(1) << 20 : size_t(kOwnCacheBytes)); }
+  size_t packed_bytes() const { return size_t(packed_floats(batch_, in_)) * sizeof(float); }
+  /// How many rows are made at a time, as x passes: some tiles, and not so many that threads wait for the last of them.
+  int64_t rows_together() const {
+    const int64_t shares = int64_t(3) * threads_, share = (out_ + shares - 1) / shares;
+    return std::clamp((share + kTileRows - 1) / kTileRows * kTileRows, kWideTileRows, kLeftBlockRows);
+  }
+  /// The same where rows are given away: as many as fit the cache beside x.
+  int64_t rows_to_give() const {
+    constexpr int64_t kTogetherBytes = 64 << 10;
+    const int64_t tiles = kTogetherBytes / (kTileRows * in_ * int64_t(sizeof(float)));
+    return std::clamp(tiles * kTileRows, kWideTileRows, rows_together());
+  }
+  static constexpr int64_t kTileRows = 6, kWideTileRows = 12;
+
+  int threads_;
+  int64_t batch_, out_, in_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_dense_grad_kernel(const KernelRequest& request) {
+  if (!all_float32(request) || !none_empty(request)) return nullptr;
+  const int64_t batch = rows_of(request.inputs[0]), out = columns_of(request.inputs[0]), in = columns_of(request.inputs[1]);
+  if (batch <= kFewRows) return std::make_unique<FewRowsGradKernel>(request.threads, FewRows{batch, out, in});
+  return std::make_unique<PanelGradKernel>(request.threads, batch, out, in);
+}
+
+}  // namespace shoal::backends::portable

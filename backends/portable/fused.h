@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Vectors of the instruction set that the including file is compiled for, and a * b + c rounded once. The bits are those of
+/// IEEE 754's fusedMultiplyAdd everywhere (docs/arithmetic.md). All of it is in an anonymous namespace and always inlined, because the
+/// linker would keep one copy of a shared function, and an older processor would end at an instruction of a newer one.
+#include <cstdint>
+#if defined(__FMA__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+#include "shoal/base/vector_loop.h"
+
+namespace shoal::backends::portable {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int64_t kLanes = 16;
+#elif defined(__FMA__)
+constexpr int64_t kLanes = 8;
+#else
+constexpr int64_t kLanes = 4;
+#endif
+/// Whether the operation is an instruction on a register; else large tiles only make large code.
+#if defined(__FMA__) || defined(__aarch64__)
+constexpr bool kFusedInOne = true;
+#else
+constexpr bool kFusedInOne = false;
+#endif
+/// As many floats as a register holds, anywhere in memory.
+using Vector [[gnu::vector_size(kLanes * 4), gnu::aligned(4), gnu::may_alias]] = float;
+
+#if defined(__FMA__) || defined(__aarch64__)
+SHOAL_ALWAYS_INLINE Vector fused(const Vector& a, const Vector& b, const Vector& c) {
+#if defined(__AVX512F__)
+  return _mm512_fmadd_ps(a, b, c);
+#elif defined(__FMA__)
+  return _mm256_fmadd_ps(a, b, c);
+#else
+  return vfmaq_f32(c, a, b);
+#endif
+}
+SHOAL_ALWAYS_INLINE float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+#elif defined(__riscv_flen)
+SHOAL_ALWAYS_INLINE float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+SHOAL_ALWAYS_INLINE Vector fused(const Vector& a, const Vector& b, const Vector& c) {
+  Vector sums;
+#pragma GCC unroll 4
+  for (int64_t lane = 0; lane < kLanes; ++lane) sums[lane] = __builtin_fmaf(a[lane], b[lane], c[lane]);
+  return sums;
+}
+#else
+using Wides [[gnu::vector_size(kLanes * 8)]] = double;
+using WideBits [[gnu::vector_size(kLanes * 8)]] = int64_t;
+
+/// Without such an instruction: a product of floats is exact in double; its sum with c is rounded to odd, after which rounding to
+/// float gives what rounding once would have given (Boldo, Melquiond: Emulation of FMA and correctly rounded sums, 2008).
+/// The sum's error is Knuth's (TwoSum). It is no number where the sum is none, or infinite, and then nothing is added.
+/// Thirty instructions are a function, or the unrolled loops would take half a megabyte.
+[[gnu::noinline]] Vector fused(const Vector& a, const Vector& b, const Vector& c) {
+  const Wides product = __builtin_convertvector(a, Wides) * __builtin_convertvector(b, Wides);
+  const Wides addend = __builtin_convertvector(c, Wides), sum = product + addend;
+  const Wides added = sum - product, error = (product - (sum - added)) + (addend - added);
+  const WideBits bits = __builtin_bit_cast(WideBits, sum);
+  const WideBits inexact = (error > 0.0) | (error < 0.0), even = (bits & 1) - 1;
+  const WideBits away =
+      ((__builtin_bit_cast(WideBits, error) ^ bits) >> 63) | 1;  // 1 if the sum is too near to zero, else -1.
+  const WideBits odd = bits + (inexact & even & away);
+  return __builtin_convertvector(__builtin_bit_cast(Wides, odd), Vector);
+}
+SHOAL_ALWAYS_INLINE float fused(float a, float b, float c) {
+  const double product = double(a) * double(b), addend = double(c), sum = product + addend;
+  const double added = sum - product, error = (product - (sum - added)) + (addend - added);
+  int64_t bits = __builtin_bit_cast(int64_t, sum);
+  if ((error > 0.0 || error < 0.0) && (bits & 1) == 0) bits += (__builtin_bit_cast(int64_t, error) ^ bits) < 0 ? -1 : 1;
+  return float(__builtin_bit_cast(double, bits));
+}
+#endif
+
+SHOAL_ALWAYS_INLINE const Vector& load(const float* from) { return *reinterpret_cast<const Vector*>(from); }
+SHOAL_ALWAYS_INLINE void store(float* to, const Vector& value) { *reinterpret_cast<Vector*>(to) = value; }
+/// Subtracting zero keeps the sign of a zero.
+SHOAL_ALWAYS_INLINE Vector spread(float value) { return value - Vector{}; }
+
+template <int64_t kValue>
+struct Known {
+  static constexpr int64_t value = kValue;
+};
+/// Calls body(Known<count>()), so that the compiler knows it; count counts from 1, and kMax stands for more.
+template <int64_t kMax, class Body>
+SHOAL_ALWAYS_INLINE void with_count(int64_t count, const Body& body) {
+  if constexpr (kMax > 1) {
+    if (count < kMax) return with_count<kMax - 1>(count, body);
+  }
+  body(Known<kMax>());
+}
+
+}  // namespace
+}  // namespace shoal::backends::portable

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// A product of two matrices of any size by panels (panels.h), on a team. Each element is one sum in order of the depth, to which a
+/// bias is added; so no bit depends on how the work is divided.
+#include "panels.h"
+#include "shoal/backends/kernel.h"
+
+namespace shoal::backends::portable {
+
+class MatrixPlan {
+ public:
+  /// Of c [rows, columns] = a [rows, depth] b [depth, columns]. `a_transposed`: a's elements lie along its columns.
+  MatrixPlan(int threads, int64_t rows, int64_t depth, int64_t columns, bool a_transposed = false)
+      : threads_(threads), rows_(rows), depth_(depth), columns_(columns), a_transposed_(a_transposed) {}
+
+  struct Operands {
+    Strided a, b;
+    float* c;
+    int64_t c_stride;
+    const float* bias = nullptr;  ///< [columns], or none.
+    bool relu = false;
+  };
+  /// Memory as the two functions below say: `shared` and `own` of the call's, or a part of them.
+  void run(const Operands& operands, std::byte* shared, ThreadScratch own) const;
+  size_t shared_bytes() const;
+  size_t own_bytes() const;
+
+ private:
+  bool divides_rows() const;
+  int64_t work_bytes() const;
+  void by_rows(const Operands& operands, float* packed, ThreadScratch own) const;
+  void by_columns(const Operands& operands, ThreadScratch own) const;
+  void multiply_columns(const Operands& operands, int64_t first, int64_t last, float* panels) const;
+
+  int threads_;
+  int64_t rows_, depth_, columns_;
+  bool a_transposed_;
+};
+
+/// y[row][c] += bias[c] (none if null), then relu, for `columns` columns of `rows` rows.
+void finish_rows(float* y, int64_t stride, int64_t rows, int64_t columns, const float* bias, bool relu);
+
+}  // namespace shoal::backends::portable

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The tiles of panels.h, for the instruction set that the including file is compiled for.
+#include "fused.h"
+#include "panels.h"
+#include "product_code.h"
+
+namespace shoal::backends::portable {
+namespace {
+
+// A row of a panel is two vectors of AVX2: six rows of sums, the panel's row and one factor fill its sixteen registers; the 32 of
+// Arm hold six rows of four vectors. With AVX-512 a row is one vector, and a tile is two panels wide: 24 sums, of which twelve rows
+// and two vectors are loaded, where a tile of one panel loads thirteen for twelve and waits for them.
+constexpr int64_t kTileRowsMax = kLanes == 16 ? 12 : kFusedInOne ? 6 : 2, kTilePanelsMax = kLanes == 16 ? 2 : 1;
+
+/// The factors of kRows rows. Three rows share an address: as many addresses as rows would not fit the registers.
+template <int64_t kRows, bool kLeftPacked>
+class LeftRows {
+ public:
+  SHOAL_ALWAYS_INLINE explicit LeftRows(const PanelTile& tile)
+      : stride_(kLeftPacked ? 1 : tile.a_row_stride), step_(kLeftPacked ? kRows : tile.a_column_stride) {
+#pragma GCC unroll 4
+    for (int64_t i = 0; i < kAddresses; ++i) rows_[i] = tile.a + (kLeftPacked ? 0 : kTogether * i * tile.a_row_stride);
+  }
+  SHOAL_ALWAYS_INLINE float operator[](int64_t row) const {
+    return kLeftPacked ? rows_[0][row] : rows_[row / kTogether][row % kTogether * stride_];
+  }
+  SHOAL_ALWAYS_INLINE void next() {
+#pragma GCC unroll 4
+    for (int64_t i = 0; i < kAddresses; ++i) rows_[i] += kLeftPacked ? kRows : step_;
+  }
+
+ private:
+  static constexpr int64_t kTogether = 3, kAddresses = kLeftPacked ? 1 : (kRows + kTogether - 1) / kTogether;
+  int64_t stride_, step_;
+  const float* rows_[kAddresses];
+};
+
+template <int64_t kRows, int64_t kPanels, bool kLeftPacked, bool kAhead>
+SHOAL_ALWAYS_INLINE void multiply_tile(const PanelTile& tile) {
+  constexpr int64_t kVectors = kPanelColumns / kLanes * kPanels;
+  constexpr int64_t kColumns = kPanelColumns * kPanels;
+  Vector sums[kRows][kVectors];
+  float edge[kRows][kColumns];  // Sums of panels that are wider than what is left of c.
+  const bool whole = tile.columns == kColumns;
+  float* c = whole ? tile.c : edge[0];
+  const int64_t c_stride = whole ? tile.c_stride : kColumns;
+  if (tile.accumulate) {
+    for (int64_t row = 0; !whole && row < kRows; ++row) {
+      for (int64_t column = 0; column < kColumns; ++column) {
+        edge[row][column] = column < tile.columns ? tile.c[row * tile.c_stride + column] : 0.0f;
+      }
+    }
+#pragma GCC unroll 12
+    for (int64_t row = 0; row < kRows; ++row) {
+#pragma GCC unroll 4
+      for (int64_t v = 0; v < kVectors; ++v) {
+        sums[row][v] = load(c + row * c_stride + v * kLanes);
+      }
+    }
+  } else {
+#pragma GCC unroll 12
+    for (int64_t row = 0; row < kRows; ++row) {
+#pragma GCC unroll 4
+      for (int64_t v = 0; v < kVectors; ++v) sums[row][v] = Vector{};
+    }
+  }
+  LeftRows<kRows, kLeftPacked> left(tile);
+  const float *panel = tile.panel, *ahead = tile.ahead;
+  for (int64_t k = 0; k < tile.depth; ++k) {
+    if constexpr (kAhead) {
+      __builtin_prefetch(ahead);
+      ahead += tile.ahead_stride;
+    }
+    Vector factors[kVectors];
+#pragma GCC unroll 4
+    for (int64_t v = 0; v < kVectors; ++v) {
+      const int64_t lane = v * kLanes;
+      factors[v] = load(panel + lane / kPanelColumns * tile.panel_stride + lane % kPanelColumns);
+    }
+#pragma GCC unroll 12
+    for (int64_t row = 0; row < kRows; ++row) {
+      const Vector factor = spread(left[row]);
+#pragma GCC unroll 4
+      for (int64_t v = 0; v < kVectors; ++v) sums[row][v] = fused(factors[v], factor, sums[row][v]);
+    }
+    left.next();
+    panel += kPanelColumns;
+  }
+#pragma GCC unroll 12
+  for (int64_t row = 0; row < kRows; ++row) {
+#pragma GCC unroll 4
+    for (int64_t v = 0; v < kVectors; ++v) store(c + row * c_stride + v * kLanes, sums[row][v]);
+  }
+  for (int64_t row = 0; !whole && row < kRows; ++row) {
+    for (int64_t column = 0; column < tile.columns; ++column) tile.c[row * tile.c_stride + column] = edge[row][column];
+  }
+}
+
+/// How many rows the next of the tiles of `rows` rows has. Tiles as equal as can be: 32 rows are 6, 6, 5, 5, 5, 5, since a
+/// tile of two takes nearly the time of one of six.
+SHOAL_ALWAYS_INLINE int64_t tile_rows(int64_t rows) {
+  const int64_t tiles = (rows + kTileRowsMax - 1) / kTileRowsMax;
+  return (rows + tiles - 1) / tiles;
+}
+
+template <int64_t kPanels, bool kLeftPacked, bool kAhead>
+SHOAL_ALWAYS_INLINE void multiply_tiles(PanelTile tile, int64_t rows) {
+  while (rows > 0) {
+    const int64_t count = tile_rows(rows);
+    with_count<kTileRowsMax>(
+        count, [&](auto known) __attribute__((always_inline)) {
+          multiply_tile<decltype(known)::value, kPanels, kLeftPacked, kAhead>(tile);
+        });
+    tile.a += tile.left_packed ? count * tile.depth : count * tile.a_row_stride;
+    tile.c += count * tile.c_stride;
+    if constexpr (kAhead) tile.ahead += kPanelColumns;
+    rows -= count;
+  }
+}
+
+template <int64_t kPanels>
+SHOAL_ALWAYS_INLINE void multiply_tiles(const PanelTile& tile, int64_t rows) {
+  if (tile.left_packed) return multiply_tiles<kPanels, true, false>(tile, rows);
+  tile.ahead ? multiply_tiles<kPanels, false, true>(tile, rows) : multiply_tiles<kPanels, false, false>(tile, rows);
+}
+
+/// All rows of the columns of up to kTilePanelsMax panels.
+void multiply_rows(const PanelTile& tile, int64_t rows) {
+  if constexpr (kTilePanelsMax == 2) {
+    if (tile.columns > kPanelColumns) return multiply_tiles<2>(tile, rows);
+  }
+  multiply_tiles<1>(tile, rows);
+}
+
+/// Rows of the transpose of a [depth, rows], as tiles.
+void pack_left(const float* a, int64_t stride, int64_t depth, int64_t rows, float* left) {
+  while (rows > 0) {
+    const int64_t count = tile_rows(rows);
+    int64_t k = 0;
+    // A whole vector for each depth: what is too much of it, the next one overwrites. Both stay inside their arrays.
+    if (stride >= kLanes) {
+      for (; (depth - k) * count >= kLanes && k + 1 < depth; ++k) {
+        store(left + k * count, load(a + k * stride));
+      }
+    }
+    for (; k < depth; ++k) {
+      for (int64_t row = 0; row < count; ++row) left[k * count + row] = a[k * stride + row];
+    }
+    a += count;
+    left += count * depth;
+    rows -= count;
+  }
+}
+
+}  // namespace
+}  // namespace shoal::backends::portable

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The inner loops of all products, as they are compiled for each instruction set. Each is a file with its own flags
+/// (products_avx2.cc, ...), and the program takes the widest one that its processor has. All of them compute the same bits.
+#include <cstdint>
+#include <span>
+
+#include "few_rows.h"
+#include "small_batch.h"
+
+namespace shoal::backends::portable {
+
+/// Some rows of c, as wide as one or two panels (panels.h).
+struct PanelTile {
+  const float* a;
+  int64_t a_row_stride, a_column_stride;
+  bool left_packed;  ///< True if a is a row of tiles, [depth, rows of the tile] each.
+  const float* panel;
+  int64_t panel_stride;  ///< Distance from a panel to the next one.
+  int64_t depth;
+  float* c;
+  int64_t c_stride;
+  int64_t columns;
+  bool accumulate;
+  const float* ahead;  ///< What is asked for meanwhile: in each of `depth` rows, a line for each tile.
+  int64_t ahead_stride;
+};
+
+struct ProductCode {
+  const char* name;
+  int64_t panels_together;  ///< How many panels a tile may be wide.
+  /// c = a b, or c += a b, for `rows` rows.
+  void (*multiply_rows)(const PanelTile& tile, int64_t rows);
+  /// Rows of the transpose of a [depth, rows], `stride` apart, as tiles of which multiply_rows() knows the sizes.
+  void (*pack_left)(const float* a, int64_t stride, int64_t depth, int64_t rows, float* left);
+  // few_rows.h
+  void (*few_rows_dense)(const FewRows& sizes, const float* x, const float* w, const float* bias, float* y, int64_t first,
+                         int64_t last);
+  void (*few_rows_grad_input)(const FewRows& sizes, const float* dy, const float* w, float* partial, int64_t first,
+                              int64_t last);
+  void (*few_rows_grad_kernel)(const FewRows& sizes, const float* dy, const float* x, float* dw, int64_t first,
+                               int64_t last);
+  // small_batch.h
+  void (*small_batch_dense)(const SmallBatch& product, int64_t first, int64_t last);
+};
+
+/// All that this build has and this processor can run, the widest one first; never empty.
+std::span<const ProductCode* const> product_codes();
+/// The first of them.
+inline const ProductCode& product_code() { return *product_codes().front(); }
+
+}  // namespace shoal::backends::portable

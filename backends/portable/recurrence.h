@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// What all recurrent layers do: every step multiplies the state by the same weights, and does something to each row.
+#include <algorithm>
+#include <initializer_list>
+
+#include "products.h"
+#include "threads.h"
+
+namespace shoal::backends::portable {
+
+inline void zero(float* to, int64_t count) { std::fill_n(to, count, 0.0f); }
+
+/// One step of one sequence.
+struct Position {
+  int64_t row, step;
+  int64_t place;  ///< Index in what is kept of every step: row * steps + step.
+  bool last;      ///< True at the last of the steps that count.
+};
+
+/// What is kept of every step, [rows, steps, size]: zero where a sequence has ended.
+struct Kept {
+  float* data;
+  int64_t size;
+};
+
+/// The product of every step, to[row] = from[row] * weights, and who computes it.
+struct Recurrence {
+  int threads;
+  int64_t rows, steps;
+  int64_t depth, columns;  ///< Sizes of the weights.
+  const float* packed;
+  float* from;             ///< [rows, depth]
+  float* to;               ///< [rows, columns]
+  const int64_t* lengths;  ///< How many steps count, by row; all do if null.
+
+  /// Computes for each step the product, then gates(position) for each row that has not ended.
+  template <class Gates>
+  void run_forward(std::initializer_list<Kept> kept, const Gates& gates) const {
+    for_rows([&](int64_t begin, int64_t end, bool together) {
+      for (int64_t step = 0; step < steps; ++step) {
+        multiply_rows(begin, end, together);
+        for (int64_t row = begin; row < end; ++row) visit(row, step, kept, gates);
+      }
+    });
+  }
+
+  /// Computes for each step, last first, gates(position) for each row that has not ended, then the product, of zeros
+  /// for the others.
+  template <class Gates>
+  void run_backward(std::initializer_list<Kept> kept, const Gates& gates) const {
+    for_rows([&](int64_t begin, int64_t end, bool together) {
+      for (int64_t step = steps - 1; step >= 0; --step) {
+        for (int64_t row = begin; row < end; ++row) {
+          if (step >= length(row)) zero(from + row * depth, depth);
+          visit(row, step, kept, gates);
+        }
+        multiply_rows(begin, end, together);
+      }
+    });
+  }
+
+  int64_t length(int64_t row) const { return lengths ? lengths[row] : steps; }
+
+ private:
+  template <class Gates>
+  void visit(int64_t row, int64_t step, std::initializer_list<Kept> kept, const Gates& gates) const {
+    const int64_t place = row * steps + step;
+    if (step < length(row)) return gates(Position{row, step, place, step + 1 == length(row)});
+    for (const Kept& part : kept) zero(part.data + place * part.size, part.size);
+  }
+
+  /// Rows [begin, end); or all of them together, their columns divided over the threads.
+  void multiply_rows(int64_t begin, int64_t end, bool together) const {
+    const PanelProduct product{.a = {from + begin * depth, depth},
+                               .packed = packed,
+                               .c = to + begin * columns,
+                               .c_stride = columns,
+                               .rows = end - begin,
+                               .depth = depth,
+                               .columns = columns};
+    if (!together) return multiply(product);
+    parallel_for(threads, panel_count(columns), packed_floats(depth, columns) * int64_t(sizeof(float)),
+                 [&](int64_t first, int64_t last) { multiply(product, first, last); });
+  }
+
+  /// Calls body(begin, end, together) with disjoint ranges of rows: each thread takes its rows through all steps,
+  /// without waiting for the others. Where there are too few rows for that, one thread takes them all, and divides each
+  /// product (together).
+  template <class Body>
+  void for_rows(const Body& body) const {
+    constexpr int64_t kRowsPerThread = 4;
+    // A multiplication costs less than the traffic of a float.
+    const int64_t work = rows * steps * depth * columns / 4;
+    if (threads > 1 && rows >= kRowsPerThread * threads) {
+      parallel_for(threads, rows, work, [&](int64_t begin, int64_t end) { body(begin, end, false); });
+    } else {
+      body(0, rows, true);
+    }
+  }
+};
+
+}  // namespace shoal::backends::portable

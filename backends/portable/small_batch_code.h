@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The loops of small_batch.h, for the instruction set that the including file is compiled for.
+#include "fused.h"
+#include "small_batch.h"
+
+namespace shoal::backends::portable {
+namespace {
+
+constexpr int64_t kOutputsMax = 4, kStep = 16;  // Of a tile; and how many lanes a sum has.
+// Twelve sums, three vectors of x and one of w fill the sixteen registers of AVX2; 24 sums, six and one of the 32 of AVX-512.
+constexpr int64_t kSmallRowsMax = kLanes == 16 ? 6 : kFusedInOne ? 3 : 1;
+
+using Bits [[gnu::vector_size(kLanes * 4), gnu::aligned(4), gnu::may_alias]] = int32_t;
+#if defined(__AVX512F__)
+constexpr Bits kFromLane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+#elif defined(__FMA__)
+constexpr Bits kFromLane = {0, 1, 2, 3, 4, 5, 6, 7};
+#else
+constexpr Bits kFromLane = {0, 1, 2, 3};
+#endif
+
+// What of the depth is summed at a time, and of how much of w while all of x passes: so much of w stays in the first-level
+// cache.
+constexpr int64_t kDepthBlock = 1024;
+constexpr int64_t kTogetherBytes = 32 << 10;
+
+struct SmallBatchTile {
+  const float *x, *w;
+  int64_t stride;  ///< Distance between the rows of either.
+  int64_t depth;
+  const float* start;  ///< What the sums of each row are added to: the bias, y itself, or null.
+  int64_t start_stride;
+  float* y;
+  int64_t y_stride;
+  bool relu;
+  const float* ahead;  ///< What is asked for meanwhile: as much of a row of w as is summed.
+};
+
+/// Sums of a part of the 16 lanes: those of one register.
+template <int64_t kRows, int64_t kOutputs>
+SHOAL_ALWAYS_INLINE void add_part(const SmallBatchTile& tile, int64_t lane, Vector (&sums)[kOutputsMax][kRows]) {
+  const auto add = [&](const auto& vector) __attribute__((always_inline)) {
+    Vector x[kRows];
+#pragma GCC unroll 6
+    for (int64_t row = 0; row < kRows; ++row) vector(tile.x + row * tile.stride, x[row]);
+#pragma GCC unroll 4
+    for (int64_t o = 0; o < kOutputs; ++o) {
+      Vector w;
+      vector(tile.w + o * tile.stride, w);
+#pragma GCC unroll 6
+      for (int64_t row = 0; row < kRows; ++row) sums[o][row] = fused(w, x[row], sums[o][row]);
+    }
+  };
+  int64_t k = 0;
+  for (; k + kStep <= tile.depth; k += kStep) {
+    __builtin_prefetch(tile.ahead + k + lane);
+    add([&](const float* from, Vector& to) __attribute__((always_inline)) { to = load(from + k + lane); });
+  }
+  if (k < tile.depth) {  // The row's last vector, less what was added before.
+    const Bits rest = kFromLane + int32_t(lane) >= int32_t(kStep - (tile.depth - k));
+    add([&](const float* from, Vector& to) __attribute__((always_inline)) {
+      const Bits bits = *reinterpret_cast<const Bits*>(from + tile.depth - kStep + lane) & rest;
+      to = __builtin_bit_cast(Vector, bits);
+    });
+  }
+}
+
+/// Eight floats, as the compiler makes them of what registers there are.
+using Eight [[gnu::vector_size(32), gnu::aligned(4), gnu::may_alias]] = float;
+using Quarter [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = float;
+
+/// The upper eight of sixteen lanes are added to the lower.
+SHOAL_ALWAYS_INLINE void fold(const float* lanes, Eight& folded) {
+  folded = *reinterpret_cast<const Eight*>(lanes) + *reinterpret_cast<const Eight*>(lanes + 8);
+}
+
+/// The four sums of the lanes of each of four outputs: neighbours are added, twice, and then the two halves.
+SHOAL_ALWAYS_INLINE void sums_of(const float* lanes, int64_t stride, Quarter& sums) {
+  Eight a, b, c, d;
+  fold(lanes, a), fold(lanes + stride, b), fold(lanes + 2 * stride, c), fold(lanes + 3 * stride, d);
+  const Eight ab =
+      __builtin_shufflevector(a, b, 0, 8, 2, 10, 4, 12, 6, 14) + __builtin_shufflevector(a, b, 1, 9, 3, 11, 5, 13, 7, 15);
+  const Eight cd =
+      __builtin_shufflevector(c, d, 0, 8, 2, 10, 4, 12, 6, 14) + __builtin_shufflevector(c, d, 1, 9, 3, 11, 5, 13, 7, 15);
+  const Eight abcd = __builtin_shufflevector(ab, cd, 0, 1, 8, 9, 4, 5, 12, 13) +
+                     __builtin_shufflevector(ab, cd, 2, 3, 10, 11, 6, 7, 14, 15);
+  sums = __builtin_shufflevector(abcd, abcd, 0, 1, 2, 3) + __builtin_shufflevector(abcd, abcd, 4, 5, 6, 7);
+}
+
+template <int64_t kRows, int64_t kOutputs>
+SHOAL_ALWAYS_INLINE void multiply_small_tile(const SmallBatchTile& tile) {
+  float lanes[kRows][kOutputsMax][kStep] = {};
+#pragma GCC unroll 4
+  for (int64_t lane = 0; lane < kStep; lane += kLanes) {
+    Vector sums[kOutputsMax][kRows] = {};
+    add_part<kRows, kOutputs>(tile, lane, sums);
+    for (int64_t row = 0; row < kRows; ++row) {
+      for (int64_t o = 0; o < kOutputs; ++o) store(lanes[row][o] + lane, sums[o][row]);
+    }
+  }
+  for (int64_t row = 0; row < kRows; ++row) {
+    Quarter sum;
+    sums_of(lanes[row][0], kStep, sum);
+    float* const y = tile.y + row * tile.y_stride;
+    const float* const start = tile.start ? tile.start + row * tile.start_stride : nullptr;
+    if constexpr (kOutputs == kOutputsMax) {
+      Quarter value = sum;
+      if (start) value += *reinterpret_cast<const Quarter*>(start);
+      if (tile.relu) value = value < 0.0f ? Quarter{} : value;  // NaN stays.
+      *reinterpret_cast<Quarter*>(y) = value;
+    } else {
+      for (int64_t o = 0; o < kOutputs; ++o) {
+        const float value = start ? start[o] + sum[o] : sum[o];
+        y[o] = tile.relu && value < 0.0f ? 0.0f : value;
+      }
+    }
+  }
+}
+
+template <int64_t kOutputs>
+SHOAL_ALWAYS_INLINE void multiply_small_rows(const SmallBatchTile& tile, int64_t rows) {
+  with_count<kSmallRowsMax>(
+      rows, [&](auto known)
+                __attribute__((always_inline)) { multiply_small_tile<decltype(known)::value, kOutputs>(tile); });
+}
+
+/// Multiplies the depth [k, k + depth) alone, and adds to what y holds from the depths before.
+SHOAL_ALWAYS_INLINE void multiply_small_block(const SmallBatch& product, int64_t k, int64_t depth, int64_t first,
+                                              int64_t last) {
+  const bool begins = k == 0, ends = k + depth == product.in;
+  // Tiles of the first rows ask for the weights that are next, of which each has as many outputs to read.
+  int64_t next = last;
+  for (int64_t row = 0, rows = 0; row < product.rows; row += rows, ++next) {
+    const int64_t tiles = (product.rows - row + kSmallRowsMax - 1) / kSmallRowsMax;
+    rows = (product.rows - row + tiles - 1) / tiles;  // As equal as can be.
+    for (int64_t o = first; o < last; o += kOutputsMax) {
+      const float* const bias = product.bias ? product.bias + o : nullptr;
+      const SmallBatchTile tile{
+          .x = product.x + row * product.in + k,
+          .w = product.w + o * product.in + k,
+          .stride = product.in,
+          .depth = depth,
+          .start = begins ? bias : product.y + row * product.out + o,
+          .start_stride = begins ? 0 : product.out,
+          .y = product.y + row * product.out + o,
+          .y_stride = product.out,
+          .relu = product.relu && ends,
+          .ahead = product.w + (next + o - first < product.out ? next + o - first : o) * product.in + k};
+      with_count<kOutputsMax>(
+          last - o, [&](auto known)
+                        __attribute__((always_inline)) { multiply_small_rows<decltype(known)::value>(tile, rows); });
+    }
+  }
+}
+
+SHOAL_ALWAYS_INLINE void multiply_small(const SmallBatch& product, int64_t first, int64_t last) {
+  // Blocks as equal as can be, of whole vectors.
+  const int64_t blocks = (product.in + kDepthBlock - 1) / kDepthBlock;
+  const int64_t depth = (product.in + blocks * kStep - 1) / (blocks * kStep) * kStep;
+  const int64_t groups = kTogetherBytes / (depth * kOutputsMax * int64_t(sizeof(float)));
+  const int64_t together = (groups < 1 ? 1 : groups) * kOutputsMax;
+  for (int64_t k = 0; k < product.in; k += depth) {
+    for (int64_t o = first; o < last; o += together) {
+      multiply_small_block(product, k, depth < product.in - k ? depth : product.in - k, o,
+                           o + together < last ? o + together : last);
+    }
+  }
+}
+
+/// The same for rows shorter than a sum has lanes: eight lanes, and the elements beyond are added to the last ones of them.
+void multiply_shallow(const SmallBatch& product, int64_t first, int64_t last) {
+  constexpr int64_t kHalf = kStep / 2;
+  for (int64_t row = 0; row < product.rows; ++row) {
+    const float* const x = product.x + row * product.in;
+    for (int64_t o = first; o < last; ++o) {
+      const float* const w = product.w + o * product.in;
+      float lanes[kHalf];
+      for (int64_t i = 0; i < kHalf; ++i) lanes[i] = fused(w[i], x[i], 0.0f);
+      for (int64_t k = kHalf; k < product.in; ++k) {
+        float& lane = lanes[k - (product.in - kHalf)];
+        lane = fused(w[k], x[k], lane);
+      }
+      const float sum = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+      const float value = product.bias ? product.bias[o] + sum : sum;
+      product.y[row * product.out + o] = product.relu && value < 0.0f ? 0.0f : value;
+    }
+  }
+}
+
+void run_small_batch_dense(const SmallBatch& product, int64_t first, int64_t last) {
+  product.in >= kStep ? multiply_small(product, first, last) : multiply_shallow(product, first, last);
+}
+
+}  // namespace
+}  // namespace shoal::backends::portable

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// What several of our own loops compute with (see base/vector_loop.h).
+#include <bit>
+#include <cstdint>
+#include <limits>
+
+#include "shoal/base/vector_loop.h"
+
+namespace shoal::backends::portable {
+
+// Functions of one number, written so that compilers vectorise loops over them: no branch, no call. All keep NaN. Errors
+// are in units in the last place (tests/onednn/vector_test.cc measures them).
+
+/// x between two bounds; NaN stays.
+SHOAL_ALWAYS_INLINE float vector_clamp(float x, float low, float high) { return x < low ? low : (x > high ? high : x); }
+
+/// x = n log(2) + r with |r| <= log(2) / 2, and e^r - 1. Range reduction and polynomial: Cephes, expf.c (Moshier).
+struct ExpParts {
+  float n;
+  float expm1_r;
+};
+SHOAL_ALWAYS_INLINE ExpParts exp_parts(float x) {
+  const float magic = 12582912.0f;  // Adding and subtracting 1.5 * 2^23 rounds to an integer.
+  const float n = (x * 1.44269504088896341f + magic) - magic;
+  const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+  float p = 1.9875691500e-4f;
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  return {n, p * (r * r) + r};
+}
+
+/// 2^n for integers n in [-126, 127].
+SHOAL_ALWAYS_INLINE float power_of_two(float n) { return std::bit_cast<float>((int32_t(n) + 127) << 23); }
+
+/// e^x, within 2 units above -87.3; 0 below (where it would be denormal), infinity above 88.72283.
+SHOAL_ALWAYS_INLINE float vector_exp(float x) {
+  // NaN becomes a number too: its conversion to an integer is undefined.
+  const float bounded = x >= -87.3f ? (x <= 88.72283f ? x : 88.72283f) : -87.3f;
+  const ExpParts parts = exp_parts(bounded);
+  const float n = parts.n <= 127.0f ? parts.n : 127.0f;  // Infinity would come of 2^128.
+  const float y = (parts.expm1_r + 1.0f) * power_of_two(n) * (parts.n - n + 1.0f);
+  const float inside = x <= 88.72283f ? y : std::numeric_limits<float>::infinity();
+  return x >= -87.3f ? inside : (x < -87.3f ? 0.0f : x);
+}
+
+/// e^x - 1 for x <= 0, within 2 units; -1 at minus infinity.
+SHOAL_ALWAYS_INLINE float vector_expm1_negative(float x) {
+  const float bounded = x >= -20.0f ? x : -20.0f;
+  const ExpParts parts = exp_parts(bounded);
+  const float power = power_of_two(parts.n);
+  const float y = power * parts.expm1_r + (power - 1.0f);
+  return x == x ? y : x;
+}
+
+/// log(x), within 1 unit; minus infinity at 0 (denormals count as 0), NaN below. Range reduction and polynomial: Cephes,
+/// logf.c (Moshier).
+SHOAL_ALWAYS_INLINE float vector_log(float x) {
+  constexpr int32_t kRootHalf = 0x3f3504f3;  // The bits of sqrt(1/2), where the mantissa's range begins.
+  const auto bits = int32_t(std::bit_cast<uint32_t>(x) - uint32_t(kRootHalf));  // Wraps around for x <= -0.
+  const float e = float(bits >> 23);
+  const float m = std::bit_cast<float>((bits & 0x7fffff) + kRootHalf) - 1.0f;
+  float p = 7.0376836292e-2f;
+  p = p * m - 1.1514610310e-1f;
+  p = p * m + 1.1676998740e-1f;
+  p = p * m - 1.2420140846e-1f;
+  p = p * m + 1.4249322787e-1f;
+  p = p * m - 1.6668057665e-1f;
+  p = p * m + 2.0000714765e-1f;
+  p = p * m - 2.4999993993e-1f;
+  p = p * m + 3.3333331174e-1f;
+  const float z = m * m;
+  const float y = (m + ((p * m * z - 2.12194440e-4f * e) - 0.5f * z)) + 0.693359375f * e;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float inside = x < kInfinity ? y : x;  // Infinity and NaN are their own logarithms.
+  return x < std::numeric_limits<float>::min() ? (x < 0.0f ? std::numeric_limits<float>::quiet_NaN() : -kInfinity) : inside;
+}
+
+/// log(1 + x) for x in [0, 1], within 2 units: twice the series of the inverse hyperbolic tangent at x / (2 + x), which is
+/// at most 1/3 (Abramowitz, Stegun, 4.1.29).
+SHOAL_ALWAYS_INLINE float vector_log1p_unit(float x) {
+  const float s = x / (2.0f + x);
+  const float z = s * s;
+  float p = 1.0f / 15.0f;
+  p = p * z + 1.0f / 13.0f;
+  p = p * z + 1.0f / 11.0f;
+  p = p * z + 1.0f / 9.0f;
+  p = p * z + 1.0f / 7.0f;
+  p = p * z + 1.0f / 5.0f;
+  p = p * z + 1.0f / 3.0f;
+  return 2.0f * (p * z * s + s);
+}
+
+/// log|x| in double precision, to 12 digits; minus infinity at 0 (denormals count as 0). x is no NaN. Twice the series of
+/// the inverse hyperbolic tangent at (m - 1) / (m + 1), m being the mantissa (Abramowitz, Stegun, 4.1.27).
+SHOAL_ALWAYS_INLINE double vector_log_wide(float x) {
+  constexpr int32_t kRootHalf = 0x3f3504f3;
+  const float magnitude = x < 0.0f ? -x : x;
+  const auto bits = int32_t(std::bit_cast<uint32_t>(magnitude) - uint32_t(kRootHalf));  // Wraps around for -0.
+  const auto m = double(std::bit_cast<float>((bits & 0x7fffff) + kRootHalf));
+  const double s = (m - 1.0) / (m + 1.0), z = s * s;
+  double p = 1.0 / 13.0;
+  p = p * z + 1.0 / 11.0;
+  p = p * z + 1.0 / 9.0;
+  p = p * z + 1.0 / 7.0;
+  p = p * z + 1.0 / 5.0;
+  p = p * z + 1.0 / 3.0;
+  const double y = 2.0 * (p * z * s + s) + double(bits >> 23) * 0.69314718055994531;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double inside = magnitude < std::numeric_limits<float>::infinity() ? y : kInfinity;
+  return magnitude < std::numeric_limits<float>::min() ? -kInfinity : inside;
+}
+
+/// e^x for x in [-200, 200], to 9 digits: enough for a float, and wide of its range on both sides.
+SHOAL_ALWAYS_INLINE double vector_exp_wide(double x) {
+  const auto n = int32_t(x * 1.4426950408889634 + (x < 0.0 ? -0.5 : 0.5));
+  const double r = x - double(n) * 0.69314718055994531;
+  double p = 1.0 / 40320.0;
+  p = p * r + 1.0 / 5040.0;
+  p = p * r + 1.0 / 720.0;
+  p = p * r + 1.0 / 120.0;
+  p = p * r + 1.0 / 24.0;
+  p = p * r + 1.0 / 6.0;
+  p = p * r + 0.5;
+  p = p * (r * r) + r + 1.0;
+  return p * std::bit_cast<double>(int64_t(n + 1023) << 52);
+}
+
+/// a^b before it is rounded to a float, with all that C's pow() says of zeros, infinities, NaN and negative a; b beyond
+/// 2^30 counts as even, and what is far too large or small for a float is infinity or 0.
+SHOAL_ALWAYS_INLINE double vector_pow_wide(float a, double b) {
+  const double bounded = b < 1073741824.0 ? (b > -1073741824.0 ? b : -1073741824.0) : 1073741824.0;
+  const auto whole = int32_t(bounded);
+  const bool is_odd = (whole & 1) != 0, is_whole = double(whole) == bounded;
+  const bool is_one = (a == 1.0f) | (a == -1.0f);
+  const double product = b * vector_log_wide(a);
+  const double exponent = (b == 0.0) | is_one ? 0.0 : product;
+  const double inside = exponent < 200.0 ? (exponent > -200.0 ? exponent : -200.0) : 200.0;
+  const double within = vector_exp_wide(inside);
+  const double at_most = exponent < 200.0 ? within : std::numeric_limits<double>::infinity();
+  const double magnitude = exponent > -200.0 ? at_most : 0.0;
+  const bool is_negative = std::bit_cast<int32_t>(a) < 0;  // True for -0 too.
+  const double y = is_negative & is_whole & is_odd ? -magnitude : magnitude;
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  const double real = (a < 0.0f) & !is_whole & (a != -std::numeric_limits<float>::infinity()) ? kNaN : y;
+  const double kept = (a != a) | (b != b) ? kNaN : real;
+  return (b == 0.0) | (a == 1.0f) ? 1.0 : kept;
+}
+
+/// a^b, within 1 unit.
+SHOAL_ALWAYS_INLINE float vector_pow(float a, float b) { return float(vector_pow_wide(a, double(b))); }
+
+/// 1 / (1 + e^-x), within 4 units; 0 below -88.72283.
+SHOAL_ALWAYS_INLINE float vector_sigmoid(float x) { return 1.0f / (1.0f + vector_exp(-x)); }
+
+/// Within 4 units: (1 - e^-2|x|) / (1 + e^-2|x|) without its cancellation.
+SHOAL_ALWAYS_INLINE float vector_tanh(float x) {
+  const float magnitude = x < 0.0f ? -x : x;
+  const float t = vector_expm1_negative(-2.0f * magnitude);
+  const float y = (0.0f - t) / (t + 2.0f);  // Gives 0 for 0, not -0.
+  return x < 0.0f ? -y : y;
+}
+
+/// log(1 + e^x), within 4 units: max(x, 0) + log(1 + e^-|x|).
+SHOAL_ALWAYS_INLINE float vector_softplus(float x) {
+  const float magnitude = x < 0.0f ? -x : x;
+  return (x > 0.0f ? x : 0.0f) + vector_log1p_unit(vector_exp(-magnitude));
+}
+
+/// 2 / sqrt(pi) times the integral of e^-t^2 from 0 to x, within 8 units. A rational approximation on [-4, 4], beyond which
+/// it is 1: Eigen, MathFunctionsImpl.h (generic_fast_erf_float).
+SHOAL_ALWAYS_INLINE float vector_erf(float x) {
+  const float bounded = vector_clamp(x, -4.0f, 4.0f);
+  const float z = bounded * bounded;
+  float p = -2.72614225801306e-10f;
+  p = p * z + 2.77068142495902e-08f;
+  p = p * z - 2.10102402082508e-06f;
+  p = p * z - 5.69250639462346e-05f;
+  p = p * z - 7.34990630326855e-04f;
+  p = p * z - 2.95459980854025e-03f;
+  p = p * z - 1.60960333262415e-02f;
+  float q = -1.45660718464996e-05f;
+  q = q * z - 2.13374055278905e-04f;
+  q = q * z - 1.68282697438203e-03f;
+  q = q * z - 7.37332916720468e-03f;
+  q = q * z - 1.42647390514189e-02f;
+  // The product bounded * p may be subnormal, which compute threads take for 0.
+  const float inside = bounded * (p / q);
+  return x >= 4.0f ? 1.0f : (x <= -4.0f ? -1.0f : inside);
+}
+
+/// term(0) + ... + term(count - 1) in a fixed order: `kLanes` running sums, then those pairwise.
+template <int kLanes, class Term>
+SHOAL_ALWAYS_INLINE float sum_in_lanes(int64_t count, Term term) {
+  float lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += term(i + lane);
+  }
+  for (int lane = 0; i < count; ++i, ++lane) lanes[lane] += term(i);
+  for (int width = kLanes / 2; width > 0; width /= 2) {
+    for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
+  }
+  return lanes[0];
+}
+
+}  // namespace shoal::backends::portable

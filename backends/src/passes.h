@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Passes over a whole result, which a backend of any kind puts behind a product. Each element's bits are independent of the
+/// thread count. `y` may be x.
+#include <cstdint>
+
+namespace shoal::backends {
+
+/// y = max(x, 0); a NaN stays one.
+void relu(int threads, const float* x, float* y, int64_t count);
+/// y[row][c] += bias[c].
+void add_bias(int threads, const float* bias, int64_t channels, float* y, int64_t count);
+/// y[i] = parts[i] + parts[stride + i] + ..., in that order, for `arrays` arrays of `count` floats; on the calling thread.
+void sum_arrays(const float* parts, int64_t arrays, int64_t stride, int64_t count, float* y);
+
+}  // namespace shoal::backends

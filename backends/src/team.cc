@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "team.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <system_error>
+
+#include "core_share.h"
+#include "shoal/base/check.h"
+#include "shoal/base/cpu.h"
+#include "shoal/base/fork.h"
+#include "shoal/base/own_thread.h"
+
+namespace shoal::backends {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Longer than most gaps between two loops of a step, and shorter than it takes to wake a thread that sleeps a few times.
+constexpr auto kSpin = std::chrono::microseconds(50);
+/// What a helper looks out for longer, on a core that nobody else wants: a step of small kernels has gaps of 200 us.
+constexpr auto kSpinAlone = std::chrono::microseconds(200);
+
+thread_local bool computes_a_piece = false;
+/// The calling thread has destroyed its team, since it ends; destructors of the user's may still compute, at the exit of the program,
+/// too. This is a variable of its own, because a compiler takes what a destructor writes into its own object for dead.
+thread_local bool is_gone = false;
+
+/// Spins until `over`, but not for longer than `longest`; whether it is.
+template <class Over>
+bool spin_until(const Over& over, Clock::duration longest = kSpin) {
+  constexpr int kLooksPerTime = 32;
+  const auto end = Clock::now() + longest;
+  do {
+    for (int i = 0; i < kLooksPerTime; ++i) {
+      if (over()) return true;
+      relax_cpu();
+    }
+  } while (Clock::now() < end);
+  return false;
+}
+
+CoreUse core_use() {
+  rusage usage{};
+  if (getrusage(RUSAGE_THREAD, &usage) != 0) return {};
+  const auto of = [](const timeval& time) {
+    return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
+  };
+  return {of(usage.ru_utime) + of(usage.ru_stime), usage.ru_nivcsw};
+}
+
+}  // namespace
+
+/// Watches the core of the calling thread.
+class Team::CoreWatch {
+ public:
+  /// Whether the system has left it its core for a while.
+  bool is_ours() {
+    constexpr auto kWhile = std::chrono::milliseconds(20);  // Some time slices.
+    const auto now = Clock::now();
+    if (const long taken = core_use().taken; taken != taken_) {
+      taken_ = taken;
+      since_ = now;
+    }
+    return now - since_ > kWhile;
+  }
+  void slept(Clock::duration time) { slept_ += time; }
+  /// How long to stay away; to be asked between two loops.
+  Clock::duration look(int threads) {
+    const auto now = Clock::now();
+    const Clock::duration wanted = now - looked_ - slept_;
+    if (now - looked_ < CoreShare::kLookEvery || wanted < CoreShare::kWantedLeast) return {};
+    looked_ = now;
+    slept_ = {};
+    return share_.look(wanted, core_use(), threads);
+  }
+  /// It was away: that says nothing of its core.
+  void restart() {
+    looked_ = Clock::now();
+    slept_ = {};
+  }
+
+ private:
+  long taken_ = 0;  // How often the system had taken the core at the last look.
+  Clock::time_point since_ = Clock::now(), looked_ = since_;
+  Clock::duration slept_{};
+  CoreShare share_;
+};
+
+Team* Team::of_this_thread() {
+  struct Keeper {
+    std::unique_ptr<Team, DeleteUnlessForked<Team>> team = make_threaded<Team>();
+    ~Keeper() { is_gone = true; }
+  };
+  static thread_local Keeper keeper;
+  if (is_gone) return nullptr;
+  if (keeper.team.get_deleter().is_of_parent()) {  // fork() has copied the team, but none of its threads.
+    static_cast<void>(keeper.team.release());
+    keeper.team = make_threaded<Team>();
+  }
+  return keeper.team.get();
+}
+
+Team::~Team() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_.store(true, std::memory_order_relaxed);
+  }
+  over_.notify_all();
+  bell_.fetch_add(1, std::memory_order_release);
+  bell_.notify_all();
+  for (std::thread& helper : helpers_) helper.join();
+}
+
+void Team::start_helpers(int count) {
+  while (int(helpers_.size()) < count && !no_more_helpers_) {
+    try {
+      helpers_.emplace_back([this, rank = int(helpers_.size()) + 1] { help(rank); });
+    } catch (const std::system_error&) {
+      no_more_helpers_ = true;  // There is a limit of threads; those that there are do it.
+    }
+  }
+}
+
+void Team::run(int pieces, Piece piece, void* context) {
+  SHOAL_CHECK(pieces <= kPiecesMax);
+  if (pieces <= 1 || computes_a_piece) {
+    for (int i = 0; i < pieces; ++i) piece(context, i);
+    return;
+  }
+  start_helpers(pieces - 1);
+  const uint64_t job = job_.load(std::memory_order_relaxed) + 1;
+  piece_ = piece;
+  context_ = context;
+  pieces_.store(pieces, std::memory_order_relaxed);
+  unfinished_.store(pieces, std::memory_order_relaxed);
+  for (int i = 0; i < pieces; ++i) claims_[size_t(i)].number.store(2 * job, std::memory_order_release);
+  job_.store(job, std::memory_order_release);
+  bell_.fetch_add(1, std::memory_order_release);
+  bell_.notify_all();
+  take_pieces(0, job);
+  wait_for_pieces();
+}
+
+/// Its own piece first, which it had in the loop before, so that each core finds what it worked on in its cache.
+void Team::take_pieces(int rank, uint64_t job) {
+  const int pieces = pieces_.load(std::memory_order_relaxed);
+  for (int i = 0; i < pieces; ++i) {
+    const int number = (rank + i) % pieces;
+    std::atomic<uint64_t>& claim = claims_[size_t(number)].number;
+    uint64_t free = 2 * job;  // A helper that comes late to a job that is over finds another number.
+    if (claim.load(std::memory_order_relaxed) != free) continue;
+    if (!claim.compare_exchange_strong(free, free + 1, std::memory_order_acquire, std::memory_order_relaxed)) continue;
+    computes_a_piece = true;
+    piece_(context_, number);
+    computes_a_piece = false;
+    if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1) unfinished_.notify_one();
+  }
+}
+
+void Team::wait_for_pieces() {
+  if (spin_until([this] { return unfinished_.load(std::memory_order_acquire) == 0; })) return;
+  for (int32_t left; (left = unfinished_.load(std::memory_order_acquire)) != 0;) unfinished_.wait(left);
+}
+
+/// Gives the number of the job after `done`, or a later one; `done` itself when the team ends.
+uint64_t Team::wait_for_job(uint64_t done, CoreWatch& core) {
+  const auto changed = [this, done] {
+    return job_.load(std::memory_order_acquire) != done || ends_.load(std::memory_order_relaxed);
+  };
+  while (!changed() && !spin_until(changed) && !(core.is_ours() && spin_until(changed, kSpinAlone - kSpin))) {
+    const uint32_t rung = bell_.load(std::memory_order_acquire);
+    if (changed()) break;
+    const auto asleep = Clock::now();
+    bell_.wait(rung);
+    core.slept(Clock::now() - asleep);
+  }
+  return ends_.load(std::memory_order_relaxed) ? done : job_.load(std::memory_order_acquire);
+}
+
+void Team::help(int rank) {
+  begin_own_thread();
+  CoreWatch core;
+  for (uint64_t done = 0, job; (job = wait_for_job(done, core)) != done; done = job) {
+    take_pieces(rank, job);
+    if (const Clock::duration away = core.look(pieces_.load(std::memory_order_relaxed)); away > away.zero()) {
+      std::unique_lock lock(mutex_);
+      over_.wait_for(lock, away, [this] { return ends_.load(std::memory_order_relaxed); });
+      core.restart();
+    }
+  }
+}
+
+}  // namespace shoal::backends
