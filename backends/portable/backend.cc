@@ -9,7 +9,6 @@
 #include "shoal/backends/portable.h"
 #include "shoal/backends/reference.h"
 #include "shoal/base/forever.h"
-#include "shoal/base/vector_loop.h"
 #include "sources.h"
 #include "threads.h"
 
@@ -22,6 +21,10 @@ const std::map<std::string, KernelMaker, std::less<>>& makers() {
       {"dense", &make_dense},
       {"dense_grad_input", &make_dense_grad_input},
       {"dense_grad_kernel", &make_dense_grad_kernel},
+      {"conv2d", &make_conv2d},
+      {"conv2d_grad_input", &make_conv2d_grad_input},
+      {"conv2d_grad_kernel", &make_conv2d_grad_kernel},
+      {"conv2d_transpose", &make_conv2d_grad_input},
       {"matmul", &make_matmul},
       {"matmul_sum", &make_matmul_sum},
       {"max_pool", &make_max_pool},
@@ -136,21 +139,6 @@ class Source final : public KernelSource {
   }
 };
 
-/// What its fused multiply-adds depend on.
-const char* isa() {
-#if defined(__x86_64__)
-  return has_wide_loops() ? "avx512" : __builtin_cpu_supports("fma") ? "avx2" : "sse2";
-#elif defined(__aarch64__)
-  return "arm64";
-#elif defined(__arm__)
-  return "arm";
-#elif defined(__riscv)
-  return "riscv";
-#else
-  return "generic";
-#endif
-}
-
 class PortableBackend final : public Backend {
  public:
   std::string_view name() const override { return "portable"; }
@@ -164,8 +152,9 @@ class PortableBackend final : public Backend {
     return compile_with(graph, std::move(options), executor);
   }
 
+  /// Bits are those of docs/arithmetic.md, whose version this is, on any instruction set and number of threads.
   Numerics numerics(int threads) const override {
-    return {.backend = "portable", .version = "1", .isa = isa(), .threads = threads};
+    return {.backend = "portable", .version = "1", .isa = "", .threads = threads, .denormals = Denormals::kKept};
   }
   KernelSource* kernel_source() override { return &portable_source(); }
   /// bfloat16 is emulated: operands are rounded, products are those of the float32 kernels.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Softmax, log-softmax and cross-entropy, row by row: exponentials vectorise, and a row stays in the first-level cache
 // between its passes.
-#include <cmath>
 #include <string>
 
 #include "sources.h"
@@ -67,10 +66,13 @@ SHOAL_VECTOR_LOOP void log_softmax_grad_row(const float* dy, const float* y, flo
   for (int64_t i = 0; i < count; ++i) dx[i] = dy[i] - vector_exp(y[i]) * total;
 }
 
+/// Of a sum of exponentials, as an infinite or no number too.
+float log_of(float sum) { return sum == sum ? float(vector_log_wide(sum)) : sum; }
+
 void log_softmax_row(const float* x, float* y, int64_t count) {
   const float highest = max_of(x, count);
   // Two subtractions: highest + log(sum) would round away a small logarithm.
-  const float log_sum = std::log(exponential_sum(x, highest, count));
+  const float log_sum = log_of(exponential_sum(x, highest, count));
   subtract(x, highest, y, count);
   subtract(y, log_sum, y, count);
 }
@@ -167,7 +169,7 @@ std::unique_ptr<Kernel> make_cross_entropy(const KernelRequest& request) {
       exponentials(logits, highest, softmax, size.columns);
       const float total = row_sum(softmax, size.columns);
       divide(total, softmax, size.columns);
-      floats(call.outputs[0])[row] = std::log(total) - expected;
+      floats(call.outputs[0])[row] = log_of(total) - expected;
     });
     return {};
   });

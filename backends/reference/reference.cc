@@ -94,7 +94,9 @@ class ReferenceBackend final : public Backend {
     return compile_with(graph, std::move(options), executor);
   }
   /// One thread whatever is asked for: the loops know no others, so equal bits hold between any thread counts.
-  Numerics numerics(int) const override { return {.backend = "reference", .version = "1", .isa = isa(), .threads = 1}; }
+  Numerics numerics(int) const override {
+    return {.backend = "reference", .version = "2", .isa = isa(), .threads = 1, .denormals = Denormals::kKept};
+  }
   KernelSource* kernel_source() override { return &reference_source(); }
   /// bfloat16 is emulated: operands are rounded, products are those of the float32 kernels.
   Result<void> check_compute_dtype(DType dtype) const override {

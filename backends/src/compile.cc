@@ -49,6 +49,7 @@ class Compiler {
     parts_.info.scratch_bytes = parts_.scratch_bytes + size_t(threads) * parts_.thread_scratch_bytes;
     parts_.set_library_threads = executor.set_library_threads;
     parts_.parallel = executor.parallel;
+    parts_.denormals = executor.numerics.denormals;
     parts_.takes_applier = !update_variables_.empty() || flow_.updates.empty();
     return std::make_unique<ExecutorProgram>(std::move(parts_));
   }
@@ -461,7 +462,7 @@ Result<std::unique_ptr<Program>> compile_with(const Graph& graph, CompileOptions
     sources.insert(sources.end() - 1, source);
     lenders.push_back(std::move(lender));
   }
-  const ThreadScope scope(executor.set_library_threads);
+  const ThreadScope scope(executor.set_library_threads, executor.numerics.denormals);
   // Passes ask functions of a user's own op what they may do with it.
   SHOAL_TRY(auto simplified, call_user("the rewrites of a user's own op", [&] {
               return simplify(graph, options.fetches, options.updates, options.variables);

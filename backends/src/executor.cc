@@ -49,6 +49,7 @@ ExecutorProgram::ExecutorProgram(Parts parts)
       threads_(parts.threads),
       set_library_threads_(parts.set_library_threads),
       parallel_(parts.parallel),
+      denormals_(parts.denormals),
       arena_(Buffer::allocate(align_up(info_.arena_bytes) + info_.scratch_bytes)),
       scratch_(arena_->data() + align_up(info_.arena_bytes)),
       thread_scratch_{scratch_ + parts.scratch_bytes, parts.thread_scratch_bytes},
@@ -281,7 +282,7 @@ Result<void> ExecutorProgram::begin(const StepBinding& binding) {
 }
 
 Result<void> ExecutorProgram::run_on(const StepBinding& binding, RunProgress& progress) {
-  const ThreadScope scope(set_library_threads_);
+  const ThreadScope scope(set_library_threads_, denormals_);
   if (!progress.begun) {
     SHOAL_TRY_VOID(begin(binding));
   } else if (binding.observer) {

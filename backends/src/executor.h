@@ -42,8 +42,8 @@ struct Step {
 /// one thread only. The destructor restores both settings, since the thread may belong to the user.
 class ThreadScope {
  public:
-  explicit ThreadScope(int (*set_library_threads)(int count))
-      : set_library_threads_(set_library_threads), before_(set_library_threads ? set_library_threads(1) : 0) {}
+  ThreadScope(int (*set_library_threads)(int count), Denormals denormals)
+      : mode_(denormals), set_library_threads_(set_library_threads), before_(set_library_threads ? set_library_threads(1) : 0) {}
   ~ThreadScope() {
     if (set_library_threads_) set_library_threads_(before_);
   }
@@ -69,6 +69,7 @@ class ExecutorProgram final : public Program {
     size_t scratch_bytes = 0, thread_scratch_bytes = 0;  // What the neediest kernel takes.
     int (*set_library_threads)(int count);
     decltype(ExecutorOptions::parallel) parallel;
+    Denormals denormals;
   };
   explicit ExecutorProgram(Parts parts);
 
@@ -105,6 +106,7 @@ class ExecutorProgram final : public Program {
   int threads_;
   int (*set_library_threads_)(int count);
   decltype(ExecutorOptions::parallel) parallel_;
+  Denormals denormals_;
   Ref<Buffer> arena_;
   std::byte* scratch_ = nullptr;
   ThreadScratch thread_scratch_;

@@ -135,6 +135,7 @@ void Team::run(int pieces, Piece piece, void* context) {
   const uint64_t job = job_.load(std::memory_order_relaxed) + 1;
   piece_ = piece;
   context_ = context;
+  denormals_ = denormals_of_thread();
   pieces_.store(pieces, std::memory_order_relaxed);
   unfinished_.store(pieces, std::memory_order_relaxed);
   for (int i = 0; i < pieces; ++i) claims_[size_t(i)].number.store(2 * job, std::memory_order_release);
@@ -155,7 +156,12 @@ void Team::take_pieces(int rank, uint64_t job) {
     if (claim.load(std::memory_order_relaxed) != free) continue;
     if (!claim.compare_exchange_strong(free, free + 1, std::memory_order_acquire, std::memory_order_relaxed)) continue;
     computes_a_piece = true;
-    piece_(context_, number);
+    if (rank == 0) {
+      piece_(context_, number);
+    } else {
+      const ComputeMode mode(denormals_);
+      piece_(context_, number);
+    }
     computes_a_piece = false;
     if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1) unfinished_.notify_one();
   }

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "shoal/base/cpu.h"
 #include "threads.h"
 
 namespace shoal::backends {
@@ -55,6 +56,7 @@ class Team {
   std::atomic<int> pieces_{0};
   Piece piece_ = nullptr;
   void* context_ = nullptr;
+  Denormals denormals_ = Denormals::kZero;  // As the thread that asks has them, so that a piece's bits are the same on every thread.
   alignas(64) std::atomic<uint64_t> job_{0};  // Counts the jobs.
   std::atomic<uint32_t> bell_{0};             // Rings with each job; has 32 bits, which the system can wait for.
   std::atomic<bool> ends_{false};

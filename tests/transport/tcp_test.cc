@@ -277,9 +277,10 @@ TEST_F(Tcp, AProcessThatIsKilledIsNoticed) {
   auto listener = listen("127.0.0.1:0");
   ASSERT_TRUE(listener);
   Environment& server = tasks->server();
+  const std::vector<std::string> words{"--child", to_string((*listener)->endpoint())};
   const auto serve = [&]() -> Task<Done> {
     for (const bool while_sending : {false, true}) {
-      ChildProcess child({"--child", to_string((*listener)->endpoint())});
+      ChildProcess child(words);
       SHOAL_CO_TRY(const Link link, co_await (*listener)->accept(tasks->soon(server)));
       link->set_receive_limit(1 << 20);
       SHOAL_CO_TRY(const Message hello, co_await link->receive(tasks->soon(server)));

@@ -15,11 +15,11 @@ namespace {
 /// denormals are zero. x86 also has a bit for each trap that is masked. ARM keeps the flags in the word of modes (32 bits), or
 /// beside it (64 bits).
 #if defined(__SSE2__)
-constexpr uint64_t kFlush = 0x1f80 | 0x8000 | 0x0040;  // All traps masked, flush to zero, denormals are zero.
+constexpr uint64_t kKeep = 0x1f80, kFlush = kKeep | 0x8000 | 0x0040;  // All traps masked; flush to zero, denormals are zero.
 uint64_t floating_point_mode() { return _mm_getcsr(); }
 void set_floating_point_mode(uint64_t mode) { _mm_setcsr(unsigned(mode)); }
 #elif defined(__aarch64__)
-constexpr uint64_t kFlush = uint64_t(1) << 24;  // The bit FZ: operands and results.
+constexpr uint64_t kKeep = 0, kFlush = uint64_t(1) << 24;  // The bit FZ: operands and results.
 uint64_t floating_point_mode() {
   uint64_t mode = 0, flags = 0;
   __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
@@ -31,7 +31,7 @@ void set_floating_point_mode(uint64_t mode) {
   __asm__ volatile("msr fpsr, %0" : : "r"(mode >> 32));
 }
 #elif defined(__arm__) && defined(__ARM_FP)
-constexpr uint64_t kFlush = uint64_t(1) << 24;  // The bit FZ.
+constexpr uint64_t kKeep = 0, kFlush = uint64_t(1) << 24;  // The bit FZ.
 uint64_t floating_point_mode() {
   uint32_t mode = 0;
   __asm__ volatile("vmrs %0, fpscr" : "=r"(mode));
@@ -39,7 +39,7 @@ uint64_t floating_point_mode() {
 }
 void set_floating_point_mode(uint64_t mode) { __asm__ volatile("vmsr fpscr, %0" : : "r"(uint32_t(mode))); }
 #else
-constexpr uint64_t kFlush = 0;
+constexpr uint64_t kKeep = 0, kFlush = 0;
 uint64_t floating_point_mode() { return uint64_t(std::fegetround()); }
 void set_floating_point_mode(uint64_t mode) { std::fesetround(int(mode)); }
 static_assert(FE_TONEAREST == 0);
@@ -47,9 +47,16 @@ static_assert(FE_TONEAREST == 0);
 
 }  // namespace
 
+Denormals denormals_of_thread() {
+  constexpr uint64_t kBits = kFlush & ~kKeep;
+  return (floating_point_mode() & kBits) == kBits && kBits != 0 ? Denormals::kZero : Denormals::kKept;
+}
+
 void flush_denormals() { set_floating_point_mode(kFlush); }
 
-ComputeMode::ComputeMode() : before_(floating_point_mode()) { flush_denormals(); }
+ComputeMode::ComputeMode(Denormals denormals) : before_(floating_point_mode()) {
+  set_floating_point_mode(denormals == Denormals::kZero ? kFlush : kKeep);
+}
 ComputeMode::~ComputeMode() { set_floating_point_mode(before_); }
 
 }  // namespace shoal

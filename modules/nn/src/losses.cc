@@ -2,7 +2,6 @@
 #include "shoal/nn/losses.h"
 
 #include <cmath>
-#include <numbers>
 #include <string>
 #include <vector>
 
@@ -11,6 +10,8 @@
 
 namespace shoal::nn {
 namespace {
+
+constexpr double kHalfLogTwoPi = 0.91893853320467274178;  // log(2 pi) / 2
 
 /// Operands of ops broadcast, which for [batch] and [batch, 1] would be a table of all pairs.
 void check_equal_shapes(const std::string& who, const std::string& what, Value predictions, Value labels) {
@@ -95,7 +96,7 @@ Value poisson_loss(const LabelsAndLogRates& of, const PoissonLossOptions& option
   const Value loss = ops::sub(ops::exp(log_rates), ops::mul(labels, log_rates));
   if (!options.full) return loss;
   Graph& graph = labels.graph();
-  const Value log_of_root = ops::scale(ops::log(labels), 0.5) + 0.5 * std::log(2 * std::numbers::pi);
+  const Value log_of_root = ops::scale(ops::log(labels), 0.5) + kHalfLogTwoPi;
   const Value log_factorial = ops::sub(ops::mul(labels, ops::log(labels)), labels) + log_of_root;
   const Value above_one = ops::greater(labels, graph.constant(1.0f));
   return ops::add(loss, ops::select(above_one, log_factorial, ops::scale(labels, 0)));

@@ -7,6 +7,7 @@
 #include <numbers>
 #include <string>
 
+#include "shoal/base/double_math.h"
 #include "shoal/base/error.h"
 
 namespace shoal::nn {
@@ -36,7 +37,7 @@ LearningRate step_decay(StepDecayOptions options) {
   require_rate("step_decay", "factor", options.factor);
   require_steps("step_decay", "decay_steps", options.decay_steps);
   return
-      [options](uint64_t step) { return options.initial * std::pow(options.factor, double(step / options.decay_steps)); };
+      [options](uint64_t step) { return options.initial * double_pow(options.factor, double(step / options.decay_steps)); };
 }
 
 LearningRate exponential_decay(ExponentialDecayOptions options) {
@@ -44,7 +45,7 @@ LearningRate exponential_decay(ExponentialDecayOptions options) {
   require_rate("exponential_decay", "factor", options.factor);
   require_steps("exponential_decay", "decay_steps", options.decay_steps);
   return [options](uint64_t step) {
-    return options.initial * std::pow(options.factor, double(step) / double(options.decay_steps));
+    return options.initial * double_pow(options.factor, double(step) / double(options.decay_steps));
   };
 }
 
@@ -55,7 +56,7 @@ LearningRate polynomial_decay(PolynomialDecayOptions options) {
           "a finite number above 0");
   require_steps("polynomial_decay", "decay_steps", options.decay_steps);
   return [options](uint64_t step) {
-    return options.end + (options.initial - options.end) * std::pow(1 - progress(step, options.decay_steps), options.power);
+    return options.end + (options.initial - options.end) * double_pow(1 - progress(step, options.decay_steps), options.power);
   };
 }
 
@@ -65,7 +66,7 @@ LearningRate cosine_decay(CosineDecayOptions options) {
   require_steps("cosine_decay", "decay_steps", options.decay_steps);
   return [options](uint64_t step) {
     const double angle = std::numbers::pi * progress(step, options.decay_steps);
-    return options.end + (options.initial - options.end) * (1 + std::cos(angle)) / 2;
+    return options.end + (options.initial - options.end) * (1 + double_cos(angle)) / 2;
   };
 }
 

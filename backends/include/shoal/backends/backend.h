@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "shoal/base/cpu.h"
 #include "shoal/base/result.h"
 #include "shoal/base/tensor.h"
 #include "shoal/graph/cost.h"
@@ -118,9 +119,11 @@ struct StepBinding {
 struct Numerics {
   std::string backend;
   std::string version;
-  std::string isa;
+  std::string isa;  ///< Empty if bits depend neither on the instruction set nor on the number of threads.
   int threads = 1;
   DType compute_dtype = DType::kFloat32;
+  /// What kernels take denormal floats for, and so what updates of the same job take them for. It follows from `backend` and `version`.
+  Denormals denormals = Denormals::kZero;
   friend bool operator==(const Numerics&, const Numerics&) = default;
 };
 

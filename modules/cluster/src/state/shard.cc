@@ -210,6 +210,7 @@ Result<void> Shard::apply(std::span<const std::byte> current, std::span<std::byt
 }
 
 void Shard::update_piece(size_t index, const Update& update) {
+  const ComputeMode mode(spec_.denormals);
   const Piece& piece = pieces_[index];
   const auto gives_rows = [&piece](const Contribution& contribution) { return rows_of(contribution, piece.segment); };
   if (std::ranges::any_of(update.contributions, gives_rows)) return;
@@ -248,6 +249,7 @@ void Shard::withdraw_update() {
 
 void Shard::update_part(const Segment& segment, int64_t first, int64_t count, std::span<const std::byte> current,
                         std::span<std::byte> next, const float* gradient, std::span<const double> scalars) const {
+  const ComputeMode mode(spec_.denormals);
   const float scale = gradient_scale(segment.variable.rule, scalars);
   const nn::Contributions contributions{{&gradient, 1}, {&scale, 1}, 1.0f};
   const Place place{current, next, scalars};
@@ -262,6 +264,7 @@ void Shard::finish_update(std::span<const std::byte> current, std::span<std::byt
 }
 
 void Shard::finish(const Update& update) const {
+  const ComputeMode mode(spec_.denormals);
   const Place& place = update.place;
   const bool elsewhere = place.next.data() != place.current.data();
   for (size_t i = 0; i < spec_.segments.size(); ++i) {

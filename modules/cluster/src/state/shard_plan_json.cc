@@ -142,7 +142,8 @@ std::string to_json(const ShardSpec& spec) {
                   {"slot_count", spec.slot_count},
                   {"scalar_count", spec.scalar_count},
                   {"part_bytes_max", spec.part_bytes_max},
-                  {"own_part_bytes", spec.own_part_bytes}};
+                  {"own_part_bytes", spec.own_part_bytes},
+                  {"keeps_denormals", spec.denormals == Denormals::kKept}};
   return shoal::json::text_of(json);
 }
 
@@ -157,6 +158,7 @@ Result<ShardSpec> parse_shard_spec(std::string_view text) {
     spec.scalar_count = whole_number<int32_t>(json, "scalar_count");
     spec.part_bytes_max = whole_number<uint64_t>(json, "part_bytes_max");
     spec.own_part_bytes = whole_number<uint64_t>(json, "own_part_bytes");
+    spec.denormals = json.value("keeps_denormals", false) ? Denormals::kKept : Denormals::kZero;
     if (json.at("segments").size() > kSegmentsMax) return invalid_argument("shard spec: more than 65536 segments");
     for (const Json& segment : json.at("segments")) spec.segments.push_back(segment_from(segment));
     return check_spec(std::move(spec));

@@ -20,8 +20,10 @@ namespace shoal {
 namespace {
 
 std::string numerics_text(const backends::Numerics& numerics) {
-  std::string text = numerics.backend + " " + numerics.version + ", " + numerics.isa + ", " +
-                     std::to_string(numerics.threads) + (numerics.threads == 1 ? " thread" : " threads");
+  std::string text = numerics.backend + " " + numerics.version;
+  if (!numerics.isa.empty()) {
+    text += ", " + numerics.isa + ", " + std::to_string(numerics.threads) + (numerics.threads == 1 ? " thread" : " threads");
+  }
   if (numerics.compute_dtype != DType::kFloat32) text.append(", ").append(to_string(numerics.compute_dtype));
   return text;
 }
@@ -146,8 +148,8 @@ Result<std::vector<cluster::VariableSpec>> variable_specs(BuiltModel& model) {
   return specs;
 }
 
-Result<cluster::ShardPlan> plan_variables(TrainScope& scope, BuiltModel& model,
-                                          const std::vector<cluster::VariableSpec>& specs) {
+Result<cluster::ShardPlan> place_variables(TrainScope& scope, BuiltModel& model,
+                                           const std::vector<cluster::VariableSpec>& specs) {
   const nn::TrainOp& train_op = *model.spec().train_op;
   const int scalars = int(train_op.scalars.size());
   if (!scope.distributed()) return cluster::plan_shards(specs, 1, scalars, nullptr, cluster::kOnePart);
@@ -169,6 +171,14 @@ Result<cluster::ShardPlan> plan_variables(TrainScope& scope, BuiltModel& model,
   const int64_t aggregated = config.update_strategy().replicas_to_aggregate.value_or(trainers);
   const uint64_t own_part_bytes = aggregated > kPushesMax * trainers ? cluster::kOnePart : host_of(config).own_part_bytes;
   return cluster::plan_shards(specs, config.num_ps_replicas(), scalars, placement, cluster::kPartBytesMax, own_part_bytes);
+}
+
+/// Servers, too, take denormal floats for what the kernels of the job take them for.
+Result<cluster::ShardPlan> plan_variables(TrainScope& scope, BuiltModel& model,
+                                          const std::vector<cluster::VariableSpec>& specs) {
+  SHOAL_TRY(cluster::ShardPlan plan, place_variables(scope, model, specs));
+  for (cluster::ShardSpec& shard : plan.shards) shard.denormals = model.numerics().denormals;
+  return plan;
 }
 
 Result<std::unique_ptr<cluster::RemoteStore>> make_remote_store(TrainScope& scope, TrainerFolder& folder, BuiltModel& model,

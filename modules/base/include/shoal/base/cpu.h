@@ -11,11 +11,16 @@ namespace shoal {
 /// creator. riscv64 has no mode for denormals.
 void flush_denormals();
 
-/// The same for a thread of the caller, while this lives. The destructor puts back the caller's mode, and the flags of
-/// operations that were inexact, overflowed, ... as they were. Use it on the thread that made it only.
+/// What denormal floats are: zero, which is fast where a processor can do it, or the numbers that IEEE 754 says, which are the same on
+/// every processor.
+enum class Denormals : uint8_t { kZero, kKept };
+
+/// The mode of a thread of the caller's, while this lives: rounding and traps as flush_denormals() says, and denormals as asked for. The
+/// destructor puts back the caller's mode, and the flags of operations that were inexact, overflowed, ... as they were. Use it
+/// on the thread that made it only.
 class ComputeMode {
  public:
-  ComputeMode();
+  explicit ComputeMode(Denormals denormals = Denormals::kZero);
   ~ComputeMode();
   ComputeMode(const ComputeMode&) = delete;
   ComputeMode& operator=(const ComputeMode&) = delete;
@@ -23,6 +28,9 @@ class ComputeMode {
  private:
   const uint64_t before_;
 };
+
+/// What the calling thread takes them for now.
+Denormals denormals_of_thread();
 
 /// Tells the processor that nothing else is done meanwhile. Called in loops that look for a change of memory.
 inline void relax_cpu() {

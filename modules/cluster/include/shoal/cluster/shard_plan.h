@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "shoal/base/cpu.h"
 #include "shoal/base/random.h"
 #include "shoal/base/result.h"
 #include "shoal/base/tensor.h"
@@ -61,6 +62,7 @@ struct ShardSpec {
   int32_t scalar_count = 0;                 ///< How many scalars come with each push.
   uint64_t part_bytes_max = kPartBytesMax;  ///< A multiple of 64.
   uint64_t own_part_bytes = kOnePart;       ///< So many bytes are enough for a part, and a segment of them is one. Not 0.
+  Denormals denormals = Denormals::kZero;   ///< What updates take denormal floats for.
   friend bool operator==(const ShardSpec&, const ShardSpec&) = default;
 };
 

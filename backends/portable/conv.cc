@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions, their gradients for the image, and transposed convolutions: all of them are correlations (correlation.h).
+#include <numeric>
+#include <vector>
+
+#include "convolution.h"
+#include "sources.h"
+
+namespace shoal::backends::portable {
+namespace {
+
+/// The results of an axis that the image's phase `phase` goes into, seen the other way: for an image of `in` and a result of `out`
+/// elements, the elements h of the image with (h + before) % stride == phase, each of which is a sum over some taps of the result.
+Axis phase_of(const Axis& forward, int64_t phase) {
+  const int64_t stride = forward.stride, dilation = forward.dilation, before = -forward.begin;
+  const int64_t together = std::gcd(stride, dilation), tap_step = stride / together;
+  int64_t first = 0;
+  while (first < forward.taps && first * dilation % stride != phase) ++first;
+  const int64_t target = ((phase - before) % stride + stride) % stride;
+  Axis axis{.in = forward.out,
+            .out = target < forward.in ? (forward.in - 1 - target) / stride + 1 : 0,
+            .taps = first < forward.taps ? (forward.taps - 1 - first) / tap_step + 1 : 0,
+            .dilation = dilation / together,
+            .target_begin = target,
+            .target_step = stride,
+            .tap_step = -tap_step};
+  // The last tap comes first, so that neighbours in the result are neighbours in memory.
+  axis.tap_begin = first + (axis.taps - 1) * tap_step;
+  axis.begin = axis.taps == 0 ? 0 : (target + before - first * dilation) / stride - (axis.taps - 1) * axis.dilation;
+  return axis;
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_conv2d(const KernelRequest& request) {
+  if (!all_float32(request) || !none_empty(request)) return nullptr;
+  const Convolution c(request.node.attributes, request.inputs[0].shape, request.inputs[1].shape, request.outputs[0].shape);
+  if (!c.takes_panels()) return nullptr;
+  const Correlation correlation{.images = c.images,
+                                .groups = c.groups,
+                                .down = c.down,
+                                .right = c.right,
+                                .in_channels = c.channels,
+                                .out_channels = c.filters,
+                                .target_height = c.down.out,
+                                .target_width = c.right.out,
+                                .out_step = c.channels * c.taps(),
+                                .in_step = c.taps(),
+                                .group_step = c.filters * c.channels * c.taps(),
+                                .filter_width = c.right.taps};
+  return std::make_unique<CorrelationKernel>(request, std::vector{correlation}, request.inputs.size() > 2,
+                                             fused_relu(request));
+}
+
+std::unique_ptr<Kernel> make_conv2d_grad_input(const KernelRequest& request) {
+  if (!all_float32(request) || !none_empty(request)) return nullptr;
+  const Convolution c(request.node.attributes, request.outputs[0].shape, request.inputs[1].shape, request.inputs[0].shape);
+  if (!c.takes_panels()) return nullptr;
+  std::vector<Correlation> parts;
+  for (int64_t i = 0; i < c.down.stride; ++i) {
+    for (int64_t j = 0; j < c.right.stride; ++j) {
+      Axis down = phase_of(c.down, i), right = phase_of(c.right, j);
+      if (down.taps == 0 || right.taps == 0) down.taps = right.taps = 0;
+      parts.push_back({.images = c.images,
+                       .groups = c.groups,
+                       .down = down,
+                       .right = right,
+                       .in_channels = c.filters,
+                       .out_channels = c.channels,
+                       .target_height = c.down.in,
+                       .target_width = c.right.in,
+                       .out_step = c.taps(),
+                       .in_step = c.channels * c.taps(),
+                       .group_step = c.filters * c.channels * c.taps(),
+                       .filter_width = c.right.taps});
+    }
+  }
+  const bool biased = request.node.op == "conv2d_transpose" && request.inputs.size() > 2;
+  return std::make_unique<CorrelationKernel>(request, std::move(parts), biased, false);
+}
+
+}  // namespace shoal::backends::portable

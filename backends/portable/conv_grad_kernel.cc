@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// The gradient of a convolution's filters by panels. Images are summed in blocks, whose number follows from the sizes alone; each sum
+// is in the order of images, rows and columns, and those of the blocks are added in their order.
+#include <algorithm>
+#include <cstring>
+
+#include "convolution.h"
+#include "panels.h"
+#include "shoal/base/finite.h"
+#include "sources.h"
+#include "threads.h"
+
+namespace shoal::backends::portable {
+namespace {
+
+class ConvGradKernel final : public Kernel {
+ public:
+  ConvGradKernel(int threads, const Convolution& convolution)
+      : threads_(threads), c_(convolution),
+        blocks_(std::clamp<int64_t>(kPartialFloatsMax / elements(), 1, std::min<int64_t>(c_.images, kBlocksMax))) {}
+
+  Result<void> run(const KernelCall& call) override {
+    const float* const dy = floats(call.inputs[0]);
+    // Zeros beyond the image would meet an infinity there.
+    const bool by_taps = !rows_are_runs() || (is_padded() && !all_finite({dy, size_t(call.inputs[0].elements())}));
+    float* const sums = reinterpret_cast<float*>(call.scratch);
+    const int64_t parts = blocks_ >= threads_ ? 1 : c_.down.taps;  // Rows of the filters apart, where there are few blocks.
+    // A multiplication costs less than the traffic of a float.
+    const int64_t bytes = c_.images * c_.down.out * c_.right.out * elements() / 4;
+    parallel_chunks(threads_, blocks_ * parts, 1, bytes, [&](int thread, Chunks& chunks) {
+      float* const own = reinterpret_cast<float*>(call.thread_scratch.of(thread));
+      for (int64_t unit, end; chunks.next(unit, end);) {
+        const int64_t block = unit / parts, part = unit % parts;
+        float* const to = sums + block * elements();
+        for (int64_t down = part; down < c_.down.taps; down += parts) add_row(call, block, down, by_taps, to, own);
+      }
+    });
+    join(sums, floats(call.outputs[0]));
+    return {};
+  }
+  size_t scratch_bytes() const override { return size_t(blocks_ * elements()) * sizeof(float); }
+  size_t thread_scratch_bytes() const override { return size_t(packed_dy() + windows()) * sizeof(float); }
+  std::string implementation() const override { return "portable: panels"; }
+
+ private:
+  static constexpr int64_t kBlocksMax = 16, kPartialFloatsMax = int64_t(1) << 22;
+  static constexpr int64_t kPixelsTogether = 96;  // So many of both factors stay in a core's own cache.
+
+  int64_t elements() const { return c_.groups * c_.filters * c_.channels * c_.taps(); }
+  int64_t pixel() const { return c_.groups * c_.channels; }
+  int64_t row_of_window() const { return c_.right.taps * c_.channels; }
+  bool rows_are_runs() const { return c_.groups == 1 && (c_.right.dilation == 1 || c_.right.taps == 1); }
+  int64_t seen() const { return (c_.right.out - 1) * c_.right.stride + (c_.right.taps - 1) * c_.right.dilation + 1; }
+  bool is_padded() const { return c_.right.begin < 0 || c_.right.begin + seen() > c_.right.in; }
+  /// Whether a row of results is long enough to be a product as it lies.
+  bool rows_are_long() const { return !is_padded() && c_.right.out >= 16; }
+  int64_t rows_together() const {
+    return rows_are_long() ? 1 : std::clamp<int64_t>(kPixelsTogether / c_.right.out, 1, c_.down.out);
+  }
+  int64_t packed_dy() const { return packed_floats(rows_together() * c_.right.out, c_.filters); }
+  int64_t windows() const { return rows_are_long() ? 0 : rows_together() * c_.right.out * row_of_window(); }
+
+  /// Adds to the sums of row `down` of all filters what the images of a block give.
+  void add_row(const KernelCall& call, int64_t block, int64_t down, bool by_taps, float* sums, float* own) const {
+    const int64_t size = c_.right.taps * c_.channels * c_.filters;  // Of one group's row.
+    for (int64_t group = 0; group < c_.groups; ++group) {
+      float* const to = sums + (group * c_.down.taps + down) * size;
+      std::fill_n(to, size, 0.0f);
+      const auto [first, last] = inside(c_.down, down);
+      for (int64_t n = c_.images * block / blocks_; n < c_.images * (block + 1) / blocks_; ++n) {
+        for (int64_t row = first; row < last; row += rows_together()) {
+          const int64_t rows = std::min(rows_together(), last - row), out_all = c_.groups * c_.filters;
+          const int64_t h = row * c_.down.stride + c_.down.begin + down * c_.down.dilation;
+          const float* const dy = floats(call.inputs[0]) + (n * c_.down.out + row) * c_.right.out * out_all;
+          const float* const x = floats(call.inputs[1]) + (n * c_.down.in + h) * c_.right.in * pixel() + group * c_.channels;
+          pack({dy + group * c_.filters, out_all}, rows * c_.right.out, c_.filters, 1.0f, own);
+          if (by_taps) {
+            for (int64_t i = 0; i < rows; ++i) add_taps(x + i * c_.down.stride * c_.right.in * pixel(), own, i, rows, to);
+          } else {
+            add_windows(x, own, rows, to, own + packed_dy());
+          }
+        }
+      }
+    }
+  }
+
+  void add_windows(const float* x, const float* packed, int64_t rows, float* sums, float* windows) const {
+    const int64_t step = c_.right.stride * c_.channels, depth = rows * c_.right.out;
+    PanelProduct product{.a = {x + c_.right.begin * c_.channels, 1, step},
+                         .packed = packed,
+                         .c = sums,
+                         .c_stride = c_.filters,
+                         .rows = row_of_window(),
+                         .depth = depth,
+                         .columns = c_.filters,
+                         .accumulate = true};
+    if (!rows_are_long()) {
+      float* to = windows;
+      for (int64_t i = 0; i < rows; ++i) {
+        for (int64_t j = 0; j < c_.right.out; ++j, to += row_of_window()) {
+          copy_window(x + i * c_.down.stride * c_.right.in * c_.channels, j * c_.right.stride + c_.right.begin, to);
+        }
+      }
+      product.a = {windows, 1, row_of_window()};
+    }
+    multiply(product);
+  }
+
+  /// The columns of a row of the image from `begin` on that one window sees, zeros beyond the image.
+  void copy_window(const float* row, int64_t begin, float* to) const {
+    const int64_t first = std::clamp<int64_t>(-begin, 0, c_.right.taps);
+    const int64_t last = std::clamp<int64_t>(c_.right.in - begin, first, c_.right.taps);
+    std::fill_n(to, first * c_.channels, 0.0f);
+    const float* const from = row + (begin + first) * c_.channels;
+    const int64_t count = (last - first) * c_.channels;
+    for (int64_t k = 0; k < count; ++k) to[first * c_.channels + k] = from[k];
+    std::fill_n(to + last * c_.channels, (c_.right.taps - last) * c_.channels, 0.0f);
+  }
+
+  /// Row `i` of `rows`, each tap by itself: only where it lies on the image.
+  void add_taps(const float* x, const float* packed, int64_t i, int64_t rows, float* sums) const {
+    for (int64_t right = 0; right < c_.right.taps; ++right) {
+      const auto [first, last] = inside(c_.right, right);
+      if (first == last) continue;
+      const int64_t w = first * c_.right.stride + c_.right.begin + right * c_.right.dilation;
+      multiply({.a = {x + w * pixel(), 1, c_.right.stride * pixel()},
+                .packed = packed + (i * c_.right.out + first) * kPanelColumns,
+                .packed_depth = rows * c_.right.out,
+                .c = sums + right * c_.channels * c_.filters,
+                .c_stride = c_.filters,
+                .rows = c_.channels,
+                .depth = last - first,
+                .columns = c_.filters,
+                .accumulate = true});
+    }
+  }
+
+  /// dw[o][i][tap] = the sum over blocks of sums[tap][i][o].
+  void join(const float* sums, float* dw) const {
+    const int64_t plane = c_.channels * c_.filters, together = 16;
+    const int64_t groups_of_filters = (c_.filters + together - 1) / together;
+    parallel_for(threads_, c_.groups * groups_of_filters, elements() * (blocks_ + 1) * int64_t(sizeof(float)),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t piece = begin; piece < end; ++piece) {
+                     const int64_t group = piece / groups_of_filters, first = piece % groups_of_filters * together;
+                     const int64_t count = std::min(together, c_.filters - first);
+                     const float* const from = sums + group * c_.taps() * plane + first;
+                     float* const to = dw + (group * c_.filters + first) * c_.channels * c_.taps();
+                     for (int64_t i = 0; i < c_.channels; ++i) {
+                       for (int64_t tap = 0; tap < c_.taps(); ++tap) {
+                         for (int64_t o = 0; o < count; ++o) {
+                           const float* const part = from + tap * plane + i * c_.filters + o;
+                           float sum = part[0];
+                           for (int64_t block = 1; block < blocks_; ++block) sum += part[block * elements()];
+                           to[(o * c_.channels + i) * c_.taps() + tap] = sum;
+                         }
+                       }
+                     }
+                   }
+                 });
+  }
+
+  int threads_;
+  Convolution c_;
+  int64_t blocks_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_conv2d_grad_kernel(const KernelRequest& request) {
+  if (!all_float32(request) || !none_empty(request)) return nullptr;
+  const Convolution c(request.node.attributes, request.inputs[1].shape, request.outputs[0].shape, request.inputs[0].shape);
+  if (!c.takes_panels()) return nullptr;
+  return std::make_unique<ConvGradKernel>(request.threads, c);
+}
+
+}  // namespace shoal::backends::portable

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The sizes of a convolution: image [N,H,W,C], filters [O,I,KH,KW] and result, whichever of them is wanted.
+#include <cstdint>
+
+#include "correlation.h"
+#include "shoal/base/shape.h"
+#include "shoal/graph/attributes.h"
+
+namespace shoal::backends::portable {
+
+struct Convolution {
+  int64_t images, groups;
+  int64_t channels, filters;  ///< Of one group.
+  Axis down, right;           ///< As the convolution forward has them.
+
+  Convolution(const Attributes& attributes, const Shape& image, const Shape& kernel, const Shape& result);
+  int64_t taps() const { return down.taps * right.taps; }
+  /// Whether panels are worth it: groups of a few channels (depthwise ones) have hardly anything to multiply.
+  bool takes_panels() const { return groups == 1 || (channels >= 8 && filters >= 8); }
+};
+
+}  // namespace shoal::backends::portable

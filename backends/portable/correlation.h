@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Correlations of images with filters by panels (panels.h): convolutions forward, and their gradients for the image, each of which
+/// is as many correlations as the strides have phases. Nothing is rearranged but filters, and rows of images at their borders.
+///
+/// Each element of a result is one sum in the order of the filter's rows, columns and input channels, zeros beyond the image
+/// included. Where filters have weights that are no finite numbers, what lies beyond the image is left out of the sums instead, since
+/// zero times infinity is no number. No bit depends on how rows are divided over threads.
+#include <vector>
+
+#include "panels.h"
+#include "shoal/backends/kernel.h"
+#include "shoal/base/buffer.h"
+
+namespace shoal::backends::portable {
+
+/// How one axis of results meets one of images: result i, which lies at target_begin + i * target_step, sees through tap t (of
+/// `taps`) the image at i * stride + begin + t * dilation. The tap is the filters' tap_begin + t * tap_step.
+struct Axis {
+  int64_t in, out, taps;
+  int64_t stride = 1, begin = 0, dilation = 1;
+  int64_t target_begin = 0, target_step = 1;
+  int64_t tap_begin = 0, tap_step = 1;
+};
+
+struct Correlation {
+  int64_t images, groups;
+  Axis down, right;
+  int64_t in_channels, out_channels;  ///< Of one group.
+  int64_t target_height, target_width;
+  // Where weight (out, in, tap) lies in memory: tap has distance 1. Those of a group begin at group * group_step.
+  int64_t out_step, in_step, group_step;
+  int64_t filter_width;  ///< Of the filters as they lie in memory.
+
+  int64_t depth() const { return down.taps * right.taps * in_channels; }
+  int64_t packed_floats_of_group() const { return packed_floats(depth(), out_channels); }
+};
+
+/// The results of an axis whose tap `t` lies on the image: [first, last).
+struct Span {
+  int64_t first, last;
+};
+Span inside(const Axis& axis, int64_t tap);
+
+/// A kernel of correlations that write disjoint parts of one result: input 0 is the image, 1 the filters, 2 a bias if `biased`.
+class CorrelationKernel final : public Kernel {
+ public:
+  CorrelationKernel(const KernelRequest& request, std::vector<Correlation> parts, bool biased, bool relu);
+
+  Result<void> run(const KernelCall& call) override;
+  size_t scratch_bytes() const override { return keeps_ ? 0 : packed_bytes(); }
+  size_t thread_scratch_bytes() const override { return own_bytes_; }
+  size_t kept_bytes() const override { return keeps_ ? packed_bytes() : 0; }
+  std::string implementation() const override { return "portable: panels"; }
+
+ private:
+  struct Part {
+    Correlation shape;
+    int64_t packed;  // Where its filters begin, in floats.
+    bool padded;     // Whether its windows reach beyond the image to the left or right.
+  };
+  struct Row;
+  size_t packed_bytes() const { return size_t(packed_) * sizeof(float); }
+  Result<void> pack_filters(const KernelCall& call);
+  void pack_part(const Part& part, const float* filters, int64_t group, int64_t panel) const;
+  void compute_row(const Part& part, const KernelCall& call, int64_t row, float* own) const;
+  void by_rows(const Part& part, const Row& row, float* own) const;
+  void by_windows(const Part& part, const Row& row, float* own) const;
+  void by_taps(const Part& part, const Row& row) const;
+
+  int threads_;
+  bool keeps_, biased_, relu_;
+  std::vector<Part> parts_;
+  int64_t packed_ = 0;
+  size_t own_bytes_ = 0;
+  Ref<Buffer> kept_;
+  float* filters_ = nullptr;
+  VersionId kept_version_;
+  bool finite_ = true;
+};
+
+}  // namespace shoal::backends::portable
