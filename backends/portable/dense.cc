@@ -5,6 +5,7 @@
 
 #include "few_rows.h"
 #include "matrix.h"
+#include "product_code.h"
 #include "products.h"
 #include "shoal/base/vector_loop.h"
 #include "small_batch.h"
@@ -23,7 +24,7 @@ std::unique_ptr<Kernel> make_few_rows_dense(const KernelRequest& request, const 
     const float* const bias = biased ? floats(call.inputs[2]) : nullptr;
     float* const y = floats(call.outputs[0]);
     parallel_for(threads, sizes.out, weight_bytes(sizes),
-                 [&](int64_t first, int64_t last) { few_rows_dense(sizes, x, w, bias, y, first, last); });
+                 [&](int64_t first, int64_t last) { product_code().few_rows_dense(sizes, x, w, bias, y, first, last); });
     if (activate) relu(threads, y, y, sizes.rows * sizes.out);
     return Result<void>();
   });
@@ -37,7 +38,8 @@ std::unique_ptr<Kernel> make_few_rows_grad_input(int threads, const FewRows& siz
     float* const partials = blocks > 1 ? reinterpret_cast<float*>(call.scratch) : dx;
     parallel_for(threads, blocks, weight_bytes(sizes), [&](int64_t first, int64_t last) {
       for (int64_t b = first; b < last; ++b) {
-        few_rows_grad_input(sizes, dy, w, partials + b * size, sizes.out * b / blocks, sizes.out * (b + 1) / blocks);
+        product_code().few_rows_grad_input(sizes, dy, w, partials + b * size, sizes.out * b / blocks,
+                                           sizes.out * (b + 1) / blocks);
       }
     });
     if (blocks > 1) sum_arrays(partials, blocks, size, size, dx);
@@ -51,8 +53,7 @@ int64_t product_bytes(int64_t batch, int64_t out, int64_t in) {
   return out * in * std::max<int64_t>(sizeof(float), batch / 4);
 }
 
-std::unique_ptr<Kernel> make_small_batch_dense(const KernelRequest& request, int64_t batch,
-                                               int64_t out, int64_t in) {
+std::unique_ptr<Kernel> make_small_batch_dense(const KernelRequest& request, int64_t batch, int64_t out, int64_t in) {
   const bool biased = request.inputs.size() > 2, activate = fused_relu(request);
   return make_loop([=, threads = request.threads](const KernelCall& call) {
     const SmallBatch product{.rows = batch,
@@ -65,7 +66,7 @@ std::unique_ptr<Kernel> make_small_batch_dense(const KernelRequest& request, int
                              .relu = activate};
     const int64_t together = out >= int64_t(16) * threads ? 16 : 4;  // A line of the cache in each row of y, or a tile.
     parallel_chunks(threads, out, together, product_bytes(batch, out, in), [&](int, Chunks& chunks) {
-      for (int64_t first, last; chunks.next(first, last);) small_batch_dense(product, first, last);
+      for (int64_t first, last; chunks.next(first, last);) product_code().small_batch_dense(product, first, last);
     });
     return Result<void>();
   });
@@ -134,7 +135,7 @@ class FewRowsGradKernel final : public Kernel {
       const int64_t step = call.sink ? together : end - begin;
       for (int64_t row = begin; row < end; row += step) {
         const int64_t rows_end = std::min(row + step, end);
-        few_rows_grad_kernel(sizes_, dy, x, c, row, rows_end);
+        product_code().few_rows_grad_kernel(sizes_, dy, x, c, row, rows_end);
         if (call.sink) call.sink.take(row, rows_end, c);
       }
     });

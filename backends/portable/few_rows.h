@@ -16,16 +16,8 @@ struct FewRows {
   int64_t rows, out, in;
 };
 
-/// y = x w^T + bias (null: none), the columns [first, last) of it.
-void few_rows_dense(const FewRows& sizes, const float* x, const float* w, const float* bias, float* y, int64_t first,
-                    int64_t last);
 /// How many blocks of rows of w the sums of dx = dy w are made of, on any number of threads: block b ends before row
 /// out * (b + 1) / blocks.
 inline int64_t few_rows_blocks(int64_t out) { return std::clamp<int64_t>(out / 64, 1, 16); }
-/// partial [rows, in] = dy w of the rows [first, last) of w alone.
-void few_rows_grad_input(const FewRows& sizes, const float* dy, const float* w, float* partial, int64_t first,
-                         int64_t last);
-/// dw = dy^T x, the rows [first, last) of it, the first of them at dw.
-void few_rows_grad_kernel(const FewRows& sizes, const float* dy, const float* x, float* dw, int64_t first, int64_t last);
 
 }  // namespace shoal::backends::portable

@@ -138,10 +138,12 @@ void pack_left(const float* a, int64_t stride, int64_t depth, int64_t rows, floa
   while (rows > 0) {
     const int64_t count = tile_rows(rows);
     int64_t k = 0;
-    // A whole vector for each depth: what is too much of it, the next one overwrites. Both stay inside their arrays.
-    if (stride >= kLanes) {
-      for (; (depth - k) * count >= kLanes && k + 1 < depth; ++k) {
-        store(left + k * count, load(a + k * stride));
+    // Whole vectors for each depth: what is too much of them, the next ones overwrite. Both stay inside their arrays.
+    constexpr int64_t kWhole = (kTileRowsMax + kLanes - 1) / kLanes * kLanes;
+    if (stride >= kWhole) {
+      for (; (depth - k) * count >= kWhole && k + 1 < depth; ++k) {
+#pragma GCC unroll 4
+        for (int64_t row = 0; row < kWhole; row += kLanes) store(left + k * count + row, load(a + k * stride + row));
       }
     }
     for (; k < depth; ++k) {

@@ -33,14 +33,16 @@ struct ProductCode {
   void (*multiply_rows)(const PanelTile& tile, int64_t rows);
   /// Rows of the transpose of a [depth, rows], `stride` apart, as tiles of which multiply_rows() knows the sizes.
   void (*pack_left)(const float* a, int64_t stride, int64_t depth, int64_t rows, float* left);
-  // few_rows.h
+  // For few_rows.h: y = x w^T + bias (null: none), the columns [first, last) of it;
   void (*few_rows_dense)(const FewRows& sizes, const float* x, const float* w, const float* bias, float* y, int64_t first,
                          int64_t last);
+  // partial [rows, in] = dy w of the rows [first, last) of w alone;
   void (*few_rows_grad_input)(const FewRows& sizes, const float* dy, const float* w, float* partial, int64_t first,
                               int64_t last);
+  // dw = dy^T x, the rows [first, last) of it, the first of them at dw.
   void (*few_rows_grad_kernel)(const FewRows& sizes, const float* dy, const float* x, float* dw, int64_t first,
                                int64_t last);
-  // small_batch.h
+  // For small_batch.h: the columns [first, last) of y.
   void (*small_batch_dense)(const SmallBatch& product, int64_t first, int64_t last);
 };
 

@@ -19,7 +19,4 @@ struct SmallBatch {
   bool relu;
 };
 
-/// The columns [first, last) of y.
-void small_batch_dense(const SmallBatch& product, int64_t first, int64_t last);
-
 }  // namespace shoal::backends::portable

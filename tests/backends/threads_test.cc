@@ -4,12 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <latch>
 #include <memory>
 #include <thread>
 #include <vector>
 
+#include "shoal/base/cpu.h"
 #include "team.h"
 
 namespace shoal::backends {
@@ -95,6 +98,26 @@ TEST(Team, DoesEachPieceOnce) {
     Piecework work(pieces);
     run_on(team, pieces, [&](int piece) { work.note(piece); });
     work.expect_each_once();
+  }
+}
+
+/// Else a piece would have other bits on another thread.
+TEST(Team, HelpersTakeDenormalsForWhatTheirCallerDoes) {
+#if !defined(__SSE2__) && !defined(__aarch64__)
+  GTEST_SKIP() << "this processor has no such mode that we set";
+#endif
+  Team team;
+  for (const Denormals denormals : {Denormals::kKept, Denormals::kZero, Denormals::kKept}) {
+    const ComputeMode mode(denormals);
+    std::latch both(2);  // So each thread has one.
+    std::array<float, 2> halves{};
+    run_on(team, 2, [&](int piece) {
+      both.arrive_and_wait();
+      volatile float tiny = 1e-39f;
+      halves[size_t(piece)] = tiny * 0.5f;
+    });
+    for (const float half : halves) EXPECT_EQ(half > 0, denormals == Denormals::kKept);
+    EXPECT_EQ(denormals_of_thread(), denormals);
   }
 }
 

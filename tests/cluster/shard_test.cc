@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shoal/cluster/shard.h"
 
+#include <bit>
 #include <map>
 
 #include "plans.h"
+#include "shoal/base/cpu.h"
 #include "shoal/base/production.h"
 
 namespace shoal::cluster {
@@ -41,6 +43,26 @@ TEST_F(ShardTest, AppliesEachRuleToItsSegment) {
     EXPECT_THAT(values, Each(expected.at(segment.variable.name))) << segment.variable.name;
   }
   EXPECT_EQ(shard.counters(), (ShardCounters{2, 2}));
+}
+
+/// As the kernels of the job do: with either mode, whatever that of the thread is.
+TEST_F(ShardTest, TakesDenormalsForWhatTheSpecSays) {
+#if !defined(__SSE2__) && !defined(__aarch64__)
+  GTEST_SKIP() << "this processor has no such mode that we set";
+#endif
+  ShardSpec spec = plan_of({variable("w", {3}, sgd(), constant(1))}, 1).shards[0];
+  for (const Denormals of_thread : {Denormals::kZero, Denormals::kKept}) {
+    for (const Denormals denormals : {Denormals::kZero, Denormals::kKept}) {
+      spec.denormals = denormals;
+      Shard shard(spec, *pool_);
+      const Ref<Buffer> weights = filled(spec, 0.0f, *pool_);
+      const ComputeMode mode(of_thread);
+      push(shard, weights->bytes(), 1e-30f, 1e-9);
+      const auto values = floats(spec.segments[0], weights->bytes());
+      const bool kept = std::bit_cast<uint32_t>(values[0]) << 1 != 0;  // Without its sign; a comparison may flush, too.
+      EXPECT_EQ(kept, denormals == Denormals::kKept);
+    }
+  }
 }
 
 /// CONTRACT CK-17. The first in the order of the spec is named, whatever came first in time.

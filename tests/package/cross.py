@@ -3,7 +3,8 @@
 """usage: cross.py ROOT FOLDER TARGET
 
 Shoal is built for boards of another kind, TARGET, in FOLDER: preset `edge`, one static program for every role. The tests of base,
-graph and backends pass there under qemu-user, and no library takes more of the program mnist than sizes_of_TARGET.txt allows.
+graph, backends and portable pass there under qemu-user, trainings have the hashes that were recorded (docs/arithmetic.md), and no
+library takes more of the program mnist than sizes_of_TARGET.txt allows.
 Ends with status 77 where the compiler or the emulator is not installed.
 """
 import os
@@ -13,7 +14,7 @@ import subprocess
 import sys
 
 COMPILERS = {"arm64": ("aarch64-linux-gnu-g++", "qemu-aarch64-static", "g++-aarch64-linux-gnu qemu-user-static")}
-FOLDERS = ("base", "graph", "backends")
+FOLDERS = ("base", "graph", "backends", "portable")
 
 
 def run(*command, **options):
@@ -34,8 +35,10 @@ def main():
     run("cmake", "--preset", "edge", "-S", root, "-B", build, "--toolchain", root / f"toolchains/{target}.cmake",
         f"-DSHOAL_SYSROOTS={sysroots}", "-DSHOAL_TEST_TIMEOUT_SCALE=20", *options)
     jobs = os.environ.get("SHOAL_JOBS") or str(os.cpu_count())
-    run("cmake", "--build", build, "-j", jobs, "--target", "mnist", *(f"{name}_tests" for name in FOLDERS))
+    run("cmake", "--build", build, "-j", jobs, "--target", "mnist", "arithmetic", *(f"{name}_tests" for name in FOLDERS))
     run(root / "toolchains/sizes", "--budget", root / f"tests/package/sizes_of_{target}.txt", build, "mnist")
+    emulator = (programs[1], "-L", sysroots / target)
+    run(sys.executable, "-B", root / "tests/long/arithmetic/recorded_test.py", build / "bin/tests/arithmetic", *emulator)
     without = [line.partition(" | ")[0] for line in (root / "toolchains/not_emulated").read_text().splitlines() if not line.startswith("#")]
     run("ctest", "--test-dir", build, "-j", jobs, "--output-on-failure", "--no-tests=error", "--progress",
         "-R", rf"^({'|'.join(FOLDERS)})\.", "-E", "|".join(without))

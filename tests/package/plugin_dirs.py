@@ -83,7 +83,7 @@ def check_taken(project):
         if status != 0:
             sys.exit(said)
         tables[source] = names_in(table, "backend"), names_in(table, "transport")
-        if tables[source][0] != ["fast", "reference", "slow"] or tables[source][1] != ["inproc", "pigeon"]:
+        if tables[source][0] != ["fast", "portable", "reference", "slow"] or tables[source][1] != ["inproc", "pigeon"]:
             sys.exit(f"{table} has {tables[source]}")
     for folder in (fast, slow):
         if strays := [path.name for path in folder.iterdir() if path.suffix not in (".cc", ".txt")]:
@@ -92,7 +92,7 @@ def check_taken(project):
     if strays := {path.name for path in (FOLDER / "embedded").iterdir()} - known:
         sys.exit(f"the binary folder of the outer project got {strays}")
     status, said = configure(ROOT, by_itself, [])
-    if status != 0 or names_in(by_itself / "plugins.cc", "backend") != ["reference"]:
+    if status != 0 or names_in(by_itself / "plugins.cc", "backend") != ["portable", "reference"]:
         sys.exit("a folder that is named no more stays in the table")
 
 

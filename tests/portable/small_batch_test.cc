@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "product_code.h"
 #include "random_floats.h"
 
 namespace shoal::backends::portable {
@@ -36,7 +37,7 @@ class SmallBatchDense : public ::testing::TestWithParam<Batch> {
 
 TEST_P(SmallBatchDense, SumsInFloat32) {
   std::vector<float> y;
-  small_batch_dense(product(y), 0, sizes_.out);
+  product_code().small_batch_dense(product(y), 0, sizes_.out);
   for (int64_t row = 0; row < sizes_.rows; ++row) {
     for (int64_t o = 0; o < sizes_.out; ++o) {
       double sum = bias_[size_t(o)], size = std::fabs(sum);
@@ -51,10 +52,10 @@ TEST_P(SmallBatchDense, SumsInFloat32) {
 
 TEST_P(SmallBatchDense, HasTheSameBitsInParts) {
   std::vector<float> whole, parts;
-  small_batch_dense(product(whole), 0, sizes_.out);
+  product_code().small_batch_dense(product(whole), 0, sizes_.out);
   const SmallBatch again = product(parts);
   for (int64_t first = 0; first < sizes_.out; first += 4)
-    small_batch_dense(again, first, std::min(first + 4, sizes_.out));
+    product_code().small_batch_dense(again, first, std::min(first + 4, sizes_.out));
   EXPECT_EQ(whole, parts);
 }
 

@@ -40,8 +40,8 @@ TEST_P(VectorFunctions, AreWithinAFewUnitsInTheLastPlace) {
   const auto& [name, approximate, exact, low, high, units, at_minus_infinity, at_infinity] = GetParam();
   double worst = 0;
   float worst_at = 0;
-  auto check = [&](float x) {
-    if (x < low || x > high) return;
+  auto check = [&, least = low, most = high](float x) {
+    if (x < least || x > most) return;
     if (const double here = error(x); !(here <= worst)) worst = here, worst_at = x;
   };
   constexpr int kSteps = 200'000;

@@ -33,7 +33,8 @@ constexpr uint64_t kScheduled = 300;  // Steps of the schedule, whatever --steps
 
 const shoal::ProgramInfo kProgram{
     .description = "arithmetic: trains a small model, and prints a hash of its weights",
-    .flags = {{"model", "convolutions, lstm, transformer or table", std::string("convolutions"), {}}},
+    .flags = {{"model", "convolutions, lstm, transformer or table", std::string("convolutions"), {}},
+              {"each", "Print a hash of each variable, too, to find the first one that differs", false, {}}},
     .steps = 300,
     .batch = 8,
     .save_checkpoints_steps = 50};
@@ -96,7 +97,7 @@ shoal::data::Dataset drawn(const std::string& model, int64_t count, uint64_t see
 /// Of the last checkpoint, on the task that saves.
 class Hash final : public shoal::CheckpointListener {
  public:
-  explicit Hash(uint64_t last) : last_(last) {}
+  Hash(uint64_t last, bool each) : last_(last), each_(each) {}
   bool after_save(shoal::RunContext& run, uint64_t global_step, const std::string& prefix) override {
     if (global_step != last_) return false;
     const auto reader = value_or_raise(shoal::checkpoint::Reader::open(run.env().storage(), prefix));
@@ -108,6 +109,8 @@ class Hash final : public shoal::CheckpointListener {
       const shoal::Tensor tensor = value_or_raise(reader->read_tensor(name));
       const std::string_view bytes(reinterpret_cast<const char*>(tensor.view().data), tensor.bytes());
       all = shoal::fold_in(shoal::fold_in(all, name), bytes);
+      const uint64_t own = shoal::fold_in(shoal::RandomKey(0), bytes);
+      if (each_) std::printf("%016" PRIx64 " %s\n", own, name.c_str());
     }
     std::printf("hash of step %" PRIu64 ": %016" PRIx64 " of %zu variables\n", global_step, uint64_t(all), names.size());
     return false;
@@ -115,6 +118,7 @@ class Hash final : public shoal::CheckpointListener {
 
  private:
   uint64_t last_;
+  bool each_;
 };
 
 void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
@@ -124,7 +128,9 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
   shoal::Estimator estimator(classes, config, {{"model", model}});
   shoal::train_and_evaluate(
       estimator,
-      {.input_fn = training, .max_steps = line.steps, .saving_listeners = {std::make_shared<Hash>(uint64_t(*line.steps))}},
+      {.input_fn = training,
+       .max_steps = line.steps,
+       .saving_listeners = {std::make_shared<Hash>(uint64_t(*line.steps), line.flags.get_bool("each"))}},
       {.input_fn = test, .start_delay_secs = 0});
 }
 

@@ -59,7 +59,8 @@ void RowSums::clear() {
   sums_.clear();
 }
 
-Result<void> sum_rows(std::span<const RowGradients> gradients, std::span<RowSums> sums) {
+Result<void> sum_rows(std::span<const RowGradients> gradients, Denormals denormals, std::span<RowSums> sums) {
+  const ComputeMode mode(denormals);
   for (RowSums& of_variable : sums) of_variable.clear();
   for (const RowGradients& part : gradients) SHOAL_TRY_VOID(sums[part.variable].add(part.ids, part.gradients));
   return {};

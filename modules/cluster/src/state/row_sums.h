@@ -55,7 +55,7 @@ class RowSums {
 };
 
 /// The sums of one step, by variable, instead of those of the step before.
-Result<void> sum_rows(std::span<const RowGradients> gradients, std::span<RowSums> sums);
+Result<void> sum_rows(std::span<const RowGradients> gradients, Denormals denormals, std::span<RowSums> sums);
 
 /// Whether all are 0 (of either sign). A row with such a gradient counts as not touched: what trainers sum up and what
 /// servers find in a dense push are then the same rows.

@@ -112,7 +112,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
 
   Result<void> add_rows(Step&, std::span<const RowGradients> gradients) override {
     Replica& replica = replicas_[computed_];
-    SHOAL_TRY_VOID(sum_rows(gradients, replica.row_sums));
+    SHOAL_TRY_VOID(sum_rows(gradients, shard_.spec().denormals, replica.row_sums));
     for (size_t i = 0; i < summed_.size(); ++i) take_rows(*summed_[i], replica.row_sums[i], replica.rows[i]);
     return {};
   }

@@ -36,6 +36,7 @@ void write_sums(const RowSums& sums, backends::MutablePieces pieces, size_t row_
 
 Result<void> RowPush::bind(const ShardPlan& plan, const std::vector<std::string>& by_rows) {
   sums_.clear();
+  denormals_ = plan.shards.empty() ? Denormals::kZero : plan.shards.front().denormals;
   const auto variables = variables_of(plan);
   for (const std::string& name : by_rows) {
     const auto at = variables.find(name);
@@ -53,7 +54,7 @@ const RowSums* RowPush::sums_of(const std::string& name) const {
 }
 
 Result<void> RowPush::write(std::span<const RowGradients> gradients) {
-  SHOAL_TRY_VOID(sum_rows(gradients, sums_));
+  SHOAL_TRY_VOID(sum_rows(gradients, denormals_, sums_));
   for (size_t i = 0; i < sums_.size(); ++i) {
     const size_t row_bytes = size_t(sums_[i].width()) * sizeof(float);
     write_zeros(bindings_.updates()[i], row_bytes);

@@ -25,14 +25,15 @@ class RowPush {
   /// A server takes rows of zeros as untouched.
   Result<void> write(std::span<const RowGradients> gradients);
   /// Adds up without writing, for pushes by rows.
-  Result<void> sum(std::span<const RowGradients> gradients) { return sum_rows(gradients, sums_); }
+  Result<void> sum(std::span<const RowGradients> gradients) { return sum_rows(gradients, denormals_, sums_); }
   /// The sums of the variable of that name; null if it is not one of those bound.
   const RowSums* sums_of(const std::string& name) const;
 
  private:
   Bindings bindings_;
   std::map<std::string, size_t, std::less<>> places_;  // Position among the bound variables, by name.
-  std::vector<RowSums> sums_;  // One entry for each variable, as bound.
+  Denormals denormals_ = Denormals::kZero;             // As the shards take them.
+  std::vector<RowSums> sums_;                          // One entry for each variable, as bound.
 };
 
 }  // namespace shoal::cluster
