@@ -2,7 +2,7 @@
 // The gradient of a convolution's filters by panels. Images are summed in blocks, whose number follows from the sizes alone; each sum
 // is in the order of images, rows and columns, and those of the blocks are added in their order.
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 #include "convolution.h"
 #include "panels.h"
@@ -39,12 +39,15 @@ class ConvGradKernel final : public Kernel {
     return {};
   }
   size_t scratch_bytes() const override { return size_t(blocks_ * elements()) * sizeof(float); }
-  size_t thread_scratch_bytes() const override { return size_t(packed_dy() + windows()) * sizeof(float); }
+  size_t thread_scratch_bytes() const override {
+    return size_t(packed_dy() + kPixelsTogether * row_of_window() + kLeftBlockFloats) * sizeof(float);
+  }
   std::string implementation() const override { return "portable: panels"; }
 
  private:
   static constexpr int64_t kBlocksMax = 16, kPartialFloatsMax = int64_t(1) << 22;
-  static constexpr int64_t kPixelsTogether = 96;  // So many of both factors stay in a core's own cache.
+  // So many results are multiplied at a time, so that sums are read and written once for many products. Longer rows are cut.
+  static constexpr int64_t kPixelsTogether = kLeftBlockDepth;
 
   int64_t elements() const { return c_.groups * c_.filters * c_.channels * c_.taps(); }
   int64_t pixel() const { return c_.groups * c_.channels; }
@@ -52,58 +55,64 @@ class ConvGradKernel final : public Kernel {
   bool rows_are_runs() const { return c_.groups == 1 && (c_.right.dilation == 1 || c_.right.taps == 1); }
   int64_t seen() const { return (c_.right.out - 1) * c_.right.stride + (c_.right.taps - 1) * c_.right.dilation + 1; }
   bool is_padded() const { return c_.right.begin < 0 || c_.right.begin + seen() > c_.right.in; }
-  /// Whether a row of results is long enough to be a product as it lies.
-  bool rows_are_long() const { return !is_padded() && c_.right.out >= 16; }
-  int64_t rows_together() const {
-    return rows_are_long() ? 1 : std::clamp<int64_t>(kPixelsTogether / c_.right.out, 1, c_.down.out);
-  }
-  int64_t packed_dy() const { return packed_floats(rows_together() * c_.right.out, c_.filters); }
-  int64_t windows() const { return rows_are_long() ? 0 : rows_together() * c_.right.out * row_of_window(); }
+  int64_t packed_dy() const { return packed_floats(kPixelsTogether, c_.filters); }
 
   /// Adds to the sums of row `down` of all filters what the images of a block give.
   void add_row(const KernelCall& call, int64_t block, int64_t down, bool by_taps, float* sums, float* own) const {
-    const int64_t size = c_.right.taps * c_.channels * c_.filters;  // Of one group's row.
+    const int64_t size = c_.right.taps * c_.channels * c_.filters, out_all = c_.groups * c_.filters;
+    const auto [first, last] = inside(c_.down, down);
     for (int64_t group = 0; group < c_.groups; ++group) {
       float* const to = sums + (group * c_.down.taps + down) * size;
       std::fill_n(to, size, 0.0f);
-      const auto [first, last] = inside(c_.down, down);
+      int64_t held = 0;  // Results that are packed, and their windows put together, but not multiplied.
       for (int64_t n = c_.images * block / blocks_; n < c_.images * (block + 1) / blocks_; ++n) {
-        for (int64_t row = first; row < last; row += rows_together()) {
-          const int64_t rows = std::min(rows_together(), last - row), out_all = c_.groups * c_.filters;
+        for (int64_t row = first; row < last; ++row) {
           const int64_t h = row * c_.down.stride + c_.down.begin + down * c_.down.dilation;
-          const float* const dy = floats(call.inputs[0]) + (n * c_.down.out + row) * c_.right.out * out_all;
+          const float* dy = floats(call.inputs[0]) + (n * c_.down.out + row) * c_.right.out * out_all + group * c_.filters;
           const float* const x = floats(call.inputs[1]) + (n * c_.down.in + h) * c_.right.in * pixel() + group * c_.channels;
-          pack({dy + group * c_.filters, out_all}, rows * c_.right.out, c_.filters, 1.0f, own);
-          if (by_taps) {
-            for (int64_t i = 0; i < rows; ++i) add_taps(x + i * c_.down.stride * c_.right.in * pixel(), own, i, rows, to);
-          } else {
-            add_windows(x, own, rows, to, own + packed_dy());
+          for (int64_t j = 0; j < c_.right.out;) {
+            const int64_t count = std::min(c_.right.out - j, kPixelsTogether - held);
+            pack_results(dy + j * out_all, out_all, count, own + held * kPanelColumns);
+            if (by_taps) {
+              add_taps(x, own, j, count, to);
+            } else {
+              put_windows(x, j, count, own + packed_dy() + held * row_of_window());
+              held += count;
+            }
+            if (held == kPixelsTogether) add_windows(std::exchange(held, 0), own, to);
+            j += count;
           }
         }
       }
+      if (held > 0) add_windows(held, own, to);
     }
   }
 
-  void add_windows(const float* x, const float* packed, int64_t rows, float* sums, float* windows) const {
-    const int64_t step = c_.right.stride * c_.channels, depth = rows * c_.right.out;
-    PanelProduct product{.a = {x + c_.right.begin * c_.channels, 1, step},
-                         .packed = packed,
+  /// Rows of panels, of which the first begins at `to`.
+  void pack_results(const float* dy, int64_t stride, int64_t count, float* to) const {
+    for (int64_t column = 0; column < c_.filters; column += kPanelColumns) {
+      pack({dy + column, stride}, count, std::min(kPanelColumns, c_.filters - column), 1.0f, to + column * kPixelsTogether);
+    }
+  }
+
+  void put_windows(const float* row, int64_t first, int64_t count, float* to) const {
+    for (int64_t j = first; j < first + count; ++j, to += row_of_window()) {
+      copy_window(row, j * c_.right.stride + c_.right.begin, to);
+    }
+  }
+
+  void add_windows(int64_t held, float* own, float* sums) const {
+    float* const windows = own + packed_dy();
+    multiply_transposed({.a = {windows, 1, row_of_window()},
+                         .packed = own,
+                         .packed_depth = kPixelsTogether,
                          .c = sums,
                          .c_stride = c_.filters,
                          .rows = row_of_window(),
-                         .depth = depth,
+                         .depth = held,
                          .columns = c_.filters,
-                         .accumulate = true};
-    if (!rows_are_long()) {
-      float* to = windows;
-      for (int64_t i = 0; i < rows; ++i) {
-        for (int64_t j = 0; j < c_.right.out; ++j, to += row_of_window()) {
-          copy_window(x + i * c_.down.stride * c_.right.in * c_.channels, j * c_.right.stride + c_.right.begin, to);
-        }
-      }
-      product.a = {windows, 1, row_of_window()};
-    }
-    multiply(product);
+                         .accumulate = true},
+                        0, row_of_window(), windows + kPixelsTogether * row_of_window());
   }
 
   /// The columns of a row of the image from `begin` on that one window sees, zeros beyond the image.
@@ -117,15 +126,16 @@ class ConvGradKernel final : public Kernel {
     std::fill_n(to + last * c_.channels, (c_.right.taps - last) * c_.channels, 0.0f);
   }
 
-  /// Row `i` of `rows`, each tap by itself: only where it lies on the image.
-  void add_taps(const float* x, const float* packed, int64_t i, int64_t rows, float* sums) const {
+  /// Results [begin, begin + count) of a row, each tap by itself: only where it lies on the image.
+  void add_taps(const float* x, const float* packed, int64_t begin, int64_t count, float* sums) const {
     for (int64_t right = 0; right < c_.right.taps; ++right) {
-      const auto [first, last] = inside(c_.right, right);
-      if (first == last) continue;
+      const Span on_image = inside(c_.right, right);
+      const int64_t first = std::max(on_image.first, begin), last = std::min(on_image.last, begin + count);
+      if (first >= last) continue;
       const int64_t w = first * c_.right.stride + c_.right.begin + right * c_.right.dilation;
       multiply({.a = {x + w * pixel(), 1, c_.right.stride * pixel()},
-                .packed = packed + (i * c_.right.out + first) * kPanelColumns,
-                .packed_depth = rows * c_.right.out,
+                .packed = packed + (first - begin) * kPanelColumns,
+                .packed_depth = kPixelsTogether,
                 .c = sums + right * c_.channels * c_.filters,
                 .c_stride = c_.filters,
                 .rows = c_.channels,

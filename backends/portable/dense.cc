@@ -211,7 +211,7 @@ class PanelGradKernel final : public Kernel {
     const int64_t tiles = kTogetherBytes / (kTileRows * in_ * int64_t(sizeof(float)));
     return std::clamp(tiles * kTileRows, kWideTileRows, rows_together());
   }
-  static constexpr int64_t kTileRows = 6, kWideTileRows = 12;
+  static constexpr int64_t kTileRows = 8, kWideTileRows = 16;
 
   int threads_;
   int64_t batch_, out_, in_;

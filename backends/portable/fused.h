@@ -32,7 +32,7 @@ constexpr bool kFusedInOne = false;
 using Vector [[gnu::vector_size(kLanes * 4), gnu::aligned(4), gnu::may_alias]] = float;
 
 #if defined(__FMA__) || defined(__aarch64__)
-SHOAL_ALWAYS_INLINE Vector fused(const Vector& a, const Vector& b, const Vector& c) {
+SHOAL_ALWAYS_INLINE Vector fused(Vector a, Vector b, Vector c) {
 #if defined(__AVX512F__)
   return _mm512_fmadd_ps(a, b, c);
 #elif defined(__FMA__)
@@ -44,7 +44,7 @@ SHOAL_ALWAYS_INLINE Vector fused(const Vector& a, const Vector& b, const Vector&
 SHOAL_ALWAYS_INLINE float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 #elif defined(__riscv_flen)
 SHOAL_ALWAYS_INLINE float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-SHOAL_ALWAYS_INLINE Vector fused(const Vector& a, const Vector& b, const Vector& c) {
+SHOAL_ALWAYS_INLINE Vector fused(Vector a, Vector b, Vector c) {
   Vector sums;
 #pragma GCC unroll 4
   for (int64_t lane = 0; lane < kLanes; ++lane) sums[lane] = __builtin_fmaf(a[lane], b[lane], c[lane]);
@@ -58,7 +58,7 @@ using WideBits [[gnu::vector_size(kLanes * 8)]] = int64_t;
 /// float gives what rounding once would have given (Boldo, Melquiond: Emulation of FMA and correctly rounded sums, 2008).
 /// The sum's error is Knuth's (TwoSum). It is no number where the sum is none, or infinite, and then nothing is added.
 /// Thirty instructions are a function, or the unrolled loops would take half a megabyte.
-[[gnu::noinline]] Vector fused(const Vector& a, const Vector& b, const Vector& c) {
+[[gnu::noinline]] Vector fused(Vector a, Vector b, Vector c) {
   const Wides product = __builtin_convertvector(a, Wides) * __builtin_convertvector(b, Wides);
   const Wides addend = __builtin_convertvector(c, Wides), sum = product + addend;
   const Wides added = sum - product, error = (product - (sum - added)) + (addend - added);
@@ -78,8 +78,8 @@ SHOAL_ALWAYS_INLINE float fused(float a, float b, float c) {
 }
 #endif
 
-SHOAL_ALWAYS_INLINE const Vector& load(const float* from) { return *reinterpret_cast<const Vector*>(from); }
-SHOAL_ALWAYS_INLINE void store(float* to, const Vector& value) { *reinterpret_cast<Vector*>(to) = value; }
+SHOAL_ALWAYS_INLINE Vector load(const float* from) { return *reinterpret_cast<const Vector*>(from); }
+SHOAL_ALWAYS_INLINE void store(float* to, Vector value) { *reinterpret_cast<Vector*>(to) = value; }
 /// Subtracting zero keeps the sign of a zero.
 SHOAL_ALWAYS_INLINE Vector spread(float value) { return value - Vector{}; }
 
@@ -87,6 +87,15 @@ template <int64_t kValue>
 struct Known {
   static constexpr int64_t value = kValue;
 };
+/// Calls body(Known<0>()), ..., body(Known<kCount - 1>()): a loop that is unrolled before the compiler decides which of its
+/// arrays are registers (g++ 12 unrolls later, and then stores all sums at each step).
+template <int64_t kCount, int64_t kFirst = 0, class Body>
+SHOAL_ALWAYS_INLINE void unrolled(const Body& body) {
+  if constexpr (kFirst < kCount) {
+    body(Known<kFirst>());
+    unrolled<kCount, kFirst + 1>(body);
+  }
+}
 /// Calls body(Known<count>()), so that the compiler knows it; count counts from 1, and kMax stands for more.
 template <int64_t kMax, class Body>
 SHOAL_ALWAYS_INLINE void with_count(int64_t count, const Body& body) {

@@ -15,7 +15,7 @@ constexpr int64_t kDepthTogether = 128, kColumnsTogether = 2 * kPanelColumns;
 constexpr size_t kPanelsBytes = size_t(kDepthTogether * kColumnsTogether) * sizeof(float);
 // With more rows it is worth to pack all of b once, and to divide the rows.
 constexpr int64_t kFewRowsMax = 192;
-constexpr int64_t kTileRows = 12;
+constexpr int64_t kTileRows = 8;
 
 int64_t rounded_up(int64_t number, int64_t to) { return (number + to - 1) / to * to; }
 

@@ -9,9 +9,9 @@ namespace shoal::backends::portable {
 namespace {
 
 // A row of a panel is two vectors of AVX2: six rows of sums, the panel's row and one factor fill its sixteen registers; the 32 of
-// Arm hold six rows of four vectors. With AVX-512 a row is one vector, and a tile is two panels wide: 24 sums, of which twelve rows
-// and two vectors are loaded, where a tile of one panel loads thirteen for twelve and waits for them.
-constexpr int64_t kTileRowsMax = kLanes == 16 ? 12 : kFusedInOne ? 6 : 2, kTilePanelsMax = kLanes == 16 ? 2 : 1;
+// Arm hold six rows of four vectors. With AVX-512 a row is one vector, and a tile is two panels wide: 16 sums, for which ten vectors
+// are loaded. With twelve rows g++ 12 keeps some of 24 sums in memory, at half the speed.
+constexpr int64_t kTileRowsMax = kLanes == 16 ? 8 : kFusedInOne ? 6 : 2, kTilePanelsMax = kLanes == 16 ? 2 : 1;
 
 /// The factors of kRows rows. Three rows share an address: as many addresses as rows would not fit the registers.
 template <int64_t kRows, bool kLeftPacked>
@@ -19,15 +19,15 @@ class LeftRows {
  public:
   SHOAL_ALWAYS_INLINE explicit LeftRows(const PanelTile& tile)
       : stride_(kLeftPacked ? 1 : tile.a_row_stride), step_(kLeftPacked ? kRows : tile.a_column_stride) {
-#pragma GCC unroll 4
-    for (int64_t i = 0; i < kAddresses; ++i) rows_[i] = tile.a + (kLeftPacked ? 0 : kTogether * i * tile.a_row_stride);
+    unrolled<kAddresses>([&](auto i) __attribute__((always_inline)) {
+      rows_[i.value] = tile.a + (kLeftPacked ? 0 : kTogether * i.value * tile.a_row_stride);
+    });
   }
   SHOAL_ALWAYS_INLINE float operator[](int64_t row) const {
     return kLeftPacked ? rows_[0][row] : rows_[row / kTogether][row % kTogether * stride_];
   }
   SHOAL_ALWAYS_INLINE void next() {
-#pragma GCC unroll 4
-    for (int64_t i = 0; i < kAddresses; ++i) rows_[i] += kLeftPacked ? kRows : step_;
+    unrolled<kAddresses>([&](auto i) __attribute__((always_inline)) { rows_[i.value] += kLeftPacked ? kRows : step_; });
   }
 
  private:
@@ -45,25 +45,22 @@ SHOAL_ALWAYS_INLINE void multiply_tile(const PanelTile& tile) {
   const bool whole = tile.columns == kColumns;
   float* c = whole ? tile.c : edge[0];
   const int64_t c_stride = whole ? tile.c_stride : kColumns;
+  const auto for_sums = [](const auto& body) __attribute__((always_inline)) {
+    unrolled<kRows>([&](auto row) __attribute__((always_inline)) {
+      unrolled<kVectors>([&](auto v) __attribute__((always_inline)) { body(row, v); });
+    });
+  };
   if (tile.accumulate) {
     for (int64_t row = 0; !whole && row < kRows; ++row) {
       for (int64_t column = 0; column < kColumns; ++column) {
         edge[row][column] = column < tile.columns ? tile.c[row * tile.c_stride + column] : 0.0f;
       }
     }
-#pragma GCC unroll 12
-    for (int64_t row = 0; row < kRows; ++row) {
-#pragma GCC unroll 4
-      for (int64_t v = 0; v < kVectors; ++v) {
-        sums[row][v] = load(c + row * c_stride + v * kLanes);
-      }
-    }
+    for_sums([&](auto row, auto v) __attribute__((always_inline)) {
+      sums[row.value][v.value] = load(c + row.value * c_stride + v.value * kLanes);
+    });
   } else {
-#pragma GCC unroll 12
-    for (int64_t row = 0; row < kRows; ++row) {
-#pragma GCC unroll 4
-      for (int64_t v = 0; v < kVectors; ++v) sums[row][v] = Vector{};
-    }
+    for_sums([&](auto row, auto v) __attribute__((always_inline)) { sums[row.value][v.value] = Vector{}; });
   }
   LeftRows<kRows, kLeftPacked> left(tile);
   const float *panel = tile.panel, *ahead = tile.ahead;
@@ -73,25 +70,22 @@ SHOAL_ALWAYS_INLINE void multiply_tile(const PanelTile& tile) {
       ahead += tile.ahead_stride;
     }
     Vector factors[kVectors];
-#pragma GCC unroll 4
-    for (int64_t v = 0; v < kVectors; ++v) {
-      const int64_t lane = v * kLanes;
-      factors[v] = load(panel + lane / kPanelColumns * tile.panel_stride + lane % kPanelColumns);
-    }
-#pragma GCC unroll 12
-    for (int64_t row = 0; row < kRows; ++row) {
-      const Vector factor = spread(left[row]);
-#pragma GCC unroll 4
-      for (int64_t v = 0; v < kVectors; ++v) sums[row][v] = fused(factors[v], factor, sums[row][v]);
-    }
+    unrolled<kVectors>([&](auto v) __attribute__((always_inline)) {
+      constexpr int64_t kLane = v.value * kLanes;
+      factors[v.value] = load(panel + kLane / kPanelColumns * tile.panel_stride + kLane % kPanelColumns);
+    });
+    unrolled<kRows>([&](auto row) __attribute__((always_inline)) {
+      const Vector factor = spread(left[row.value]);
+      unrolled<kVectors>([&](auto v) __attribute__((always_inline)) {
+        sums[row.value][v.value] = fused(factors[v.value], factor, sums[row.value][v.value]);
+      });
+    });
     left.next();
     panel += kPanelColumns;
   }
-#pragma GCC unroll 12
-  for (int64_t row = 0; row < kRows; ++row) {
-#pragma GCC unroll 4
-    for (int64_t v = 0; v < kVectors; ++v) store(c + row * c_stride + v * kLanes, sums[row][v]);
-  }
+  for_sums([&](auto row, auto v) __attribute__((always_inline)) {
+    store(c + row.value * c_stride + v.value * kLanes, sums[row.value][v.value]);
+  });
   for (int64_t row = 0; !whole && row < kRows; ++row) {
     for (int64_t column = 0; column < tile.columns; ++column) tile.c[row * tile.c_stride + column] = edge[row][column];
   }
