@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Backends and transports: how a folder registers one, which folders of users there are, and the generated table of factories.
 
-# shoal_plugin(<kind> <name> SOURCES ... [PRIORITY n] [DEPENDS modules] [LIBRARIES ...]): kind is backend or transport. The
+# shoal_plugin(<kind> <name> SOURCES ... [PRIORITY n] [DEPENDS modules] [LIBRARIES ...] [RARE]): kind is backend or transport. The
 # folder offers one factory, make_<name>_<kind>(), named in the generated table (see shoal_plugin_table). PRIORITY orders
-# backends: the lowest number is the default backend, and one without a number comes last.
+# backends: the lowest number is the default backend, and one without a number comes last. RARE: its kernels stand in for those of
+# others, so that a build for size makes them small rather than fast.
 #
 # A folder of Shoal's own may include what stands in the src/ folder of its interface. A folder of a user's (shoal_plugin_dirs)
 # includes public headers alone.
 function(shoal_plugin kind name)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "" "PRIORITY" "SOURCES;DEPENDS;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "RARE" "PRIORITY" "SOURCES;DEPENDS;LIBRARIES")
   if(NOT DEFINED arg_PRIORITY)
     set(arg_PRIORITY 100)
   endif()
@@ -25,7 +26,9 @@ function(shoal_plugin kind name)
   endif()
   if(kind STREQUAL "backend")
     set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)  # kernels name their parts alike
-    target_compile_options(${target} PRIVATE ${shoal_loop_options})
+    if(NOT arg_RARE)
+      target_compile_options(${target} PRIVATE ${shoal_loop_options})
+    endif()
   endif()
   target_compile_options(${target} PRIVATE $<$<CONFIG:Debug>:-O1>)  # inner loops: sanitizers are slow enough
   target_link_libraries(${target} PUBLIC ${arg_DEPENDS} PRIVATE $<BUILD_INTERFACE:shoal_flags> ${arg_LIBRARIES})

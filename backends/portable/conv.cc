@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "convolution.h"
+#include "depthwise.h"
 #include "sources.h"
 
 namespace shoal::backends::portable {
@@ -35,6 +36,7 @@ Axis phase_of(const Axis& forward, int64_t phase) {
 std::unique_ptr<Kernel> make_conv2d(const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
   const Convolution c(request.node.attributes, request.inputs[0].shape, request.inputs[1].shape, request.outputs[0].shape);
+  if (c.is_depthwise()) return make_depthwise(request.threads, c, request.inputs.size() > 2, fused_relu(request));
   if (!c.takes_panels()) return nullptr;
   const Correlation correlation{.images = c.images,
                                 .groups = c.groups,
@@ -55,6 +57,8 @@ std::unique_ptr<Kernel> make_conv2d(const KernelRequest& request) {
 std::unique_ptr<Kernel> make_conv2d_grad_input(const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
   const Convolution c(request.node.attributes, request.outputs[0].shape, request.inputs[1].shape, request.inputs[0].shape);
+  const bool biased = request.node.op == "conv2d_transpose" && request.inputs.size() > 2;
+  if (c.is_depthwise()) return make_depthwise_grad_input(request.threads, c, biased);
   if (!c.takes_panels()) return nullptr;
   std::vector<Correlation> parts;
   for (int64_t i = 0; i < c.down.stride; ++i) {
@@ -75,7 +79,6 @@ std::unique_ptr<Kernel> make_conv2d_grad_input(const KernelRequest& request) {
                        .filter_width = c.right.taps});
     }
   }
-  const bool biased = request.node.op == "conv2d_transpose" && request.inputs.size() > 2;
   return std::make_unique<CorrelationKernel>(request, std::move(parts), biased, false);
 }
 

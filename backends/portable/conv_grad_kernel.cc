@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "convolution.h"
+#include "depthwise.h"
 #include "panels.h"
 #include "shoal/base/finite.h"
 #include "sources.h"
@@ -180,6 +181,7 @@ class ConvGradKernel final : public Kernel {
 std::unique_ptr<Kernel> make_conv2d_grad_kernel(const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
   const Convolution c(request.node.attributes, request.inputs[1].shape, request.outputs[0].shape, request.inputs[0].shape);
+  if (c.is_depthwise()) return make_depthwise_grad_kernel(request.threads, c);
   if (!c.takes_panels()) return nullptr;
   return std::make_unique<ConvGradKernel>(request.threads, c);
 }

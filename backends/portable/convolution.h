@@ -16,7 +16,9 @@ struct Convolution {
 
   Convolution(const Attributes& attributes, const Shape& image, const Shape& kernel, const Shape& result);
   int64_t taps() const { return down.taps * right.taps; }
-  /// Whether panels are worth it: groups of a few channels (depthwise ones) have hardly anything to multiply.
+  /// One filter for each channel.
+  bool is_depthwise() const { return groups > 1 && channels == 1 && filters == 1; }
+  /// Whether panels are worth it: groups of a few channels have hardly anything to multiply.
   bool takes_panels() const { return groups == 1 || (channels >= 8 && filters >= 8); }
 };
 

@@ -138,6 +138,12 @@ SHOAL_ALWAYS_INLINE void grad_kernel(const FewRows& sizes, const float* dy, cons
   }
 }
 
+void add_products(const float* a, const float* b, float* sum, int64_t count) {
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) store(sum + i, fused(load(a + i), load(b + i), load(sum + i)));
+  for (; i < count; ++i) sum[i] = fused(a[i], b[i], sum[i]);
+}
+
 void run_few_rows_dense(const FewRows& sizes, const float* x, const float* w, const float* bias, float* y, int64_t first,
                         int64_t last) {
   with_count<kFewRows>(

@@ -42,6 +42,8 @@ struct ProductCode {
   // dw = dy^T x, the rows [first, last) of it, the first of them at dw.
   void (*few_rows_grad_kernel)(const FewRows& sizes, const float* dy, const float* x, float* dw, int64_t first,
                                int64_t last);
+  /// sum[i] += a[i] b[i], for `count` numbers.
+  void (*add_products)(const float* a, const float* b, float* sum, int64_t count);
   // For small_batch.h: the columns [first, last) of y.
   void (*small_batch_dense)(const SmallBatch& product, int64_t first, int64_t last);
 };

@@ -15,6 +15,7 @@ const ProductCode kProductsAvx2{.name = "avx2",
                                 .few_rows_dense = &run_few_rows_dense,
                                 .few_rows_grad_input = &run_few_rows_grad_input,
                                 .few_rows_grad_kernel = &run_few_rows_grad_kernel,
+                                .add_products = &add_products,
                                 .small_batch_dense = &run_small_batch_dense};
 
 }  // namespace shoal::backends::portable

@@ -23,8 +23,10 @@ struct Drawn {
 
   explicit Drawn(RandomStream& random) {
     const auto up_to = [&](uint64_t most) { return int64_t(1 + random.below(most)); };
-    const int64_t groups = random.below(4) == 0 ? 2 : 1, channels = groups == 1 ? up_to(20) : 8 * up_to(2),
-                  filters = groups == 1 ? up_to(40) : 8 * up_to(2);
+    const uint64_t kind = random.below(5);  // Depthwise, in two groups, or in one.
+    const int64_t groups = kind == 0 ? 1 + up_to(40) : kind == 1 ? 2 : 1;
+    const int64_t channels = kind == 0 ? 1 : kind == 1 ? 8 * up_to(2) : up_to(20);
+    const int64_t filters = kind == 0 ? 1 : kind == 1 ? 8 * up_to(2) : up_to(40);
     kernel = {filters * groups, channels, up_to(4), up_to(5)};
     options = {.strides = {up_to(3), up_to(3)}, .dilations = {up_to(3), up_to(3)}, .groups = groups};
     const int64_t high = (kernel[2] - 1) * options.dilations[0] + 1, wide = (kernel[3] - 1) * options.dilations[1] + 1;
