@@ -8,11 +8,16 @@
 #include "depthwise.h"
 #include "panels.h"
 #include "shoal/base/finite.h"
+#include "shoal/base/vector_loop.h"
 #include "sources.h"
 #include "threads.h"
 
 namespace shoal::backends::portable {
 namespace {
+
+SHOAL_VECTOR_LOOP void add_to(float* __restrict sums, const float* __restrict more, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) sums[i] += more[i];
+}
 
 class ConvGradKernel final : public Kernel {
  public:
@@ -41,12 +46,12 @@ class ConvGradKernel final : public Kernel {
   }
   size_t scratch_bytes() const override { return size_t(blocks_ * elements()) * sizeof(float); }
   size_t thread_scratch_bytes() const override {
-    return size_t(packed_dy() + kPixelsTogether * row_of_window() + kLeftBlockFloats) * sizeof(float);
+    return size_t(packed_dy() + kPixelsTogether * row_of_window()) * sizeof(float);
   }
   std::string implementation() const override { return "portable: panels"; }
 
  private:
-  static constexpr int64_t kBlocksMax = 16, kPartialFloatsMax = int64_t(1) << 22;
+  static constexpr int64_t kBlocksMax = 16, kPartialFloatsMax = int64_t(1) << 18;
   // So many results are multiplied at a time, so that sums are read and written once for many products. Longer rows are cut.
   static constexpr int64_t kPixelsTogether = kLeftBlockDepth;
 
@@ -103,17 +108,15 @@ class ConvGradKernel final : public Kernel {
   }
 
   void add_windows(int64_t held, float* own, float* sums) const {
-    float* const windows = own + packed_dy();
-    multiply_transposed({.a = {windows, 1, row_of_window()},
-                         .packed = own,
-                         .packed_depth = kPixelsTogether,
-                         .c = sums,
-                         .c_stride = c_.filters,
-                         .rows = row_of_window(),
-                         .depth = held,
-                         .columns = c_.filters,
-                         .accumulate = true},
-                        0, row_of_window(), windows + kPixelsTogether * row_of_window());
+    multiply({.a = {own + packed_dy(), 1, row_of_window()},
+              .packed = own,
+              .packed_depth = kPixelsTogether,
+              .c = sums,
+              .c_stride = c_.filters,
+              .rows = row_of_window(),
+              .depth = held,
+              .columns = c_.filters,
+              .accumulate = true});
   }
 
   /// The columns of a row of the image from `begin` on that one window sees, zeros beyond the image.
@@ -147,28 +150,27 @@ class ConvGradKernel final : public Kernel {
   }
 
   /// dw[o][i][tap] = the sum over blocks of sums[tap][i][o].
-  void join(const float* sums, float* dw) const {
+  void join(float* sums, float* dw) const {
+    const int64_t bytes = elements() * (blocks_ + 1) * int64_t(sizeof(float));
+    parallel_for(threads_, elements(), bytes, [&](int64_t begin, int64_t end) {
+      for (int64_t block = 1; block < blocks_; ++block) add_to(sums + begin, sums + block * elements() + begin, end - begin);
+    });
     const int64_t plane = c_.channels * c_.filters, together = 16;
     const int64_t groups_of_filters = (c_.filters + together - 1) / together;
-    parallel_for(threads_, c_.groups * groups_of_filters, elements() * (blocks_ + 1) * int64_t(sizeof(float)),
-                 [&](int64_t begin, int64_t end) {
-                   for (int64_t piece = begin; piece < end; ++piece) {
-                     const int64_t group = piece / groups_of_filters, first = piece % groups_of_filters * together;
-                     const int64_t count = std::min(together, c_.filters - first);
-                     const float* const from = sums + group * c_.taps() * plane + first;
-                     float* const to = dw + (group * c_.filters + first) * c_.channels * c_.taps();
-                     for (int64_t i = 0; i < c_.channels; ++i) {
-                       for (int64_t tap = 0; tap < c_.taps(); ++tap) {
-                         for (int64_t o = 0; o < count; ++o) {
-                           const float* const part = from + tap * plane + i * c_.filters + o;
-                           float sum = part[0];
-                           for (int64_t block = 1; block < blocks_; ++block) sum += part[block * elements()];
-                           to[(o * c_.channels + i) * c_.taps() + tap] = sum;
-                         }
-                       }
-                     }
-                   }
-                 });
+    parallel_for(threads_, c_.groups * groups_of_filters, bytes, [&](int64_t begin, int64_t end) {
+      for (int64_t piece = begin; piece < end; ++piece) {
+        const int64_t group = piece / groups_of_filters, first = piece % groups_of_filters * together;
+        const int64_t count = std::min(together, c_.filters - first);
+        const float* const from = sums + group * c_.taps() * plane + first;
+        float* const to = dw + (group * c_.filters + first) * c_.channels * c_.taps();
+        for (int64_t i = 0; i < c_.channels; ++i) {
+          for (int64_t tap = 0; tap < c_.taps(); ++tap) {
+            const float* const row = from + tap * plane + i * c_.filters;
+            for (int64_t o = 0; o < count; ++o) to[(o * c_.channels + i) * c_.taps() + tap] = row[o];
+          }
+        }
+      }
+    });
   }
 
   int threads_;
