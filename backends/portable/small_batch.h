@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// y = x w^T on small batches, from plain weights [out, in]: both factors are read along their rows, so nothing is packed,
-/// and w is divided over threads by its rows, as the gradient's product and the update
-/// divide it: a core finds in its own cache what it updated before. Sums have 16 lanes, which are joined by a fixed tree (8 lanes
-/// where `in` is less than 16).
+/// y = x w^T on small batches, from plain weights [out, in]: both factors are read along their rows, so nothing is packed, and w
+/// is divided over threads by its rows, as the gradient's product and the update divide it: a core finds in its own cache what it
+/// updated before. Sums have 16 lanes, which are joined by a fixed tree (8 lanes where `in` is less than 16).
 #include <cstdint>
 
 namespace shoal::backends::portable {
