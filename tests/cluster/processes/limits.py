@@ -51,13 +51,21 @@ LIMITS = {"memory": memory, "descriptors": descriptors, "threads": threads}
 
 
 def _can_load(command, limit):
-    """Whether the system's own loader, before the first instruction of the program, gets along with `limit`."""
+    """Whether the system's own loader and the libraries, before the first instruction of the program, get along with `limit`."""
     try:
         loaded = subprocess.run(command[:1], env=os.environ | {"LD_TRACE_LOADED_OBJECTS": "1"}, preexec_fn=limit,
                                 timeout=SECONDS_MAX, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     except (OSError, subprocess.SubprocessError):
         return False
-    return loaded.returncode == 0 and b"not found" not in loaded.stdout and b"rror" not in loaded.stdout
+    if loaded.returncode != 0 or b"not found" in loaded.stdout or b"rror" in loaded.stdout:
+        return False
+    # OpenMP asks for memory as it is loaded, and ends the process where there is none: also one that does not compute.
+    try:
+        helped = subprocess.run([*command, "--help"], preexec_fn=limit, timeout=SECONDS_MAX, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return not helped.stdout.lstrip().startswith(b"libgomp: Out of memory")
 
 
 def _tasks(role):
