@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "matrix_product.h"
-#include "shoal/base/vector_loop.h"
 #include "sources.h"
 #include "threads.h"
 
@@ -34,10 +33,14 @@ bool is_small_batch(const Context& context, int64_t batch, int64_t in) {
   return context.factors == kFloat && (batch <= kFewRows || (batch <= kRowsMax && in >= kDepthMin));
 }
 
-/// Whether AVX-512 is there, and oneDNN was not told to do without it.
+/// Whether oneDNN computes with AVX-512: the processor has it, and oneDNN was not told to do without it.
 bool has_avx512() {
+#if defined(__x86_64__)
   constexpr auto kNeeded = unsigned(dnnl::cpu_isa::avx512_core);
-  return has_wide_loops() && (unsigned(dnnl::get_effective_cpu_isa()) & kNeeded) == kNeeded;
+  return (unsigned(dnnl::get_effective_cpu_isa()) & kNeeded) == kNeeded;
+#else
+  return false;
+#endif
 }
 
 /// oneDNN reads the transposed operand at strides of its rows, which push each other out of the cache where there are many

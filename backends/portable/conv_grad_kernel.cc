@@ -22,13 +22,15 @@ SHOAL_VECTOR_LOOP void add_to(float* __restrict sums, const float* __restrict mo
 class ConvGradKernel final : public Kernel {
  public:
   ConvGradKernel(int threads, const Convolution& convolution)
-      : threads_(threads), c_(convolution),
+      : threads_(threads),
+        c_(convolution),
         blocks_(std::clamp<int64_t>(kPartialFloatsMax / elements(), 1, std::min<int64_t>(c_.images, kBlocksMax))) {}
 
   Result<void> run(const KernelCall& call) override {
     const float* const dy = floats(call.inputs[0]);
     // Zeros beyond the image would meet an infinity there.
-    const bool by_taps = !rows_are_runs() || (is_padded() && !all_finite({dy, size_t(call.inputs[0].elements())}));
+    const bool by_taps = c_.groups > 1 || !c_.right.taps_are_neighbours() ||
+                         (c_.right.reaches_beyond() && !all_finite({dy, size_t(call.inputs[0].elements())}));
     float* const sums = reinterpret_cast<float*>(call.scratch);
     const int64_t parts = blocks_ >= threads_ ? 1 : c_.down.taps;  // Rows of the filters apart, where there are few blocks.
     // A multiplication costs less than the traffic of a float.
@@ -58,9 +60,6 @@ class ConvGradKernel final : public Kernel {
   int64_t elements() const { return c_.groups * c_.filters * c_.channels * c_.taps(); }
   int64_t pixel() const { return c_.groups * c_.channels; }
   int64_t row_of_window() const { return c_.right.taps * c_.channels; }
-  bool rows_are_runs() const { return c_.groups == 1 && (c_.right.dilation == 1 || c_.right.taps == 1); }
-  int64_t seen() const { return (c_.right.out - 1) * c_.right.stride + (c_.right.taps - 1) * c_.right.dilation + 1; }
-  bool is_padded() const { return c_.right.begin < 0 || c_.right.begin + seen() > c_.right.in; }
   int64_t packed_dy() const { return packed_floats(kPixelsTogether, c_.filters); }
 
   /// Adds to the sums of row `down` of all filters what the images of a block give.
@@ -75,7 +74,8 @@ class ConvGradKernel final : public Kernel {
         for (int64_t row = first; row < last; ++row) {
           const int64_t h = row * c_.down.stride + c_.down.begin + down * c_.down.dilation;
           const float* dy = floats(call.inputs[0]) + (n * c_.down.out + row) * c_.right.out * out_all + group * c_.filters;
-          const float* const x = floats(call.inputs[1]) + (n * c_.down.in + h) * c_.right.in * pixel() + group * c_.channels;
+          const float* const x =
+              floats(call.inputs[1]) + (n * c_.down.in + h) * c_.right.in * pixel() + group * c_.channels;
           for (int64_t j = 0; j < c_.right.out;) {
             const int64_t count = std::min(c_.right.out - j, kPixelsTogether - held);
             pack_results(dy + j * out_all, out_all, count, own + held * kPanelColumns);
@@ -103,7 +103,7 @@ class ConvGradKernel final : public Kernel {
 
   void put_windows(const float* row, int64_t first, int64_t count, float* to) const {
     for (int64_t j = first; j < first + count; ++j, to += row_of_window()) {
-      copy_window(row, j * c_.right.stride + c_.right.begin, to);
+      copy_pixels(row, c_.right.in, c_.channels, j * c_.right.stride + c_.right.begin, c_.right.taps, to);
     }
   }
 
@@ -117,17 +117,6 @@ class ConvGradKernel final : public Kernel {
               .depth = held,
               .columns = c_.filters,
               .accumulate = true});
-  }
-
-  /// The columns of a row of the image from `begin` on that one window sees, zeros beyond the image.
-  void copy_window(const float* row, int64_t begin, float* to) const {
-    const int64_t first = std::clamp<int64_t>(-begin, 0, c_.right.taps);
-    const int64_t last = std::clamp<int64_t>(c_.right.in - begin, first, c_.right.taps);
-    std::fill_n(to, first * c_.channels, 0.0f);
-    const float* const from = row + (begin + first) * c_.channels;
-    const int64_t count = (last - first) * c_.channels;
-    for (int64_t k = 0; k < count; ++k) to[first * c_.channels + k] = from[k];
-    std::fill_n(to + last * c_.channels, (c_.right.taps - last) * c_.channels, 0.0f);
   }
 
   /// Results [begin, begin + count) of a row, each tap by itself: only where it lies on the image.
@@ -153,7 +142,8 @@ class ConvGradKernel final : public Kernel {
   void join(float* sums, float* dw) const {
     const int64_t bytes = elements() * (blocks_ + 1) * int64_t(sizeof(float));
     parallel_for(threads_, elements(), bytes, [&](int64_t begin, int64_t end) {
-      for (int64_t block = 1; block < blocks_; ++block) add_to(sums + begin, sums + block * elements() + begin, end - begin);
+      for (int64_t block = 1; block < blocks_; ++block)
+        add_to(sums + begin, sums + block * elements() + begin, end - begin);
     });
     const int64_t plane = c_.channels * c_.filters, together = 16;
     const int64_t groups_of_filters = (c_.filters + together - 1) / together;

@@ -2,9 +2,8 @@
 #include "correlation.h"
 
 #include <algorithm>
-#include <cstring>
 
-#include "matrix.h"
+#include "passes.h"
 #include "requests.h"
 #include "shoal/base/finite.h"
 #include "threads.h"
@@ -16,15 +15,9 @@ namespace {
 constexpr int64_t kShortRow = 32;
 
 /// Whether a row of a window is one run of memory.
-bool rows_are_runs(const Correlation& c) { return c.groups == 1 && (c.right.dilation == 1 || c.right.taps == 1); }
+bool rows_are_runs(const Correlation& c) { return c.groups == 1 && c.right.taps_are_neighbours(); }
 int64_t row_depth(const Correlation& c) { return c.right.taps * c.in_channels; }
 bool takes_windows(const Correlation& c) { return rows_are_runs(c) && c.down.taps > 1 && row_depth(c) < kShortRow; }
-
-/// What all windows of a row of results see of a row of the image: from column `begin` on, `count` columns.
-int64_t columns_begin(const Correlation& c) { return c.right.begin; }
-int64_t columns_seen(const Correlation& c) {
-  return (c.right.out - 1) * c.right.stride + (c.right.taps - 1) * c.right.dilation + 1;
-}
 
 }  // namespace
 
@@ -33,6 +26,13 @@ Span inside(const Axis& axis, int64_t tap) {
   const int64_t first = offset >= 0 ? 0 : (-offset + axis.stride - 1) / axis.stride;
   const int64_t last = axis.in - 1 < offset ? 0 : (axis.in - 1 - offset) / axis.stride + 1;
   return {std::min(first, axis.out), std::clamp(last, std::min(first, axis.out), axis.out)};
+}
+
+void copy_pixels(const float* row, int64_t width, int64_t channels, int64_t begin, int64_t count, float* to) {
+  const int64_t first = std::clamp<int64_t>(-begin, 0, count), last = std::clamp(width - begin, first, count);
+  std::fill_n(to, first * channels, 0.0f);
+  std::copy_n(row + (begin + first) * channels, (last - first) * channels, to + first * channels);
+  std::fill_n(to + last * channels, (count - last) * channels, 0.0f);
 }
 
 /// A row of results, and the image that it is made of.
@@ -47,12 +47,11 @@ struct CorrelationKernel::Row {
 CorrelationKernel::CorrelationKernel(const KernelRequest& request, std::vector<Correlation> parts, bool biased, bool relu)
     : threads_(request.threads), keeps_(request.input_is_variable[1]), biased_(biased), relu_(relu) {
   for (const Correlation& part : parts) {
-    const int64_t seen = columns_seen(part), begin = columns_begin(part);
-    const bool padded = part.depth() > 0 && (begin < 0 || begin + seen > part.right.in);
+    const bool padded = part.depth() > 0 && part.right.reaches_beyond();
     parts_.push_back({part, packed_, padded});
     packed_ += part.groups * part.packed_floats_of_group();
     int64_t floats = 0;
-    if (rows_are_runs(part) && padded) floats += seen * part.in_channels;
+    if (rows_are_runs(part) && padded) floats += part.right.seen() * part.in_channels;
     if (takes_windows(part)) floats += part.right.out * part.depth();
     own_bytes_ = std::max(own_bytes_, size_t(floats) * sizeof(float));
   }
@@ -67,8 +66,8 @@ void CorrelationKernel::pack_part(const Part& part, const float* filters, int64_
   const float* const from = filters + group * c.group_step + column * c.out_step;
   for (int64_t down = 0; down < c.down.taps; ++down) {
     for (int64_t right = 0; right < c.right.taps; ++right, to += c.in_channels * kPanelColumns) {
-      const int64_t tap = (c.down.tap_begin + down * c.down.tap_step) * c.filter_width + c.right.tap_begin +
-                          right * c.right.tap_step;
+      const int64_t tap =
+          (c.down.tap_begin + down * c.down.tap_step) * c.filter_width + c.right.tap_begin + right * c.right.tap_step;
       pack({from + tap, c.in_step, c.out_step}, c.in_channels, columns, 1.0f, to);
     }
   }
@@ -113,10 +112,10 @@ void CorrelationKernel::compute_row(const Part& part, const KernelCall& call, in
   const Correlation& c = part.shape;
   const int64_t image = row / c.down.out, i = row % c.down.out;
   const int64_t in_all = c.groups * c.in_channels, out_all = c.groups * c.out_channels;
-  float* const target = floats(call.outputs[0]) +
-                        ((image * c.target_height + c.down.target_begin + i * c.down.target_step) * c.target_width +
-                         c.right.target_begin) *
-                            out_all;
+  float* const target =
+      floats(call.outputs[0]) +
+      ((image * c.target_height + c.down.target_begin + i * c.down.target_step) * c.target_width + c.right.target_begin) *
+          out_all;
   const int64_t target_stride = c.right.target_step * out_all;
   for (int64_t group = 0; group < c.groups; ++group) {
     const Row whole{.image = floats(call.inputs[0]) + image * c.down.in * c.right.in * in_all + group * c.in_channels,
@@ -137,15 +136,6 @@ void CorrelationKernel::compute_row(const Part& part, const KernelCall& call, in
 
 namespace {
 
-/// Columns [begin, begin + seen) of a row of an image, zeros beyond it.
-void pad_row(const Correlation& c, const float* row, float* to) {
-  const int64_t begin = columns_begin(c), end = begin + columns_seen(c), channels = c.in_channels;
-  const int64_t first = std::clamp<int64_t>(0, begin, end), last = std::clamp(c.right.in, first, end);
-  std::fill_n(to, (first - begin) * channels, 0.0f);
-  std::memcpy(to + (first - begin) * channels, row + first * channels, size_t((last - first) * channels) * sizeof(float));
-  std::fill_n(to + (last - begin) * channels, (end - last) * channels, 0.0f);
-}
-
 void zero_rows(float* target, int64_t stride, int64_t rows, int64_t columns) {
   for (int64_t row = 0; row < rows; ++row) std::fill_n(target + row * stride, columns, 0.0f);
 }
@@ -162,10 +152,10 @@ void CorrelationKernel::by_rows(const Part& part, const Row& row, float* own) co
     if (h < 0 || h >= c.down.in) continue;
     const float* from = row.image + h * c.right.in * c.in_channels;
     if (part.padded) {
-      pad_row(c, from, own);
+      copy_pixels(from, c.right.in, c.in_channels, c.right.begin, c.right.seen(), own);
       from = own;
     } else {
-      from += columns_begin(c) * c.in_channels;
+      from += c.right.begin * c.in_channels;
     }
     multiply({.a = {from, c.right.stride * c.in_channels},
               .packed = row.packed + t * depth * kPanelColumns,
@@ -186,7 +176,7 @@ void CorrelationKernel::by_windows(const Part& part, const Row& row, float* own)
   const Correlation& c = part.shape;
   const int64_t depth = row_depth(c), step = c.right.stride * c.in_channels;
   float* const padded = own;
-  float* const windows = own + (part.padded ? columns_seen(c) * c.in_channels : 0);
+  float* const windows = own + (part.padded ? c.right.seen() * c.in_channels : 0);
   for (int64_t t = 0; t < c.down.taps; ++t) {
     const int64_t h = row.top + t * c.down.dilation;
     float* to = windows + t * depth;
@@ -196,10 +186,10 @@ void CorrelationKernel::by_windows(const Part& part, const Row& row, float* own)
     }
     const float* from = row.image + h * c.right.in * c.in_channels;
     if (part.padded) {
-      pad_row(c, from, padded);
+      copy_pixels(from, c.right.in, c.in_channels, c.right.begin, c.right.seen(), padded);
       from = padded;
     } else {
-      from += columns_begin(c) * c.in_channels;
+      from += c.right.begin * c.in_channels;
     }
     for (int64_t j = 0; j < c.right.out; ++j, to += c.depth(), from += step) {
       for (int64_t k = 0; k < depth; ++k) to[k] = from[k];

@@ -21,6 +21,12 @@ struct Axis {
   int64_t stride = 1, begin = 0, dilation = 1;
   int64_t target_begin = 0, target_step = 1;
   int64_t tap_begin = 0, tap_step = 1;
+
+  /// How many elements of the image all results see together, beginning with element `begin`.
+  int64_t seen() const { return (out - 1) * stride + (taps - 1) * dilation + 1; }
+  bool reaches_beyond() const { return begin < 0 || begin + seen() > in; }
+  /// Whether what the taps of one result see lies side by side.
+  bool taps_are_neighbours() const { return dilation == 1 || taps == 1; }
 };
 
 struct Correlation {
@@ -41,6 +47,9 @@ struct Span {
   int64_t first, last;
 };
 Span inside(const Axis& axis, int64_t tap);
+
+/// Copies `count` pixels of a row of an image, from pixel `begin` on; the row has `width` pixels, and those beyond it are zeros.
+void copy_pixels(const float* row, int64_t width, int64_t channels, int64_t begin, int64_t count, float* to);
 
 /// A kernel of correlations that write disjoint parts of one result: input 0 is the image, 1 the filters, 2 a bias if `biased`.
 class CorrelationKernel final : public Kernel {

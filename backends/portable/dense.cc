@@ -48,11 +48,6 @@ std::unique_ptr<Kernel> make_few_rows_grad_input(int threads, const FewRows& siz
   return make_loop(run, blocks > 1 ? size_t(blocks * size) * sizeof(float) : 0);
 }
 
-/// What parallel_for() counts for a product: a multiplication costs less than the traffic of a float.
-int64_t product_bytes(int64_t batch, int64_t out, int64_t in) {
-  return out * in * std::max<int64_t>(sizeof(float), batch / 4);
-}
-
 std::unique_ptr<Kernel> make_small_batch_dense(const KernelRequest& request, int64_t batch, int64_t out, int64_t in) {
   const bool biased = request.inputs.size() > 2, activate = fused_relu(request);
   return make_loop([=, threads = request.threads](const KernelCall& call) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "depthwise.h"
-#include "matrix.h"
+#include "passes.h"
 #include "product_code.h"
 #include "requests.h"
 #include "threads.h"
@@ -26,97 +26,71 @@ int64_t result_of(const Axis& axis, int64_t element, int64_t tap) {
   return at >= 0 && at % axis.stride == 0 && at / axis.stride < axis.out ? at / axis.stride : -1;
 }
 
-/// What forward and the gradient for the image share: filters as [tap][channel], and rows of what is written.
-class Depthwise : public Kernel {
+/// Forward, and the gradient for the image: each pixel that is written is a sum over taps of pixels that are read.
+class Depthwise final : public Kernel {
  public:
-  Depthwise(int threads, const Convolution& convolution)
-      : threads_(threads), c_(convolution), channels_(convolution.groups) {}
+  /// Which element of an axis is read for one that is written, through a tap; -1 if none is.
+  using Place = int64_t (*)(const Axis& axis, int64_t written, int64_t tap);
+  struct Size {
+    int64_t height, width;
+  };
+
+  Depthwise(int threads, const Convolution& convolution, Place place, Size read, Size written, bool biased, bool relu)
+      : threads_(threads),
+        c_(convolution),
+        channels_(convolution.groups),
+        place_(place),
+        read_(read),
+        written_(written),
+        biased_(biased),
+        relu_(relu) {}
+
+  Result<void> run(const KernelCall& call) override {
+    const float* const filters = by_taps(floats(call.inputs[1]), reinterpret_cast<float*>(call.scratch));
+    const int64_t rows = c_.images * written_.height;
+    const int64_t bytes = rows * written_.width * channels_ * c_.taps() * kFloatBytes;
+    parallel_for(threads_, rows, bytes, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) compute_row(call, filters, row / written_.height, row % written_.height);
+    });
+    return {};
+  }
   size_t scratch_bytes() const override { return size_t(c_.taps() * channels_) * sizeof(float); }
   std::string implementation() const override { return "portable: depthwise"; }
 
- protected:
-  const float* by_taps(const float* filters, std::byte* scratch) const {
-    float* const to = reinterpret_cast<float*>(scratch);
+ private:
+  /// The filters as [tap][channel].
+  const float* by_taps(const float* filters, float* to) const {
     for (int64_t c = 0; c < channels_; ++c) {
       for (int64_t tap = 0; tap < c_.taps(); ++tap) to[tap * channels_ + c] = filters[c * c_.taps() + tap];
     }
     return to;
   }
-  /// Calls body(image, row) for all rows of so high images.
-  template <class Body>
-  void for_rows(int64_t height, int64_t width, const Body& body) const {
-    const int64_t rows = c_.images * height;
-    parallel_for(threads_, rows, rows * width * channels_ * c_.taps() * kFloatBytes, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) body(i / height, i % height);
-    });
+
+  void compute_row(const KernelCall& call, const float* filters, int64_t image, int64_t row) const {
+    const auto add = product_code().add_products;
+    const float* const from = floats(call.inputs[0]) + image * read_.height * read_.width * channels_;
+    float* const to = floats(call.outputs[0]) + (image * written_.height + row) * written_.width * channels_;
+    std::fill_n(to, written_.width * channels_, 0.0f);
+    for (int64_t j = 0; j < written_.width; ++j) {
+      for (int64_t down = 0; down < c_.down.taps; ++down) {
+        const int64_t h = place_(c_.down, row, down);
+        for (int64_t right = 0; h >= 0 && right < c_.right.taps; ++right) {
+          const int64_t w = place_(c_.right, j, right);
+          if (w < 0) continue;
+          add(from + (h * read_.width + w) * channels_, filters + (down * c_.right.taps + right) * channels_,
+              to + j * channels_, channels_);
+        }
+      }
+    }
+    finish_rows(to, channels_, written_.width, channels_, biased_ ? floats(call.inputs[2]) : nullptr, relu_);
   }
 
   int threads_;
   Convolution c_;
   int64_t channels_;
-};
-
-class Forward final : public Depthwise {
- public:
-  Forward(int threads, const Convolution& convolution, bool biased, bool relu)
-      : Depthwise(threads, convolution), biased_(biased), relu_(relu) {}
-
-  Result<void> run(const KernelCall& call) override {
-    const float *x = floats(call.inputs[0]), *filters = by_taps(floats(call.inputs[1]), call.scratch);
-    const float* const bias = biased_ ? floats(call.inputs[2]) : nullptr;
-    const auto add = product_code().add_products;
-    for_rows(c_.down.out, c_.right.out, [&](int64_t image, int64_t row) {
-      float* y = floats(call.outputs[0]) + (image * c_.down.out + row) * c_.right.out * channels_;
-      std::fill_n(y, c_.right.out * channels_, 0.0f);
-      for (int64_t j = 0; j < c_.right.out; ++j, y += channels_) {
-        for (int64_t down = 0; down < c_.down.taps; ++down) {
-          const int64_t h = seen(c_.down, row, down);
-          for (int64_t right = 0; h >= 0 && right < c_.right.taps; ++right) {
-            const int64_t w = seen(c_.right, j, right);
-            if (w < 0) continue;
-            add(x + ((image * c_.down.in + h) * c_.right.in + w) * channels_,
-                filters + (down * c_.right.taps + right) * channels_, y, channels_);
-          }
-        }
-        finish_rows(y, channels_, 1, channels_, bias, relu_);
-      }
-    });
-    return {};
-  }
-
- private:
+  Place place_;
+  Size read_, written_;
   bool biased_, relu_;
-};
-
-class GradInput final : public Depthwise {
- public:
-  GradInput(int threads, const Convolution& convolution, bool biased) : Depthwise(threads, convolution), biased_(biased) {}
-
-  Result<void> run(const KernelCall& call) override {
-    const float *dy = floats(call.inputs[0]), *filters = by_taps(floats(call.inputs[1]), call.scratch);
-    const float* const bias = biased_ ? floats(call.inputs[2]) : nullptr;
-    const auto add = product_code().add_products;
-    for_rows(c_.down.in, c_.right.in, [&](int64_t image, int64_t row) {
-      float* dx = floats(call.outputs[0]) + (image * c_.down.in + row) * c_.right.in * channels_;
-      std::fill_n(dx, c_.right.in * channels_, 0.0f);
-      for (int64_t j = 0; j < c_.right.in; ++j, dx += channels_) {
-        for (int64_t down = 0; down < c_.down.taps; ++down) {
-          const int64_t h = result_of(c_.down, row, down);
-          for (int64_t right = 0; h >= 0 && right < c_.right.taps; ++right) {
-            const int64_t w = result_of(c_.right, j, right);
-            if (w < 0) continue;
-            add(dy + ((image * c_.down.out + h) * c_.right.out + w) * channels_,
-                filters + (down * c_.right.taps + right) * channels_, dx, channels_);
-          }
-        }
-        finish_rows(dx, channels_, 1, channels_, bias, false);
-      }
-    });
-    return {};
-  }
-
- private:
-  bool biased_;
 };
 
 class GradKernel final : public Kernel {
@@ -178,11 +152,13 @@ class GradKernel final : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_depthwise(int threads, const Convolution& convolution, bool biased, bool relu) {
-  return std::make_unique<Forward>(threads, convolution, biased, relu);
+std::unique_ptr<Kernel> make_depthwise(int threads, const Convolution& c, bool biased, bool relu) {
+  const Depthwise::Size image{c.down.in, c.right.in}, result{c.down.out, c.right.out};
+  return std::make_unique<Depthwise>(threads, c, &seen, image, result, biased, relu);
 }
-std::unique_ptr<Kernel> make_depthwise_grad_input(int threads, const Convolution& convolution, bool biased) {
-  return std::make_unique<GradInput>(threads, convolution, biased);
+std::unique_ptr<Kernel> make_depthwise_grad_input(int threads, const Convolution& c, bool biased) {
+  const Depthwise::Size image{c.down.in, c.right.in}, result{c.down.out, c.right.out};
+  return std::make_unique<Depthwise>(threads, c, &result_of, result, image, biased, false);
 }
 std::unique_ptr<Kernel> make_depthwise_grad_kernel(int threads, const Convolution& convolution) {
   return std::make_unique<GradKernel>(threads, convolution);

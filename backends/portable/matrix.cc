@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "passes.h"
 #include "products.h"
-#include "shoal/base/vector_loop.h"
 #include "threads.h"
 
 namespace shoal::backends::portable {
@@ -25,26 +25,9 @@ int64_t part_of(int64_t count, int threads, int64_t together) {
   return rounded_up((count + shares - 1) / shares, together);
 }
 
-SHOAL_VECTOR_LOOP void add_bias_to_row(float* __restrict y, int64_t columns, const float* __restrict bias) {
-  for (int64_t c = 0; c < columns; ++c) y[c] += bias[c];
-}
-SHOAL_VECTOR_LOOP void relu_of_row(float* y, int64_t columns) {
-  for (int64_t c = 0; c < columns; ++c) y[c] = y[c] < 0.0f ? 0.0f : y[c];  // NaN stays.
-}
-
 }  // namespace
 
-void finish_rows(float* y, int64_t stride, int64_t rows, int64_t columns, const float* bias, bool relu) {
-  for (int64_t row = 0; row < rows; ++row, y += stride) {
-    if (bias) add_bias_to_row(y, columns, bias);
-    if (relu) relu_of_row(y, columns);
-  }
-}
-
 bool MatrixPlan::divides_rows() const { return rows_ > kFewRowsMax || a_transposed_; }
-
-/// A multiplication costs less than the traffic of a float.
-int64_t MatrixPlan::work_bytes() const { return depth_ * columns_ * std::max<int64_t>(sizeof(float), rows_ / 4); }
 
 size_t MatrixPlan::shared_bytes() const {
   return divides_rows() ? size_t(packed_floats(depth_, columns_)) * sizeof(float) : 0;
@@ -69,7 +52,7 @@ void MatrixPlan::by_rows(const Operands& operands, float* packed, ThreadScratch 
                            .rows = rows_,
                            .depth = depth_,
                            .columns = columns_};
-  parallel_chunks(threads_, rows_, together, work_bytes(), [&](int thread, Chunks& chunks) {
+  parallel_chunks(threads_, rows_, together, product_bytes(rows_, depth_, columns_), [&](int thread, Chunks& chunks) {
     for (int64_t first, last; chunks.next(first, last);) {
       if (a_transposed_) {
         multiply_transposed(whole, first, last, reinterpret_cast<float*>(own.of(thread)));
@@ -88,11 +71,11 @@ void MatrixPlan::by_rows(const Operands& operands, float* packed, ThreadScratch 
 
 void MatrixPlan::by_columns(const Operands& operands, ThreadScratch own) const {
   const int64_t together = part_of(columns_, threads_, kColumnsTogether);
-  parallel_chunks(threads_, columns_, together, work_bytes(), [&](int thread, Chunks& chunks) {
+  parallel_chunks(threads_, columns_, together, product_bytes(rows_, depth_, columns_), [&](int thread, Chunks& chunks) {
     for (int64_t first, last; chunks.next(first, last);) {
       multiply_columns(operands, first, last, reinterpret_cast<float*>(own.of(thread)));
-      finish_rows(operands.c + first, operands.c_stride, rows_, last - first, operands.bias ? operands.bias + first : nullptr,
-                  operands.relu);
+      finish_rows(operands.c + first, operands.c_stride, rows_, last - first,
+                  operands.bias ? operands.bias + first : nullptr, operands.relu);
     }
   });
 }

@@ -2,10 +2,18 @@
 #pragma once
 /// A product of two matrices of any size by panels (panels.h), on a team. Each element is one sum in order of the depth, to which a
 /// bias is added; so no bit depends on how the work is divided.
+#include <algorithm>
+
 #include "panels.h"
 #include "shoal/backends/kernel.h"
 
 namespace shoal::backends::portable {
+
+/// The bytes that parallel_for() counts for a product of a few rows with a large matrix [depth, columns]. A multiplication costs less
+/// than the traffic of a float.
+inline int64_t product_bytes(int64_t rows, int64_t depth, int64_t columns) {
+  return depth * columns * std::max<int64_t>(sizeof(float), rows / 4);
+}
 
 class MatrixPlan {
  public:
@@ -27,7 +35,6 @@ class MatrixPlan {
 
  private:
   bool divides_rows() const;
-  int64_t work_bytes() const;
   void by_rows(const Operands& operands, float* packed, ThreadScratch own) const;
   void by_columns(const Operands& operands, ThreadScratch own) const;
   void multiply_columns(const Operands& operands, int64_t first, int64_t last, float* panels) const;
@@ -36,8 +43,5 @@ class MatrixPlan {
   int64_t rows_, depth_, columns_;
   bool a_transposed_;
 };
-
-/// y[row][c] += bias[c] (none if null), then relu, for `columns` columns of `rows` rows.
-void finish_rows(float* y, int64_t stride, int64_t rows, int64_t columns, const float* bias, bool relu);
 
 }  // namespace shoal::backends::portable

@@ -1,21 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inner loops of products for what every processor of the target has; CMakeLists.txt gives this file its flags.
-
-#include "few_rows_code.h"
-#include "panels_code.h"
-#include "small_batch_code.h"
+// The inner loops of products for what every processor of the target has.
+#include "products_code.h"
 
 namespace shoal::backends::portable {
 
 extern const ProductCode kProductsPlain;
-const ProductCode kProductsPlain{.name = "plain",
-                                 .panels_together = kTilePanelsMax,
-                                 .multiply_rows = &multiply_rows,
-                                 .pack_left = &pack_left,
-                                 .few_rows_dense = &run_few_rows_dense,
-                                 .few_rows_grad_input = &run_few_rows_grad_input,
-                                 .few_rows_grad_kernel = &run_few_rows_grad_kernel,
-                                 .add_products = &add_products,
-                                 .small_batch_dense = &run_small_batch_dense};
+constexpr ProductCode kProductsPlain = product_code_of("plain");
 
 }  // namespace shoal::backends::portable

@@ -51,6 +51,13 @@ void add_bias(int threads, const float* bias, int64_t channels, float* y, int64_
   });
 }
 
+void finish_rows(float* y, int64_t stride, int64_t rows, int64_t columns, const float* bias, bool activate) {
+  for (int64_t row = 0; row < rows; ++row, y += stride) {
+    if (bias) add_bias_rows(bias, columns, y, 1);
+    if (activate) relu_range(y, y, 0, columns);
+  }
+}
+
 void sum_arrays(const float* parts, int64_t arrays, int64_t stride, int64_t count, float* y) {
   sum_range(parts, arrays, stride, count, y);
 }

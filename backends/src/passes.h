@@ -10,6 +10,9 @@ namespace shoal::backends {
 void relu(int threads, const float* x, float* y, int64_t count);
 /// y[row][c] += bias[c].
 void add_bias(int threads, const float* bias, int64_t channels, float* y, int64_t count);
+/// Adds bias[c] to y[row][c], unless `bias` is null, and applies relu if `activate`, to `columns` columns of `rows` rows that lie
+/// `stride` apart; on the calling thread.
+void finish_rows(float* y, int64_t stride, int64_t rows, int64_t columns, const float* bias, bool activate);
 /// y[i] = parts[i] + parts[stride + i] + ..., in that order, for `arrays` arrays of `count` floats; on the calling thread.
 void sum_arrays(const float* parts, int64_t arrays, int64_t stride, int64_t count, float* y);
 

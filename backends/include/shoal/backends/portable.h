@@ -5,7 +5,7 @@
 
 namespace shoal::backends {
 
-/// Takes the ops that docs/backends-and-ops.md lists. Stateless, lives for ever. Its kernels compute on up to
+/// The source takes the ops that docs/arithmetic.md lists. It holds no state and lives for ever. Its kernels compute on up to
 /// KernelRequest::threads threads of the calling thread's team.
 KernelSource& portable_source();
 

@@ -25,23 +25,6 @@
 #define SHOAL_VECTOR_LOOP __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #endif
 
-/// Stands before a second version of such a function, for has_wide_loops(): its tiles are made for the 32 registers of
-/// 16 floats that AVX-512 has. With those a product takes a third of the instructions, which counts most where two
-/// threads share a core. Sums over lanes come in another order there; whoever has those sees to it that bits follow
-/// from what a backend says of itself.
-#if !defined(__x86_64__) || !defined(__GLIBC__) || defined(SHOAL_SANITIZED)
-#define SHOAL_WIDE_LOOP
-inline bool has_wide_loops() { return false; }
-#else
-#define SHOAL_WIDE_LOOP __attribute__((target("avx2,fma,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")))
-inline bool has_wide_loops() {
-  static const bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-                          __builtin_cpu_supports("avx512vl");
-  return has;
-}
-#endif
-
 /// What such a function calls must become part of it, or it stays compiled for the plain instruction set.
 #define SHOAL_ALWAYS_INLINE inline __attribute__((always_inline))
 
