@@ -54,7 +54,7 @@ class ConvGradKernel final : public Kernel {
 
  private:
   static constexpr int64_t kBlocksMax = 16, kPartialFloatsMax = int64_t(1) << 18;
-  // So many results are multiplied at a time, so that sums are read and written once for many products. Longer rows are cut.
+  // So many results are multiplied at a time, so that sums are read and written once for many products. Longer rows are divided.
   static constexpr int64_t kPixelsTogether = kLeftBlockDepth;
 
   int64_t elements() const { return c_.groups * c_.filters * c_.channels * c_.taps(); }
@@ -62,7 +62,7 @@ class ConvGradKernel final : public Kernel {
   int64_t row_of_window() const { return c_.right.taps * c_.channels; }
   int64_t packed_dy() const { return packed_floats(kPixelsTogether, c_.filters); }
 
-  /// Adds to the sums of row `down` of all filters what the images of a block give.
+  /// Adds the products of the images of one block to the sums of row `down` of all filters.
   void add_row(const KernelCall& call, int64_t block, int64_t down, bool by_taps, float* sums, float* own) const {
     const int64_t size = c_.right.taps * c_.channels * c_.filters, out_all = c_.groups * c_.filters;
     const auto [first, last] = inside(c_.down, down);
@@ -94,7 +94,7 @@ class ConvGradKernel final : public Kernel {
     }
   }
 
-  /// Rows of panels, of which the first begins at `to`.
+  /// Packs results as rows of panels, of which the first begins at `to`.
   void pack_results(const float* dy, int64_t stride, int64_t count, float* to) const {
     for (int64_t column = 0; column < c_.filters; column += kPanelColumns) {
       pack({dy + column, stride}, count, std::min(kPanelColumns, c_.filters - column), 1.0f, to + column * kPixelsTogether);
@@ -119,7 +119,7 @@ class ConvGradKernel final : public Kernel {
               .accumulate = true});
   }
 
-  /// Results [begin, begin + count) of a row, each tap by itself: only where it lies on the image.
+  /// Adds the products of results [begin, begin + count) of a row, tap by tap, where the tap lies on the image.
   void add_taps(const float* x, const float* packed, int64_t begin, int64_t count, float* sums) const {
     for (int64_t right = 0; right < c_.right.taps; ++right) {
       const Span on_image = inside(c_.right, right);

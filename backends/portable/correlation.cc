@@ -11,7 +11,7 @@
 namespace shoal::backends::portable {
 namespace {
 
-/// Rows of a window that are shorter are put together first: sums that are read and written for so few products cost more.
+/// A window whose rows are shorter is put together first. Without that, sums would be read and written for few products each time.
 constexpr int64_t kShortRow = 32;
 
 /// Whether a row of a window is one run of memory.
@@ -35,7 +35,7 @@ void copy_pixels(const float* row, int64_t width, int64_t channels, int64_t begi
   std::fill_n(to + last * channels, (count - last) * channels, 0.0f);
 }
 
-/// A row of results, and the image that it is made of.
+/// One row of results, and the image from which it is computed.
 struct CorrelationKernel::Row {
   const float* image;
   int64_t top;  ///< The image's row that the first tap sees.
@@ -58,7 +58,7 @@ CorrelationKernel::CorrelationKernel(const KernelRequest& request, std::vector<C
   if (keeps_) kept_ = Buffer::allocate(packed_bytes());
 }
 
-/// The columns of one panel: for each tap of the filters a matrix [in, out], one below the other.
+/// Packs the columns of one panel. They hold a matrix [in, out] for each tap of the filters, one below the other.
 void CorrelationKernel::pack_part(const Part& part, const float* filters, int64_t group, int64_t panel) const {
   const Correlation& c = part.shape;
   const int64_t column = panel * kPanelColumns, columns = std::min(kPanelColumns, c.out_channels - column);
@@ -142,7 +142,7 @@ void zero_rows(float* target, int64_t stride, int64_t rows, int64_t columns) {
 
 }  // namespace
 
-/// One product for each row of the filters: a row of results sees a row of the image through it.
+/// Multiplies once for each row of the filters. Through one of these rows, a row of results sees one row of the image.
 void CorrelationKernel::by_rows(const Part& part, const Row& row, float* own) const {
   const Correlation& c = part.shape;
   const int64_t depth = row_depth(c);
@@ -171,7 +171,7 @@ void CorrelationKernel::by_rows(const Part& part, const Row& row, float* own) co
   if (!begun) zero_rows(row.target, row.target_stride, c.right.out, c.out_channels);
 }
 
-/// Windows whose rows are short are put together, and are the rows of one product.
+/// Puts each window whose rows are short together in memory. The windows are then the rows of one product.
 void CorrelationKernel::by_windows(const Part& part, const Row& row, float* own) const {
   const Correlation& c = part.shape;
   const int64_t depth = row_depth(c), step = c.right.stride * c.in_channels;
@@ -204,7 +204,7 @@ void CorrelationKernel::by_windows(const Part& part, const Row& row, float* own)
             .columns = c.out_channels});
 }
 
-/// One product for each tap of the filters, of the results alone whose windows have it on the image.
+/// Multiplies once for each tap of the filters, and only for those results whose window has this tap on the image.
 void CorrelationKernel::by_taps(const Part& part, const Row& row) const {
   const Correlation& c = part.shape;
   const int64_t pixel = c.groups * c.in_channels;

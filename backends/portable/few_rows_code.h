@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The loops of few_rows.h, for the instruction set that the including file is compiled for.
+/// This header has the loops of few_rows.h. It is compiled once for each instruction set, by the file that includes it.
 #include "few_rows.h"
 #include "fused.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Vectors of the instruction set that the including file is compiled for, and a * b + c rounded once. The bits are those of
-/// IEEE 754's fusedMultiplyAdd everywhere (docs/arithmetic.md). All of it is in an anonymous namespace and always inlined, because the
-/// linker would keep one copy of a shared function, and an older processor would end at an instruction of a newer one.
+/// IEEE 754's fusedMultiplyAdd everywhere (docs/arithmetic.md). All of it is in an anonymous namespace, because the linker would keep
+/// one copy of a shared function, and an older processor would end at an instruction of a newer one.
 #include <cstdint>
 #if defined(__FMA__)
 #include <immintrin.h>
@@ -22,13 +22,13 @@ constexpr int64_t kLanes = 8;
 #else
 constexpr int64_t kLanes = 4;
 #endif
-/// Whether the operation is an instruction on a register; else large tiles only make large code.
+/// True if one instruction fuses the product and the sum of a register. Without it large tiles only make the code large.
 #if defined(__FMA__) || defined(__aarch64__)
 constexpr bool kFusedInOne = true;
 #else
 constexpr bool kFusedInOne = false;
 #endif
-/// As many floats as a register holds, anywhere in memory.
+/// A vector has as many floats as a register holds. It may lie anywhere in memory.
 using Vector [[gnu::vector_size(kLanes * 4), gnu::aligned(4), gnu::may_alias]] = float;
 
 #if defined(__FMA__) || defined(__aarch64__)
@@ -57,7 +57,7 @@ using WideBits [[gnu::vector_size(kLanes * 8)]] = int64_t;
 /// Without such an instruction: a product of floats is exact in double; its sum with c is rounded to odd, after which rounding to
 /// float gives what rounding once would have given (Boldo, Melquiond: Emulation of FMA and correctly rounded sums, 2008).
 /// The sum's error is Knuth's (TwoSum). It is no number where the sum is none, or infinite, and then nothing is added.
-/// Thirty instructions are a function, or the unrolled loops would take half a megabyte.
+/// It is no inline function, because the unrolled loops would then take half a megabyte.
 [[gnu::noinline]] Vector fused(Vector a, Vector b, Vector c) {
   const Wides product = __builtin_convertvector(a, Wides) * __builtin_convertvector(b, Wides);
   const Wides addend = __builtin_convertvector(c, Wides), sum = product + addend;
@@ -80,7 +80,7 @@ SHOAL_ALWAYS_INLINE float fused(float a, float b, float c) {
 
 SHOAL_ALWAYS_INLINE Vector load(const float* from) { return *reinterpret_cast<const Vector*>(from); }
 SHOAL_ALWAYS_INLINE void store(float* to, Vector value) { *reinterpret_cast<Vector*>(to) = value; }
-/// Subtracting zero keeps the sign of a zero.
+/// All elements are `value`. The subtraction of zero keeps the sign of a zero, which an addition would not.
 SHOAL_ALWAYS_INLINE Vector spread(float value) { return value - Vector{}; }
 
 template <int64_t kValue>

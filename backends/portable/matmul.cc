@@ -27,7 +27,7 @@ struct Matrices {
   }
 };
 
-/// The product of a batch: each matrix by one thread, or one after the other by all where there are few.
+/// The products of a batch. Each matrix is computed by one thread or, where there are few matrices, by all threads one after the other.
 class MatmulKernel final : public Kernel {
  public:
   MatmulKernel(int threads, const Matrices& a, const Matrices& b, int64_t count)

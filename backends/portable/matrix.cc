@@ -13,13 +13,13 @@ namespace {
 // Of b so much is packed at a time where each thread does it for itself: two panels that stay in the first-level cache.
 constexpr int64_t kDepthTogether = 128, kColumnsTogether = 2 * kPanelColumns;
 constexpr size_t kPanelsBytes = size_t(kDepthTogether * kColumnsTogether) * sizeof(float);
-// With more rows it is worth to pack all of b once, and to divide the rows.
+// With more rows it is faster to pack all of b once, and to divide the rows over threads.
 constexpr int64_t kFewRowsMax = 192;
 constexpr int64_t kTileRows = 8;
 
 int64_t rounded_up(int64_t number, int64_t to) { return (number + to - 1) / to * to; }
 
-/// Some parts for each thread, so that a slower core delays nobody; all in one on one thread.
+/// The size of a part. Each thread gets some parts, so that a slower core delays nobody; one thread gets all in one part.
 int64_t part_of(int64_t count, int threads, int64_t together) {
   const int64_t shares = threads == 1 ? 1 : int64_t(3) * threads;
   return rounded_up((count + shares - 1) / shares, together);
@@ -80,7 +80,7 @@ void MatrixPlan::by_columns(const Operands& operands, ThreadScratch own) const {
   });
 }
 
-/// The columns [first, last) of c, before a bias.
+/// Computes the columns [first, last) of c, without a bias.
 void MatrixPlan::multiply_columns(const Operands& operands, int64_t first, int64_t last, float* panels) const {
   const Strided &a = operands.a, &b = operands.b;
   const int64_t ahead = columns_ahead(rows_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The tiles of panels.h, for the instruction set that the including file is compiled for.
+/// This header computes the tiles of panels.h. It is compiled once for each instruction set, by the file that includes it.
 #include "fused.h"
 #include "panels.h"
 #include "product_code.h"
@@ -8,8 +8,8 @@
 namespace shoal::backends::portable {
 namespace {
 
-// A row of a panel is two vectors of AVX2: six rows of sums, the panel's row and one factor fill its sixteen registers; the 32 of
-// Arm hold six rows of four vectors. With AVX-512 a row is one vector, and a tile is two panels wide: 16 sums, for which ten vectors
+// A row of a panel is two vectors of AVX2. Six rows of sums, the panel's row and one factor fill the sixteen registers of AVX2; the
+// 32 registers of Arm hold six rows of four vectors. With AVX-512 a row is one vector, and a tile is two panels wide: 16 sums, for which ten vectors
 // are loaded. With twelve rows g++ 12 keeps some of 24 sums in memory, at half the speed.
 constexpr int64_t kTileRowsMax = kLanes == 16 ? 8 : kFusedInOne ? 6 : 2, kTilePanelsMax = kLanes == 16 ? 2 : 1;
 
@@ -119,7 +119,7 @@ SHOAL_ALWAYS_INLINE void multiply_tiles(const PanelTile& tile, int64_t rows) {
   tile.ahead ? multiply_tiles<kPanels, false, true>(tile, rows) : multiply_tiles<kPanels, false, false>(tile, rows);
 }
 
-/// All rows of the columns of up to kTilePanelsMax panels.
+/// Computes all rows of a tile that is up to kTilePanelsMax panels wide.
 void multiply_rows(const PanelTile& tile, int64_t rows) {
   if constexpr (kTilePanelsMax == 2) {
     if (tile.columns > kPanelColumns) return multiply_tiles<2>(tile, rows);
@@ -127,12 +127,12 @@ void multiply_rows(const PanelTile& tile, int64_t rows) {
   multiply_tiles<1>(tile, rows);
 }
 
-/// Rows of the transpose of a [depth, rows], as tiles.
+/// Packs the rows of the transpose of a [depth, rows] as tiles.
 void pack_left(const float* a, int64_t stride, int64_t depth, int64_t rows, float* left) {
   while (rows > 0) {
     const int64_t count = tile_rows(rows);
     int64_t k = 0;
-    // Whole vectors for each depth: what is too much of them, the next ones overwrite. Both stay inside their arrays.
+    // Each depth is copied in whole vectors. The next depth overwrites what is too much of them, and all stays inside the arrays.
     constexpr int64_t kWhole = (kTileRowsMax + kLanes - 1) / kLanes * kLanes;
     if (stride >= kWhole) {
       for (; (depth - k) * count >= kWhole && k + 1 < depth; ++k) {

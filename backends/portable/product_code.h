@@ -10,7 +10,7 @@
 
 namespace shoal::backends::portable {
 
-/// Some rows of c, as wide as one or two panels (panels.h).
+/// A tile consists of some rows of c, and is as wide as one or two panels (panels.h).
 struct PanelTile {
   const float* a;
   int64_t a_row_stride, a_column_stride;
@@ -31,7 +31,7 @@ struct ProductCode {
   int64_t panels_together;  ///< How many panels a tile may be wide.
   /// c = a b, or c += a b, for `rows` rows.
   void (*multiply_rows)(const PanelTile& tile, int64_t rows);
-  /// Rows of the transpose of a [depth, rows], `stride` apart, as tiles of which multiply_rows() knows the sizes.
+  /// Packs rows of the transpose of a [depth, rows], `stride` apart, as tiles of which multiply_rows() knows the sizes.
   void (*pack_left)(const float* a, int64_t stride, int64_t depth, int64_t rows, float* left);
   // For few_rows.h: y = x w^T + bias (null: none), the columns [first, last) of it;
   void (*few_rows_dense)(const FewRows& sizes, const float* x, const float* w, const float* bias, float* y, int64_t first,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The loops of small_batch.h, for the instruction set that the including file is compiled for.
+/// This header has the loops of small_batch.h. It is compiled once for each instruction set, by the file that includes it.
 #include "fused.h"
 #include "small_batch.h"
 
@@ -37,7 +37,7 @@ struct SmallBatchTile {
   const float* ahead;  ///< What is asked for meanwhile: as much of a row of w as is summed.
 };
 
-/// Sums of a part of the 16 lanes: those of one register.
+/// Adds to a part of the 16 lanes of each sum: as many lanes as one register holds.
 template <int64_t kRows, int64_t kOutputs>
 SHOAL_ALWAYS_INLINE void add_part(const SmallBatchTile& tile, int64_t lane, Vector (&sums)[kOutputsMax][kRows]) {
   const auto add = [&](const auto& vector) __attribute__((always_inline)) {
@@ -168,7 +168,8 @@ SHOAL_ALWAYS_INLINE void multiply_small(const SmallBatch& product, int64_t first
   }
 }
 
-/// The same for rows shorter than a sum has lanes: eight lanes, and the elements beyond are added to the last ones of them.
+/// Multiplies rows that are shorter than a sum has lanes. A sum has eight lanes here, and elements beyond the eighth are added to the
+/// last ones of them.
 void multiply_shallow(const SmallBatch& product, int64_t first, int64_t last) {
   constexpr int64_t kHalf = kStep / 2;
   for (int64_t row = 0; row < product.rows; ++row) {

@@ -267,6 +267,15 @@ TEST(ShardSpecJson, CarriesGradientScales) {
       << "the text of rules without one stays what it was";
 }
 
+/// A server learns from it what the job's kernels take denormal numbers for.
+TEST(ShardSpecJson, SaysWhetherDenormalsAreKept) {
+  ShardSpec spec = plan_of({variable("a", {3})}, 1).shards[0];
+  for (const Denormals denormals : {Denormals::kKept, Denormals::kZero}) {
+    spec.denormals = denormals;
+    EXPECT_EQ(value_or_raise(parse_shard_spec(to_json(spec))).denormals, denormals);
+  }
+}
+
 TEST(ShardSpecJson, NamesOfAnyBytesDoNotBreakIt) {
   const ShardSpec spec = plan_of({variable("\xff\xfe", {3})}, 1).shards[0];
   EXPECT_TRUE(parse_shard_spec(to_json(spec)));

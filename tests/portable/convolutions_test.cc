@@ -47,7 +47,7 @@ struct Drawn {
   }
 };
 
-/// Small whole numbers, whose sums are exact in any order, and at times one that is infinite or none.
+/// The elements are small whole numbers, whose sums are exact in any order. If `hostile`, one of them is infinite or no number.
 Tensor whole_numbers(const Shape& shape, uint64_t seed, bool hostile) {
   Tensor tensor(DType::kFloat32, shape);
   RandomStream random(seed);

@@ -212,7 +212,7 @@ TEST_F(Portable, DenseLayersOfSmallBatchesAreExactToTheBitOnAnyNumberOfThreads) 
     const Value bias = graph.variable("bias", {out}), dy = graph.input("dy", DType::kFloat32, {rows, out});
     const std::vector<Value> fetches{ops::dense(x, w, bias), ops::relu(ops::dense(x, w, bias)), ops::dense(x, w, Value()),
                                      graph.add("dense_grad_input", {dy, w})[0], graph.add("dense_grad_kernel", {dy, x})[0]};
-    // Integers, so that every order of the sums gives the same bits.
+    // The operands are whole numbers, so that every order of the sums gives the same bits.
     const auto integers = [](const Shape& shape, uint64_t seed) {
       Tensor tensor = random_tensor(shape, seed);
       for (float& value : tensor.mutable_as<float>()) value = std::round(value * 8.0f);

@@ -19,7 +19,7 @@
 namespace shoal::backends::portable {
 namespace {
 
-/// Floats of all kinds: any bits, small whole numbers, halves of units in the last place, denormals, infinities.
+/// Draws floats of all kinds: any bits, small whole numbers, halves of units in the last place, denormals, infinities.
 class Hostile {
  public:
   explicit Hostile(uint64_t seed) : stream_(seed) {}
@@ -50,7 +50,7 @@ bool same(float a, float b) {
 
 class Code : public ::testing::TestWithParam<const ProductCode*> {};
 
-/// c + a b for one element, by rows (which are vectors) or by an element alone.
+/// Computes c + a b in two ways: by a loop over vectors, and by one element alone.
 TEST_P(Code, FusesAsLibmDoes) {
   Hostile hostile(1);
   for (int i = 0; i < 300'000; ++i) {
@@ -81,7 +81,7 @@ TEST_P(Code, FusesAsLibmDoes) {
   }
 }
 
-/// Every loop of the table, at sizes in and out of whole vectors.
+/// Runs every loop of the table, at sizes that are whole vectors and at others.
 std::vector<float> results_of(const ProductCode& code) {
   std::vector<float> results;
   const auto keep = [&](const std::vector<float>& values) { results.insert(results.end(), values.begin(), values.end()); };

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "checkpoint_bits.h"
 #include "shoal/base/random.h"
-#include "shoal/checkpoint/reader.h"
 #include "shoal/estimator/run.h"
 #include "shoal/estimator/task_host.h"
 #include "shoal/estimator/train_and_evaluate.h"
@@ -79,19 +79,10 @@ shoal::data::Dataset random_points(int64_t count, uint64_t seed) {
 class Bits final : public shoal::CheckpointListener {
  public:
   bool after_save(shoal::RunContext& run, uint64_t global_step, const std::string& prefix) override {
-    const auto reader = value_or_raise(shoal::checkpoint::Reader::open(run.env().storage(), prefix));
-    std::vector<std::string> names;
-    for (const auto& tensor : reader->manifest().tensors) names.push_back(tensor.name);
-    std::ranges::sort(names);
-    shoal::RandomKey all(0);
-    for (const std::string& name : names) {
-      const shoal::Tensor tensor = value_or_raise(reader->read_tensor(name));
-      const std::string_view bytes(reinterpret_cast<const char*>(tensor.view().data), tensor.bytes());
-      all = shoal::fold_in(shoal::fold_in(all, name), bytes);
-    }
+    const auto bits = shoal::testing::checkpoint_bits(run.env().storage(), prefix);
     char text[80];
-    std::snprintf(text, sizeof text, "bits of step %" PRIu64 ": %016" PRIx64 " of %zu variables", global_step, uint64_t(all),
-                  names.size());
+    std::snprintf(text, sizeof text, "bits of step %" PRIu64 ": %016" PRIx64 " of %zu variables", global_step, uint64_t(bits.all),
+                  bits.variables.size());
     run.log().info(text);
     return false;
   }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trains one of four small models, and prints one hash of all that a training leaves: variables, moving averages, slots. With the
 // backend `portable` it is the same on every machine (docs/arithmetic.md).
-#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <string>
 #include <vector>
 
+#include "../../cluster/processes/checkpoint_bits.h"
 #include "shoal/base/random.h"
-#include "shoal/checkpoint/reader.h"
 #include "shoal/estimator/run.h"
 #include "shoal/estimator/train_and_evaluate.h"
 #include "shoal/nn/conv2d.h"
@@ -100,19 +99,12 @@ class Hash final : public shoal::CheckpointListener {
   Hash(uint64_t last, bool each) : last_(last), each_(each) {}
   bool after_save(shoal::RunContext& run, uint64_t global_step, const std::string& prefix) override {
     if (global_step != last_) return false;
-    const auto reader = value_or_raise(shoal::checkpoint::Reader::open(run.env().storage(), prefix));
-    std::vector<std::string> names;
-    for (const auto& tensor : reader->manifest().tensors) names.push_back(tensor.name);
-    std::ranges::sort(names);
-    shoal::RandomKey all(0);
-    for (const std::string& name : names) {
-      const shoal::Tensor tensor = value_or_raise(reader->read_tensor(name));
-      const std::string_view bytes(reinterpret_cast<const char*>(tensor.view().data), tensor.bytes());
-      all = shoal::fold_in(shoal::fold_in(all, name), bytes);
-      const uint64_t own = shoal::fold_in(shoal::RandomKey(0), bytes);
-      if (each_) std::printf("%016" PRIx64 " %s\n", own, name.c_str());
+    const auto bits = shoal::testing::checkpoint_bits(run.env().storage(), prefix);
+    for (const auto& variable : bits.variables) {
+      if (each_) std::printf("%016" PRIx64 " %s\n", uint64_t(variable.bits), variable.name.c_str());
     }
-    std::printf("hash of step %" PRIu64 ": %016" PRIx64 " of %zu variables\n", global_step, uint64_t(all), names.size());
+    std::printf("hash of step %" PRIu64 ": %016" PRIx64 " of %zu variables\n", global_step, uint64_t(bits.all),
+                bits.variables.size());
     return false;
   }
 

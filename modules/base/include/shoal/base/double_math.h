@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Functions of doubles with the same bits on every processor: those of C libraries differ by version and instruction set. For the
-/// few numbers of a step that all others follow from, such as a learning rate.
+/// Functions of doubles that give the same bits on every processor. The functions of C libraries do not: their bits differ by version
+/// and instruction set. Use these for numbers on which all others of a step depend, such as a learning rate.
 
 namespace shoal {
 
