@@ -25,7 +25,6 @@ function(shoal_plugin kind name)
     target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/../src)
   endif()
   if(kind STREQUAL "backend")
-    set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)  # kernels name their parts alike
     if(NOT arg_RARE)
       target_compile_options(${target} PRIVATE ${shoal_loop_options})
     endif()

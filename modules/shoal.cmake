@@ -27,6 +27,9 @@ target_compile_options(shoal_flags INTERFACE
   # A program takes of the library what it calls, and not all that stands in the same file.
   -ffunction-sections -fdata-sections)
 target_link_options(shoal_flags INTERFACE LINKER:--gc-sections)
+if(NOT SHOAL_AVX512)
+  target_compile_definitions(shoal_flags INTERFACE SHOAL_WITHOUT_AVX512)
+endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^arm" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(shoal_flags INTERFACE -Wno-psabi)  # notes that g++ before 7 passed arguments otherwise
 endif()

@@ -40,9 +40,6 @@ SHOAL_ALWAYS_INLINE float plus(float a, float b) { return a + b; }
 SHOAL_ALWAYS_INLINE float minus(float a, float b) { return a - b; }
 SHOAL_ALWAYS_INLINE float times(float a, float b) { return a * b; }
 SHOAL_ALWAYS_INLINE float divided(float a, float b) { return a / b; }
-// NaN stays, whichever operand it is.
-SHOAL_ALWAYS_INLINE float larger(float a, float b) { return (a > b) | (a != a) ? a : b; }
-SHOAL_ALWAYS_INLINE float smaller(float a, float b) { return (a < b) | (a != a) ? a : b; }
 SHOAL_ALWAYS_INLINE float maximum_grad(float a, float b) { return (a > b ? 0.5f : 0.0f) + (a >= b ? 0.5f : 0.0f); }
 SHOAL_ALWAYS_INLINE float pow_base_grad(float a, float b) {
   const double slope = double(b) * vector_pow_wide(a, double(b) - 1.0);

@@ -13,8 +13,6 @@
 namespace shoal::backends::portable {
 namespace {
 
-constexpr int64_t kFloatBytes = int64_t(sizeof(float));
-
 /// The element of the image that tap `tap` shows to result `result`; -1 beyond the image.
 int64_t seen(const Axis& axis, int64_t result, int64_t tap) {
   const int64_t at = result * axis.stride + axis.begin + tap * axis.dilation;

@@ -67,9 +67,6 @@ SHOAL_VECTOR_LOOP void sum_short_rows(const float* x, int64_t rows, int64_t colu
   }
 }
 
-/// The larger; NaN if either is.
-SHOAL_ALWAYS_INLINE float larger(float a, float b) { return (a > b) | (a != a) ? a : b; }
-
 SHOAL_VECTOR_LOOP float max_row(const float* x, int64_t count) {
   constexpr int kLanes = 16;
   float best = x[0];

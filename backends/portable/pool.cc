@@ -167,7 +167,7 @@ SHOAL_VECTOR_LOOP void add_divided(const float* __restrict x, float divisor, int
   for (int64_t c = 0; c < count; ++c) y[c] += x[c] / divisor;
 }
 
-SHOAL_VECTOR_LOOP void divide(float divisor, int64_t count, float* __restrict y) {
+SHOAL_VECTOR_LOOP void divide_channels(float divisor, int64_t count, float* __restrict y) {
   for (int64_t c = 0; c < count; ++c) y[c] /= divisor;
 }
 
@@ -181,7 +181,7 @@ void avg_pool_image(const Pooling& p, const float* image, float* y) {
           add_to(image + (r * p.width + c) * p.channels, p.channels, y);
         }
       }
-      divide(float(w.elements()), p.channels, y);
+      divide_channels(float(w.elements()), p.channels, y);
     }
   }
 }

@@ -4,8 +4,11 @@
 namespace shoal::backends::portable {
 
 extern const ProductCode kProductsPlain;
-#if defined(__x86_64__)
-extern const ProductCode kProductsAvx2, kProductsAvx512;
+#if defined(SHOAL_PRODUCTS_AVX2)
+extern const ProductCode kProductsAvx2;
+#endif
+#if defined(SHOAL_PRODUCTS_AVX512)
+extern const ProductCode kProductsAvx512;
 #endif
 
 namespace {
@@ -17,11 +20,13 @@ struct Codes {
 
 Codes codes_of_processor() {
   Codes codes{};
-#if defined(__x86_64__)
+#if defined(SHOAL_PRODUCTS_AVX2)
   __builtin_cpu_init();  // A constructor of the user's may compute before the compiler's own has run.
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#if defined(SHOAL_PRODUCTS_AVX512)
   if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl"))
     codes.all[codes.count++] = &kProductsAvx512;
+#endif
   if (avx2) codes.all[codes.count++] = &kProductsAvx2;
 #endif
   codes.all[codes.count++] = &kProductsPlain;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inner loops of products for AVX-512; CMakeLists.txt gives this file its flags.
-#if defined(__x86_64__)
 #include "products_code.h"
 
 namespace shoal::backends::portable {
@@ -9,4 +8,3 @@ extern const ProductCode kProductsAvx512;
 constexpr ProductCode kProductsAvx512 = product_code_of("avx512");
 
 }  // namespace shoal::backends::portable
-#endif

@@ -115,9 +115,9 @@ struct Sizes {
 };
 
 /// Hands out the parts of a kernel's scratch memory, each on a cache line of its own.
-class Scratch {
+class ScratchParts {
  public:
-  explicit Scratch(std::byte* data = nullptr) : data_(data) {}
+  explicit ScratchParts(std::byte* data = nullptr) : data_(data) {}
   float* floats(int64_t count) {
     float* result = reinterpret_cast<float*>(data_ + used_);
     used_ += align_up(size_t(count) * sizeof(float));
@@ -139,7 +139,7 @@ struct Parts {
   float* zeros;    ///< [gates]
   size_t bytes;
   Parts(std::byte* data, const Sizes& size) {
-    Scratch scratch(data);
+    ScratchParts scratch(data);
     packed = scratch.floats(std::max(packed_floats(size.units, size.gates), packed_floats(size.gates, size.units)));
     wide = scratch.floats(size.n * size.gates);
     narrow = scratch.floats(size.n * size.units);
@@ -318,7 +318,7 @@ std::unique_ptr<Kernel> make_recurrent_grad_kernel(const KernelRequest& request)
                                   .columns = sequence[2]};
   const auto initial_hidden = OptionalInput(request, "initial_hidden");
   auto run = [=](const KernelCall& call) -> Result<void> {
-    Scratch scratch(call.scratch);
+    ScratchParts scratch(call.scratch);
     float* const packed = scratch.floats(packed_floats(product.depth, product.columns));
     const float *states = floats(call.inputs[1]), *initial = initial_hidden.floats(call);
     parallel_for(product.threads, panel_count(product.columns), 2 * sequence.elements() * int64_t(sizeof(float)),
@@ -327,7 +327,7 @@ std::unique_ptr<Kernel> make_recurrent_grad_kernel(const KernelRequest& request)
                 scratch.floats(product.threads * kLeftBlockFloats));
     return {};
   };
-  Scratch needed;
+  ScratchParts needed;
   needed.floats(packed_floats(product.depth, product.columns));
   needed.floats(product.threads * kLeftBlockFloats);
   return make_loop(run, needed.used());

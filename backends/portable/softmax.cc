@@ -39,7 +39,7 @@ SHOAL_VECTOR_LOOP float row_dot(const float* a, const float* b, int64_t count) {
       count, [ a, b ](int64_t i) __attribute__((always_inline)) { return a[i] * b[i]; });
 }
 
-SHOAL_VECTOR_LOOP void divide(float divisor, float* y, int64_t count) {
+SHOAL_VECTOR_LOOP void divide_row(float divisor, float* y, int64_t count) {
   for (int64_t i = 0; i < count; ++i) y[i] /= divisor;
 }
 
@@ -110,7 +110,7 @@ float smoothing_of(const KernelRequest& request) {
 
 void softmax_row(const float* x, float* y, int64_t count) {
   exponentials(x, max_of(x, count), y, count);
-  divide(row_sum(y, count), y, count);
+  divide_row(row_sum(y, count), y, count);
 }
 
 void softmax_grad_row(const float* dy, const float* y, float* dx, int64_t count) {
@@ -168,7 +168,7 @@ std::unique_ptr<Kernel> make_cross_entropy(const KernelRequest& request) {
       }
       exponentials(logits, highest, softmax, size.columns);
       const float total = row_sum(softmax, size.columns);
-      divide(total, softmax, size.columns);
+      divide_row(total, softmax, size.columns);
       floats(call.outputs[0])[row] = log_of(total) - expected;
     });
     return {};

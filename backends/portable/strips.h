@@ -13,8 +13,6 @@
 
 namespace shoal::backends::portable {
 
-inline constexpr int64_t kFloatBytes = int64_t(sizeof(float));
-
 /// What a channel is divided by, inverted: 1 / sqrt(variance + epsilon).
 inline float inverse_deviation(double variance, double epsilon) { return float(1.0 / std::sqrt(variance + epsilon)); }
 

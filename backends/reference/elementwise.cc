@@ -5,7 +5,7 @@ namespace shoal::backends::reference {
 namespace {
 
 template <class Fn>
-std::unique_ptr<Kernel> make_unary(Fn fn) {
+std::unique_ptr<Kernel> make_map(Fn fn) {
   return make_loop([fn](const KernelCall& call) -> Result<void> {
     const auto x = call.inputs[0].as<float>();
     const auto y = call.outputs[0].as<float>();
@@ -15,7 +15,7 @@ std::unique_ptr<Kernel> make_unary(Fn fn) {
 }
 
 std::unique_ptr<Kernel> make_scale(const KernelRequest& request) {
-  return make_unary([factor = float(request.node.attributes.get_real("factor"))](float x) { return x * factor; });
+  return make_map([factor = float(request.node.attributes.get_real("factor"))](float x) { return x * factor; });
 }
 
 std::unique_ptr<Kernel> make_dropout(const KernelRequest& request) {
@@ -38,8 +38,8 @@ std::unique_ptr<Kernel> make_dropout(const KernelRequest& request) {
 }  // namespace
 
 void add_elementwise(const AddMaker& add) {
-  add("relu", [](const KernelRequest&) { return make_unary(relu); });
-  add("square", [](const KernelRequest&) { return make_unary([](float x) { return x * x; }); });
+  add("relu", [](const KernelRequest&) { return make_map(relu); });
+  add("square", [](const KernelRequest&) { return make_map([](float x) { return x * x; }); });
   add("scale", make_scale);
   add("dropout", make_dropout);
 }

@@ -2,6 +2,7 @@
 #pragma once
 /// What the reference kernels share. They are the truth for tests, so they are plain, and sums are taken in double and
 /// rounded once.
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -61,6 +62,7 @@ inline void round_to(float* to, const double* sums, int64_t count) {
 }
 
 /// max(x, 0) that keeps NaN.
+inline double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 inline float relu(float x) { return x < 0 ? 0.0f : x; }
 
 }  // namespace shoal::backends::reference

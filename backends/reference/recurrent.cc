@@ -9,8 +9,6 @@
 namespace shoal::backends::reference {
 namespace {
 
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-
 /// `row` of an optional [n, size].
 const float* row_or_null(const float* data, int64_t row, int64_t size) { return data ? data + row * size : nullptr; }
 void copy_or_zero(const float* from, int64_t count, float* to) {

@@ -33,7 +33,6 @@ std::unique_ptr<Kernel> make_slope(Fn slope) {
   });
 }
 
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double softplus(double x) { return (x > 0 ? x : 0.0) + std::log1p(std::exp(-std::fabs(x))); }
 double sign(double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : x; }
 

@@ -9,6 +9,7 @@
 
 namespace shoal::backends {
 
+inline constexpr int64_t kFloatBytes = int64_t(sizeof(float));
 inline constexpr int kTeamMax = 256;  ///< The most threads of a team.
 
 /// What one thread of a team takes, chunk by chunk: first its own share of the loop, from the beginning of that; then, from

@@ -19,6 +19,10 @@
 /// one's speed on x86-64.
 #if !defined(__x86_64__) || !defined(__GLIBC__) || defined(SHOAL_SANITIZED)
 #define SHOAL_VECTOR_LOOP
+#elif defined(SHOAL_WITHOUT_AVX512) && defined(__clang__)
+#define SHOAL_VECTOR_LOOP __attribute__((target_clones("avx2", "default")))
+#elif defined(SHOAL_WITHOUT_AVX512)
+#define SHOAL_VECTOR_LOOP __attribute__((target_clones("arch=x86-64-v3", "default")))
 #elif defined(__clang__)
 #define SHOAL_VECTOR_LOOP __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
