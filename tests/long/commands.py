@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands of scripts that build projects."""
+import shutil
 import subprocess
 
 LIMIT_SECONDS = 5400
@@ -12,3 +13,13 @@ def run(*command, **options):
     if ended.returncode != 0:
         raise AssertionError(f"{' '.join(words)}: status {ended.returncode}\n{ended.stdout[-4000:]}")
     return ended.stdout
+
+
+def copy_tree(root, folder):
+    """The files of the checkout `root` that git knows or would take."""
+    names = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=root, stdout=subprocess.PIPE,
+                           text=True, check=True).stdout.split("\0")
+    for name in filter(None, names):
+        if (root / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(root / name, folder / name)

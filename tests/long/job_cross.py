@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shoal for 32-bit ARM and 64-bit RISC-V, static for x86-64, and by clang for 64-bit ARM, preset `edge`: its programs are built, and
-its tests pass, under qemu-user where the target is not the machine itself. CI does the same by g++ for 64-bit ARM.
+its tests pass, under qemu-user where the target is not the machine itself. CI does the same by g++ for 64-bit ARM. The static
+program for x86-64 trains LeNet-5 in 12 MiB.
 SHOAL_TEST_TARGETS names other targets, with blanks between them; `-clang` behind one means that clang compiles."""
 import os
 import pathlib
 import re
+import sys
 import time
 
 import commands
@@ -21,6 +23,8 @@ def body():
     for target in TARGETS:
         architecture, _, compiler = target.partition("-")
         said = commands.run("./dev", "cross", architecture, "edge", *(["--clang"] if compiler == "clang" else []), cwd=ROOT)
+        if architecture == "amd64":
+            commands.run(sys.executable, "-B", ROOT / "tests/long/lenet5/resident_test.py", ROOT / f"build-{target}-edge/bin/tests/lenet5")
         counts.append(f"{PASSED.search(said).group(1)} tests of {target}")
     return {"seconds": time.monotonic() - begun, "how": ", ".join(counts)}
 

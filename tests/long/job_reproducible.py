@@ -6,30 +6,19 @@ libraries and programs are built and compared; SHOAL_JOBS says how many compiler
 import hashlib
 import os
 import pathlib
-import shutil
-import subprocess
 import tempfile
 import time
 
 import outcome
-from commands import run
+from commands import copy_tree, run
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 FOLDERS = ("a", "another/much/deeper/folder")
 
 
-def copy_tree(folder):
-    names = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, stdout=subprocess.PIPE,
-                           text=True, check=True).stdout.split("\0")
-    for name in filter(None, names):
-        if (ROOT / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
-
-
 def made_by(folder, targets):
     """Folders of what two builds have to agree on: what is installed, and programs and libraries of the build."""
-    copy_tree(folder)
+    copy_tree(ROOT, folder)
     build, installed = folder / "build", folder / "installed"
     # A compiler cache would give both builds the same files.
     environment = {key: value for key, value in os.environ.items() if not key.endswith("_COMPILER_LAUNCHER")} | {"CCACHE_DISABLE": "1"}

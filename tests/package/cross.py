@@ -3,8 +3,8 @@
 """usage: cross.py ROOT FOLDER TARGET
 
 Shoal is built for boards of another kind, TARGET, in FOLDER: preset `edge`, one static program for every role. The tests of base,
-graph, backends and portable pass there under qemu-user, trainings have the hashes that were recorded (docs/arithmetic.md), and no
-library takes more of the program mnist than sizes_of_TARGET.txt allows.
+graph, backends and portable pass there under qemu-user, trainings have the hashes that were recorded (docs/arithmetic.md), one
+of LeNet-5 has at most 12 MiB resident, and no library takes more of the program mnist than sizes_of_TARGET.txt allows.
 Ends with status 77 where the compiler or the emulator is not installed.
 """
 import os
@@ -35,10 +35,11 @@ def main():
     run("cmake", "--preset", "edge", "-S", root, "-B", build, "--toolchain", root / f"toolchains/{target}.cmake",
         f"-DSHOAL_SYSROOTS={sysroots}", "-DSHOAL_TEST_TIMEOUT_SCALE=20", *options)
     jobs = os.environ.get("SHOAL_JOBS") or str(os.cpu_count())
-    run("cmake", "--build", build, "-j", jobs, "--target", "mnist", "arithmetic", *(f"{name}_tests" for name in FOLDERS))
+    run("cmake", "--build", build, "-j", jobs, "--target", "mnist", "arithmetic", "lenet5", *(f"{name}_tests" for name in FOLDERS))
     run(root / "toolchains/sizes", "--budget", root / f"tests/package/sizes_of_{target}.txt", build, "mnist")
     emulator = (programs[1], "-L", sysroots / target)
     run(sys.executable, "-B", root / "tests/long/arithmetic/recorded_test.py", build / "bin/tests/arithmetic", *emulator)
+    run(sys.executable, "-B", root / "tests/long/lenet5/resident_test.py", build / "bin/tests/lenet5", *emulator)
     without = [line.partition(" | ")[0] for line in (root / "toolchains/not_emulated").read_text().splitlines() if not line.startswith("#")]
     run("ctest", "--test-dir", build, "-j", jobs, "--output-on-failure", "--no-tests=error", "--progress",
         "-R", rf"^({'|'.join(FOLDERS)})\.", "-E", "|".join(without))
