@@ -3,7 +3,7 @@
 // a matrix of as many rows as there are before the last axis.
 #include <algorithm>
 
-#include "few_rows.h"
+#include "dense.h"
 #include "matrix.h"
 #include "product_code.h"
 #include "products.h"
@@ -96,20 +96,30 @@ class MatrixKernel final : public Kernel {
 
 }  // namespace
 
+std::unique_ptr<Kernel> dense_product(const KernelRequest& request, const FewRows& sizes) {
+  const auto& [rows, out, in] = sizes;
+  if (rows <= kFewRows) return make_few_rows_dense(request, sizes);
+  if (small_batch_takes(rows, in)) return make_small_batch_dense(request, rows, out, in);
+  return std::make_unique<MatrixKernel>(MatrixPlan(request.threads, rows, in, out), in, Strided{nullptr, 1, in}, out,
+                                        fused_relu(request));
+}
+
 std::unique_ptr<Kernel> make_dense(const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
-  const int64_t batch = rows_of(request.inputs[0]), out = request.inputs[1].shape[0], in = request.inputs[1].shape[1];
-  if (batch <= kFewRows) return make_few_rows_dense(request, {batch, out, in});
-  if (small_batch_takes(batch, in)) return make_small_batch_dense(request, batch, out, in);
-  return std::make_unique<MatrixKernel>(MatrixPlan(request.threads, batch, in, out), in, Strided{nullptr, 1, in}, out,
-                                        fused_relu(request));
+  const Shape& w = request.inputs[1].shape;
+  return dense_product(request, {rows_of(request.inputs[0]), w[0], w[1]});
+}
+
+std::unique_ptr<Kernel> dense_input_product(const KernelRequest& request, const FewRows& sizes) {
+  const auto& [rows, out, in] = sizes;
+  if (rows <= kFewRows) return make_few_rows_grad_input(request.threads, sizes);
+  return std::make_unique<MatrixKernel>(MatrixPlan(request.threads, rows, out, in), out, Strided{nullptr, in}, in, false);
 }
 
 std::unique_ptr<Kernel> make_dense_grad_input(const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
-  const int64_t batch = rows_of(request.inputs[0]), out = request.inputs[1].shape[0], in = request.inputs[1].shape[1];
-  if (batch <= kFewRows) return make_few_rows_grad_input(request.threads, {batch, out, in});
-  return std::make_unique<MatrixKernel>(MatrixPlan(request.threads, batch, out, in), out, Strided{nullptr, in}, in, false);
+  const Shape& w = request.inputs[1].shape;
+  return dense_input_product(request, {rows_of(request.inputs[0]), w[0], w[1]});
 }
 
 namespace {
@@ -212,13 +222,81 @@ class PanelGradKernel final : public Kernel {
   int64_t batch_, out_, in_;
 };
 
+/// dW = dy^T x for so many rows that packed x would not stay in a cache: x is packed some rows at a time, and dW, which is small beside
+/// it, is summed in its place. Threads divide dW, by its columns and, where there are few of these, by its rows.
+class DeepGradKernel final : public Kernel {
+ public:
+  DeepGradKernel(int threads, int64_t batch, int64_t out, int64_t in)
+      : threads_(threads), batch_(batch), out_(out), in_(in) {
+    const int64_t shares = threads == 1 ? 1 : int64_t(3) * threads;
+    // Few columns are one share, so that their rows are divided.
+    const int64_t across = std::clamp<int64_t>(in / kColumnsMin, 1, shares);
+    columns_ = std::min(rounded_up((in + across - 1) / across, kColumnsTogether), kColumnsMax);
+    rows_ = rounded_up((out * across + shares - 1) / shares, kTileRows);
+  }
+
+  Result<void> run(const KernelCall& call) override {
+    const int64_t across = (in_ + columns_ - 1) / columns_, down = (out_ + rows_ - 1) / rows_;
+    parallel_chunks(threads_, across * down, 1, product_bytes(batch_, out_, in_), [&](int thread, Chunks& chunks) {
+      float* const scratch = reinterpret_cast<float*>(call.thread_scratch.of(thread));
+      for (int64_t unit, end; chunks.next(unit, end);) add(call, unit / down * columns_, unit % down * rows_, scratch);
+    });
+    if (call.sink) {
+      parallel_for(threads_, out_, out_ * in_ * 12, [&](int64_t first, int64_t last) {
+        call.sink.take(first, last, floats(call.outputs[0]) + first * in_);
+      });
+    }
+    return {};
+  }
+  size_t scratch_bytes() const override { return 0; }
+  size_t thread_scratch_bytes() const override {
+    return size_t(kLeftBlockFloats + packed_floats(kLeftBlockDepth, columns_)) * sizeof(float);
+  }
+  bool gives_rows() const override { return true; }
+  std::string implementation() const override { return "portable: panels"; }
+
+ private:
+  /// Sums one part of dW, over all of the depth.
+  void add(const KernelCall& call, int64_t column, int64_t row, float* scratch) const {
+    float* const packed = scratch + kLeftBlockFloats;
+    const int64_t columns = std::min(columns_, in_ - column), rows = std::min(rows_, out_ - row);
+    for (int64_t k = 0; k < batch_; k += kLeftBlockDepth) {
+      const int64_t depth = std::min(kLeftBlockDepth, batch_ - k);
+      pack({floats(call.inputs[1]) + k * in_ + column, in_}, depth, columns, 1.0f, packed);
+      multiply_transposed({.a = {floats(call.inputs[0]) + k * out_ + row, 1, out_},
+                           .packed = packed,
+                           .c = floats(call.outputs[0]) + row * in_ + column,
+                           .c_stride = in_,
+                           .rows = rows,
+                           .depth = depth,
+                           .columns = columns,
+                           .accumulate = k > 0},
+                          0, rows, scratch);
+    }
+  }
+  static int64_t rounded_up(int64_t number, int64_t to) { return (number + to - 1) / to * to; }
+  static constexpr int64_t kTileRows = 8, kColumnsTogether = 2 * kPanelColumns, kColumnsMin = 2 * kColumnsTogether;
+  static constexpr int64_t kColumnsMax = 512;  // 512 KiB of packed x.
+
+  int threads_;
+  int64_t batch_, out_, in_;
+  int64_t rows_, columns_;  // Of a part of dW.
+};
+
 }  // namespace
+
+std::unique_ptr<Kernel> dense_kernel_product(const KernelRequest& request, const FewRows& sizes) {
+  const auto& [rows, out, in] = sizes;
+  if (rows <= kFewRows) return std::make_unique<FewRowsGradKernel>(request.threads, sizes);
+  const bool deep = rows > kLeftBlockDepth && packed_floats(rows, in) * int64_t(sizeof(float)) > kOwnCacheBytes;
+  if (deep) return std::make_unique<DeepGradKernel>(request.threads, rows, out, in);
+  return std::make_unique<PanelGradKernel>(request.threads, rows, out, in);
+}
 
 std::unique_ptr<Kernel> make_dense_grad_kernel(const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
-  const int64_t batch = rows_of(request.inputs[0]), out = columns_of(request.inputs[0]), in = columns_of(request.inputs[1]);
-  if (batch <= kFewRows) return std::make_unique<FewRowsGradKernel>(request.threads, FewRows{batch, out, in});
-  return std::make_unique<PanelGradKernel>(request.threads, batch, out, in);
+  const TensorType &dy = request.inputs[0], &x = request.inputs[1];
+  return dense_kernel_product(request, {rows_of(dy), columns_of(dy), columns_of(x)});
 }
 
 }  // namespace shoal::backends::portable

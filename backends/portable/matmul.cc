@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dense.h"
 #include "matrix.h"
 #include "sources.h"
 #include "threads.h"
@@ -26,6 +27,14 @@ struct Matrices {
     return {data + (count == 1 ? 0 : index) * rows * columns, down, right};
   }
 };
+
+/// One product of two matrices, unless both are transposed: it is that of a dense layer, or of one of its gradients. Else null.
+std::unique_ptr<Kernel> make_dense_product(const KernelRequest& request, const Matrices& a, const Matrices& b) {
+  if (a.transposed && b.transposed) return nullptr;
+  if (b.transposed) return dense_product(request, {a.rows, b.columns, a.columns});
+  if (!a.transposed) return dense_input_product(request, {a.rows, a.columns, b.columns});
+  return dense_kernel_product(request, {a.columns, a.rows, b.columns});
+}
 
 /// The products of a batch. Each matrix is computed by one thread or, where there are few matrices, by all threads one after the other.
 class MatmulKernel final : public Kernel {
@@ -80,6 +89,9 @@ std::unique_ptr<Kernel> make_matmul(const KernelRequest& request) {
   if (b.count == 1 && !a.transposed) {  // All of a's matrices below each other are one.
     a.rows *= std::exchange(a.count, 1);
     count = 1;
+  }
+  if (count == 1) {
+    if (auto kernel = make_dense_product(request, a, b)) return kernel;
   }
   return std::make_unique<MatmulKernel>(request.threads, a, b, count);
 }

@@ -234,9 +234,10 @@ TEST_F(Portable, LoopsOfDenseLayersGiveTheSameBitsOnAnyNumberOfThreads) {
     int64_t rows, out, in;
   };
   // Small batches; panels packed by each thread and by all, in small and large parts, of one block of the depth and
-  // several.
+  // several; many rows, of which gradients are summed in parts of many columns, of few, and of fewer than are divided.
   for (const auto [rows, out, in] :
-       {Sizes{5, 10, 900}, Sizes{32, 517, 701}, Sizes{64, 130, 4500}, Sizes{300, 1400, 1367}, Sizes{20, 1100, 90}}) {
+       {Sizes{5, 10, 900}, Sizes{32, 517, 701}, Sizes{64, 130, 4500}, Sizes{300, 1400, 1367}, Sizes{20, 1100, 90},
+        Sizes{700, 37, 300}, Sizes{513, 67, 1300}, Sizes{8200, 61, 20}}) {
     Graph graph;
     const Value x = graph.input("x", DType::kFloat32, {rows, in}), dy = graph.input("dy", DType::kFloat32, {rows, out});
     const Value w = graph.variable("w", {out, in});
@@ -253,6 +254,25 @@ TEST_F(Portable, LoopsOfDenseLayersGiveTheSameBitsOnAnyNumberOfThreads) {
       for (size_t j = 0; j < a.size(); ++j) ASSERT_NEAR(a[j], e[j], tolerance) << "value " << i << ", element " << j;
     }
     expect_same_bits(graph, fetches, feeds, alone, {2, 3, 16});
+  }
+}
+
+TEST_F(Portable, AProductOfTwoMatricesHasTheBitsOfTheDenseLayersProduct) {
+  struct Sizes {
+    int64_t rows, out, in;
+  };
+  for (const auto [rows, out, in] : {Sizes{1, 70, 130}, Sizes{4, 33, 40}, Sizes{20, 65, 90}, Sizes{300, 40, 500}}) {
+    Graph graph;
+    const Value x = graph.input("x", DType::kFloat32, {rows, in}), dy = graph.input("dy", DType::kFloat32, {rows, out});
+    const Value w = graph.input("w", DType::kFloat32, {out, in});
+    const std::vector<Value> products{ops::matmul(x, w, {.transpose_b = true}), ops::matmul(dy, w),
+                                      ops::matmul(dy, x, {.transpose_a = true})};
+    const std::vector<Value> dense{ops::dense(x, w, Value()), graph.add("dense_grad_input", {dy, w})[0],
+                                   graph.add("dense_grad_kernel", {dy, x})[0]};
+    const Feeds feeds{
+        {"x", random_tensor({rows, in}, 1)}, {"w", random_tensor({out, in}, 2)}, {"dy", random_tensor({rows, out}, 4)}};
+    SCOPED_TRACE(sizes_text(rows, out, in));
+    expect_same_bits(graph, products, feeds, run(graph, dense, feeds, 1), {1, 2, 3});
   }
 }
 
