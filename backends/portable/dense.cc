@@ -222,17 +222,29 @@ class PanelGradKernel final : public Kernel {
   int64_t batch_, out_, in_;
 };
 
-/// dW = dy^T x for so many rows that packed x would not stay in a cache: x is packed some rows at a time, and dW, which is small beside
-/// it, is summed in its place. Threads divide dW, by its columns and, where there are few of these, by its rows.
-class DeepGradKernel final : public Kernel {
+/// Whether dW is so small that it stays in a core's own cache while all of x passes.
+bool grad_stays(int64_t out, int64_t in) { return out * in * int64_t(sizeof(float)) <= int64_t(256) << 10; }
+/// Whether dW has so few rows that packed x would be read a few times only.
+bool reads_plain(int64_t out, int64_t in) { return out <= 512 || grad_stays(out, in); }
+/// Whether SummedGradKernel is the faster one: not where large rows are updated while they are in a cache.
+bool sums_in_place(int64_t rows, int64_t out, int64_t in) {
+  const bool deep = rows > kLeftBlockDepth && packed_floats(rows, in) * int64_t(sizeof(float)) > kOwnCacheBytes;
+  return deep || grad_stays(out, in) || (reads_plain(out, in) && !update_counts(rows));
+}
+
+/// dW = dy^T x, summed in its place as some rows of x after the others pass: where dW is small beside x, or has few rows. Of x some rows
+/// are packed at a time, or none, where dW has so few rows that they would be read a few times only. Threads divide dW, by its columns
+/// and, where there are few of these, by its rows.
+class SummedGradKernel final : public Kernel {
  public:
-  DeepGradKernel(int threads, int64_t batch, int64_t out, int64_t in)
+  SummedGradKernel(int threads, int64_t batch, int64_t out, int64_t in)
       : threads_(threads), batch_(batch), out_(out), in_(in) {
+    // Some parts for each thread, so that a slower core delays nobody. Parts of rows are taken only where there are few columns, since
+    // each of them reads all of x.
     const int64_t shares = threads == 1 ? 1 : int64_t(3) * threads;
-    // Few columns are one share, so that their rows are divided.
-    const int64_t across = std::clamp<int64_t>(in / kColumnsMin, 1, shares);
-    columns_ = std::min(rounded_up((in + across - 1) / across, kColumnsTogether), kColumnsMax);
-    rows_ = rounded_up((out * across + shares - 1) / shares, kTileRows);
+    columns_ = std::clamp(in / shares / kColumnsTogether * kColumnsTogether, kColumnsTogether, kColumnsMax);
+    const int64_t across = (in + columns_ - 1) / columns_, down = across >= threads ? 1 : (shares + across - 1) / across;
+    rows_ = rounded_up((out + down - 1) / down, kTileRows);
   }
 
   Result<void> run(const KernelCall& call) override {
@@ -262,20 +274,40 @@ class DeepGradKernel final : public Kernel {
     const int64_t columns = std::min(columns_, in_ - column), rows = std::min(rows_, out_ - row);
     for (int64_t k = 0; k < batch_; k += kLeftBlockDepth) {
       const int64_t depth = std::min(kLeftBlockDepth, batch_ - k);
-      pack({floats(call.inputs[1]) + k * in_ + column, in_}, depth, columns, 1.0f, packed);
-      multiply_transposed({.a = {floats(call.inputs[0]) + k * out_ + row, 1, out_},
+      const float* const x = floats(call.inputs[1]) + k * in_ + column;
+      PanelProduct product{.a = {floats(call.inputs[0]) + k * out_ + row, 1, out_},
                            .packed = packed,
                            .c = floats(call.outputs[0]) + row * in_ + column,
                            .c_stride = in_,
                            .rows = rows,
                            .depth = depth,
                            .columns = columns,
-                           .accumulate = k > 0},
-                          0, rows, scratch);
+                           .accumulate = k > 0};
+      if (reads_plain(out_, in_)) {
+        add_from_plain(x, product, packed);
+      } else {
+        pack({x, in_}, depth, columns, 1.0f, packed);
+        multiply_transposed(product, 0, rows, scratch);
+      }
     }
   }
+  /// Only columns beyond the last whole panel are packed.
+  void add_from_plain(const float* x, PanelProduct product, float* packed) const {
+    const int64_t whole = product.columns / kPanelColumns * kPanelColumns, rest = product.columns - whole;
+    if (rest > 0) {
+      pack({x + whole, in_}, product.depth, rest, 1.0f, packed);
+      PanelProduct edge = product;
+      edge.c += whole;
+      edge.columns = rest;
+      multiply(edge);
+    }
+    product.packed = x;
+    product.plain_stride = in_;
+    product.columns = whole;
+    if (whole > 0) multiply(product);
+  }
   static int64_t rounded_up(int64_t number, int64_t to) { return (number + to - 1) / to * to; }
-  static constexpr int64_t kTileRows = 8, kColumnsTogether = 2 * kPanelColumns, kColumnsMin = 2 * kColumnsTogether;
+  static constexpr int64_t kTileRows = 8, kColumnsTogether = 2 * kPanelColumns;
   static constexpr int64_t kColumnsMax = 512;  // 512 KiB of packed x.
 
   int threads_;
@@ -288,8 +320,7 @@ class DeepGradKernel final : public Kernel {
 std::unique_ptr<Kernel> dense_kernel_product(const KernelRequest& request, const FewRows& sizes) {
   const auto& [rows, out, in] = sizes;
   if (rows <= kFewRows) return std::make_unique<FewRowsGradKernel>(request.threads, sizes);
-  const bool deep = rows > kLeftBlockDepth && packed_floats(rows, in) * int64_t(sizeof(float)) > kOwnCacheBytes;
-  if (deep) return std::make_unique<DeepGradKernel>(request.threads, rows, out, in);
+  if (sums_in_place(rows, out, in)) return std::make_unique<SummedGradKernel>(request.threads, rows, out, in);
   return std::make_unique<PanelGradKernel>(request.threads, rows, out, in);
 }
 

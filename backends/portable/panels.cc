@@ -50,12 +50,15 @@ namespace {
 PanelTile tile_of(const PanelProduct& product, int64_t p, int64_t end, int64_t k) {
   const int64_t packed_depth = product.packed_depth > 0 ? product.packed_depth : product.depth;
   const int64_t column = p * kPanelColumns;
+  const bool plain = product.plain_stride != 0;
   return {.a = product.a.data + k * product.a.column_stride,
           .a_row_stride = product.a.row_stride,
           .a_column_stride = product.a.column_stride,
           .left_packed = false,
-          .panel = product.packed + column * packed_depth + k * kPanelColumns,
-          .panel_stride = kPanelColumns * packed_depth,
+          .panel = plain ? product.packed + k * product.plain_stride + column
+                         : product.packed + column * packed_depth + k * kPanelColumns,
+          .panel_stride = plain ? kPanelColumns : kPanelColumns * packed_depth,
+          .panel_row_stride = plain ? product.plain_stride : kPanelColumns,
           .depth = std::min(kDepthBlock, product.depth - k),
           .c = product.c + column,
           .c_stride = product.c_stride,

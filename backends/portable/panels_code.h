@@ -81,7 +81,7 @@ SHOAL_ALWAYS_INLINE void multiply_tile(const PanelTile& tile) {
       });
     });
     left.next();
-    panel += kPanelColumns;
+    panel += tile.panel_row_stride;
   }
   for_sums([&](auto row, auto v) __attribute__((always_inline)) {
     store(c + row.value * c_stride + v.value * kLanes, sums[row.value][v.value]);

@@ -16,7 +16,8 @@ struct PanelTile {
   int64_t a_row_stride, a_column_stride;
   bool left_packed;  ///< True if a is a row of tiles, [depth, rows of the tile] each.
   const float* panel;
-  int64_t panel_stride;  ///< Distance from a panel to the next one.
+  int64_t panel_stride;      ///< Distance from a panel to the next one.
+  int64_t panel_row_stride;  ///< Distance between the rows of a panel: other than its width where it is not packed.
   int64_t depth;
   float* c;
   int64_t c_stride;

@@ -69,6 +69,7 @@ TEST_P(Code, FusesAsLibmDoes) {
                                .left_packed = false,
                                .panel = panel,
                                .panel_stride = 0,
+                       .panel_row_stride = kPanelColumns,
                                .depth = 2,
                                .c = sums,
                                .c_stride = kPanelColumns,
@@ -116,6 +117,7 @@ std::vector<float> results_of(const ProductCode& code) {
                        .left_packed = false,
                        .panel = panel.data(),
                        .panel_stride = 0,
+                       .panel_row_stride = kPanelColumns,
                        .depth = depth,
                        .c = c.data(),
                        .c_stride = columns,
@@ -131,6 +133,31 @@ std::vector<float> results_of(const ProductCode& code) {
         code.multiply_rows(tile, rows);
         keep(c);
       }
+    }
+  }
+  constexpr int64_t kPlainColumns = 40;  // Two panels of a matrix that is not packed, and some columns more.
+  for (const int64_t depth : {1, 9, 256}) {
+    for (int64_t rows = 1; rows <= 25; ++rows) {
+      const auto a = ordinary(depth * rows, 5), b = ordinary(depth * kPlainColumns, 6);
+      std::vector<float> c = ordinary(rows * 2 * kPanelColumns, 7);
+      for (int64_t p = 0; p < 2; p += code.panels_together) {
+        code.multiply_rows({.a = a.data(),
+                            .a_row_stride = 1,
+                            .a_column_stride = rows,
+                            .left_packed = false,
+                            .panel = b.data() + p * kPanelColumns,
+                            .panel_stride = kPanelColumns,
+                            .panel_row_stride = kPlainColumns,
+                            .depth = depth,
+                            .c = c.data() + p * kPanelColumns,
+                            .c_stride = 2 * kPanelColumns,
+                            .columns = code.panels_together * kPanelColumns,
+                            .accumulate = rows % 2 == 0,
+                            .ahead = nullptr,
+                            .ahead_stride = 0},
+                           rows);
+      }
+      keep(c);
     }
   }
   return results;
