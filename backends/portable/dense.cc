@@ -30,6 +30,22 @@ std::unique_ptr<Kernel> make_few_rows_dense(const KernelRequest& request, const 
   });
 }
 
+/// One output of many rows: the rows are the weights of a layer with one row, which w is.
+std::unique_ptr<Kernel> make_one_output_dense(const KernelRequest& request, int64_t rows, int64_t in) {
+  const bool biased = request.inputs.size() > 2, activate = fused_relu(request);
+  const FewRows swapped{1, rows, in};
+  return make_loop([=, threads = request.threads](const KernelCall& call) {
+    const float *x = floats(call.inputs[0]), *w = floats(call.inputs[1]);
+    const float* const bias = biased ? floats(call.inputs[2]) : nullptr;
+    float* const y = floats(call.outputs[0]);
+    parallel_for(threads, rows, weight_bytes(swapped), [&](int64_t first, int64_t last) {
+      product_code().few_rows_dense(swapped, w, x, nullptr, y, first, last);
+      finish_rows(y + first, 1, last - first, 1, bias, activate);
+    });
+    return Result<void>();
+  });
+}
+
 std::unique_ptr<Kernel> make_few_rows_grad_input(int threads, const FewRows& sizes) {
   const int64_t blocks = few_rows_blocks(sizes.out), size = sizes.rows * sizes.in;
   const auto run = [=](const KernelCall& call) {
@@ -100,6 +116,7 @@ std::unique_ptr<Kernel> dense_product(const KernelRequest& request, const FewRow
   const auto& [rows, out, in] = sizes;
   if (rows <= kFewRows) return make_few_rows_dense(request, sizes);
   if (small_batch_takes(rows, in)) return make_small_batch_dense(request, rows, out, in);
+  if (out == 1) return make_one_output_dense(request, rows, in);
   return std::make_unique<MatrixKernel>(MatrixPlan(request.threads, rows, in, out), in, Strided{nullptr, 1, in}, out,
                                         fused_relu(request));
 }

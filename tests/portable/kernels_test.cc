@@ -237,12 +237,12 @@ TEST_F(Portable, LoopsOfDenseLayersGiveTheSameBitsOnAnyNumberOfThreads) {
   // several; many rows, of which gradients are summed in parts of many columns, of few, and of fewer than are divided.
   for (const auto [rows, out, in] :
        {Sizes{5, 10, 900}, Sizes{32, 517, 701}, Sizes{64, 130, 4500}, Sizes{300, 1400, 1367}, Sizes{20, 1100, 90},
-        Sizes{700, 37, 300}, Sizes{513, 67, 1300}, Sizes{8200, 61, 20}}) {
+        Sizes{33, 1, 40}, Sizes{5000, 1, 333}, Sizes{700, 37, 300}, Sizes{513, 67, 1300}, Sizes{8200, 61, 20}}) {
     Graph graph;
     const Value x = graph.input("x", DType::kFloat32, {rows, in}), dy = graph.input("dy", DType::kFloat32, {rows, out});
     const Value w = graph.variable("w", {out, in});
     std::vector<Value> fetches{graph.add("dense_grad_kernel", {dy, x})[0], graph.add("dense_grad_input", {dy, w})[0]};
-    if (rows <= 32) fetches.push_back(ops::dense(x, w, Value()));
+    if (rows <= 32 || out == 1) fetches.push_back(ops::dense(x, w, Value()));
     const Feeds feeds{
         {"x", random_tensor({rows, in}, 1)}, {"w", random_tensor({out, in}, 2)}, {"dy", random_tensor({rows, out}, 4)}};
     SCOPED_TRACE(sizes_text(rows, out, in));
