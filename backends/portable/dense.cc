@@ -243,9 +243,7 @@ class PanelGradKernel final : public Kernel {
 bool grad_stays(int64_t out, int64_t in) { return out * in * int64_t(sizeof(float)) <= int64_t(256) << 10; }
 /// Whether dW has so few rows that packed x would be read a few times only. Rows of x whose distance is a whole number of KiB push each
 /// other out of the first-level cache, and are worth to be packed sooner.
-bool reads_plain(int64_t out, int64_t in) {
-  return out <= (in % 256 == 0 ? 96 : 512) || grad_stays(out, in);
-}
+bool reads_plain(int64_t out, int64_t in) { return out <= (in % 256 == 0 ? 96 : 512) || grad_stays(out, in); }
 /// Whether SummedGradKernel is the faster one: not where large rows are updated while they are in a cache.
 bool sums_in_place(int64_t rows, int64_t out, int64_t in) {
   const bool deep = rows > kLeftBlockDepth && packed_floats(rows, in) * int64_t(sizeof(float)) > kOwnCacheBytes;

@@ -17,8 +17,12 @@ struct Matrices {
   bool transposed;
 
   Matrices(const Shape& shape, bool transposed_)
-      : rows(shape[shape.rank() - 2]), columns(shape[shape.rank() - 1]), down(columns), right(1),
-        count(shape.elements() / (rows * columns)), transposed(transposed_) {
+      : rows(shape[shape.rank() - 2]),
+        columns(shape[shape.rank() - 1]),
+        down(columns),
+        right(1),
+        count(shape.elements() / (rows * columns)),
+        transposed(transposed_) {
     if (!transposed) return;
     std::swap(rows, columns);
     std::swap(down, right);
@@ -40,7 +44,11 @@ std::unique_ptr<Kernel> make_dense_product(const KernelRequest& request, const M
 class MatmulKernel final : public Kernel {
  public:
   MatmulKernel(int threads, const Matrices& a, const Matrices& b, int64_t count)
-      : a_(a), b_(b), count_(count), apart_(count >= int64_t(4) * threads && threads > 1), threads_(threads),
+      : a_(a),
+        b_(b),
+        count_(count),
+        apart_(count >= int64_t(4) * threads && threads > 1),
+        threads_(threads),
         plan_(apart_ ? 1 : threads, a.rows, a.columns, b.columns, a.transposed) {}
 
   Result<void> run(const KernelCall& call) override {
@@ -57,9 +65,7 @@ class MatmulKernel final : public Kernel {
     return {};
   }
   size_t scratch_bytes() const override { return apart_ ? 0 : plan_.shared_bytes(); }
-  size_t thread_scratch_bytes() const override {
-    return plan_.own_bytes() + (apart_ ? align_up(plan_.shared_bytes()) : 0);
-  }
+  size_t thread_scratch_bytes() const override { return plan_.own_bytes() + (apart_ ? align_up(plan_.shared_bytes()) : 0); }
   std::string implementation() const override { return "portable: panels"; }
 
  private:

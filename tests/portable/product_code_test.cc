@@ -69,7 +69,7 @@ TEST_P(Code, FusesAsLibmDoes) {
                                .left_packed = false,
                                .panel = panel,
                                .panel_stride = 0,
-                       .panel_row_stride = kPanelColumns,
+                               .panel_row_stride = kPanelColumns,
                                .depth = 2,
                                .c = sums,
                                .c_stride = kPanelColumns,

@@ -36,10 +36,11 @@ const shoal::ProgramInfo kProgram{.description = "lenet5: trains LeNet-5, and pr
                                   .batch = 1,
                                   .save_checkpoints_steps = 100};
 
-shoal::EstimatorSpec lenet5(const shoal::Features& features, const shoal::Labels& labels, shoal::Mode mode, const shoal::Params&,
-                            const shoal::RunConfig&) {
-  shoal::Value x = nn::conv2d(features.single(), {.filters = 6, .kernel = 5, .padding = shoal::Padding::same(),
-                                                  .activation = nn::Activation::kTanh});
+shoal::EstimatorSpec lenet5(const shoal::Features& features, const shoal::Labels& labels, shoal::Mode mode,
+                            const shoal::Params&, const shoal::RunConfig&) {
+  shoal::Value x =
+      nn::conv2d(features.single(),
+                 {.filters = 6, .kernel = 5, .padding = shoal::Padding::same(), .activation = nn::Activation::kTanh});
   x = nn::conv2d(nn::max_pool(x), {.filters = 16, .kernel = 5, .activation = nn::Activation::kTanh});
   x = nn::flatten(nn::max_pool(x));
   x = nn::dense(x, {.units = 120, .activation = nn::Activation::kTanh});
@@ -93,7 +94,8 @@ int64_t resident_kib() {
     unsigned long long begin = 0, end = 0;
     if (std::sscanf(line.c_str(), "%llx-%llx", &begin, &end) != 2) continue;
     std::vector<uint64_t> entries((end - begin) / kPage);
-    const ssize_t bytes = pread(pages, entries.data(), entries.size() * sizeof(uint64_t), off_t(begin / kPage * sizeof(uint64_t)));
+    const ssize_t bytes =
+        pread(pages, entries.data(), entries.size() * sizeof(uint64_t), off_t(begin / kPage * sizeof(uint64_t)));
     if (bytes <= 0) continue;  // The kernel's own page at the end of the address space.
     present += std::count_if(entries.begin(), entries.begin() + bytes / ssize_t(sizeof(uint64_t)),
                              [](uint64_t entry) { return (entry & kPresent) != 0; });
