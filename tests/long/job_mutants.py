@@ -20,12 +20,14 @@ FOLD = "  folded = *reinterpret_cast<const Eight*>(lanes) + *reinterpret_cast<co
 OTHER_FOLD = """  const Eight low = *reinterpret_cast<const Eight*>(lanes), high = *reinterpret_cast<const Eight*>(lanes + 8);
   folded = __builtin_shufflevector(low, high, 0, 1, 2, 3, 8, 9, 10, 11) + __builtin_shufflevector(low, high, 4, 5, 6, 7, 12, 13, 14, 15);
 """
+UNITY = "set_source_files_properties(${products} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)\n"
+# Options of sources stand behind those of all code, of which one forbids contractions.
+CONTRACTED = "set_source_files_properties(norm.cc recurrent.cc softmax.cc PROPERTIES COMPILE_OPTIONS -ffp-contract=fast)\n"
 # Name: file, what stands there once, and what stands there instead.
 MUTANTS = {
     "another order": ("backends/portable/conv_grad_kernel.cc", "kBlocksMax = 16", "kBlocksMax = 3"),
     "another tree": ("backends/portable/small_batch_code.h", FOLD, OTHER_FOLD),
-    "a contraction": ("backends/portable/CMakeLists.txt", "  DEPENDS backends)\n",
-                      "  DEPENDS backends)\ntarget_compile_options(shoal_backend_portable PRIVATE -ffp-contract=fast)\n"),
+    "a contraction": ("backends/portable/CMakeLists.txt", UNITY, UNITY + CONTRACTED),
 }
 
 
