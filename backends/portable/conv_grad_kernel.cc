@@ -119,7 +119,7 @@ class ConvGradKernel final : public Kernel {
               .accumulate = true});
   }
 
-  /// Adds the products of results [begin, begin + count) of a row, tap by tap, where the tap lies on the image.
+  /// Adds the products of the results [begin, begin + count) of a row with each tap that lies on the image, one tap after the other.
   void add_taps(const float* x, const float* packed, int64_t begin, int64_t count, float* sums) const {
     for (int64_t right = 0; right < c_.right.taps; ++right) {
       const Span on_image = inside(c_.right, right);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "dense.h"
+#include "few_rows.h"
 #include "matrix.h"
 #include "product_code.h"
 #include "products.h"
@@ -30,7 +31,7 @@ std::unique_ptr<Kernel> make_few_rows_dense(const KernelRequest& request, const 
   });
 }
 
-/// One output of many rows: the rows are the weights of a layer with one row, which w is.
+/// A layer with one output is computed as a layer with one row: w is that row, and the rows of x are the weights.
 std::unique_ptr<Kernel> make_one_output_dense(const KernelRequest& request, int64_t rows, int64_t in) {
   const bool biased = request.inputs.size() > 2, activate = fused_relu(request);
   const FewRows swapped{1, rows, in};
@@ -112,9 +113,9 @@ class MatrixKernel final : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<Kernel> dense_product(const KernelRequest& request, const FewRows& sizes) {
+std::unique_ptr<Kernel> dense_product(const KernelRequest& request, const DenseSizes& sizes) {
   const auto& [rows, out, in] = sizes;
-  if (rows <= kFewRows) return make_few_rows_dense(request, sizes);
+  if (rows <= kFewRows) return make_few_rows_dense(request, {rows, out, in});
   if (small_batch_takes(rows, in)) return make_small_batch_dense(request, rows, out, in);
   if (out == 1) return make_one_output_dense(request, rows, in);
   return std::make_unique<MatrixKernel>(MatrixPlan(request.threads, rows, in, out), in, Strided{nullptr, 1, in}, out,
@@ -127,9 +128,9 @@ std::unique_ptr<Kernel> make_dense(const KernelRequest& request) {
   return dense_product(request, {rows_of(request.inputs[0]), w[0], w[1]});
 }
 
-std::unique_ptr<Kernel> dense_input_product(const KernelRequest& request, const FewRows& sizes) {
+std::unique_ptr<Kernel> dense_input_product(const KernelRequest& request, const DenseSizes& sizes) {
   const auto& [rows, out, in] = sizes;
-  if (rows <= kFewRows) return make_few_rows_grad_input(request.threads, sizes);
+  if (rows <= kFewRows) return make_few_rows_grad_input(request.threads, {rows, out, in});
   return std::make_unique<MatrixKernel>(MatrixPlan(request.threads, rows, out, in), out, Strided{nullptr, in}, in, false);
 }
 
@@ -240,23 +241,23 @@ class PanelGradKernel final : public Kernel {
 };
 
 /// Whether dW is so small that it stays in a core's own cache while all of x passes.
-bool grad_stays(int64_t out, int64_t in) { return out * in * int64_t(sizeof(float)) <= int64_t(256) << 10; }
+bool grad_stays(int64_t out, int64_t in) { return out * in * kFloatBytes <= int64_t(256) << 10; }
 /// Whether dW has so few rows that packed x would be read a few times only. Rows of x whose distance is a whole number of KiB push each
 /// other out of the first-level cache, and are worth to be packed sooner.
 bool reads_plain(int64_t out, int64_t in) { return out <= (in % 256 == 0 ? 96 : 512) || grad_stays(out, in); }
-/// Whether SummedGradKernel is the faster one: not where large rows are updated while they are in a cache.
+/// Whether SummedGradKernel is faster than PanelGradKernel, which gives large rows away while they are in a cache.
 bool sums_in_place(int64_t rows, int64_t out, int64_t in) {
   const bool deep = rows > kLeftBlockDepth && packed_floats(rows, in) * int64_t(sizeof(float)) > kOwnCacheBytes;
   return deep || grad_stays(out, in) || (reads_plain(out, in) && !update_counts(rows));
 }
 
-/// dW = dy^T x, summed in its place as some rows of x after the others pass: where dW is small beside x, or has few rows. Of x some rows
-/// are packed at a time, or none, where dW has so few rows that they would be read a few times only. Threads divide dW, by its columns
-/// and, where there are few of these, by its rows.
+/// Computes dW = dy^T x where dW is small beside x, or has few rows. The sums stand in dW, to which the products of 256 rows of x at a
+/// time are added. These rows are packed, or read as they lie where packing would cost more (reads_plain). Threads divide the columns of
+/// dW and, where there are few columns, its rows.
 class SummedGradKernel final : public Kernel {
  public:
   SummedGradKernel(int threads, int64_t batch, int64_t out, int64_t in)
-      : threads_(threads), batch_(batch), out_(out), in_(in) {
+      : threads_(threads), batch_(batch), out_(out), in_(in), plain_(reads_plain(out, in)) {
     // Some parts for each thread, so that a slower core delays nobody. Parts of rows are taken only where there are few columns, since
     // each of them reads all of x.
     const int64_t shares = threads == 1 ? 1 : int64_t(3) * threads;
@@ -280,7 +281,8 @@ class SummedGradKernel final : public Kernel {
   }
   size_t scratch_bytes() const override { return 0; }
   size_t thread_scratch_bytes() const override {
-    return size_t(kLeftBlockFloats + packed_floats(kLeftBlockDepth, columns_)) * sizeof(float);
+    const int64_t packed_columns = plain_ ? kPanelColumns : columns_;
+    return size_t((plain_ ? 0 : kLeftBlockFloats) + packed_floats(kLeftBlockDepth, packed_columns)) * sizeof(float);
   }
   bool gives_rows() const override { return true; }
   std::string implementation() const override { return "portable: panels"; }
@@ -288,7 +290,7 @@ class SummedGradKernel final : public Kernel {
  private:
   /// Sums one part of dW, over all of the depth.
   void add(const KernelCall& call, int64_t column, int64_t row, float* scratch) const {
-    float* const packed = scratch + kLeftBlockFloats;
+    float* const packed = scratch + (plain_ ? 0 : kLeftBlockFloats);
     const int64_t columns = std::min(columns_, in_ - column), rows = std::min(rows_, out_ - row);
     for (int64_t k = 0; k < batch_; k += kLeftBlockDepth) {
       const int64_t depth = std::min(kLeftBlockDepth, batch_ - k);
@@ -301,7 +303,7 @@ class SummedGradKernel final : public Kernel {
                            .depth = depth,
                            .columns = columns,
                            .accumulate = k > 0};
-      if (reads_plain(out_, in_)) {
+      if (plain_) {
         add_from_plain(x, product, packed);
       } else {
         pack({x, in_}, depth, columns, 1.0f, packed);
@@ -309,7 +311,7 @@ class SummedGradKernel final : public Kernel {
       }
     }
   }
-  /// Only columns beyond the last whole panel are packed.
+  /// Adds to the sums from x as it lies; only columns beyond the last whole panel are packed.
   void add_from_plain(const float* x, PanelProduct product, float* packed) const {
     const int64_t whole = product.columns / kPanelColumns * kPanelColumns, rest = product.columns - whole;
     if (rest > 0) {
@@ -324,20 +326,20 @@ class SummedGradKernel final : public Kernel {
     product.columns = whole;
     if (whole > 0) multiply(product);
   }
-  static int64_t rounded_up(int64_t number, int64_t to) { return (number + to - 1) / to * to; }
   static constexpr int64_t kTileRows = 8, kColumnsTogether = 2 * kPanelColumns;
   static constexpr int64_t kColumnsMax = 512;  // 512 KiB of packed x.
 
   int threads_;
   int64_t batch_, out_, in_;
+  bool plain_;              // Whether x is read as it lies.
   int64_t rows_, columns_;  // Of a part of dW.
 };
 
 }  // namespace
 
-std::unique_ptr<Kernel> dense_kernel_product(const KernelRequest& request, const FewRows& sizes) {
+std::unique_ptr<Kernel> dense_kernel_product(const KernelRequest& request, const DenseSizes& sizes) {
   const auto& [rows, out, in] = sizes;
-  if (rows <= kFewRows) return std::make_unique<FewRowsGradKernel>(request.threads, sizes);
+  if (rows <= kFewRows) return std::make_unique<FewRowsGradKernel>(request.threads, FewRows{rows, out, in});
   if (sums_in_place(rows, out, in)) return std::make_unique<SummedGradKernel>(request.threads, rows, out, in);
   return std::make_unique<PanelGradKernel>(request.threads, rows, out, in);
 }

@@ -9,8 +9,6 @@
 namespace shoal::backends::portable {
 namespace {
 
-constexpr int64_t kFloat = int64_t(sizeof(float));
-
 SHOAL_VECTOR_LOOP void relu_grad_range(const float* dy, const float* output, float* dx, int64_t begin, int64_t end) {
   SHOAL_INDEPENDENT
   for (int64_t i = begin; i < end; ++i) dx[i] = output[i] > 0.0f ? dy[i] : 0.0f;
@@ -114,36 +112,40 @@ SHOAL_VECTOR_LOOP void sum_rows_block(const float* __restrict x, int64_t rows, i
 }  // namespace
 
 void relu_grad(int threads, const float* dy, const float* output, float* dx, int64_t count) {
-  parallel_for(threads, count, 3 * kFloat * count,
+  parallel_for(threads, count, 3 * kFloatBytes * count,
                [=](int64_t begin, int64_t end) { relu_grad_range(dy, output, dx, begin, end); });
 }
 
 void add(int threads, const float* a, const float* b, float* y, int64_t count) {
-  parallel_for(threads, count, 3 * kFloat * count, [=](int64_t begin, int64_t end) { add_range(a, b, y, begin, end); });
+  parallel_for(threads, count, 3 * kFloatBytes * count,
+               [=](int64_t begin, int64_t end) { add_range(a, b, y, begin, end); });
 }
 
 void sub(int threads, const float* a, const float* b, float* y, int64_t count) {
-  parallel_for(threads, count, 3 * kFloat * count, [=](int64_t begin, int64_t end) { sub_range(a, b, y, begin, end); });
+  parallel_for(threads, count, 3 * kFloatBytes * count,
+               [=](int64_t begin, int64_t end) { sub_range(a, b, y, begin, end); });
 }
 
 void mul(int threads, const float* a, const float* b, float* y, int64_t count) {
-  parallel_for(threads, count, 3 * kFloat * count, [=](int64_t begin, int64_t end) { mul_range(a, b, y, begin, end); });
+  parallel_for(threads, count, 3 * kFloatBytes * count,
+               [=](int64_t begin, int64_t end) { mul_range(a, b, y, begin, end); });
 }
 
 void scale(int threads, const float* x, float factor, float* y, int64_t count) {
-  parallel_for(threads, count, 2 * kFloat * count,
+  parallel_for(threads, count, 2 * kFloatBytes * count,
                [=](int64_t begin, int64_t end) { scale_range(x, factor, y, begin, end); });
 }
 
 void divide(int threads, const float* x, float divisor, float* y, int64_t count) {
-  parallel_for(threads, count, 2 * kFloat * count,
+  parallel_for(threads, count, 2 * kFloatBytes * count,
                [=](int64_t begin, int64_t end) { divide_range(x, divisor, y, begin, end); });
 }
 
 void square(int threads, const float* x, float* y, int64_t count) { mul(threads, x, x, y, count); }
 
 void fill(int threads, float value, float* y, int64_t count) {
-  parallel_for(threads, count, kFloat * count, [=](int64_t begin, int64_t end) { std::fill(y + begin, y + end, value); });
+  parallel_for(threads, count, kFloatBytes * count,
+               [=](int64_t begin, int64_t end) { std::fill(y + begin, y + end, value); });
 }
 
 void bytes_to_floats(int threads, const uint8_t* x, float* y, int64_t count) {
@@ -170,7 +172,7 @@ float sum(const float* x, int64_t count) {
 void sum_middle(int threads, const float* x, int64_t outer, int64_t rows, int64_t columns, float* y, float* partial) {
   const int64_t blocks = row_blocks(rows);
   float* sums = blocks <= 1 ? y : partial;
-  parallel_for(threads, outer * std::max<int64_t>(blocks, 1), kFloat * outer * rows * columns,
+  parallel_for(threads, outer * std::max<int64_t>(blocks, 1), kFloatBytes * outer * rows * columns,
                [=](int64_t begin, int64_t end) {
                  for (int64_t block = begin; block < end; ++block) {
                    const int64_t matrix = blocks <= 1 ? block : block / blocks;
@@ -189,20 +191,20 @@ void sum_rows(int threads, const float* x, int64_t rows, int64_t columns, float*
 
 void sum_columns(int threads, const float* x, int64_t rows, int64_t columns, float* y) {
   constexpr int64_t kShort = 512;
-  parallel_for(threads, rows, kFloat * rows * columns, [=](int64_t begin, int64_t end) {
+  parallel_for(threads, rows, kFloatBytes * rows * columns, [=](int64_t begin, int64_t end) {
     if (columns <= kShort) return sum_short_rows(x + begin * columns, end - begin, columns, y + begin);
     for (int64_t row = begin; row < end; ++row) y[row] = sum(x + row * columns, columns);
   });
 }
 
 void max_middle(int threads, const float* x, int64_t outer, int64_t rows, int64_t columns, float* y) {
-  parallel_for(threads, outer, kFloat * outer * rows * columns, [=](int64_t begin, int64_t end) {
+  parallel_for(threads, outer, kFloatBytes * outer * rows * columns, [=](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) max_rows(x + i * rows * columns, rows, columns, y + i * columns);
   });
 }
 
 void max_columns(int threads, const float* x, int64_t rows, int64_t columns, float* y) {
-  parallel_for(threads, rows, kFloat * rows * columns, [=](int64_t begin, int64_t end) {
+  parallel_for(threads, rows, kFloatBytes * rows * columns, [=](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) y[row] = max_row(x + row * columns, columns);
   });
 }

@@ -17,8 +17,6 @@ constexpr size_t kPanelsBytes = size_t(kDepthTogether * kColumnsTogether) * size
 constexpr int64_t kFewRowsMax = 192;
 constexpr int64_t kTileRows = 8;
 
-int64_t rounded_up(int64_t number, int64_t to) { return (number + to - 1) / to * to; }
-
 /// The size of a part. Each thread gets some parts, so that a slower core delays nobody; one thread gets all in one part.
 int64_t part_of(int64_t count, int threads, int64_t together) {
   const int64_t shares = threads == 1 ? 1 : int64_t(3) * threads;

@@ -15,6 +15,9 @@ inline int64_t product_bytes(int64_t rows, int64_t depth, int64_t columns) {
   return depth * columns * std::max<int64_t>(sizeof(float), rows / 4);
 }
 
+/// The least multiple of `to` that is not less than `number`.
+inline int64_t rounded_up(int64_t number, int64_t to) { return (number + to - 1) / to * to; }
+
 class MatrixPlan {
  public:
   /// Of c [rows, columns] = a [rows, depth] b [depth, columns]. `a_transposed`: a's elements lie along its columns.

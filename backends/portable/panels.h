@@ -33,8 +33,8 @@ struct PanelProduct {
   Strided a;            ///< [rows, depth]
   const float* packed;  ///< [packed_depth, columns]; its first `depth` rows are used.
   int64_t packed_depth = 0;
-  /// Other than 0 if it is not packed, but a row-major matrix with this distance between its rows: of whole panels only. Where c has
-  /// few rows, that is faster than to pack what is read a few times.
+  /// If this is not 0, `packed` is not packed: it is a row-major matrix, whose rows are so many floats apart, and c has whole panels
+  /// of columns. Where c has few rows, that is faster, because each packed element would be read a few times only.
   int64_t plain_stride = 0;
   float* c;          ///< [rows, columns]; overlaps neither factor.
   int64_t c_stride;  ///< Distance between the rows of c.

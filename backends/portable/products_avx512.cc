@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inner loops of products for AVX-512; CMakeLists.txt gives this file its flags.
+// This file has the inner loops of products for AVX-512. CMakeLists.txt gives it its flags.
 #include "products_code.h"
 
 namespace shoal::backends::portable {

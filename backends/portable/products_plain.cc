@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inner loops of products for what every processor of the target has.
+// This file has the inner loops of products for every processor of the target.
 #include "products_code.h"
 
 namespace shoal::backends::portable {

@@ -61,8 +61,8 @@ inline void round_to(float* to, const double* sums, int64_t count) {
   for (int64_t i = 0; i < count; ++i) to[i] = float(sums[i]);
 }
 
-/// max(x, 0) that keeps NaN.
 inline double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+/// max(x, 0) that keeps NaN.
 inline float relu(float x) { return x < 0 ? 0.0f : x; }
 
 }  // namespace shoal::backends::reference

@@ -58,7 +58,7 @@ std::optional<Product> of_layer(const std::string& op, const std::string& layer,
 
 int64_t rows_of(const Shape& shape) { return shape.elements() / shape[shape.rank() - 1]; }
 
-/// What a node multiplies; none if it is no product, or one of many small ones.
+/// Returns the product that a node computes, or none if it computes no single product of two matrices.
 std::optional<Product> product_of(const FlowNode& node, const SymbolSizes& sizes) {
   const auto shape = [&](size_t i) { return value_or_raise(node.input_types[i].shape.resolve(sizes)); };
   const std::string& op = node.node.op;
@@ -80,7 +80,7 @@ std::optional<Product> product_of(const FlowNode& node, const SymbolSizes& sizes
   return std::nullopt;
 }
 
-/// `kProducts` of them: those of all models, from the smallest to the largest, evenly taken.
+/// Returns `kProducts` products of the models, evenly taken from the smallest to the largest.
 std::vector<Product> products() {
   std::vector<Product> every;
   for (const ModelEntry& entry : models()) {

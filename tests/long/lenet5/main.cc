@@ -73,7 +73,7 @@ shoal::data::Dataset images(int64_t first_image, int64_t count) {
   });
 }
 
-/// The most that was resident since the process began, by the kernel's count.
+/// Returns the most memory that the process has had resident, as the kernel counts it.
 int64_t peak_resident_kib() {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {
@@ -83,8 +83,8 @@ int64_t peak_resident_kib() {
   return 0;
 }
 
-/// What is resident now, page by page. Under qemu-user the kernel's count has the emulator's own memory in it; this sum has not,
-/// since the emulator shows in /proc/self/maps the program's memory alone.
+/// Counts the pages that are resident now. Under qemu-user the kernel's count includes the emulator's own memory. This sum does not,
+/// because there /proc/self/maps shows the program's memory alone.
 int64_t resident_kib() {
   constexpr uint64_t kPage = 4096, kPresent = uint64_t(1) << 63;
   std::ifstream maps("/proc/self/maps");
