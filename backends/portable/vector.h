@@ -10,7 +10,7 @@
 namespace shoal::backends::portable {
 
 // Functions of one number, written so that compilers vectorise loops over them: no branch, no call. All keep NaN. Errors
-// are in units in the last place (tests/onednn/vector_test.cc measures them).
+// are in units in the last place (tests/portable/vector_test.cc measures them).
 
 /// The larger or the smaller of two; NaN if either is.
 SHOAL_ALWAYS_INLINE float larger(float a, float b) { return (a > b) | (a != a) ? a : b; }
