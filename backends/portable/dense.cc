@@ -258,10 +258,12 @@ class SummedGradKernel final : public Kernel {
  public:
   SummedGradKernel(int threads, int64_t batch, int64_t out, int64_t in)
       : threads_(threads), batch_(batch), out_(out), in_(in), plain_(reads_plain(out, in)) {
-    // Some parts for each thread, so that a slower core delays nobody. Parts of rows are taken only where there are few columns, since
-    // each of them reads all of x.
+    // Each thread gets up to three parts, so that a slower core delays nobody, and all get as many. A part reads all rows of dy, and only
+    // its own columns of x: with fewer columns than 64 that costs more than it brings. Parts of rows are taken only where there are few
+    // columns, since each of them reads all of x.
     const int64_t shares = threads == 1 ? 1 : int64_t(3) * threads;
-    columns_ = std::clamp(in / shares / kColumnsTogether * kColumnsTogether, kColumnsTogether, kColumnsMax);
+    const int64_t across_all = threads * std::clamp(in / (threads * kColumnsWorthwhile), int64_t(1), shares / threads);
+    columns_ = std::clamp((panel_count(in) + across_all - 1) / across_all * kPanelColumns, kColumnsTogether, kColumnsMax);
     const int64_t across = (in + columns_ - 1) / columns_, down = across >= threads ? 1 : (shares + across - 1) / across;
     rows_ = rounded_up((out + down - 1) / down, kTileRows);
   }
@@ -304,6 +306,12 @@ class SummedGradKernel final : public Kernel {
                            .columns = columns,
                            .accumulate = k > 0};
       if (plain_) {
+        // The next rows of x are asked for, as far as all that is asked for is x's: without that, an x beyond the caches takes a third more.
+        const int64_t floats_behind = (batch_ - k - 2 * kLeftBlockDepth + 1) * in_ - column - columns;
+        if (floats_behind >= columns_ahead(rows)) {
+          product.ahead = x + kLeftBlockDepth * in_;
+          product.ahead_stride = in_;
+        }
         add_from_plain(x, product, packed);
       } else {
         pack({x, in_}, depth, columns, 1.0f, packed);
@@ -326,7 +334,7 @@ class SummedGradKernel final : public Kernel {
     product.columns = whole;
     if (whole > 0) multiply(product);
   }
-  static constexpr int64_t kTileRows = 8, kColumnsTogether = 2 * kPanelColumns;
+  static constexpr int64_t kTileRows = 8, kColumnsTogether = 2 * kPanelColumns, kColumnsWorthwhile = 64;
   static constexpr int64_t kColumnsMax = 512;  // 512 KiB of packed x.
 
   int threads_;

@@ -49,6 +49,23 @@ SHOAL_ALWAYS_INLINE float sum_of(const Lanes& value) {
   return lanes[0];
 }
 
+/// Computes sum_of() for four sums at a time. The additions are the same: lane l and lane l + 8, then l + 4, l + 2 and l + 1.
+SHOAL_ALWAYS_INLINE void four_sums_of(const Lanes* values, float* sums) {
+  float lanes[4][kSums];
+#pragma GCC unroll 4
+  for (int64_t i = 0; i < 4; ++i) store(lanes[i], values[i]);
+  Eight a, b, c, d;
+  fold(lanes[0], a), fold(lanes[1], b), fold(lanes[2], c), fold(lanes[3], d);
+  const Eight ab =
+      __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11) + __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
+  const Eight cd =
+      __builtin_shufflevector(c, d, 0, 1, 2, 3, 8, 9, 10, 11) + __builtin_shufflevector(c, d, 4, 5, 6, 7, 12, 13, 14, 15);
+  const Eight acbd = __builtin_shufflevector(ab, cd, 0, 1, 8, 9, 4, 5, 12, 13) +
+                     __builtin_shufflevector(ab, cd, 2, 3, 10, 11, 6, 7, 14, 15);
+  *reinterpret_cast<Quarter*>(sums) =
+      __builtin_shufflevector(acbd, acbd, 0, 4, 2, 6) + __builtin_shufflevector(acbd, acbd, 1, 5, 3, 7);
+}
+
 /// The products of `kOutputs` rows of w with all of x. Several sums at a time hide what an addition takes.
 template <int64_t kRows, int64_t kOutputs>
 SHOAL_ALWAYS_INLINE void dot_rows(const FewRows& sizes, const float* x, const float* w, const float* bias, float* y) {
@@ -62,9 +79,17 @@ SHOAL_ALWAYS_INLINE void dot_rows(const FewRows& sizes, const float* x, const fl
       for (int64_t row = 0; row < kRows; ++row) add_product(weights, load_lanes(x + row * sizes.in + k), sums[o][row]);
     }
   }
+  float results[kOutputs][kRows];
+  if constexpr (kOutputs * kRows == 4) {
+    four_sums_of(&sums[0][0], &results[0][0]);
+  } else {
+    for (int64_t o = 0; o < kOutputs; ++o) {
+      for (int64_t row = 0; row < kRows; ++row) results[o][row] = sum_of(sums[o][row]);
+    }
+  }
   for (int64_t o = 0; o < kOutputs; ++o) {
     for (int64_t row = 0; row < kRows; ++row) {
-      float sum = sum_of(sums[o][row]);
+      float sum = results[o][row];
       for (int64_t tail = k; tail < sizes.in; ++tail) sum = fused(w[o * sizes.in + tail], x[row * sizes.in + tail], sum);
       y[row * sizes.out + o] = bias ? sum + bias[o] : sum;
     }

@@ -30,6 +30,9 @@ constexpr bool kFusedInOne = false;
 #endif
 /// A vector has as many floats as a register holds. It may lie anywhere in memory.
 using Vector [[gnu::vector_size(kLanes * 4), gnu::aligned(4), gnu::may_alias]] = float;
+/// Eight and four floats, which the compiler makes of the registers that there are.
+using Eight [[gnu::vector_size(32), gnu::aligned(4), gnu::may_alias]] = float;
+using Quarter [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = float;
 
 #if defined(__FMA__) || defined(__aarch64__)
 SHOAL_ALWAYS_INLINE Vector fused(Vector a, Vector b, Vector c) {
@@ -82,6 +85,11 @@ SHOAL_ALWAYS_INLINE Vector load(const float* from) { return *reinterpret_cast<co
 SHOAL_ALWAYS_INLINE void store(float* to, Vector value) { *reinterpret_cast<Vector*>(to) = value; }
 /// All elements are `value`. The subtraction of zero keeps the sign of a zero, which an addition would not.
 SHOAL_ALWAYS_INLINE Vector spread(float value) { return value - Vector{}; }
+
+/// The upper eight of sixteen floats are added to the lower.
+SHOAL_ALWAYS_INLINE void fold(const float* lanes, Eight& folded) {
+  folded = *reinterpret_cast<const Eight*>(lanes) + *reinterpret_cast<const Eight*>(lanes + 8);
+}
 
 template <int64_t kValue>
 struct Known {

@@ -64,7 +64,7 @@ PanelTile tile_of(const PanelProduct& product, int64_t p, int64_t end, int64_t k
           .c_stride = product.c_stride,
           .columns = std::min((end - p) * kPanelColumns, product.columns - column),
           .accumulate = product.accumulate || k > 0,
-          .ahead = product.ahead ? product.ahead + k * product.ahead_stride : nullptr,
+          .ahead = product.ahead ? product.ahead + k * product.ahead_stride + (plain ? column : 0) : nullptr,
           .ahead_stride = product.ahead_stride};
 }
 

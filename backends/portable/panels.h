@@ -41,7 +41,8 @@ struct PanelProduct {
   int64_t rows, depth, columns;
   bool accumulate = false;  ///< True for c += rather than c =.
   /// What will be read next, asked for while this is computed: of each of `depth` rows, ahead_stride apart, a line of the
-  /// cache for each tile of rows of the product (eight with AVX-512, else six or fewer). All of it is memory of the caller's; or null.
+  /// cache for each tile of rows of the product (eight with AVX-512, else six or fewer); with plain_stride from the column on that is
+  /// computed. All of it is memory of the caller's; or null.
   const float* ahead = nullptr;
   int64_t ahead_stride = 0;
 };

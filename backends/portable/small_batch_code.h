@@ -66,15 +66,6 @@ SHOAL_ALWAYS_INLINE void add_part(const SmallBatchTile& tile, int64_t lane, Vect
   }
 }
 
-/// Eight floats, as the compiler makes them of what registers there are.
-using Eight [[gnu::vector_size(32), gnu::aligned(4), gnu::may_alias]] = float;
-using Quarter [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = float;
-
-/// The upper eight of sixteen lanes are added to the lower.
-SHOAL_ALWAYS_INLINE void fold(const float* lanes, Eight& folded) {
-  folded = *reinterpret_cast<const Eight*>(lanes) + *reinterpret_cast<const Eight*>(lanes + 8);
-}
-
 /// The four sums of the lanes of each of four outputs: neighbours are added, twice, and then the two halves.
 SHOAL_ALWAYS_INLINE void sums_of(const float* lanes, int64_t stride, Quarter& sums) {
   Eight a, b, c, d;
