@@ -3,12 +3,13 @@
 // step by step when it is told to.
 //
 //   compute_bench --model NAME --batch N --threads N [--backend NAME] [--compute-dtype float32|bfloat16]
-//                 [--first-step | --plan]
+//                 [--first-step | --plan | --steps N]
 //   compute_bench --list
 //
 // Writes one line of JSON when it is ready, {"settings", "parameters"}, and for each line "measure <seconds>" that it reads
 // one more: {"steps", "ms"}, the time per step. The end of its input ends it. With --first-step it trains 20 steps on one
 // batch instead, and writes when the first had ended (the monotonic clock, in ns) and the most memory that was resident.
+// With --steps it trains so many steps, writes the number of parameters and ends, for tools that count what a process does.
 // With --plan it compiles the training step and writes its planned memory next to the lower bound. --list writes the names
 // of the models.
 #include <chrono>
@@ -37,7 +38,7 @@ constexpr int kFirstStepSteps = 20;
 struct Options {
   std::string model, backend = backends::default_backend();
   DType compute_dtype = DType::kFloat32;
-  int64_t batch = 0;
+  int64_t batch = 0, steps = 0;  // Steps: 0 if it is not told how many.
   int threads = 1;
   bool first_step = false, plan = false, list = false;
 };
@@ -51,16 +52,20 @@ long long peak_resident_kib() {
   return 0;
 }
 
+int64_t trainable_parameters(const Graph& graph) {
+  int64_t count = 0;
+  for (const Variable& variable : graph.variables()) {
+    if (variable.trainable) count += variable.shape.elements();
+  }
+  return count;
+}
+
 /// Turns lines of the standard input into timed steps.
 class MeasureHook final : public Hook {
  public:
   explicit MeasureHook(std::string settings) : settings_(std::move(settings)) {}
 
-  void begin(HookSetup& setup) override {
-    for (const Variable& variable : setup.graph().variables()) {
-      if (variable.trainable) parameters_ += variable.shape.elements();
-    }
-  }
+  void begin(HookSetup& setup) override { parameters_ = trainable_parameters(setup.graph()); }
   void before_step(RunContext& run, StepRequest&) override {
     if (run.iterations() < kWarmUpSteps || seconds_ > 0) return;
     if (run.iterations() == kWarmUpSteps) {
@@ -105,6 +110,11 @@ class FirstStepHook final : public Hook {
   Clock::time_point ended_;
 };
 
+class ParametersHook final : public Hook {
+ public:
+  void begin(HookSetup& setup) override { std::printf("%lld\n", (long long)trainable_parameters(setup.graph())); }
+};
+
 /// A folder for the run, gone afterwards.
 class TemporaryFolder {
  public:
@@ -147,8 +157,11 @@ void train(const Options& options) {
   const std::string settings = options.backend + (rounded ? " " + std::string(to_string(options.compute_dtype)) : "");
   std::shared_ptr<Hook> hook = std::make_shared<MeasureHook>(settings);
   if (options.first_step) hook = std::make_shared<FirstStepHook>();
+  if (options.steps > 0) hook = std::make_shared<ParametersHook>();
   const int count = options.first_step ? 1 : kBatches;
-  estimator.train([&] { return batches(model, options.batch, count); }, {.hooks = {hook}});
+  TrainOptions training{.hooks = {hook}};
+  if (options.steps > 0) training.steps = options.steps;
+  estimator.train([&] { return batches(model, options.batch, count); }, training);
 }
 
 void plan(const Options& options) {
@@ -180,6 +193,7 @@ Options parse(int argc, char** argv) {
     options.compute_dtype = *dtype;
   });
   app.add_flag("--first-step", options.first_step, "When the first of 20 steps ended, and the most memory");
+  app.add_option("--steps", options.steps, "Train so many steps, and end")->check(CLI::PositiveNumber);
   app.add_flag("--plan", options.plan, "The planned memory of a step");
   app.callback([&] {
     if (options.list) return;

@@ -24,7 +24,8 @@ struct ModelEntry {
 /// features each, 13 numbers, 256-128-64-1, Adagrad. "lstm" (64-256) and "gpt" (4 blocks of 128 features and 4 heads):
 /// 64 of 65 characters, Adam.
 const std::vector<ModelEntry>& models();
-/// Raises InvalidArgument, listing the names, if there is none.
+/// Finds one of models() or "lenet5", which only bench/instructions trains: convolution 5x5x6, pool, convolution 5x5x16 without padding, pool,
+/// dense 120, 84 and 10, relu (61,706 parameters). Raises InvalidArgument, listing the names, if there is none.
 const ModelEntry& find_model(std::string_view name);
 
 /// `count` different batches, over and over.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The six models of bench/models in PyTorch: the same layers, losses, optimizers, shapes of input.
+"""The models of bench/models in PyTorch: the same layers, losses, optimizers, shapes of input.
 
 A model is a class with
 
@@ -55,6 +55,17 @@ class Cnn(Mlp):
         self.layers = nn.Sequential(nn.Conv2d(1, 32, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
                                     nn.Conv2d(32, 64, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
                                     nn.Flatten(), nn.Linear(3136, 1024), nn.ReLU(), nn.Linear(1024, 10))
+
+
+class Lenet5(Mlp):
+    """Convolution 5x5x6, pool, convolution 5x5x16 without padding, pool, dense 120, 84 and 10; SGD with momentum 0.9."""
+    images = True
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
+                                    nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+                                    nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10))
 
 
 class ResidualBlock(nn.Module):
@@ -217,4 +228,4 @@ class Gpt(CharacterModel):
         return self.loss(self.dense(self.norm(self.blocks(self.embedding(text) + self.position))), labels)
 
 
-MODELS = {"mlp": Mlp, "cnn": Cnn, "resnet20": ResNet20, "wide_and_deep": WideAndDeep, "lstm": Lstm, "gpt": Gpt}
+MODELS = {"mlp": Mlp, "cnn": Cnn, "lenet5": Lenet5, "resnet20": ResNet20, "wide_and_deep": WideAndDeep, "lstm": Lstm, "gpt": Gpt}

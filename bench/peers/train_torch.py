@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch's side of compare: trains one model, step by step, when it is told to.
 
-    train_torch.py --model NAME --batch N --threads N [--settings NAME] [--first-step]
+    train_torch.py --model NAME --batch N --threads N [--settings NAME] [--first-step | --steps N]
 
 Without --settings it tries all that the model has (see settings()) and keeps the fastest. Then it writes one line of JSON,
 {"settings", "trial_ms", ...}, and for each line "measure <seconds>" that it reads one more: {"steps", "ms"}, the time per step.
 The end of its input ends it. With --first-step it trains 20 steps on one batch instead, and writes when the first had ended
-(the monotonic clock, in ns) and the most memory that was resident. Exit status 77 where PyTorch is not installed.
+(the monotonic clock, in ns) and the most memory that was resident. With --steps it trains so many steps, writes the number of
+parameters and ends, for tools that count what a process does. Exit status 77 where PyTorch is not installed.
 """
 import argparse
 import itertools
@@ -152,6 +153,17 @@ def first_step(options, kind):
     say(settings=name, first_step_ns=ended, peak_resident_kib=peak_resident_kib())
 
 
+def parameters(trainer):
+    return sum(parameter.numel() for parameter in trainer.optimizer.param_groups[0]["params"])
+
+
+def train(options, kind):
+    trainer = Trainer(kind, options.batch, **settings(kind)[options.settings or "defaults"])
+    for _ in range(options.steps):
+        trainer.step()
+    print(parameters(trainer))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--model", choices=MODELS, required=True)
@@ -159,15 +171,18 @@ def main():
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--settings")
     parser.add_argument("--first-step", action="store_true")
+    parser.add_argument("--steps", type=int)
     options = parser.parse_args()
     kind = MODELS[options.model]
     torch.set_num_threads(options.threads)
     torch.set_flush_denormal(True)
     if options.first_step:
         return first_step(options, kind)
+    if options.steps:
+        return train(options, kind)
     name, milliseconds, trainer = choose(options, kind)
     say(settings=name, trial_ms=milliseconds, version=torch.__version__, blas=blas_in_use(), blas_kernels=BLAS_KERNELS,
-        parameters=sum(parameter.numel() for parameter in trainer.optimizer.param_groups[0]["params"]))
+        parameters=parameters(trainer))
     for line in sys.stdin:
         steps, milliseconds = trainer.measure(float(line.split()[1]))
         say(steps=steps, ms=milliseconds)
