@@ -5,7 +5,7 @@
 #   component   what                                                       find_package(Shoal COMPONENTS ...)
 #   estimator   libshoal, public headers, files of CMake and pkg-config    estimator (and base, graph, nn, data, ...)
 #   testing     libshoal_testing and its headers                           testing
-#   tools       the program `shoal`                                        tools
+#   tools       the program `shoal`                                        tools (shoal::tools comes with estimator)
 #   runtime     shared libraries, where they are shared                    (all)
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -39,9 +39,9 @@ endfunction()
 function(shoal_install)
   get_property(modules GLOBAL PROPERTY SHOAL_MODULES)
   set(for_tests shoal_testing shoal_transport_sim)
-  list(REMOVE_ITEM modules ${for_tests} shoal_cli)
+  list(REMOVE_ITEM modules ${for_tests})
   set(layers base graph nn data columns checkpoint monitor cluster estimator)
-  set(headers ${layers})
+  set(headers ${layers} cli)
   list(TRANSFORM headers PREPEND modules/)
   shoal_users_library(shoal_library shoal estimator "${headers};backends;transport" ${modules} shoal_plugins)
   shoal_users_library(shoal_testing_library shoal_testing testing modules/testing ${for_tests})
@@ -96,10 +96,14 @@ function(shoal_install)
   install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
   install(EXPORT shoal_tools NAMESPACE shoal:: FILE Shoal-tools.cmake DESTINATION ${shoal_cmake_dir} COMPONENT tools)
 
+  install(FILES ${PROJECT_SOURCE_DIR}/modules/cli/src/linked.cc DESTINATION ${CMAKE_INSTALL_DATADIR}/shoal RENAME tools.cc
+    COMPONENT estimator)
+
   set(made ${PROJECT_BINARY_DIR}/installed)
   set(modules_of_users ${layers} backends transport)
+  set(shoal_data_dir ${CMAKE_INSTALL_DATADIR}/shoal)
   configure_package_config_file(${PROJECT_SOURCE_DIR}/modules/ShoalConfig.cmake.in ${made}/ShoalConfig.cmake
-    INSTALL_DESTINATION ${shoal_cmake_dir} NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+    INSTALL_DESTINATION ${shoal_cmake_dir} PATH_VARS shoal_data_dir NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
   write_basic_package_version_file(${made}/ShoalConfigVersion.cmake COMPATIBILITY SameMinorVersion)
   install(FILES ${made}/ShoalConfig.cmake ${made}/ShoalConfigVersion.cmake DESTINATION ${shoal_cmake_dir} COMPONENT estimator)
 

@@ -3,7 +3,8 @@
 //
 //   train_dlib --model mlp|lenet5|resnet20 --batch N --threads 1 --steps N
 //
-// Trains so many steps on random batches, writes the number of parameters and ends.
+// Trains so many steps on random batches, writes the number of parameters and ends. dlib normalizes no batch of one, so that there is no
+// ResNet-20 of that size.
 #include <dlib/dnn.h>
 
 #include <array>
@@ -111,6 +112,9 @@ int main(int argc, char** argv) {
   return shoal::bench::run_program("train_dlib", [&]() -> shoal::Result<void> {
     if (options.model == "mlp") train<Mlp<Grey>, Grey>(options, 28);
     if (options.model == "lenet5") train<Lenet5<Grey>, Grey>(options, 28);
+    if (options.model == "resnet20" && options.batch == 1) {
+      return shoal::invalid_argument("dlib normalizes no batch of one example");
+    }
     if (options.model == "resnet20") train<Resnet20<Colours>, Colours>(options, 32);
     return {};
   });

@@ -224,7 +224,9 @@ ALLOWED = {
         ("modules/cli/src/launch/launch_command.cc", "edge", "cores of this machine, and a name for the logs"),
     ],
     "Edges: where a program begins, looks up what it passes in, and prints": [
-        ("modules/cli/src/main.cc", "print edge", "the program's streams, and whether people look at them"),
+        ("modules/cli/src/tool_main.cc", "print edge", "the program's streams, and whether people look at them"),
+        ("modules/cli/src/tools.cc", "host", "the file that this process runs, which is to be launched"),
+        ("modules/estimator/src/program_commands.cc", "global", "commands that are part of the program, set before its main()"),
         ("modules/cli/src/cli.cc", "edge", "files for the commands"),
         ("modules/cli/src/config_command.cc", "edge", "shows what TF_CONFIG makes of this process"),
         ("modules/cli/src/certificate_commands.cc", "edge", "when certificates begin; reads the CA's key"),

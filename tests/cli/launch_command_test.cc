@@ -35,6 +35,54 @@ TEST(LaunchCommand, ShowsItAsJson) {
   EXPECT_EQ(config["cluster"]["ps"].size(), 1u);
 }
 
+TEST(LaunchCommand, RunsTasksBehindAWrapper) {
+  const Output plan = shoal_program({"launch", "--wrapper", "taskset -c '0'", "--dry-run", "--", "/bin/echo", "--x"});
+  EXPECT_EQ(plan.status, 0) << plan.err;
+  EXPECT_THAT(plan.out, HasSubstr(" taskset -c 0 /bin/echo --x\n"));
+  // On other machines, too; what --copy sends there is the program.
+  const TemporaryFolder folder;
+  const std::string hosts = folder.write("hosts", "board1\n");
+  const Output there = shoal_program({"launch", "--wrapper", "nice", "--hosts", hosts, "--dry-run", "--json", "--", "train"});
+  ASSERT_EQ(there.status, 0) << there.err;
+  EXPECT_EQ(there.json()["command"], (testing::Json{"nice", "train"}));
+}
+
+TEST(LaunchCommand, RefusesAWrapperThatCannotBe) {
+  const Output quoted = shoal_program({"launch", "--wrapper", "taskset '", "--dry-run", "--", "/bin/echo"});
+  EXPECT_EQ(quoted.status, 2);
+  EXPECT_THAT(quoted.err, HasSubstr("--wrapper"));
+  const Output missing = shoal_program({"launch", "--wrapper", "no-such-program", "--dry-run", "--", "/bin/echo"});
+  EXPECT_EQ(missing.status, 2);
+  EXPECT_THAT(missing.err, HasSubstr("no-such-program"));
+  const Output emitted = shoal_program({"launch", "--wrapper", "nice", "--emit", "slurm", "--", "/bin/echo"});
+  EXPECT_EQ(emitted.status, 2);
+}
+
+/// Runs the command line of a program that has the commands itself (shoal::tools).
+Output own_program(std::vector<const char*> argv) {
+  argv.insert(argv.begin(), "train");
+  std::istringstream in;
+  std::ostringstream out, err;
+  const int status =
+      cli_main(int(argv.size()), argv.data(), in, out, err, {}, {.name = "train", .program = "/bin/echo"});
+  return {status, out.str(), err.str()};
+}
+
+TEST(LaunchCommand, OfAProgramWithItsCommandsLaunchesThatProgram) {
+  const Output plan = own_program({"launch", "--dry-run", "--", "--steps", "5"});
+  EXPECT_EQ(plan.status, 0) << plan.err;
+  EXPECT_THAT(plan.out, HasSubstr(" /bin/echo --steps 5\n"));
+  const Output without_flags = own_program({"launch", "--dry-run"});
+  EXPECT_EQ(without_flags.status, 0) << without_flags.err;
+  EXPECT_THAT(without_flags.out, HasSubstr(" /bin/echo\n"));
+  const Output no_separator = own_program({"launch", "--dry-run", "--model-dir", "m"});
+  EXPECT_EQ(no_separator.status, 2);
+  EXPECT_EQ(no_separator.err,
+            "train: not expected: --model-dir m; flags of train itself stand behind --, as in train launch --workers 2 -- --model-dir\n");
+  EXPECT_THAT(own_program({"launch", "--help"}).out, HasSubstr("PROGRAM is train itself here"));
+  EXPECT_THAT(own_program({"checkpoint", "list", "/no/such/folder"}).err, ::testing::StartsWith("train: "));
+}
+
 TEST(LaunchCommand, NamedSizes) {
   const Output plan = shoal_program({"launch", "--size", "basic", "--dry-run", "--", "/bin/echo"});
   EXPECT_EQ(plan.status, 0) << plan.err;

@@ -31,6 +31,7 @@ WHOLE = ["nn", "data", "estimator"]
 LEFT_OUT = {
     "shoal/data/iterator.h",          # for code that walks through a dataset by itself
     "shoal/estimator/export_names.h", # for code that walks through folders of exports
+    "shoal/estimator/program_commands.h", # for shoal::tools, which gives programs their commands
     "shoal/estimator/task_host.h",    # for tests, and for programs that lend a task their own process
     "shoal/nn/apply_update.h",        # for those who apply updates
     "shoal/nn/update_rule.h",         # the same

@@ -27,7 +27,9 @@ target_link_libraries(numbers PRIVATE shoal::nn shoal::data)
 PROJECT = """cmake_minimum_required(VERSION 3.25)
 project(user LANGUAGES CXX)
 find_package(Shoal 0.1 CONFIG REQUIRED COMPONENTS estimator testing tools)
-""" + PROGRAMS + """file(GENERATE OUTPUT tool.txt CONTENT "$<TARGET_FILE:shoal::program>")
+""" + PROGRAMS + """add_executable(launcher rings.cc)
+target_link_libraries(launcher PRIVATE shoal::tools)
+file(GENERATE OUTPUT tool.txt CONTENT "$<TARGET_FILE:shoal::program>")
 """
 WORLDS = """#include "shoal/base/random.h"
 #include "shoal/testing/world.h"
@@ -151,6 +153,11 @@ def main():
     tool = pathlib.Path((folder / "build" / "tool.txt").read_text())
     if installed not in tool.parents or "launch" not in run(tool, "--help"):
         sys.exit(f"shoal::program is {tool}")
+    launcher = folder / "build" / "launcher"
+    if f"{launcher} --steps 5\n" not in run(launcher, "launch", "--dry-run", "--", "--steps", "5"):
+        sys.exit("a program that links shoal::tools is not its own launcher")
+    if "launch" in run(folder / "build" / "rings", "--help"):
+        sys.exit("a program that does not link shoal::tools has its commands")
 
     (user / "CMakeLists.txt").write_text(UNKNOWN)
     said = " ".join(run(*configure, "-S", user, "-B", folder / "unknown", right=False).split())

@@ -13,7 +13,7 @@
 
 namespace shoal::cli {
 
-void Context::complain(std::string_view sentence) const { err << "shoal: " << sentence << '\n'; }
+void Context::complain(std::string_view sentence) const { err << name << ": " << sentence << '\n'; }
 
 namespace {
 
@@ -46,12 +46,17 @@ std::vector<std::string> known_words(const CLI::App& command, std::string_view w
 }
 
 /// The sentence for `words` that nobody expects. CLI11's own has them in reverse.
-std::string unexpected(const CLI::App& app, const std::vector<std::string>& words, bool has_separator) {
+std::string unexpected(const CLI::App& app, const std::vector<std::string>& words, bool has_separator, const Self& self) {
   const CLI::App& command = named_command(app);
   const std::string word = words.front().substr(0, words.front().find('='));
   std::string sentence = "not expected: " + CLI::detail::join(words, " ");
+  if (command.get_name() == "launch" && !has_separator && !self.program.empty()) {
+    return sentence + "; flags of " + self.name + " itself stand behind --, as in " + line_of(command) + " --workers 2 -- " +
+           words.front();
+  }
   if (command.get_name() == "launch" && !has_separator && !word.starts_with("-")) {
-    return sentence + "; the program to launch stands behind --, as in shoal launch --workers 2 -- " + words.front();
+    return sentence + "; the program to launch stands behind --, as in " + line_of(command) + " --workers 2 -- " +
+           words.front();
   }
   const std::vector<std::string> known = known_words(command, word);
   if (std::find(known.begin(), known.end(), word) != known.end()) {
@@ -77,12 +82,21 @@ int count_own_words(int argc, const char* const* argv) {
 
 }  // namespace
 
+std::vector<std::string> command_names() {
+  CLI::App app;
+  Action selected;
+  for (const AddCommand add : all_commands()) add(app, selected);
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(command->get_name());
+  return names;
+}
+
 int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& out, std::ostream& err,
-             Terminals terminals) {
+             Terminals terminals, const Self& self) {
   CLI::App app(
       "Looks at what Shoal's training runs wrote, predicts with it, makes keys for new runs, and launches them. Prints "
       "JSON or CSV; changes no file that is there.",
-      "shoal");
+      self.name);
   app.set_version_flag("--version", "shoal " SHOAL_VERSION);
   app.require_subcommand(1);
   const int own_words = count_own_words(argc, argv);
@@ -101,16 +115,17 @@ int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& 
     if (error.get_exit_code() == 0 && left.empty()) return app.exit(error, out, err);
     const bool by_words = error.get_exit_code() == 0 || dynamic_cast<const CLI::ExtrasError*>(&error) ||
                           dynamic_cast<const CLI::RequiredError*>(&error);
-    err << "shoal: "
-        << (by_words && !left.empty() ? unexpected(app, left, own_words < argc)
+    err << self.name << ": "
+        << (by_words && !left.empty() ? unexpected(app, left, own_words < argc, self)
                                       : error.what() + ("; " + line_of(named_command(app)) + " --help says more"))
         << '\n';
     return exit_status(ErrorKind::kInvalidArgument);
   }
   const std::unique_ptr<Storage> storage = make_file_storage();
-  Context context{in, out, err, *storage, terminals};
-  if (own_words < argc) context.program.assign(argv + own_words + 1, argv + argc);
-  const Result<Result<int>> ran = call_user("shoal", [&] { return selected(context); });
+  Context context{.in = in, .out = out, .err = err, .storage = *storage, .terminals = terminals, .name = self.name};
+  if (!self.program.empty()) context.program.push_back(self.program);
+  if (own_words < argc) context.program.insert(context.program.end(), argv + own_words + 1, argv + argc);
+  const Result<Result<int>> ran = call_user(self.name, [&] { return selected(context); });
   const Result<int> status = ran ? *ran : Result<int>(ran.error());
   out.flush();
   if (!status) {

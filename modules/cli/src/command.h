@@ -24,7 +24,8 @@ struct Context {
   Terminals terminals{};
   /// False: the status speaks of something else, whether what is printed could be written or not.
   bool output_is_the_product = true;
-  std::vector<std::string> program{};  ///< For `launch`: the words behind the first --.
+  std::vector<std::string> program{};  ///< For `launch`: the program and its arguments.
+  std::string name = "shoal";          ///< Of the program that these commands belong to.
 
   /// One sentence on `err`.
   void complain(std::string_view sentence) const;

@@ -9,6 +9,7 @@
 #include "shoal/base/format.h"
 #include "shoal/base/nearest_text.h"
 #include "shoal/base/number_text.h"
+#include "shoal/estimator/program_commands.h"
 #include "task/plugins.h"
 
 namespace shoal {
@@ -87,6 +88,9 @@ Flags::Flags(const ProgramInfo& program, FlagReader reader) : program_(program),
   add_security();
   add_output();
   add_own();
+  if (const ProgramCommands* const commands = program_commands()) {
+    app_.footer("Commands, in the place of flags: " + CLI::detail::join(commands->names, ", ") + ". With --help behind it each says more.");
+  }
 }
 
 /// What only the program's body can heed.

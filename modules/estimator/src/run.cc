@@ -13,6 +13,7 @@
 #include "shoal/base/storage.h"
 #include "shoal/base/write_signals.h"
 #include "shoal/cluster/launched.h"
+#include "shoal/estimator/program_commands.h"
 #include "shoal/estimator/task_host.h"
 #include "shoal/monitor/progress.h"
 #include "task_reports.h"
@@ -142,6 +143,9 @@ int run_flags(int argc, const char* const* argv, const ProgramInfo& program, Fla
 }
 
 int run_program(int argc, const char* const* argv, const ProgramInfo& program, FlagReader reader, const ProgramBody& body) {
+  if (const ProgramCommands* const commands = program_commands(); commands && argc > 1 && commands->has(argv[1])) {
+    return commands->run(argc, argv);
+  }
   const StandardDescriptors standard_descriptors;
   const WriteSignalsAsErrors write_errors;
   const ExhaustionAsError exhaustion_errors;

@@ -46,6 +46,22 @@ class LaunchJob(JobTest):
                 self.assertIn(f"[{task}] ", ended.stderr)
             self.assertEqual(list(job.folder.glob("shoal-launch-*")), [])
 
+    def test_a_program_is_its_own_launcher(self):
+        """mnist links shoal::tools. The wrapper writes down which command it was given, and runs that."""
+        with Job() as job:
+            script, given = job.folder / "wrapper", job.folder / "given"
+            script.write_text(f'#!/bin/sh\necho "$@" >> {given}\nexec "$@"\n')
+            script.chmod(0o755)
+            command = [*program("mnist"), "launch", "--no-logs", "--ps", "1", "--workers", "1", "--wrapper", str(script), "--",
+                       "--model-dir", str(job.model_dir), "--steps", "20", "--strategy", "sync", "--model", "mlp"]
+            ended = subprocess.run(command, env=self.environment(job), text=True, timeout=SECONDS_MAX, stdin=subprocess.DEVNULL,
+                                   capture_output=True)
+            self.assertEqual(ended.returncode, 0, ended.stderr)
+            own = " ".join([*program("mnist"), *command[command.index("--") + 1:]])
+            self.assertEqual(given.read_text().splitlines(), [own] * 3)
+            listed = subprocess.run([*program("mnist"), "checkpoint", "list", str(job.model_dir)], text=True, capture_output=True)
+            self.assertEqual(json.loads(listed.stdout)["newest"], "model.ckpt-20", listed.stderr)
+
     def test_a_task_makes_no_cluster_of_its_own(self):
         """A script between the launcher and the program adds flags that the launcher does not see (CONTRACT LA-3)."""
         for flags, sentence in (("--cluster ps:1", "--cluster ps:1 would make a cluster of threads in each task"),

@@ -62,6 +62,12 @@ std::vector<Variable> variables_of(const std::string& tf_config, const JobWide& 
   return variables;
 }
 
+std::vector<std::string> JobCommand::words() const {
+  std::vector<std::string> words = wrapper;
+  words.insert(words.end(), program.begin(), program.end());
+  return words;
+}
+
 std::string shell_word(const std::string& text) {
   const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || std::string_view("_-./:=,+@%").find(char(c)) != std::string_view::npos;

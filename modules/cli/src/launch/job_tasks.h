@@ -42,6 +42,14 @@ struct JobWide {
 /// What a launch puts into a task's environment, beside what its own has.
 std::vector<Variable> variables_of(const std::string& tf_config, const JobWide& job, const std::string& report_file);
 
+/// What the process of each task runs.
+struct JobCommand {
+  std::vector<std::string> program;    ///< The program, and its arguments. Not empty.
+  std::vector<std::string> wrapper{};  ///< A command that runs the command behind it: an emulator, a debugger, taskset.
+
+  std::vector<std::string> words() const;
+};
+
 /// `text` as one word of a shell.
 std::string shell_word(const std::string& text);
 

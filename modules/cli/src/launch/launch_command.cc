@@ -35,14 +35,16 @@ constexpr const char* kAbout =
     "Trains as a cluster of processes, on this machine or on several: shoal launch [OPTIONS] -- PROGRAM [ARGUMENTS...] "
     "starts PROGRAM once for each task, starts again what fails, and ends when training is complete";
 
-constexpr const char* kMore = R"(
+constexpr const char* kExamples = R"(
 Examples:
   shoal launch --ps 1 --workers 2 --evaluator -- build/bin/mnist --model cnn --model-dir m
   shoal launch --size standard -- ./train --model-dir m       a usual size, cut to this machine's cores
   shoal launch --ps 1 --workers 2 --dry-run -- ./train        shows what would be started
   shoal launch --ps 2 --workers 4 --emit kubernetes -- /train --model-dir /m      the same for Kubernetes
   shoal launch --hosts boards --copy --ps 1 --workers 3 -- build/bin/mnist --model-dir /srv/m
+)";
 
+constexpr const char* kMore = R"(
 PROGRAM is any program on shoal::run(). All tasks get the same arguments, and by the environment variable TF_CONFIG each
 its place in the cluster, at free ports of 127.0.0.1. They share this machine's cores, and a secret that keeps others out.
 There is always a chief, which trains, too: --workers 2 makes three trainers.
@@ -63,11 +65,19 @@ ends it at once. The same command goes on from the newest checkpoint in the mode
 --on-sigterm leave, or SHOAL_ON_SIGTERM=leave is set, a SIGTERM makes all tasks give way: the job is saved, has not ended, and
 the status is 143, as is that of a task which somebody else has sent a SIGTERM; such a task is started again.)";
 
+/// What the help says last, in the words of the program that the command belongs to.
+std::string more_help(const CLI::App& command) {
+  const std::string name = command.get_parent()->get_name();
+  if (name == "shoal") return std::string(kExamples) + kMore;
+  return "\nPROGRAM is " + name + " itself here, so that its flags alone stand behind --:\n  " + name +
+         " launch --ps 1 --workers 2 --evaluator -- --model-dir m\n" + kMore;
+}
+
 struct LaunchArguments {
   cluster::ClusterSize size;
   std::optional<std::string> named_size{};
   std::optional<std::string> hosts_file{}, remote_dir{};
-  std::string ssh = "ssh", remote_tmp = launch::HostsOptions().temporary_folder;
+  std::string ssh = "ssh", wrapper, remote_tmp = launch::HostsOptions().temporary_folder;
   bool copy = false;
   std::optional<std::string> log_dir{};
   bool no_logs = false, no_table = false, dry_run = false, json = false;
@@ -163,7 +173,12 @@ launch::PolicyOptions policy_from(const LaunchArguments& arguments) {
 }
 
 Result<LaunchOptions> options_from(const Context& context, const LaunchArguments& arguments) {
-  LaunchOptions options{.size = {}, .command = context.program, .json = arguments.json, .table = !arguments.no_table};
+  LaunchOptions options{.size = {}, .command = {.program = context.program}, .json = arguments.json, .table = !arguments.no_table};
+  if (!arguments.wrapper.empty()) {
+    auto wrapper = launch::words_of(arguments.wrapper);
+    if (!wrapper) return std::move(wrapper).error().with_context("--wrapper");
+    options.command.wrapper = std::move(*wrapper);
+  }
   SHOAL_TRY(options.hosts, hosts_from(context, arguments));
   SHOAL_TRY(options.size, size_from(context, arguments, options.hosts));
   if (auto possible = options.size.check(); !possible) return std::move(possible).error();
@@ -253,6 +268,14 @@ void add_size_options(CLI::App& app, LaunchArguments& arguments) {
       ->group("Cluster");
 }
 
+void add_process_options(CLI::App& app, LaunchArguments& arguments) {
+  app.add_option("--wrapper", arguments.wrapper,
+                 "A command, with options, that runs each task's command behind it, as in --wrapper 'taskset -c 0'; with --hosts "
+                 "it is one of each host")
+      ->type_name("COMMAND")
+      ->group("Processes");
+}
+
 void add_host_options(CLI::App& app, LaunchArguments& arguments) {
   CLI::Option* hosts =
       app.add_option("--hosts", arguments.hosts_file, "Run on the machines that this file lists, by ssh")->group("Hosts");
@@ -322,7 +345,7 @@ void add_emit_options(CLI::App& app, LaunchArguments& arguments) {
           ->type_name("KIND")
           ->group("Elsewhere");
   for (const char* other :
-       {"--dry-run", "--json", "--log-dir", "--no-logs", "--no-table", "--chaos", "--evaluation-secs", "--hosts"}) {
+       {"--dry-run", "--json", "--log-dir", "--no-logs", "--no-table", "--chaos", "--evaluation-secs", "--hosts", "--wrapper"}) {
     emit->excludes(other);
   }
   const auto add = [&](const char* name, auto& value, const char* type, const char* help) {
@@ -340,9 +363,10 @@ void add_emit_options(CLI::App& app, LaunchArguments& arguments) {
 
 void add_launch_command(CLI::App& app, Action& selected) {
   CLI::App* command = app.add_subcommand("launch", kAbout);
-  command->footer(kMore);
+  command->footer([command] { return more_help(*command); });
   const auto arguments = std::make_shared<LaunchArguments>();
   add_size_options(*command, *arguments);
+  add_process_options(*command, *arguments);
   add_host_options(*command, *arguments);
   add_failure_options(*command, *arguments);
   add_output_options(*command, *arguments);

@@ -148,7 +148,7 @@ Result<void> Launcher::prepare(const std::string& folder) {
   job_.shows_table = screen_.has_table();
   job_.gives_way = options_.policy.terminate_means_leave;
   job_.run = "launch-" + context_.storage.unique_name();
-  job_.token = token_for_job(options_.command, cluster::process_getenv);
+  job_.token = token_for_job(options_.command.program, cluster::process_getenv);
   SHOAL_TRY(SignalInbox inbox, SignalInbox::open());
   inbox_.emplace(std::move(inbox));
   SHOAL_TRY(Guard guard,

@@ -14,7 +14,7 @@ namespace shoal::cli::launch {
 
 struct LaunchOptions {
   cluster::ClusterSize size;
-  std::vector<std::string> command;      ///< The program, and its arguments. Not empty.
+  JobCommand command;
   std::optional<std::string> log_dir{};  ///< The folder of a log file per task; nothing: none.
   PolicyOptions policy{};
   std::optional<HostsOptions> hosts{};  ///< Where it runs; nothing: on this machine.

@@ -27,12 +27,13 @@ Json object(const JobTask& task, const std::vector<Variable>& variables, const s
 
 JobWide shown_job(const Context& context, const LaunchOptions& options) {
   JobWide job{.run = "(a name of this launch)", .shows_table = shows_table(context, options)};
-  if (token_for_job(options.command, cluster::process_getenv)) job.token = "(a secret of this launch)";
+  if (token_for_job(options.command.program, cluster::process_getenv)) job.token = "(a secret of this launch)";
   return job;
 }
 
 Result<int> print_plan_here(Context& context, const LaunchOptions& options) {
-  SHOAL_TRY(const std::string file, find_program(options.command.front()));
+  const std::vector<std::string> command = options.command.words();
+  SHOAL_TRY(const std::string file, find_program(command.front()));
   static_cast<void>(file);
   const std::vector<JobTask> tasks = tasks_of(options.size);
   static_cast<void>(allow_open_files(files_for(tasks.size())));
@@ -43,9 +44,9 @@ Result<int> print_plan_here(Context& context, const LaunchOptions& options) {
   for (size_t i = 0; i < tasks.size(); ++i) {
     const std::vector<Variable> variables = variables_of(configs[i], job, "(a file for the results)");
     if (options.json) {
-      print_line(context.out, object(tasks[i], variables, options.command));
+      print_line(context.out, object(tasks[i], variables, command));
     } else {
-      context.out << "# " << tasks[i].name << "\n" << shell_line(variables, options.command) << "\n";
+      context.out << "# " << tasks[i].name << "\n" << shell_line(variables, command) << "\n";
     }
   }
   return 0;

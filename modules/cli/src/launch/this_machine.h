@@ -10,8 +10,8 @@ namespace shoal::cli::launch {
 
 class ThisMachine final : public Machines {
  public:
-  ThisMachine(std::vector<JobTask> tasks, std::vector<std::string> command)
-      : tasks_(std::move(tasks)), ports_(tasks_.size()), command_(std::move(command)) {}
+  ThisMachine(std::vector<JobTask> tasks, const JobCommand& command)
+      : tasks_(std::move(tasks)), ports_(tasks_.size()), command_(command.words()) {}
 
   std::string where() const override { return "on this machine"; }
   std::string host(size_t) const override { return ""; }

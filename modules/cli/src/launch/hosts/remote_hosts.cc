@@ -37,7 +37,7 @@ std::set<uint16_t> ports_of(const std::string& hex_words) {
 }  // namespace
 
 Result<std::unique_ptr<RemoteHosts>> RemoteHosts::create(Storage& storage, HostsOptions options, std::vector<JobTask> tasks,
-                                                         std::vector<std::string> command) {
+                                                         JobCommand command) {
   std::unique_ptr<RemoteHosts> made(new RemoteHosts(storage, std::move(options), std::move(tasks), std::move(command)));
   SHOAL_TRY(made->places_, place_tasks(made->tasks_, made->options_.hosts));
   const std::set<size_t> used(made->places_.begin(), made->places_.end());
@@ -51,7 +51,7 @@ Result<std::unique_ptr<RemoteHosts>> RemoteHosts::create(Storage& storage, Hosts
   SHOAL_TRY(made->forwarded_, with_token_read(variables_that_begin_with("SHOAL_")));
   allow_open_files(files_for(made->tasks_.size()));
   if (made->options_.copy) {
-    SHOAL_TRY(const std::string file, find_program(made->command_.front()));
+    SHOAL_TRY(const std::string file, find_program(made->command_.program.front()));
     SHOAL_TRY(made->copy_, copy_of_program(storage, file));
   }
   return made;
@@ -86,7 +86,7 @@ Session RemoteHosts::preparing_session(size_t host, const std::vector<std::strin
   Preparation preparation{.mark = fresh_mark(),
                           .folder = folder_on(host),
                           .work_folder = options_.work_folder,
-                          .program = command_.front(),
+                          .program = command_.program.front(),
                           .addresses = addresses};
   if (options_.copy) {
     preparation.copy_name = copy_.name;
@@ -193,9 +193,9 @@ Supervision RemoteHosts::supervision_of(size_t task, const TaskStart& how, const
 }
 
 std::vector<std::string> RemoteHosts::command_of(size_t task) const {
-  std::vector<std::string> command = command_;
-  if (options_.copy) command.front() = join_path(folder_on(places_[task]), copy_.name);
-  return command;
+  JobCommand command = command_;
+  if (options_.copy) command.program.front() = join_path(folder_on(places_[task]), copy_.name);
+  return command.words();
 }
 
 std::vector<std::string> RemoteHosts::ssh_for(size_t task, const TaskStart& how) const {

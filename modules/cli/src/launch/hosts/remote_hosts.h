@@ -27,7 +27,7 @@ class RemoteHosts final : public Machines {
   /// InvalidArgument: the tasks do not fit the hosts (place_tasks()). NotFound, FailedPrecondition: there is no ssh, or
   /// nothing to be copied. `storage` outlives this.
   static Result<std::unique_ptr<RemoteHosts>> create(Storage& storage, HostsOptions options, std::vector<JobTask> tasks,
-                                                     std::vector<std::string> command);
+                                                     JobCommand command);
 
   std::string where() const override;
   std::string host(size_t task) const override { return options_.hosts[places_[task]].name; }
@@ -43,11 +43,11 @@ class RemoteHosts final : public Machines {
 
   /// The ssh command of a task, without what its session reads: for a dry run.
   std::vector<std::string> ssh_for(size_t task, const TaskStart& how) const;
-  /// What runs at its other end: the program, as it is called there, and its arguments.
+  /// What runs at its other end: the wrapper, the program, as it is called there, and its arguments.
   std::vector<std::string> command_of(size_t task) const;
 
  private:
-  RemoteHosts(Storage& storage, HostsOptions options, std::vector<JobTask> tasks, std::vector<std::string> command)
+  RemoteHosts(Storage& storage, HostsOptions options, std::vector<JobTask> tasks, JobCommand command)
       : storage_(storage), options_(std::move(options)), tasks_(std::move(tasks)), command_(std::move(command)) {}
 
   Supervision supervision_of(size_t task, const TaskStart& how, const std::string& mark) const;
@@ -62,7 +62,7 @@ class RemoteHosts final : public Machines {
   Storage& storage_;
   const HostsOptions options_;
   const std::vector<JobTask> tasks_;
-  std::vector<std::string> command_;
+  const JobCommand command_;
   std::vector<Variable> forwarded_;  // Variables of this process that tasks get, too.
   std::vector<size_t> places_;       // Of each task: the number of its host.
   std::vector<size_t> used_;         // Hosts that have a task.

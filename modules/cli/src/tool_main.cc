@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tool_main.h"
+
+#include <iostream>
+#include <string_view>
+
+#include "shoal/base/exhaustion.h"
+#include "shoal/base/standard_descriptors.h"
+#include "shoal/base/write_signals.h"
+#include "shoal/monitor/terminal.h"
+
+namespace shoal::cli {
+
+int tool_main(int argc, const char* const* argv, const Self& self) {
+  // A reader of what is printed that has gone ends a filter, as ever; tasks of a job go on. Never destroyed, since what is left
+  // to print is written after main().
+  const bool launches = argc > 1 && std::string_view(argv[1]) == "launch";
+  static const auto& write_errors = *new WriteSignalsAsErrors({.pipe = launches});
+  static_cast<void>(write_errors);
+  static const auto& exhaustion_errors = *new ExhaustionAsError;
+  static_cast<void>(exhaustion_errors);
+  static const auto& standard_descriptors = *new StandardDescriptors;
+  static_cast<void>(standard_descriptors);
+  std::ios::sync_with_stdio(false);  // So that standard input comes in blocks.
+  const Terminals terminals{.output = monitor::output_is_terminal(), .errors = monitor::read_terminal().renews_lines};
+  return cli_main(argc, argv, std::cin, std::cout, std::cerr, terminals, self);
+}
+
+}  // namespace shoal::cli
