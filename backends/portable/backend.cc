@@ -154,7 +154,7 @@ class PortableBackend final : public Backend {
 
   /// Bits are those of docs/arithmetic.md, whose version this is, on any instruction set and number of threads.
   Numerics numerics(int threads) const override {
-    return {.backend = "portable", .version = "1", .isa = "", .threads = threads, .denormals = Denormals::kKept};
+    return {.backend = "portable", .version = "2", .isa = "", .threads = threads, .denormals = Denormals::kKept};
   }
   KernelSource* kernel_source() override { return &portable_source(); }
   /// bfloat16 is emulated: operands are rounded, products are those of the float32 kernels.

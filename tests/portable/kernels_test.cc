@@ -257,11 +257,34 @@ TEST_F(Portable, LoopsOfDenseLayersGiveTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
+TEST_F(Portable, SmallBatchesSumGradientsOfInputsInTheWrittenOrder) {
+  constexpr int64_t kRows = 6, kOut = 301, kIn = 37, kBlocks = 4;  // docs/arithmetic.md, dense_grad_input
+  Graph graph;
+  const Value dy = graph.input("dy", DType::kFloat32, {kRows, kOut}), w = graph.variable("w", {kOut, kIn});
+  const std::vector<Value> fetches{graph.add("dense_grad_input", {dy, w})[0]};
+  const Tensor dy_data = random_tensor({kRows, kOut}, 1), w_data = random_tensor({kOut, kIn}, 2);
+  const auto made = run(graph, fetches, {{"dy", dy_data}, {"w", w_data}}, 2)[0].as<float>();
+  const auto dys = dy_data.as<float>(), ws = w_data.as<float>();
+  for (int64_t row = 0; row < kRows; ++row) {
+    for (int64_t column = 0; column < kIn; ++column) {
+      float sum = 0.0f;
+      for (int64_t block = 0; block < kBlocks; ++block) {
+        float chain = 0.0f;
+        for (int64_t o = kOut * block / kBlocks; o < kOut * (block + 1) / kBlocks; ++o) {
+          chain = std::fma(dys[size_t(row * kOut + o)], ws[size_t(o * kIn + column)], chain);
+        }
+        sum = block == 0 ? chain : sum + chain;
+      }
+      ASSERT_EQ(made[size_t(row * kIn + column)], sum) << "row " << row << ", column " << column;
+    }
+  }
+}
+
 TEST_F(Portable, AProductOfTwoMatricesHasTheBitsOfTheDenseLayersProduct) {
   struct Sizes {
     int64_t rows, out, in;
   };
-  for (const auto [rows, out, in] : {Sizes{1, 70, 130}, Sizes{4, 33, 40}, Sizes{20, 65, 90}, Sizes{300, 40, 500}}) {
+  for (const auto [rows, out, in] : {Sizes{1, 70, 130}, Sizes{4, 33, 40}, Sizes{20, 65, 90}, Sizes{9, 90, 70}, Sizes{300, 40, 500}}) {
     Graph graph;
     const Value x = graph.input("x", DType::kFloat32, {rows, in}), dy = graph.input("dy", DType::kFloat32, {rows, out});
     const Value w = graph.input("w", DType::kFloat32, {out, in});
