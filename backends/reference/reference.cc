@@ -74,7 +74,7 @@ class Source final : public KernelSource {
     add_inputs(add);
     add_matmul(add);
     add_norm(add);
-    for (const char* view : {"flatten", "reshape", "reshape_like", "stop_gradient"}) add(view, make_view);
+    for (const char* view : {"flatten", "reshape", "reshape_like", "stop_gradient", "recompute_from"}) add(view, make_view);
   }
   Result<std::unique_ptr<Kernel>> make_kernel(const KernelRequest& request) override {
     const auto found = makers_.find(request.node.op);

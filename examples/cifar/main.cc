@@ -20,7 +20,8 @@ const shoal::ProgramInfo kProgram{
         {{"learning-rate", "At the first step; a tenth after half of --steps, a hundredth after three quarters", 0.1, {}},
          {"classes", "The classes to tell apart, three or more", std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {}},
          {"start-from", "A --model-dir: all layers but the last start as they are there", std::string(), {}},
-         {"frozen", "With --start-from: only the last layer is trained", false, {}}},
+         {"frozen", "With --start-from: only the last layer is trained", false, {}},
+         {"recompute", "Take less memory for a step, and more time; the results are the same", false, {}}},
     .steps = 4000,
     .batch = 128,
     .save_checkpoints_steps = 500,
@@ -62,7 +63,8 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line, Share
                              {{"classes", line.flags.get_ints("classes")},
                               {"learning_rate", line.flags.get_real("learning-rate")},
                               {"steps", *line.steps},
-                              {"frozen", line.flags.get_bool("frozen")}});
+                              {"frozen", line.flags.get_bool("frozen")},
+                              {"recompute", line.flags.get_bool("recompute")}});
   const std::string& source = line.flags.get_string("start-from");
   if (!source.empty()) {
     // A list chooses among all variables, so that the moving averages of normalizations come along.

@@ -49,7 +49,10 @@ shoal::EstimatorSpec classify(const shoal::Features& pictures, const shoal::Labe
   const bool frozen = params.get_bool("frozen");
   // In other modes than training, normalizations take their moving averages, and leave them alone.
   const Value logits = models::resnet20(normalized(pictures.single()), frozen ? shoal::Mode::kEval : mode,
-                                        {.classes = classes, .kernel_regularizer = {.l2 = 5e-5}, .norm_decay = 0.9});
+                                        {.classes = classes,
+                                         .kernel_regularizer = {.l2 = 5e-5},
+                                         .recompute = params.get_bool("recompute"),
+                                         .norm_decay = 0.9});
   nn::HeadInput input{.mode = mode, .labels = labels, .logits = logits};
   if (mode == shoal::Mode::kTrain) {
     const auto momentum = nn::sgd(

@@ -15,7 +15,8 @@ constexpr std::array<uint8_t, 3> kMeanColour{125, 123, 114};
 /// 1e-4, and a learning rate that goes down to a tenth after half of the steps and to a hundredth after three quarters.
 ///
 /// Parameters: `classes`, their numbers among CIFAR-10's, as in "0,3,7": the label of one is its place; `learning_rate`, at the first step; `steps`, how many there will be; `frozen`: true to
-/// train the last layer alone, and leave all below it, moving averages of normalizations too, as it started.
+/// train the last layer alone, and leave all below it, moving averages of normalizations too, as it started; `recompute`: true for less
+/// memory and more time.
 /// Source: He, Zhang, Ren, Sun, "Deep residual learning for image recognition" (CVPR 2016), section 4.2.
 shoal::EstimatorSpec classify(const shoal::Features& pictures, const shoal::Labels& labels, shoal::Mode mode,
                               const shoal::Params& params);

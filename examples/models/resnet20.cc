@@ -4,6 +4,7 @@
 #include "shoal/nn/conv2d.h"
 #include "shoal/nn/dense.h"
 #include "shoal/nn/pooling.h"
+#include "shoal/nn/recompute.h"
 #include "shoal/nn/residual.h"
 
 namespace models {
@@ -20,11 +21,14 @@ shoal::Value resnet20(shoal::Value images, nn::Mode mode, const ResNet20Options&
   for (int64_t filters : {16, 32, 64}) {
     for (int block = 0; block < 3; ++block) {
       const int strides = filters > 16 && block == 0 ? 2 : 1;
-      x = nn::residual_block(x, mode,
-                             {.filters = filters,
-                              .strides = strides,
-                              .kernel_regularizer = options.kernel_regularizer,
-                              .decay = options.norm_decay});
+      const auto residual = [&](shoal::Value in) {
+        return nn::residual_block(in, mode,
+                                  {.filters = filters,
+                                   .strides = strides,
+                                   .kernel_regularizer = options.kernel_regularizer,
+                                   .decay = options.norm_decay});
+      };
+      x = options.recompute ? nn::recompute(x, residual) : residual(x);
     }
   }
   return nn::dense(nn::global_avg_pool(x), {.units = options.classes,

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Reverse mode: one sweep from the loss back to what it depends on.
 #include <map>
+#include <set>
 #include <utility>
 
 #include "shape_rules.h"
 #include "shoal/graph/op.h"
 #include "shoal/graph/ops.h"
+#include "shoal/graph/source.h"
 
 namespace shoal {
 namespace {
@@ -42,9 +44,71 @@ class Paths {
   std::map<Output, bool> targets_;
 };
 
+/// Adds the nodes of recomputed parts a second time, when the sweep comes to them: nodes are computed in the order in which they were
+/// added. Values that are used outside of their part are not computed again, since their memory is needed anyway.
+///
+/// Source of the method: Chen, Xu, Zhang, Guestrin, "Training deep nets with sublinear memory cost" (2016).
+class Recomputation {
+ public:
+  explicit Recomputation(Graph& graph) : graph_(graph) {
+    for (NodeId id = 0; id < NodeId(graph.nodes().size()); ++id) {
+      const int part = graph.recomputed_part_of(id);
+      if (part >= 0) parts_[part].push_back(id);
+      for (const Value& input : graph.node(id).inputs) {
+        const int of_input = graph.recomputed_part_of(input.node());
+        if (of_input >= 0 && of_input != part) used_outside_.insert({input.node(), input.output()});
+      }
+    }
+  }
+
+  /// What a gradient rule of a node in this part reads in place of `value`.
+  Value operator()(int part, Value value) {
+    if (part < 0 || !is_inner(part, value)) return value;
+    if (begun_.insert(part).second) add_again(part);
+    return again_.at({value.node(), value.output()});
+  }
+
+ private:
+  bool is_source(Value value) const { return source_of(graph_.node(value.node()).op) != Source::kNone; }
+  /// True of a value that is computed within the part and used nowhere else.
+  bool is_inner(int part, Value value) const {
+    return graph_.recomputed_part_of(value.node()) == part && !is_source(value) &&
+           !used_outside_.contains({value.node(), value.output()});
+  }
+
+  void add_again(int part) {
+    for (const NodeId id : parts_.at(part)) {
+      const Node& node = graph_.node(id);
+      if (source_of(node.op) != Source::kNone) continue;
+      std::vector<Value> inputs;
+      for (const Value& input : node.inputs) inputs.push_back(operand(part, input));
+      // Its attributes hold the key of its random numbers, so those are the same.
+      const std::vector<Value> outputs = graph_.add(node.op, std::move(inputs), node.attributes, node.name);
+      for (const Value& output : outputs) again_.emplace(Output(id, output.output()), output);
+    }
+  }
+
+  /// Equal nodes are merged, so what is computed again needs operands that differ from those of the first time.
+  Value operand(int part, Value value) {
+    if (is_inner(part, value)) return again_.at({value.node(), value.output()});
+    if (is_source(value) && source_of(graph_.node(value.node()).op) != Source::kInput) return value;
+    Value& from = starts_[{part, {value.node(), value.output()}}];
+    if (!from.valid()) from = ops::recompute_from(value);
+    return from;
+  }
+
+  Graph& graph_;
+  std::map<int, std::vector<NodeId>> parts_;
+  std::set<Output> used_outside_;
+  std::set<int> begun_;
+  std::map<Output, Value> again_;
+  std::map<std::pair<int, Output>, Value> starts_;
+};
+
 class Sweep {
  public:
-  Sweep(Value loss, const std::vector<Value>& wrt) : graph_(loss.graph()), paths_(graph_, loss.node(), wrt) {
+  Sweep(Value loss, const std::vector<Value>& wrt)
+      : graph_(loss.graph()), paths_(graph_, loss.node(), wrt), recomputation_(graph_) {
     const Shape shape = value_or_raise(loss.shape().resolve({}));
     Tensor one(DType::kFloat32, shape);
     one.mutable_as<float>()[0] = 1.0f;
@@ -61,14 +125,21 @@ class Sweep {
   void step_back(NodeId id) {
     const Node& node = graph_.node(id);
     if (node.inputs.empty() || !paths_.carries(id)) return;
-    GradientRequest request{.graph = graph_, .node = node, .outputs = {}, .output_gradients = {}, .wanted = {}};
+    std::vector<Value> output_gradients;
     bool any = false;
     for (int i = 0; i < int(node.outputs.size()); ++i) {
-      request.outputs.emplace_back(&graph_, id, i);
-      request.output_gradients.push_back(gradient(request.outputs.back()));
-      any = any || request.output_gradients.back().valid();
+      output_gradients.push_back(gradient(Value(&graph_, id, i)));
+      any = any || output_gradients.back().valid();
     }
     if (!any) return;
+    const int part = graph_.recomputed_part_of(id);
+    Node shown = node;
+    for (Value& input : shown.inputs) input = recomputation_(part, input);
+    GradientRequest request{
+        .graph = graph_, .node = shown, .outputs = {}, .output_gradients = std::move(output_gradients), .wanted = {}};
+    for (int i = 0; i < int(node.outputs.size()); ++i) {
+      request.outputs.push_back(recomputation_(part, Value(&graph_, id, i)));
+    }
     for (int i = 0; i < int(node.inputs.size()); ++i) request.wanted.push_back(paths_.carries(node, i));
     const OpDef* op = graph_.catalogue().find(node.op);
     if (!op || !op->gradient) {
@@ -77,11 +148,10 @@ class Sweep {
                            "\": the loss depends on a variable through this op, which has no gradient; give it one, or put "
                            "ops::stop_gradient() around it where none is meant"));
     }
-    accumulate(request, op->gradient(request));
+    accumulate(node, request, op->gradient(request));
   }
 
-  void accumulate(const GradientRequest& request, const std::vector<Value>& results) {
-    const Node& node = request.node;
+  void accumulate(const Node& node, const GradientRequest& request, const std::vector<Value>& results) {
     auto refuse = [&node](const std::string& what) {
       raise(invalid_argument(node.op + " \"" + node.name + "\": its gradient rule gave " + what));
     };
@@ -102,6 +172,7 @@ class Sweep {
 
   Graph& graph_;
   Paths paths_;
+  Recomputation recomputation_;
   std::map<Output, Value> gradients_;
 };
 

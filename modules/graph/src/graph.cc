@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shoal/graph/graph.h"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <set>
@@ -40,6 +41,11 @@ struct Graph::State {
   std::map<std::string, size_t, std::less<>> variables_by_name = {};
   std::set<std::string, std::less<>> used_names = {};  // Names that nodes and scopes use.
   std::map<std::string, int64_t, std::less<>> next_suffix = {};
+  struct NodeRange {
+    NodeId begin, end;
+  };
+  std::vector<NodeRange> recomputed_parts = {};  // In order, and apart from each other.
+  int open_recomputed_parts = 0;
   std::multimap<uint64_t, NodeId> encoded = {};  // Inputs that are encoded text, by a hash of what they encode and how.
 };
 
@@ -94,6 +100,25 @@ Graph::Scope::Scope(Graph& graph, std::string_view name, std::string* variables_
 Graph::Scope::~Scope() {
   graph_.state_->scope.resize(length_before_);
   graph_.state_->shared.resize(shared_before_);
+}
+
+Graph::RecomputedPart::RecomputedPart(Graph& graph) : graph_(graph) {
+  State& state = *graph.state_;
+  const auto next = NodeId(state.nodes.size());
+  if (state.open_recomputed_parts++ == 0) state.recomputed_parts.push_back({next, next});
+}
+
+Graph::RecomputedPart::~RecomputedPart() {
+  State& state = *graph_.state_;
+  if (--state.open_recomputed_parts == 0) state.recomputed_parts.back().end = NodeId(state.nodes.size());
+}
+
+int Graph::recomputed_part_of(NodeId id) const {
+  const auto& parts = state_->recomputed_parts;
+  const auto after = std::ranges::upper_bound(parts, id, {}, &State::NodeRange::begin);
+  if (after == parts.begin()) return -1;
+  const auto part = after - 1;
+  return id < part->end ? int(part - parts.begin()) : -1;
 }
 
 Value Graph::input(std::string_view name, DType dtype, DimShape shape) {

@@ -139,6 +139,13 @@ void add_shape_ops(const AddOp& add) {
        .shape_rule = [](Types inputs, const Attributes&) -> Outputs { return std::vector{inputs[0]}; },
        .stops_gradient = true,
        .view = true});
+  add({.name = "recompute_from",
+       .inputs_min = 1,
+       .inputs_max = 1,
+       .shape_rule = [](Types inputs, const Attributes&) -> Outputs { return std::vector{inputs[0]}; },
+       .gradient = [](const GradientRequest& request) { return request.output_gradients; },
+       .view = true,
+       .barrier = true});
 }
 
 }  // namespace rules
@@ -178,6 +185,10 @@ Value reshape_like(Value x, Value like, std::string_view name) {
 
 Value stop_gradient(Value x, std::string_view name) {
   return rules::graph_of("stop_gradient", x).add("stop_gradient", {x}, {}, name)[0];
+}
+
+Value recompute_from(Value x, std::string_view name) {
+  return rules::graph_of("recompute_from", x).add("recompute_from", {x}, {}, name)[0];
 }
 
 }  // namespace ops

@@ -136,7 +136,7 @@ void make_constant(FlowNode& node, Tensor value) {
 }
 
 bool changes_nothing(const Flow& flow, const FlowNode& node) {
-  if (node.inputs.empty() || node.inputs[0].node < 0) return false;
+  if (node.inputs.empty() || node.inputs[0].node < 0 || node.op->barrier) return false;
   const FlowNode& producer = flow.nodes[size_t(node.inputs[0].node)];
   const Rewrites& rewrites = node.op->rewrites;
   if (rewrites.idempotent && producer.op == node.op && producer.node.attributes == node.node.attributes) return true;
@@ -146,7 +146,7 @@ bool changes_nothing(const Flow& flow, const FlowNode& node) {
 
 void fold_view(const Flow& flow, FlowNode& node) {
   const FlowNode& source = flow.nodes[size_t(node.inputs[0].node)];
-  if (source.op && source.op->view) {
+  if (source.op && source.op->view && !source.op->barrier) {
     node.inputs[0] = source.inputs[0];
     node.input_types[0] = source.input_types[0];
   } else if (source_of(source.node.op) == Source::kConstant && node.node.outputs[0].shape.is_fixed()) {
@@ -163,7 +163,7 @@ void fold(Flow& flow) {
     FlowNode& node = flow.nodes[size_t(id)];
     if (!node.op) continue;
     replacements.apply(node);
-    if (node.op->view) fold_view(flow, node);
+    if (node.op->view && !node.op->barrier) fold_view(flow, node);
     if (!node.op) continue;  // It became a constant.
     if (changes_nothing(flow, node)) {
       replacements.replace({id, 0}, node.inputs[0]);

@@ -89,6 +89,7 @@
 #include "shoal/nn/optimizers.h"
 #include "shoal/nn/own_optimizer.h"
 #include "shoal/nn/pooling.h"
+#include "shoal/nn/recompute.h"
 #include "shoal/nn/recurrent.h"
 #include "shoal/nn/regression_metrics.h"
 #include "shoal/nn/regularizer.h"

@@ -143,6 +143,21 @@ class Graph {
   /// Whether variables are found, not made, here.
   bool finds_variables() const;
 
+  /// The nodes that are added while it lives are one recomputed part: gradients() computes their values a second time, and the first
+  /// ones need no memory until then. nn::recompute() says more. Inside of another one it has no effect of its own.
+  class [[nodiscard]] RecomputedPart {
+   public:
+    explicit RecomputedPart(Graph& graph);
+    ~RecomputedPart();
+    RecomputedPart(const RecomputedPart&) = delete;
+
+   private:
+    Graph& graph_;
+  };
+  RecomputedPart recomputed_part() { return RecomputedPart(*this); }
+  /// The number of the recomputed part that this node belongs to, counted from 0; -1: to none.
+  int recomputed_part_of(NodeId id) const;
+
   /// The nodes in creation order, which is a topological order. References to nodes (and Value::type()) stay valid
   /// while nodes are added.
   const std::deque<Node>& nodes() const;

@@ -89,6 +89,8 @@ struct OpDef {
   std::vector<InPlace> in_place{};
   /// True if output 0 is input 0's bytes under another shape: executors need no kernel.
   bool view = false;
+  /// True: no pass looks through it, so what is computed from its output stays apart from what is computed from its input.
+  bool barrier = false;
   /// Its outputs are sums of products of elements of input 0 with elements of input 1, to which further inputs (a bias) are
   /// added: where CompileOptions::compute_dtype says so, those two are rounded before they are multiplied.
   bool product = false;

@@ -94,6 +94,9 @@ Value reshape_like(Value x, Value like, std::string_view name = "");
 ///
 /// A variable that the loss depends on through it only is left out by optimizers, as one that the loss does not depend on.
 Value stop_gradient(Value x, std::string_view name = "");
+/// x itself, bit for bit and without cost, with the gradient of x. What is computed from it is never taken for what was computed from x,
+/// so it is computed a second time. gradients() adds it where it recomputes (nn::recompute()).
+Value recompute_from(Value x, std::string_view name = "");
 
 /// Each element is zero with probability `rate`, else divided by 1 - rate, so that the mean stays. For training graphs.
 ///
