@@ -17,6 +17,16 @@ struct Machine {
   void processor(int number, const std::string& siblings, const std::string& file = "core_cpus_list") const {
     folder.write("sys/devices/system/cpu/cpu" + std::to_string(number) + "/topology/" + file, siblings + "\n");
   }
+  void capacity(int number, const std::string& text) const {
+    folder.write("sys/devices/system/cpu/cpu" + std::to_string(number) + "/cpu_capacity", text + "\n");
+  }
+  void cooling_device(int number, const std::string& type, const std::string& state) const {
+    const std::string path = "sys/class/thermal/cooling_device" + std::to_string(number) + "/";
+    folder.write(path + "type", type + "\n");
+    folder.write(path + "cur_state", state + "\n");
+  }
+  std::vector<int> fast(const std::vector<int>& usable) const { return fast_processors(usable, folder.path()); }
+  bool is_hot() const { return is_slowed_by_heat(folder.path()); }
   int cores(const std::vector<int>& usable) const { return count_cores(usable, folder.path()); }
 };
 
@@ -76,6 +86,43 @@ TEST(Topology, NonsenseIsACoreOfItsOwn) {
     machine.processor(1, text);
     EXPECT_EQ(machine.cores({0, 1}), 2);
   }
+}
+
+TEST(Topology, SlowCoresAreLeftOut) {
+  const Machine machine;  // These are the capacities of a board with four Cortex-A53 and two Cortex-A72.
+  for (int number = 0; number < 4; ++number) machine.capacity(number, "485");
+  for (int number = 4; number < 6; ++number) machine.capacity(number, "1024");
+  EXPECT_EQ(machine.fast({0, 1, 2, 3, 4, 5}), (std::vector{4, 5}));
+  EXPECT_EQ(machine.fast({0, 1, 2}), (std::vector{0, 1, 2}));  // Among these none is slow.
+  EXPECT_EQ(machine.fast({0, 5}), (std::vector{5}));
+  for (int number = 0; number < 4; ++number) machine.capacity(number, "512");
+  EXPECT_EQ(machine.fast({0, 4}), (std::vector{0, 4}));
+}
+
+TEST(Topology, WithoutCapacitiesNoCoreIsSlow) {
+  const Machine machine;
+  EXPECT_EQ(machine.fast({0, 1}), (std::vector{0, 1}));
+  EXPECT_EQ(machine.fast({}), std::vector<int>{});
+  machine.capacity(0, "1024");
+  EXPECT_EQ(machine.fast({0, 1}), (std::vector{0, 1}));
+  for (const char* text : {"", "0", "-5", "slow", "1e3", "99999999999"}) {
+    machine.capacity(1, text);
+    EXPECT_EQ(machine.fast({0, 1}), (std::vector{0, 1})) << text;
+  }
+  machine.capacity(1, "100");
+  EXPECT_EQ(machine.fast({0, 1}), (std::vector{0}));
+}
+
+TEST(Topology, HeatIsToldByCoolingDevicesOfProcessors) {
+  const Machine machine;
+  EXPECT_FALSE(machine.is_hot());
+  machine.cooling_device(0, "pwm-fan", "3");
+  machine.cooling_device(1, "thermal-cpufreq-0", "0");
+  EXPECT_FALSE(machine.is_hot());
+  machine.cooling_device(2, "thermal-cpufreq-1", "2");
+  EXPECT_TRUE(machine.is_hot());
+  machine.cooling_device(2, "Processor", "hot");
+  EXPECT_FALSE(machine.is_hot());
 }
 
 }  // namespace

@@ -115,6 +115,23 @@ TEST(ServerMemory, MemoryThatIsNotKnownHoldsAnything) {
   EXPECT_TRUE(fits_into_memory({.segments = {}, .arena_bytes = uint64_t(1) << 40, .slot_count = 2}, 0));
 }
 
+TEST(ServerMemory, AModelBeyondTheLimitThatAUserSetIsRefused) {
+  constexpr uint64_t kMiB = 1 << 20;
+  const ShardSpec spec{.segments = {}, .arena_bytes = 3 * kMiB, .slot_count = 2};
+  const ServerMemory memory = server_memory(spec, 2);  // Versions 12, slots 6, updates 6, snapshot 9.
+  EXPECT_TRUE(fits_into_limit(memory, 10 * kMiB, 43 * kMiB));
+  expect_error(fits_into_limit(memory, 10 * kMiB, 43 * kMiB - 1), ErrorKind::kFailedPrecondition,
+               "this server's part of the model takes at most 33.0 MiB: versions 12.0, slots 6.0, updates 6.0, snapshot 9.0; the process "
+               "has 10.0 MiB without it, and runtime.memory_limit is 43.0 MiB; what helps: more parameter servers");
+}
+
+TEST_F(OneServerTest, RefusesAModelBeyondItsLimit) {
+  start_server(0, {.memory_limit = 100});
+  Environment& env = add_task("chief 0");
+  const auto chief = chief_store(env);
+  expect_error(run(env, prepare(env, *chief)), ErrorKind::kFailedPrecondition, "runtime.memory_limit is 0.0 MiB");
+}
+
 /// Who asks for the memory is the server, and what its process may have is what its environment says.
 TEST_F(OneServerTest, RefusesAModelThatItsProcessCannotHold) {
   start_server(0, {.memory_bytes = 100});

@@ -74,6 +74,7 @@ Environment& VirtualCluster::start_server(int index, const ServerOptions& how) {
   for (size_t i = 0; i < plan_.shards.size(); ++i) options.servers.push_back(server_endpoint(int(i)));
   options.ready_timeout = seconds_to_duration(how.ready_timeout);
   options.trainers = how.trainers;
+  options.memory_limit = how.memory_limit;
   options.link.send_queue_bytes_max = how.send_queue_bytes_max.value_or(options.link.send_queue_bytes_max);
   if (how.beside_strand > Duration::zero()) options.bytes_on_strand = 0;
   servers_[index].emplace_back(env, run_server_after(env, seconds_to_duration(how.delay), std::move(options)));

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,7 @@ class VirtualCluster : public testing::Test {
     int trainers = 2;
     std::string strategy = "async";
     uint64_t memory_bytes = 0;  ///< How many bytes it may have; 0 if not known.
+    std::optional<uint64_t> memory_limit = {};
     std::optional<uint64_t> send_queue_bytes_max = {};
     /// What touches an arena takes so long, beside the strand; 0 for no time, on it.
     Duration beside_strand = Duration::zero();

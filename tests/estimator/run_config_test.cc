@@ -68,6 +68,10 @@ TEST(RunConfig, ShowsEveryDefault) {
             "2 compute threads, for 2 usable cores (4 hyper-threads)");
   EXPECT_EQ(config.compute_threads_text({.usable_cores = 1, .core_quota = 0.5}),
             "1 compute thread, for a quota of 0.5 cores");
+  EXPECT_EQ(config.compute_threads_text({.usable_cores = 2, .slow_cores = 4, .slowed_by_heat = true}),
+            "2 compute threads, for 2 usable cores and none of 4 slow cores (which have less than half the capacity), slowed down by heat "
+            "at the moment");
+  EXPECT_EQ(config.memory_limit(), std::nullopt);
   EXPECT_EQ(config.transport(), "tcp");
   EXPECT_EQ(config.backend(), std::nullopt);
   EXPECT_EQ(config.replicas(), 1);

@@ -33,22 +33,26 @@ std::string read_temporary_folder() {
 struct Allowed {
   int cores = 1;
   int processors = 1;
+  int slow_cores = 0;
 };
 
 Allowed read_allowed() {
   const std::vector<int> numbers = processors_of_process();
   if (numbers.empty()) {
     const int all = std::max(1, int(std::thread::hardware_concurrency()));
-    return {all, all};
+    return {.cores = all, .processors = all};
   }
-  return {std::max(1, count_cores(numbers)), std::max(1, int(numbers.size()))};
+  const std::vector<int> fast = fast_processors(numbers);
+  const int cores = std::max(1, count_cores(fast));
+  return {.cores = cores, .processors = std::max(1, int(fast.size())), .slow_cores = count_cores(numbers) - cores};
 }
 
 }  // namespace
 
 ProcessInfo read_process_info() {
   const CgroupLimits limits = read_cgroup_limits();
-  const auto [cores, processors] = read_allowed();
+  const auto [cores, processors, slow_cores] = read_allowed();
+  const MemoryLimit memory = read_memory_limit();
   const bool quota = limits.cores && *limits.cores < cores;
   return {.host_name = read_host_name(),
           .process_id = ::getpid(),
@@ -56,9 +60,12 @@ ProcessInfo read_process_info() {
           .temporary_folder = read_temporary_folder(),
           // Threads beyond a quota would only wait for each other, each on its own share of it.
           .usable_cores = quota ? std::max(1, int(*limits.cores)) : cores,
+          .slow_cores = slow_cores,
+          .slowed_by_heat = is_slowed_by_heat(),
           .usable_processors = processors > cores ? processors : 0,
           .core_quota = quota ? limits.cores : std::nullopt,
-          .memory_bytes = read_memory_limit().bytes};
+          .memory_bytes = memory.bytes,
+          .memory_limit = memory.whose};
 }
 
 }  // namespace shoal

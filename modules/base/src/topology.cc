@@ -8,6 +8,8 @@
 #include <set>
 #include <vector>
 
+#include "shoal/base/number_text.h"
+
 namespace shoal {
 namespace {
 
@@ -48,6 +50,13 @@ std::optional<int> first_sibling(int number, const std::string& file) {
   return has_itself ? least : std::nullopt;
 }
 
+/// The first word of a file, as a number; none where there is no such file, or no number.
+std::optional<int> number_in(const std::string& file) {
+  std::ifstream stream(file);
+  std::string text;
+  return stream >> text ? number_from<int>(text) : std::nullopt;
+}
+
 }  // namespace
 
 int count_cores(std::span<const int> numbers, const std::string& root) {
@@ -59,6 +68,33 @@ int count_cores(std::span<const int> numbers, const std::string& root) {
     cores.insert(first.value_or(number));
   }
   return int(cores.size());
+}
+
+std::vector<int> fast_processors(std::span<const int> numbers, const std::string& root) {
+  std::vector<int> capacities;
+  int largest = 0;
+  for (const int number : numbers) {
+    const auto capacity = number_in(root + "/sys/devices/system/cpu/cpu" + std::to_string(number) + "/cpu_capacity");
+    if (!capacity || *capacity <= 0) return {numbers.begin(), numbers.end()};
+    capacities.push_back(*capacity);
+    largest = std::max(largest, *capacity);
+  }
+  std::vector<int> fast;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (capacities[i] >= largest - capacities[i]) fast.push_back(numbers[i]);
+  }
+  return fast;
+}
+
+bool is_slowed_by_heat(const std::string& root) {
+  for (int device = 0;; ++device) {
+    const std::string folder = root + "/sys/class/thermal/cooling_device" + std::to_string(device) + "/";
+    std::ifstream stream(folder + "type");
+    std::string type;
+    if (!(stream >> type)) return false;  // The kernel numbers them without a gap.
+    const bool of_processor = type == "Processor" || type.find("cpufreq") != std::string::npos;
+    if (of_processor && number_in(folder + "cur_state").value_or(0) > 0) return true;
+  }
 }
 
 }  // namespace shoal

@@ -225,6 +225,10 @@ void Flags::add_running() {
       ->check(reads_as<int32_t>("INT"))
       ->check(is_positive())
       ->group("Running");
+  app_.add_option("--memory-limit", parsed_.runtime.memory_limit,
+                  "The most memory of this process, in bytes or as 200MiB: what needs more is refused, with what to change")
+      ->transform(CLI::AsSizeValue(true))
+      ->group("Running");
   app_.add_option("--heartbeat-secs", parsed_.runtime.heartbeat_secs,
                   "Seconds between two signs of life of this task; who gives none for three times that is gone")
       ->check(reads_as<double>("NUMBER"))

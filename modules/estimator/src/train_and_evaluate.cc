@@ -144,6 +144,7 @@ Result<TrainAndEvaluateResult> run_ps(Environment& env, const Call& call) {
                                           .listen_at = std::move(listen_at),
                                           .link = std::move(link),
                                           .servers = server_endpoints(call.config()),
+                                          .memory_limit = call.config().memory_limit(),
                                           .trainers = call.config().num_trainers(),
                                           .ready_timeout = seconds_to_duration(call.config().ready_timeout_secs()),
                                           .lost_grace = seconds_to_duration(call.config().lost_grace_secs()),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/core.h"
 
+#include "shoal/base/resident_bytes.h"
 #include "shoal/cluster/strategy_text.h"
 
 namespace shoal::cluster {
@@ -18,11 +19,21 @@ ServerCore::ServerCore(Environment& env, const ParameterServerOptions& options)
       turns_(env),
       changed_(std::make_shared<Event>(env)) {}
 
-void ServerCore::plan_memory(transport::Encoding gradients) {
+Result<void> ServerCore::check_memory(const ShardSpec& spec, transport::Encoding gradients) const {
+  SHOAL_TRY_VOID(fits_into_memory(spec, env_.process().memory_bytes));
+  if (!options_.memory_limit) return {};
+  return fits_into_limit(memory_of(spec, gradients), resident_bytes(), *options_.memory_limit);
+}
+
+ServerMemory ServerCore::memory_of(const ShardSpec& spec, transport::Encoding gradients) const {
   const StrategyText strategy =
       value_or_raise(parse_strategy(options_.identity.strategy));  // The strategy was checked with the configuration.
   const int aggregated = strategy.sync ? strategy.replicas_to_aggregate.value_or(options_.trainers) : 1;
-  memory_ = server_memory(state_.spec(), options_.trainers, aggregated, gradients);
+  return server_memory(spec, options_.trainers, aggregated, gradients);
+}
+
+void ServerCore::plan_memory(transport::Encoding gradients) {
+  memory_ = memory_of(state_.spec(), gradients);
   state_.credits().set_limit(push_limit(state_.spec()));
 }
 

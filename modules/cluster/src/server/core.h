@@ -23,6 +23,8 @@ class ServerCore {
   const ParameterServerOptions& options() const { return options_; }
   /// The most that this server takes for the model that it was told to prepare.
   const ServerMemory& memory() const { return memory_; }
+  /// FailedPrecondition if this process could not hold such a shard, or may not (ParameterServerOptions::memory_limit).
+  Result<void> check_memory(const ShardSpec& spec, transport::Encoding gradients) const;
   /// It is that of the state's model from now on, and what trainers may push is limited to it.
   void plan_memory(transport::Encoding gradients);
   /// Takes bytes that `credit` will hold beside what it does, of a push of the session's trainer in `epoch`. Waits
@@ -71,6 +73,8 @@ class ServerCore {
   bool closed() const { return closed_; }
 
  private:
+  ServerMemory memory_of(const ShardSpec& spec, transport::Encoding gradients) const;
+
   Environment& env_;
   const ParameterServerOptions& options_;
   const size_t shard_;

@@ -225,7 +225,7 @@ RestNews Requests::rest_news(const Session& session) const {
 /// Called with a turn.
 Task<Result<void>> Requests::prepare(Session& session, std::string_view text) {
   SHOAL_CO_TRY(Prepare prepare, parse_prepare(text));
-  SHOAL_CO_TRY_VOID(fits_into_memory(prepare.spec, env_.process().memory_bytes));
+  SHOAL_CO_TRY_VOID(core_.check_memory(prepare.spec, prepare.gradients));
   const transport::Encoding gradients = prepare.gradients;
   SHOAL_CO_TRY_VOID(state_.prepare(std::move(prepare)));
   core_.plan_memory(gradients);

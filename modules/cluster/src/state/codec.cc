@@ -74,7 +74,7 @@ float quantise_block(const float* from, int8_t* to, int64_t count) {
   const auto largest = std::bit_cast<float>(largest_bits(from, count));
   const bool finite = std::isfinite(largest);
   if (!finite || largest < FLT_MIN * kLevels) {  // There is nothing to tell apart, or it is too small to divide by.
-    std::memset(to, finite ? 0 : 1, size_t(count));
+    std::fill_n(to, count, int8_t(finite ? 0 : 1));
     return finite ? 0.0f : NAN;
   }
   const float unit = largest / kLevels;

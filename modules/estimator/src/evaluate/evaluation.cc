@@ -336,6 +336,20 @@ Result<std::unique_ptr<backends::Backend>> make_configured_backend(const RunConf
   return backend;
 }
 
+Result<void> set_up_computation(const Environment& env, const RunConfig& config, BuiltModel& model) {
+  SHOAL_TRY(auto backend, make_configured_backend(config));
+  model.use_backend(std::move(backend), config.compute_threads(env.process().usable_cores), config.compute_dtype());
+  MemoryBudget budget(config);
+  uint64_t bytes = 0;
+  for (const Variable& variable : model.graph().variables()) {
+    bytes += uint64_t(variable.shape.elements()) * size_of(variable.dtype);  // No variable has 2^56 bytes.
+  }
+  budget.set("weights", bytes, "a smaller model");
+  SHOAL_TRY_VOID(budget.check("the model"));
+  model.use_budget(std::move(budget));
+  return {};
+}
+
 std::string eval_folder(const std::string& model_dir, const std::optional<std::string>& name) {
   return join_path(model_dir, name ? "eval_" + *name : "eval");
 }
@@ -378,9 +392,7 @@ Result<Evaluation> run_evaluation_of(Environment& env, const WeightsToEvaluate& 
   SHOAL_TRY(const auto model, BuiltModel::build({estimator.model_fn(), Mode::kEval, estimator.params(), estimator.config(),
                                                  graph_seed(env, seed), estimator.ops()},
                                                 types));
-  SHOAL_TRY(auto backend, make_configured_backend(estimator.config()));
-  model->use_backend(std::move(backend), estimator.config().compute_threads(env.process().usable_cores),
-                     estimator.config().compute_dtype());
+  SHOAL_TRY_VOID(set_up_computation(env, estimator.config(), *model));
   std::vector<std::shared_ptr<Hook>> hooks = options.hooks;
   hooks.insert(hooks.end(), model->spec().evaluation_hooks.begin(), model->spec().evaluation_hooks.end());
   SHOAL_TRY(LoadedVariables variables, weights.load(*model));

@@ -86,5 +86,8 @@ Result<OpenedInput> open_input(Environment& env, const Estimator& estimator, con
 /// The backend that the config asks for. NotFound listing the backends there are; FailedPrecondition if it cannot
 /// compute in what the config asks for.
 Result<std::unique_ptr<backends::Backend>> make_configured_backend(const RunConfig& config);
+/// Lets `model` compute as the config says, within its memory limit. FailedPrecondition if the weights alone are more, and what
+/// make_configured_backend() gives. For evaluations and predictions, before their weights are loaded.
+Result<void> set_up_computation(const Environment& env, const RunConfig& config, BuiltModel& model);
 
 }  // namespace shoal

@@ -81,9 +81,7 @@ Result<void> LazyPredictions::open(const InputFn& input_fn) {
   SHOAL_TRY(auto model, BuiltModel::build({estimator_.model_fn(), Mode::kPredict, estimator_.params(), estimator_.config(),
                                            graph_seed(*env_, seed), estimator_.ops()},
                                           types));
-  SHOAL_TRY(auto backend, make_configured_backend(estimator_.config()));
-  model->use_backend(std::move(backend), estimator_.config().compute_threads(env_->process().usable_cores),
-                     estimator_.config().compute_dtype());
+  SHOAL_TRY_VOID(set_up_computation(*env_, estimator_.config(), *model));
   context_.set_global_step(reader ? uint64_t(reader->global_step()) : 0);
   context_.set_task(true, estimator_.model_dir(), nullptr);
   hooks_ = options_.hooks;

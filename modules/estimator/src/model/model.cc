@@ -359,6 +359,28 @@ void BuiltModel::log_plan(const backends::ProgramInfo& info, const SymbolSizes& 
       std::to_string(kProgramsMax) + " programs each is kept");
 }
 
+/// Of the newest program, which is the first, beside the others.
+Result<void> BuiltModel::check_memory(const SymbolSizes& sizes) {
+  if (!budget_.has_limit()) return {};
+  constexpr uint64_t kBatches = 2;  // One is computed on while the next is made.
+  uint64_t activations = 0, prepared = 0, input = 0;
+  for (const Compiled& compiled : programs_) {
+    const backends::ProgramInfo& info = compiled.program.program->info();
+    activations += info.arena_bytes + info.scratch_bytes;
+    prepared += info.kept_bytes;
+  }
+  for (const auto& binding : programs_.front().program.program->info().inputs) {
+    input += kBatches * uint64_t(binding.shape.elements()) * size_of(binding.dtype);
+  }
+  budget_.set("activations", activations, "a smaller batch or nn::recompute()");
+  budget_.set("prepared weights", prepared, "a smaller model");
+  budget_.set("batches", input, "a smaller batch or nn::recompute()");
+  Result<void> fits = budget_.check("the program for " + sizes_text(sizes));
+  if (!fits) programs_.pop_front();  // Its memory is not used before it runs.
+  if (fits && log_ && plans_logged_ <= kPlansLoggedMax) log_->info("memory: at most " + budget_.text());
+  return fits;
+}
+
 Result<BoundProgram*> BuiltModel::program(const SymbolSizes& sizes, bool fetching) {
   fetching = fetching && !sometimes_.empty();
   for (auto it = programs_.begin(); it != programs_.end(); ++it) {
@@ -382,6 +404,7 @@ Result<BoundProgram*> BuiltModel::program(const SymbolSizes& sizes, bool fetchin
   SHOAL_TRY_VOID(bind_sources(bound));
   if (programs_.size() >= kProgramsMax) programs_.pop_back();
   programs_.push_front({sizes, fetching, std::move(bound)});
+  SHOAL_TRY_VOID(check_memory(sizes));
   return &programs_.front().program;
 }
 

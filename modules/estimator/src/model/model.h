@@ -18,6 +18,7 @@
 #include "shoal/estimator/hook.h"
 #include "shoal/estimator/model_fn.h"
 #include "shoal/graph/text_ids.h"
+#include "task/memory_budget.h"
 
 namespace shoal {
 
@@ -109,6 +110,9 @@ class BuiltModel {
   /// Says of programs that are compiled how large their memory plans are, as long as there are few. Null, the default: says
   /// nothing.
   void log_plans_to(Logger* log) { log_ = log; }
+  /// What the task holds beside programs. program() refuses what does not fit beside that. Default: without a limit.
+  void use_budget(MemoryBudget budget) { budget_ = std::move(budget); }
+  MemoryBudget& budget() { return budget_; }
   backends::Numerics numerics() const;
 
   /// What each symbol of the inputs is in `batch`. InvalidArgument if it is two things, or the batch has other names.
@@ -127,6 +131,7 @@ class BuiltModel {
   BuiltModel() = default;
   Result<void> check_spec(Mode mode);
   void log_plan(const backends::ProgramInfo& info, const SymbolSizes& sizes);
+  Result<void> check_memory(const SymbolSizes& sizes);
   Result<void> check_predictions() const;
   Result<void> check_named_values();
   Result<void> check_twice() const;
@@ -149,6 +154,7 @@ class BuiltModel {
   std::unique_ptr<backends::Backend> backend_;
   int threads_ = 1;
   Logger* log_ = nullptr;
+  MemoryBudget budget_;
   DType compute_dtype_ = DType::kFloat32;
   std::vector<Value> always_, sometimes_, updates_;
   std::vector<std::string> update_variables_;

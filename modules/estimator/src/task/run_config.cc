@@ -20,6 +20,7 @@ namespace {
 constexpr double kDefaultCheckpointSecs = 600;
 constexpr double kHeartbeatSecsMax = 65;  // The interval travels as milliseconds, in 16 bits.
 constexpr double kLostGraceSecsMax = 86400;
+constexpr int64_t kMemoryLimitMin = 1 << 20;
 constexpr int64_t kReplicasMax = 1'000'000;
 
 template <class T>
@@ -66,6 +67,9 @@ Result<void> check_runtime(const RuntimeOptions& runtime) {
     return out_of_range("runtime.compression", to_string(runtime.compression), "what parse_compression() can give");
   }
   if (runtime.replicas < 1) return out_of_range("runtime.replicas", text_of(runtime.replicas), ">= 1");
+  if (runtime.memory_limit && *runtime.memory_limit < kMemoryLimitMin) {
+    return out_of_range("runtime.memory_limit", text_of(*runtime.memory_limit), ">= 1048576 (1 MiB)");
+  }
   if (!(runtime.heartbeat_secs > 0 && runtime.heartbeat_secs <= kHeartbeatSecsMax)) {
     return out_of_range("runtime.heartbeat_secs", text_of(runtime.heartbeat_secs), "> 0 and <= 65");
   }
@@ -386,6 +390,10 @@ std::string RunConfig::compute_threads_text(const ProcessInfo& process) const {
   if (!process.core_quota && process.usable_processors > 0) {
     cores += " (" + count(process.usable_processors, "hyper-thread") + ")";
   }
+  if (!process.core_quota && process.slow_cores > 0) {
+    cores += " and none of " + count(process.slow_cores, "slow core") + " (which have less than half the capacity)";
+  }
+  if (process.slowed_by_heat) cores += ", slowed down by heat at the moment";
   return threads + ", for " + cores +
          (state_->task->tasks_on_host > 1 ? " and " + count(state_->task->tasks_on_host, "task") + " on this host" : "");
 }
@@ -410,6 +418,7 @@ cluster::Compression RunConfig::compression() const {
 int32_t RunConfig::replicas() const { return state_->options.runtime ? state_->options.runtime->replicas : 1; }
 
 double RunConfig::heartbeat_secs() const { return state_->options.runtime.value_or(RuntimeOptions()).heartbeat_secs; }
+std::optional<int64_t> RunConfig::memory_limit() const { return state_->options.runtime.value_or(RuntimeOptions()).memory_limit; }
 double RunConfig::lost_grace_secs() const { return state_->options.runtime.value_or(RuntimeOptions()).lost_grace_secs; }
 
 RunConfig RunConfig::replace(const RunConfigChanges& changes) const {

@@ -166,6 +166,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"runtime.replicas", set_replicas},
       {"runtime.heartbeat_secs", set_heartbeat_secs},
       {"runtime.lost_grace_secs", set_lost_grace_secs},
+      {"runtime.memory_limit", runtime_field(&RuntimeOptions::memory_limit)},
   });
   return table;
 }

@@ -55,6 +55,7 @@ Result<std::unique_ptr<BuiltModel>> build_model(TrainScope& scope, TrainerFolder
   SHOAL_TRY(auto backend, make_configured_backend(config));
   model->use_backend(std::move(backend), config.compute_threads(scope.env.process().usable_cores), config.compute_dtype());
   model->log_plans_to(&scope.env.log());
+  model->use_budget(MemoryBudget(config));
   scope.env.log().info(config.compute_threads_text(scope.env.process()));
   if (scope.leads() && config.save_model_description()) {
     const std::string path = join_path(scope.model_dir(), "graph.json");
@@ -218,31 +219,68 @@ Result<void> bind_program(const ResumableInput& input, TrainSetup& setup) {
   return setup.store->bind(variables, updates, by_rows);
 }
 
-/// FailedPrecondition if this process could never hold the model, whatever else it holds: its weights and, where no servers have
-/// them, slots and gradients. (Those of tables by rows are never written whole. A server looks at its own part.)
-Result<void> check_memory(const TrainScope& scope, const std::vector<cluster::VariableSpec>& specs) {
-  uint64_t bytes = 0, largest_bytes = 0;
+/// The memory of a model's variables in bytes. Sums that no 64 bits hold are UINT64_MAX.
+struct ModelBytes {
+  uint64_t weights = 0;
+  uint64_t gradients = 0;  ///< Of one trainer; those of tables by rows are never written whole.
+  uint64_t slots = 0;
   const cluster::VariableSpec* largest = nullptr;
+};
+
+uint64_t bounded_sum(uint64_t a, uint64_t b) { return __builtin_add_overflow(a, b, &a) ? UINT64_MAX : a; }
+uint64_t bounded_product(uint64_t a, uint64_t b) { return __builtin_mul_overflow(a, b, &a) ? UINT64_MAX : a; }
+
+ModelBytes model_bytes(const std::vector<cluster::VariableSpec>& specs) {
+  ModelBytes sum;
+  uint64_t largest_bytes = 0;
   for (const cluster::VariableSpec& spec : specs) {
-    const uint64_t weights = uint64_t(spec.shape.elements()) * size_of(spec.dtype);
-    const uint64_t gradients = spec.lazy_rows ? 0 : uint64_t(scope.config().replicas());
-    const uint64_t copies = scope.distributed() ? 1 : 1 + uint64_t(nn::slot_count(spec.rule)) + gradients;
-    uint64_t all = 0;
-    const bool countless = __builtin_mul_overflow(copies, weights, &all) || __builtin_add_overflow(bytes, all, &bytes);
-    if (countless) bytes = UINT64_MAX;
-    if (weights > largest_bytes) largest = &spec;
-    largest_bytes = std::max(largest_bytes, weights);
-    if (countless) break;
+    const uint64_t bytes = uint64_t(spec.shape.elements()) * size_of(spec.dtype);
+    sum.weights = bounded_sum(sum.weights, bytes);
+    sum.gradients = bounded_sum(sum.gradients, spec.lazy_rows ? 0 : bytes);
+    sum.slots = bounded_sum(sum.slots, bounded_product(uint64_t(nn::slot_count(spec.rule)), bytes));
+    if (bytes > largest_bytes) sum.largest = &spec;
+    largest_bytes = std::max(largest_bytes, bytes);
+  }
+  return sum;
+}
+
+/// FailedPrecondition if this process could never hold the model, whatever else it holds: its weights and, where no servers have
+/// them, slots and gradients. (A server looks at its own part.)
+Result<void> check_memory(const TrainScope& scope, const ModelBytes& bytes) {
+  uint64_t least = bytes.weights;
+  if (!scope.distributed()) {
+    least = bounded_sum(least, bounded_sum(bytes.slots, bounded_product(uint64_t(scope.config().replicas()), bytes.gradients)));
   }
   std::string whose = "the model";
-  if (largest) whose += ", whose largest variable is " + largest->name + " of shape " + to_string(largest->shape) + ",";
-  return fits_memory(bytes, scope.env.process().memory_bytes, whose, "make it smaller, or use a machine with more memory");
+  if (bytes.largest) {
+    whose += ", whose largest variable is " + bytes.largest->name + " of shape " + to_string(bytes.largest->shape) + ",";
+  }
+  return fits_memory(least, scope.env.process().memory_bytes, whose, "make it smaller, or use a machine with more memory");
+}
+
+/// Says what training holds beside its programs (docs/memory.md, "The most that a task holds").
+void plan_memory(const TrainScope& scope, const ModelBytes& bytes, MemoryBudget& budget) {
+  constexpr std::string_view kSmaller = "a smaller model", kFewerSlots = "an optimizer with fewer slots";
+  const RunConfig& config = scope.config();
+  budget.set("weights", bytes.weights, kSmaller);
+  if (scope.distributed()) {
+    const bool encodes = config.compression().any();
+    budget.set("gradients", bounded_product(encodes ? 2 : 1, bytes.gradients), kSmaller);
+    return;
+  }
+  budget.set("gradients", bounded_product(uint64_t(config.replicas()), bytes.gradients),
+             config.replicas() > 1 ? "fewer replicas" : kSmaller);
+  budget.set("slots", bytes.slots, kFewerSlots);
+  // A step that comes while a checkpoint is written makes new versions of what is being written.
+  if (config.saves_checkpoints()) budget.set("a checkpoint", bounded_sum(bytes.weights, bytes.slots), kFewerSlots);
 }
 
 Result<void> make_store(TrainScope& scope, TrainerFolder& folder, const ResumableInput& input, TrainSetup& setup) {
   BuiltModel& model = *setup.model;
   SHOAL_TRY(const std::vector<cluster::VariableSpec> specs, variable_specs(model));
-  SHOAL_TRY_VOID(check_memory(scope, specs));
+  const ModelBytes bytes = model_bytes(specs);
+  SHOAL_TRY_VOID(check_memory(scope, bytes));
+  plan_memory(scope, bytes, model.budget());
   SHOAL_TRY(cluster::ShardPlan plan, plan_variables(scope, model, specs));
   if (scope.distributed()) {
     SHOAL_TRY(auto remote, make_remote_store(scope, folder, model, specs, std::move(plan)));

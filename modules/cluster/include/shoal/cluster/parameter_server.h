@@ -3,6 +3,7 @@
 /// The parameter server: holds one shard, applies what trainers push, hands out versions, until the job has ended.
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "shoal/base/environment.h"
@@ -20,6 +21,9 @@ struct ParameterServerOptions {
   /// All parameter servers of the job, in the order of shards; the first decides what becomes of pushes, and the others
   /// keep a connection to it. With one or none this server is alone.
   std::vector<transport::Endpoint> servers = {};
+  /// The most memory of this process in bytes: a model that needs more by server_memory() is refused. Empty: one that the machine could
+  /// never hold.
+  std::optional<uint64_t> memory_limit = {};
   int trainers = 1;  ///< The number of the job's trainers: the chief and the workers.
   /// Without chief and workers for longer, it ends with DeadlineExceeded.
   Duration ready_timeout = std::chrono::seconds(7200);

@@ -44,6 +44,10 @@ PushLimit push_limit(const ShardSpec& spec);
 /// cgroup's limit, or the process's own); 0, which is not known, holds anything.
 Result<void> fits_into_memory(const ShardSpec& spec, uint64_t memory_bytes);
 
+/// FailedPrecondition if `memory`, beside the `held_bytes` that the process has without a model, are more than `limit_bytes`
+/// (ParameterServerOptions::memory_limit).
+Result<void> fits_into_limit(const ServerMemory& memory, uint64_t held_bytes, uint64_t limit_bytes);
+
 /// "at most 20.0 MiB: versions 12.0, slots 0.0, updates 4.0, snapshot 4.0"; and ", row numbers 0.5" where there are any.
 std::string to_string(const ServerMemory& memory);
 

@@ -147,6 +147,10 @@ struct RuntimeOptions {
   cluster::Compression compression = {};
   /// Local mode: replicas whose gradients are averaged each step, >= 1 (CONTRACT SY-4).
   int32_t replicas = 1;
+  /// The most memory in bytes that this process shall take, >= 1048576. A model, a batch or a server's part that needs more by
+  /// docs/memory.md is refused before it is computed, with FailedPrecondition and what to change. Default: nothing is refused but what
+  /// can never be held by the machine, within the limit of its cgroup and of `ulimit -v`.
+  std::optional<int64_t> memory_limit = {};
   /// How often this task's connections show that it lives, in seconds, > 0 and <= 65, on every transport between processes.
   /// Who was silent for three of its own intervals is gone for its peers: they go on without it, or wait for its return.
   double heartbeat_secs = 5;
@@ -311,6 +315,7 @@ class RunConfig {
   DType compute_dtype() const;
   cluster::Compression compression() const;
   int32_t replicas() const;
+  std::optional<int64_t> memory_limit() const;
   double heartbeat_secs() const;
   double lost_grace_secs() const;
 

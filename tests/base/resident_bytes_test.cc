@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shoal/base/resident_bytes.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace shoal {
+namespace {
+
+TEST(ResidentBytes, GrowByWhatIsWritten) {
+  constexpr uint64_t kMiB = 1 << 20;
+  const uint64_t before = resident_bytes();
+  EXPECT_GT(before, kMiB / 2);
+  const std::vector<char> written(64 * kMiB, 'x');
+  const uint64_t after = resident_bytes();
+  EXPECT_GE(after, before + 60 * kMiB);
+  EXPECT_LE(after, before + 600 * kMiB) << "sanitizers take a multiple";
+  EXPECT_EQ(written.back(), 'x');
+}
+
+}  // namespace
+}  // namespace shoal
