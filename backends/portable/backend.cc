@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "product_code.h"
 #include "shoal/backends/backend.h"
 #include "shoal/backends/kernel.h"
 #include "shoal/backends/portable.h"
@@ -165,6 +166,8 @@ class PortableBackend final : public Backend {
 
 }  // namespace
 }  // namespace portable
+
+std::string_view portable_loops() { return portable::product_code().name; }
 
 KernelSource& portable_source() {
   static auto& source = forever(portable::Source{});

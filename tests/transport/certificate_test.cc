@@ -187,6 +187,8 @@ TEST_F(TlsFolder, IsValidNow) {
   write_all(authority.make("ps", 2, validity));
   EXPECT_TRUE(find(validity.begin));
   EXPECT_TRUE(find(validity.end));  // Both times are included.
+  expect_error(find(std::chrono::sys_seconds{}), ErrorKind::kFailedPrecondition,
+               "the clock of this machine says 1970-01-01 00:00:00 UTC, when this program was not built yet");
   expect_error(find(validity.begin - std::chrono::seconds(1)), ErrorKind::kFailedPrecondition, "is not valid before 20");
   expect_error(find(validity.end + std::chrono::seconds(1)), ErrorKind::kFailedPrecondition,
                "the certificate has expired, on 20");

@@ -2,6 +2,7 @@
 #include "shoal/transport/credential.h"
 
 #include "owned_file.h"
+#include "shoal/base/source_date.h"
 
 namespace shoal::transport {
 namespace {
@@ -17,6 +18,11 @@ Result<Secret> read_pem(std::string path, std::string what, Others others) {
 }
 
 Result<void> check_time(const Validity& validity, std::chrono::sys_seconds now) {
+  if (is_before_source(now)) {
+    return failed_precondition("the clock of this machine says " + to_utc_text(now) +
+                               ", when this program was not built yet, so whether the certificate is valid cannot be told; set the "
+                               "clock first, or use a token, which works with any clock");
+  }
   if (now < validity.begin)
     return failed_precondition("the certificate is not valid before " + to_utc_text(validity.begin) +
                                "; is the clock of this machine right?");

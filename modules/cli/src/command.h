@@ -39,6 +39,7 @@ using AddCommand = void (*)(CLI::App& app, Action& selected);
 
 void add_checkpoint_command(CLI::App& app, Action& selected);
 void add_config_command(CLI::App& app, Action& selected);
+void add_doctor_command(CLI::App& app, Action& selected);
 void add_events_command(CLI::App& app, Action& selected);
 void add_export_command(CLI::App& app, Action& selected);
 void add_keys_command(CLI::App& app, Action& selected);

@@ -7,10 +7,9 @@
 #include "command.h"
 #include "json_out.h"
 #include "shoal/base/number_text.h"
-#include "shoal/base/production.h"
 #include "shoal/cluster/task_status.h"
 #include "shoal/cluster/tf_config.h"
-#include "shoal/transport/registry.h"
+#include "task_link.h"
 
 namespace shoal::cli {
 namespace {
@@ -43,8 +42,7 @@ struct StatusArguments {
   std::string address;
   bool live = false, ready = false;
   double timeout_secs = 3;
-  std::optional<std::string> token_file{}, tls_dir{};
-  bool insecure = false;
+  LinkArguments link{};
 };
 
 constexpr const char *kTcp = "tcp", *kShm = "shm";
@@ -235,29 +233,10 @@ std::string not_ready(const Question& question, const Answer& answer) {
          ": its phase is " + of_job.phase + ", and not ready";
 }
 
-Result<transport::LinkOptions> link_from(const StatusArguments& arguments) {
-  const auto or_variable = [](std::optional<std::string> given, const char* name) {
-    if (!given) given = cluster::process_getenv(name);
-    return given && given->empty() ? std::nullopt : given;  // Shells export empty ones.
-  };
-  const transport::CredentialSources sources{
-      .token = {.file = or_variable(arguments.token_file, "SHOAL_TOKEN_FILE"), .text = or_variable({}, "SHOAL_TOKEN")},
-      .tls_dir = or_variable(arguments.tls_dir, "SHOAL_TLS_DIR")};
-  transport::LinkOptions link;
-  SHOAL_TRY(link.credential, transport::find_credential(sources, read_wall_clock()));
-  link.insecure = arguments.insecure || cluster::process_getenv("SHOAL_INSECURE").value_or("") == "1";
-  return link;
-}
-
 Result<int> print_status(Context& context, const StatusArguments& arguments) {
   SHOAL_TRY(const Question question, question_from(arguments));
-  SHOAL_TRY(transport::LinkOptions link, link_from(arguments));
-  ProductionOptions options;
-  options.sink = [](const LogRecord&) {};
-  options.transports = transport::built_in_transports();
-  options.pool_threads = 1;
-  options.spin = Duration::zero();
-  const std::unique_ptr<Environment> env = make_production_environment(std::move(options));
+  SHOAL_TRY(transport::LinkOptions link, link_from(arguments.link));
+  const std::unique_ptr<Environment> env = quiet_environment();
   const Deadline deadline = env->after(seconds_to_duration(arguments.timeout_secs));
   const Result<Answer> answer = env->run(ask(*env, question, std::move(link), deadline));
   if (!answer) {
@@ -289,12 +268,7 @@ void add_status_command(CLI::App& app, Action& selected) {
   status->add_option("--timeout-secs", arguments->timeout_secs, "Seconds until whoever is asked has to have answered")
       ->check(CLI::Range(0.001, 3600.0))
       ->capture_default_str();
-  status->add_option("--token-file", arguments->token_file,
-                     "File that holds the job's token; or set SHOAL_TOKEN_FILE, SHOAL_TOKEN");
-  status->add_option("--tls-dir", arguments->tls_dir,
-                     "Instead of a token: folder of a certificate of the job, of any task; or set SHOAL_TLS_DIR");
-  status->add_flag("--insecure", arguments->insecure,
-                   "Without a token or certificate: allow plain tcp to other machines; or set SHOAL_INSECURE=1");
+  add_link_options(*status, arguments->link);
   status->callback(
       [&selected, arguments] { selected = [arguments](Context& context) { return print_status(context, *arguments); }; });
 }
