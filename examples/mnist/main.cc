@@ -18,7 +18,8 @@ const shoal::ProgramInfo kProgram{
         "--data-dir (or SHOAL_DATA): the folder of the four MNIST files, plain or .gz, or its parent. Without it\n"
         "the program draws its own digits.",
     .flags =
-        {{"model", "What to train: mlp (two dense layers) or cnn (two convolutions)", std::string("cnn"), {"mlp", "cnn"}},
+        {{"model", "What to train: mlp (two dense layers), lenet5 (two small convolutions) or cnn (two large ones)", std::string("cnn"),
+          {"mlp", "lenet5", "cnn"}},
          {"learning-rate", "Adam's learning rate at the first step; it goes down to a tenth over --steps", 1e-3, {}}},
     .steps = 2000,
     .batch = 64,
@@ -44,6 +45,11 @@ class SharedImages {
   std::shared_ptr<mnist::ImageSource> images_;
 };
 
+auto model_of(const std::string& name) {
+  if (name == "mlp") return mnist::mlp;
+  return name == "lenet5" ? mnist::lenet5 : mnist::cnn;
+}
+
 void train(const shoal::RunConfig& config, const shoal::CommandLine& line, std::shared_ptr<mnist::ImageSource> images) {
   const auto training = [images, batch = line.batch] {
     const mnist::Images& all = images->training();
@@ -57,7 +63,7 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line, std::
     const mnist::Images& all = images->test();
     return shoal::data::Dataset::from_tensor_slices(all.pixels, all.labels).batch(500);
   };
-  shoal::Estimator estimator(line.flags.get_string("model") == "mlp" ? mnist::mlp : mnist::cnn, config,
+  shoal::Estimator estimator(model_of(line.flags.get_string("model")), config,
                              {{"learning_rate", line.flags.get_real("learning-rate")}, {"steps", *line.steps}});
   shoal::train_and_evaluate(estimator, {.input_fn = training, .max_steps = line.steps},
                             {.input_fn = test,

@@ -48,6 +48,17 @@ shoal::EstimatorSpec mlp(const shoal::Features& features, const shoal::Labels& l
   return classify(nn::dense(x, {.units = 10, .name = "logits"}), labels, mode, params);
 }
 
+shoal::EstimatorSpec lenet5(const shoal::Features& features, const shoal::Labels& labels, shoal::Mode mode,
+                            const shoal::Params& params, const shoal::RunConfig&) {
+  Value x = pixels(features);
+  x = nn::conv2d(x, {.filters = 6, .kernel = 5, .padding = shoal::Padding::same(), .activation = nn::Activation::kRelu});
+  x = nn::max_pool(x);
+  x = nn::conv2d(x, {.filters = 16, .kernel = 5, .activation = nn::Activation::kRelu});
+  x = nn::flatten(nn::max_pool(x));
+  for (const int64_t units : {120, 84}) x = nn::dense(x, {.units = units, .activation = nn::Activation::kRelu});
+  return classify(nn::dense(x, {.units = 10, .name = "logits"}), labels, mode, params);
+}
+
 shoal::EstimatorSpec cnn(const shoal::Features& features, const shoal::Labels& labels, shoal::Mode mode,
                          const shoal::Params& params, const shoal::RunConfig&) {
   Value x = pixels(features);
