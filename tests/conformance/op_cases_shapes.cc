@@ -37,6 +37,16 @@ void add_stopped(Cases& cases) {
       {});
 }
 
+/// Beside what is computed from the operand itself, which is no equal node.
+void add_recomputed(Cases& cases) {
+  add(cases, "recompute_from", "beside", [](CaseBuilder& b) -> Values {
+    const Value x = b.floats("x", {3, 5});
+    return {ops::tanh(x) * ops::tanh(ops::recompute_from(x))};
+  });
+  add(cases, "recompute_from", "alone",
+      [](CaseBuilder& b) -> Values { return {ops::recompute_from(b.integers("i", DType::kInt64, {7}, 100))}; }, {});
+}
+
 void add_transposes(Cases& cases) {
   auto transposed = [&](std::string detail, Shape shape, std::vector<int> permutation, bool small = true) {
     add(
@@ -277,6 +287,7 @@ void add_products(Cases& cases) {
 void add_shapes_cases(std::vector<OpCase>& cases) {
   add_reshapes(cases);
   add_stopped(cases);
+  add_recomputed(cases);
   add_transposes(cases);
   add_pieces(cases);
   add_slices(cases);
