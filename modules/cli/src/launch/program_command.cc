@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kParam = "--param";
 
-constexpr std::array<std::string_view, 31> kWithValues{
+constexpr std::array<std::string_view, 32> kWithValues{
     "--backend",
     "--batch",
     "--bind",
@@ -22,6 +22,7 @@ constexpr std::array<std::string_view, 31> kWithValues{
     "--model-dir",
     "--on-sigterm",
     "--lost-grace-secs",
+    "--memory-limit",
     "--param",
     "--ps",
     "--rank",
