@@ -98,6 +98,15 @@ void remove_unfinished(Storage& storage, const std::string& model_dir) {
                           {.listing = *listing, .pointer = std::move(*pointer), .now = {}, .held = true});
 }
 
+Result<void> remove_listed(Storage& storage, const std::string& folder) {
+  SHOAL_TRY(const std::optional<PointerFile> pointer, read_pointer(storage, folder));
+  if (!pointer) return {};
+  SHOAL_TRY(const std::vector<FileInfo> listing, storage.list(folder));
+  SHOAL_TRY_VOID(storage.remove(join_path(folder, "checkpoint")));  // First: a list of what has gone would be damage.
+  for (const std::string& name : pointer->retained) remove_checkpoint(storage, folder, listing, name, nullptr);
+  return {};
+}
+
 Result<void> verify(Storage& storage, const std::string& prefix) {
   SHOAL_TRY(const std::unique_ptr<Reader> reader, Reader::open(storage, prefix));
   return reader->verify();

@@ -136,6 +136,9 @@ void Flags::add_training_and_files() {
   app_.add_option("--model-dir", parsed_.config.model_dir,
                   "Folder for checkpoints, events and exports; training resumes from what is there")
       ->group("Files");
+  app_.add_option("--spare-dir", parsed_.config.spare_dir,
+                  "A second folder, best on another disk: a checkpoint that cannot be written to --model-dir is written there")
+      ->group("Files");
   CLI::Option* save_steps =
       app_.add_option("--save-checkpoints-steps", parsed_.save_steps,
                       "A checkpoint every so many global steps; what is evaluated while training goes on is a checkpoint")

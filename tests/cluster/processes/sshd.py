@@ -39,11 +39,14 @@ def _make_key(path):
 
 
 class Sshd:
-    """Runs while it is entered, with keys of its own."""
+    """Runs while it is entered, with keys of its own. `machines`: the addresses at which it listens; `before`: words before its command, by
+    which it runs elsewhere (in a namespace, say)."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, machines=MACHINES, before=()):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir()
+        self.machines = machines
+        self.before = list(before)
         self.port = free_port()
         self.client_config = self.folder / "client_config"
         self.known_hosts = self.folder / "known_hosts"
@@ -52,18 +55,18 @@ class Sshd:
         _make_key(self.folder / "host_key")
         _make_key(self.folder / "user_key")
         shutil.copy(self.folder / "user_key.pub", self.folder / "authorized_keys")
-        listens = [f"ListenAddress {machine}" for machine in MACHINES]
+        listens = [f"ListenAddress {machine}" for machine in self.machines]
         lines = [f"Port {self.port}", *listens, f"HostKey {self.folder}/host_key", f"AuthorizedKeysFile {self.folder}/authorized_keys",
                  "PidFile none", "UsePAM no", "StrictModes no", "PasswordAuthentication no", "KbdInteractiveAuthentication no",
                  "PermitRootLogin prohibit-password", "MaxStartups 100"]
         (self.folder / "server_config").write_text("\n".join(lines) + "\n")
         public = (self.folder / "host_key.pub").read_text().split()
-        self.known_hosts.write_text("".join(f"[{machine}]:{self.port} {public[0]} {public[1]}\n" for machine in MACHINES))
+        self.known_hosts.write_text("".join(f"[{machine}]:{self.port} {public[0]} {public[1]}\n" for machine in self.machines))
         self.write_client_config(self.client_config, self.known_hosts)
         if os.geteuid() == 0:
             pathlib.Path("/run/sshd").mkdir(exist_ok=True)  # where it separates privileges
         with open(self.folder / "log", "wb") as log:
-            self._process = subprocess.Popen([find_sshd(), "-D", "-e", "-f", str(self.folder / "server_config")],
+            self._process = subprocess.Popen([*self.before, find_sshd(), "-D", "-e", "-f", str(self.folder / "server_config")],
                                              stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         deadline = time.monotonic() + SECONDS_MAX
         while not self._answers():
@@ -83,7 +86,7 @@ class Sshd:
 
     def _answers(self):
         try:
-            socket.create_connection((MACHINES[-1], self.port), timeout=1).close()
+            socket.create_connection((self.machines[-1], self.port), timeout=1).close()
             return True
         except OSError:
             return False

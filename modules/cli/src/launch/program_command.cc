@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kParam = "--param";
 
-constexpr std::array<std::string_view, 32> kWithValues{
+constexpr std::array<std::string_view, 33> kWithValues{
     "--backend",
     "--batch",
     "--bind",
@@ -30,6 +30,7 @@ constexpr std::array<std::string_view, 32> kWithValues{
     "--rendezvous",
     "--replicas",
     "--seed",
+    "--spare-dir",
     "--replicas-to-aggregate",
     "--save-checkpoints-secs",
     "--source",

@@ -98,6 +98,10 @@ Result<void> check_fields(const RunConfigOptions& options) {
     Result<void> path = check_path(*options.model_dir);
     if (!path) return std::move(path).error().with_context("RunConfig: model_dir");
   }
+  if (options.spare_dir) {
+    Result<void> path = on_file_system ? check_path(*options.spare_dir) : Result<void>();
+    if (!path) return std::move(path).error().with_context("RunConfig: spare_dir");
+  }
   SHOAL_TRY_VOID(check_not_negative("save_checkpoints_steps", options.save_checkpoints_steps.optional()));
   SHOAL_TRY_VOID(check_not_negative("save_checkpoints_secs", options.save_checkpoints_secs.optional()));
   SHOAL_TRY_VOID(check_not_negative("save_summary_steps", options.save_summary_steps));
@@ -177,6 +181,10 @@ Result<void> resolve(RunConfigOptions& options, const cluster::TaskConfig& task)
   SHOAL_TRY_VOID(check_fields(options));
   SHOAL_TRY_VOID(check_strategy(options.update_strategy, task));
   SHOAL_TRY_VOID(resolve_cadence(options));
+  if (options.spare_dir && (options.spare_dir->empty() || options.spare_dir == options.model_dir)) {
+    return invalid_argument("RunConfig: spare_dir: \"" + *options.spare_dir +
+                            "\" is no second folder beside model_dir; name one on another disk, or leave it out");
+  }
   options.log_sink = guarded_sink(std::move(options.log_sink));
   return unite_model_dir(options, task);
 }
@@ -208,6 +216,7 @@ Result<void> change_cadence(RunConfigOptions& options, const RunConfigChanges& c
 Result<void> apply(RunConfigOptions& options, const RunConfigChanges& changes) {
   SHOAL_TRY_VOID(change_cadence(options, changes));
   change(options.model_dir, changes.model_dir);
+  change(options.spare_dir, changes.spare_dir);
   change(options.save_summary_steps, changes.save_summary_steps);
   change(options.log_step_count_steps, changes.log_step_count_steps);
   change(options.keep_checkpoint_max, changes.keep_checkpoint_max);
@@ -300,6 +309,7 @@ RunConfig::RunConfig(RunConfigOptions options, cluster::TaskConfig task) {
 }
 
 const std::optional<std::string>& RunConfig::model_dir() const { return state_->options.model_dir; }
+const std::optional<std::string>& RunConfig::spare_dir() const { return state_->options.spare_dir; }
 const std::optional<int64_t>& RunConfig::save_checkpoints_steps() const { return state_->save_checkpoints_steps; }
 const std::optional<double>& RunConfig::save_checkpoints_secs() const { return state_->save_checkpoints_secs; }
 const std::optional<int64_t>& RunConfig::save_summary_steps() const { return state_->options.save_summary_steps; }

@@ -140,6 +140,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
   using Changes = RunConfigChanges;
   static const auto& table = forever(std::map<std::string, Setter, std::less<>>{
       {"model_dir", field(&Changes::model_dir)},
+      {"spare_dir", field(&Changes::spare_dir)},
       {"save_checkpoints_steps", field(&Changes::save_checkpoints_steps)},
       {"save_checkpoints_secs", field(&Changes::save_checkpoints_secs)},
       {"save_summary_steps", field(&Changes::save_summary_steps)},

@@ -6,6 +6,7 @@
 #include "model/checkpoint_layout.h"
 #include "shoal/base/compute.h"
 #include "shoal/base/finite.h"
+#include "shoal/monitor/progress.h"
 
 namespace shoal {
 namespace {
@@ -166,13 +167,37 @@ Result<void> CheckpointSaver::look_at_place() {
   return placed;
 }
 
+Task<Result<void>> CheckpointSaver::write(cluster::Store& store, cluster::Snapshot& snapshot) {
+  Result<void> written = co_await write_to_model_dir(store, snapshot);
+  if (options_.spare_dir.empty()) co_return written;
+  if (written) {
+    const auto leave = [this] { leave_spare_dir(); };
+    co_await compute(env_, leave);
+    co_return written;
+  }
+  if (!disk_failed_ || place_unclear_ || written.error().kind() != ErrorKind::kUnavailable) co_return written;
+  env_.log().warning(written.error().message() + "; training goes on, and this one is written to the spare folder " +
+                     options_.spare_dir);
+  Result<void> spared = co_await try_to_write(store, snapshot, options_.spare_dir);
+  if (spared) co_return spared;
+  co_return std::move(spared).error().with_context(written.error().message() + "; and in the spare folder");
+}
+
+/// On the compute thread, once a checkpoint in model_dir is newer than what the spare folder has.
+void CheckpointSaver::leave_spare_dir() {
+  if (spare_is_empty_) return;
+  const Result<void> removed = checkpoint::remove_listed(env_.storage(), options_.spare_dir);
+  spare_is_empty_ = bool(removed);
+  if (!removed) env_.log().warning_once("spare folder", "the spare folder keeps its checkpoint: " + removed.error().message());
+}
+
 /// A folder that cannot be looked at may be back in a moment, as when a file server starts again (CONTRACT RU-4, FA-3). What
 /// fails because the folder went meanwhile fails for that.
-Task<Result<void>> CheckpointSaver::write(cluster::Store& store, cluster::Snapshot& snapshot) {
+Task<Result<void>> CheckpointSaver::write_to_model_dir(cluster::Store& store, cluster::Snapshot& snapshot) {
   const Deadline deadline = env_.after(options_.ready_timeout);
   for (;;) {
     place_unclear_ = false;
-    Result<void> written = co_await try_to_write(store, snapshot);
+    Result<void> written = co_await try_to_write(store, snapshot, options_.model_dir);
     if (written || !options_.check_place) co_return written;
     if (!place_unclear_) {
       Result<void> placed = co_await compute(env_, &CheckpointSaver::look_at_place, this);
@@ -192,16 +217,20 @@ Task<Result<void>> CheckpointSaver::write(cluster::Store& store, cluster::Snapsh
 }
 
 /// What takes long comes first: then it is asked whether another process leads by now, and the rest is done at once.
-Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster::Snapshot& snapshot) {
+Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster::Snapshot& snapshot, const std::string& folder) {
   const int64_t step = int64_t(snapshot.info().global_step);
+  const bool spare = folder == options_.spare_dir;
+  disk_failed_ = false;
+  if (spare) spare_is_empty_ = false;
   std::vector<int> files;
   Result<void> added;
   const auto begin = [&]() -> Result<std::unique_ptr<checkpoint::Writer>> {
+    using Folder = checkpoint::Writer::Folder;
     SHOAL_TRY_VOID(look_at_place());
-    SHOAL_TRY(auto begun,
-              checkpoint::Writer::begin(env_.storage(), options_.model_dir, step, checkpoint::Writer::Folder::kIsThere));
+    SHOAL_TRY(auto begun, of_disk(checkpoint::Writer::begin(env_.storage(), folder, step,
+                                                            spare ? Folder::kMadeIfMissing : Folder::kIsThere)));
     for (const cluster::ShardSpec& shard : snapshot.plan().shards) {
-      auto file = begun->add_file(arena_layout(shard, snapshot.info()));
+      auto file = of_disk(begun->add_file(arena_layout(shard, snapshot.info())));
       if (file) {
         files.push_back(*file);
       } else {
@@ -215,25 +244,30 @@ Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster:
   for (size_t shard = 0; shard < files.size(); ++shard) {
     SHOAL_CO_TRY_VOID(co_await stream(snapshot, *writer, files[shard], int(shard)));
   }
-  const auto finish = [&] { return writer->finish(save_info(snapshot.info(), options_, env_.wall_now())); };
+  const auto finish = [&] { return of_disk(writer->finish(save_info(snapshot.info(), options_, env_.wall_now()))); };
   SHOAL_CO_TRY_VOID(co_await compute(env_, finish));
   SHOAL_CO_TRY_VOID(co_await store.check_lease());
   checkpoint::HoursRule rule = hours_rule_;  // The decision counts once the list is replaced.
   const auto publish = [&]() -> Result<checkpoint::Saved> {
     SHOAL_TRY_VOID(look_at_place());
     if (options_.check_run) SHOAL_TRY_VOID(options_.check_run());
-    checkpoint::CommitOptions options{.keep_max = keep_max_};
-    options.keeps_for_good = [&rule](const std::string& name) { return rule.keeps(name); };
+    checkpoint::CommitOptions options{.keep_max = spare ? 1 : keep_max_};
+    if (!spare) options.keeps_for_good = [&rule](const std::string& name) { return rule.keeps(name); };
     options.warn = [this](const std::string& sentence) { env_.log().warning(sentence); };
-    return writer->publish(std::move(options));
+    return of_disk(writer->publish(std::move(options)));
   };
   SHOAL_CO_TRY(const checkpoint::Saved done, co_await compute(env_, publish));
-  rule.saved(done.name, env_.now());
-  hours_rule_ = std::move(rule);
+  if (!spare) {
+    rule.saved(done.name, env_.now());
+    hours_rule_ = std::move(rule);
+  }
   for (const std::string& name : done.kept) env_.log().info("checkpoint " + name + " left the list and is kept for good");
   last_name_ = done.name;
   last_prefix_ = done.prefix;
-  env_.log().info("checkpoint " + done.prefix + " written at global step " + std::to_string(step));
+  bytes_written_ += done.data_bytes;
+  env_.log().info("checkpoint " + done.prefix + " written at global step " + std::to_string(step) + " (" +
+                  monitor::format_bytes(done.data_bytes) + "; " + monitor::format_bytes(bytes_written_) +
+                  " by all checkpoints of this start)");
   co_return Result<void>{};
 }
 
@@ -245,7 +279,7 @@ Task<Result<void>> CheckpointSaver::stream(cluster::Snapshot& snapshot, checkpoi
       SHOAL_CO_TRY(const cluster::Snapshot::Part part, co_await snapshot.read(shard, arena, offset, bytes));
       const auto append = [&]() -> Result<void> {
         if (!allow_non_finite_) SHOAL_TRY_VOID(check_kept_back(spec, arena, offset, part.bytes));
-        return writer.append(file, part.bytes);
+        return of_disk(writer.append(file, part.bytes));
       };
       SHOAL_CO_TRY_VOID(co_await compute(env_, append));
     }

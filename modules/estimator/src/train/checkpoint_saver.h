@@ -18,6 +18,7 @@ namespace shoal {
 
 struct SaverOptions {
   std::string model_dir;
+  std::string spare_dir = {};  ///< RunConfigOptions::spare_dir; empty: none.
   std::string numerics;      ///< The text that is stored with each checkpoint.
   std::string fingerprint;   ///< The fingerprint of the model, stored likewise.
   std::string meaning = {};  ///< What SaveInfo has of the model, stored likewise.
@@ -71,7 +72,14 @@ class CheckpointSaver {
                           std::optional<int64_t> last_step);
   Task<Result<void>> end_at(cluster::Store& store, LoopContext& context, uint64_t step);
   Task<Result<void>> write(cluster::Store& store, cluster::Snapshot& snapshot);
-  Task<Result<void>> try_to_write(cluster::Store& store, cluster::Snapshot& snapshot);
+  Task<Result<void>> write_to_model_dir(cluster::Store& store, cluster::Snapshot& snapshot);
+  Task<Result<void>> try_to_write(cluster::Store& store, cluster::Snapshot& snapshot, const std::string& folder);
+  void leave_spare_dir();
+  template <class T>
+  Result<T> of_disk(Result<T> result) {
+    disk_failed_ = disk_failed_ || !result;
+    return result;
+  }
   Task<Result<void>> stream(cluster::Snapshot& snapshot, checkpoint::Writer& writer, int file, int shard);
   Task<Result<void>> tell(cluster::Store& store, std::string_view what, std::function<void()> call);
 
@@ -85,6 +93,9 @@ class CheckpointSaver {
   std::string last_prefix_;
   bool begun_ = false;
   bool place_unclear_ = false;  // The last look at the folder said nothing.
+  bool disk_failed_ = false;    // The last attempt failed at a file, and not at a server.
+  uint64_t bytes_written_ = 0;  // By all checkpoints.
+  bool spare_is_empty_ = false;  // There is no checkpoint in the spare folder.
 };
 
 }  // namespace shoal

@@ -295,6 +295,7 @@ Result<void> make_store(TrainScope& scope, TrainerFolder& folder, const Resumabl
   }
   if (scope.leads() && scope.config().saves_checkpoints()) {
     SaverOptions options{.model_dir = scope.model_dir(),
+                         .spare_dir = scope.config().spare_dir().value_or(""),
                          .numerics = numerics_text(model.numerics()),
                          .fingerprint = std::to_string(model.graph().fingerprint()),
                          .meaning = model.graph().meaning().encode(),

@@ -74,6 +74,7 @@ class TrainerFolder {
  private:
   Result<void> make_and_lock();
   void remove_what_was_left();
+  std::unique_ptr<checkpoint::Reader> newer_in_spare_dir(const checkpoint::Reader* newest);
   Result<void> take_run();
   checkpoint::RunFile adopt_or_begin_run();
   void guess_run();

@@ -60,6 +60,9 @@ Result<std::vector<ListedCheckpoint>> list(Storage& storage, const std::string& 
 /// stays.
 void remove_unfinished(Storage& storage, const std::string& model_dir);
 
+/// Removes the retained checkpoints and the list. NotFound is no error: there are none.
+Result<void> remove_listed(Storage& storage, const std::string& folder);
+
 /// Opens and reads all of it: every checksum right, or the first error.
 Result<void> verify(Storage& storage, const std::string& prefix);
 

@@ -167,6 +167,11 @@ struct RuntimeOptions {
 struct RunConfigOptions {
   /// Output directory for checkpoints, events and exports; not the empty string. May also come from TF_CONFIG.
   std::optional<std::string> model_dir = {};
+  /// A second folder for checkpoints, best on another disk; not model_dir. Where a checkpoint cannot be written to model_dir (its disk is
+  /// full, say), it is written there, and training goes on; the next one is tried in model_dir again, and with the first that succeeds
+  /// the one in the second folder goes. A start goes on from there if that is of the same run and newer than those of model_dir. Evaluations
+  /// look at model_dir alone. Default: training ends where a checkpoint cannot be written.
+  std::optional<std::string> spare_dir = {};
   /// Checkpoint every this many global steps, >= 0 (0: never by steps). The two cadences exclude each other; both unset:
   /// every 600 s; either None and the other unset: no checkpoints.
   Setting<int64_t> save_checkpoints_steps = {};
@@ -220,6 +225,7 @@ struct RunConfigOptions {
 /// Fields to change by RunConfig::replace(): what is left unset stays as it is. None where a field has no None is refused.
 struct RunConfigChanges {
   Setting<std::string> model_dir = {};
+  Setting<std::string> spare_dir = {};
   Setting<int64_t> save_checkpoints_steps = {};
   Setting<double> save_checkpoints_secs = {};
   Setting<int64_t> save_summary_steps = {};
@@ -279,6 +285,7 @@ class RunConfig {
                                                 Logger* log = nullptr, std::shared_ptr<const TaskHost> host = nullptr);
 
   const std::optional<std::string>& model_dir() const;
+  const std::optional<std::string>& spare_dir() const;
   /// Both empty: no checkpoints. Never both set. 0 disables the trigger.
   const std::optional<int64_t>& save_checkpoints_steps() const;
   const std::optional<double>& save_checkpoints_secs() const;

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// RunConfigOptions::spare_dir: where a checkpoint goes that cannot be written to model_dir.
+#include <set>
+
+#include "fixture.h"
+#include "shoal/base/memory_storage.h"
+#include "shoal/testing/forwarding_storage.h"
+
+namespace shoal::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// A storage in which the disks of some folders are full: no new file can be made of a checkpoint there.
+class FullDisks final : public ForwardingStorage {
+ public:
+  using ForwardingStorage::ForwardingStorage;
+  Result<std::unique_ptr<WritableFile>> create(const std::string& path) override {
+    for (const std::string& folder : full) {
+      if (path.starts_with(folder + "/model.ckpt-")) {
+        ++refused;
+        return unavailable("cannot write " + path + ": No space left on device");
+      }
+    }
+    return disk_->create(path);
+  }
+  std::set<std::string> full{};
+  int refused = 0;
+};
+
+class SpareDir : public ::testing::Test {
+ protected:
+  Estimator estimator(std::optional<std::string> spare = "spare") {
+    return place_.estimator(linear_model, {.model_dir = "m",
+                                           .spare_dir = std::move(spare),
+                                           .save_checkpoints_steps = 2,
+                                           .random_seed = 7,
+                                           .storage = disks_});
+  }
+  /// Trains until `step`; model_dir's disk is full while the global step is in [from, to).
+  void train(Estimator estimator, int64_t step, uint64_t from, uint64_t to) {
+    disks_->full.erase("m");
+    const auto fill = after_each_step([this, from, to](RunContext& run, const StepValues&) {
+      if (run.global_step() >= from && run.global_step() < to) {
+        disks_->full.insert("m");
+      } else {
+        disks_->full.erase("m");
+      }
+    });
+    estimator.train([] { return line({1, 2, 3, 4}).repeat().batch(2); }, {.max_steps = step, .hooks = {fill}});
+  }
+  std::vector<std::string> retained(const std::string& folder) {
+    const auto list = value_or_raise(checkpoint::read_pointer(*disks_, folder));
+    return list ? list->retained : std::vector<std::string>{};
+  }
+
+  Place place_;
+  std::shared_ptr<FullDisks> disks_ = std::make_shared<FullDisks>(make_memory_storage());
+};
+
+TEST_F(SpareDir, TrainingGoesOnAndTheNextCheckpointIsInItsPlace) {
+  train(estimator(), 8, 3, 5);  // The checkpoint of step 4 does not fit.
+  EXPECT_EQ(disks_->refused, 1);
+  EXPECT_EQ(place_.log.count('W', "model.ckpt-4 was not saved"), 1);
+  EXPECT_EQ(place_.log.count('W', "No space left on device; training goes on, and this one is written to the spare folder spare"), 1);
+  EXPECT_EQ(place_.log.count('I', "checkpoint spare/model.ckpt-4 written at global step 4"), 1);
+  EXPECT_THAT(retained("m"), ElementsAre("model.ckpt-0", "model.ckpt-2", "model.ckpt-6", "model.ckpt-8"));
+  EXPECT_THAT(retained("spare"), ElementsAre()) << "what is older than model_dir's is of no use";
+}
+
+TEST_F(SpareDir, AStartGoesOnFromIt) {
+  train(estimator(), 4, 3, 100);
+  EXPECT_THAT(retained("m"), ElementsAre("model.ckpt-0", "model.ckpt-2"));
+  EXPECT_THAT(retained("spare"), ElementsAre("model.ckpt-4"));
+  place_.log.clear();
+  train(estimator(), 6, 100, 100);
+  EXPECT_EQ(place_.log.count('W', "training goes on from the spare folder"), 1);
+  EXPECT_EQ(place_.log.count('I', "restored from checkpoint spare/model.ckpt-4 at global step 4"), 1);
+  EXPECT_THAT(retained("m"), ElementsAre("model.ckpt-0", "model.ckpt-2", "model.ckpt-4", "model.ckpt-6"));
+  EXPECT_THAT(retained("spare"), ElementsAre());
+  // The same as without a full disk.
+  Place undisturbed;
+  auto whole = undisturbed.estimator(linear_model, {.save_checkpoints_steps = 2, .random_seed = 7});
+  whole.train([] { return line({1, 2, 3, 4}).repeat().batch(2); }, {.max_steps = 4});
+  whole.train([] { return line({1, 2, 3, 4}).repeat().batch(2); }, {.max_steps = 6});
+  const auto loss = [](Estimator& of) { return of.evaluate([] { return line({5, 6}).batch(2); }).at("loss"); };
+  auto again = estimator();
+  EXPECT_EQ(loss(again), loss(whole));
+}
+
+TEST_F(SpareDir, ThatIsFullTooEndsTraining) {
+  disks_->full.insert("spare");
+  try {
+    train(estimator(), 8, 3, 6);
+    FAIL();
+  } catch (const Exception& exception) {
+    EXPECT_EQ(exception.kind(), ErrorKind::kUnavailable);
+    EXPECT_THAT(exception.what(), AllOf(HasSubstr("m/model.ckpt-4 was not saved"), HasSubstr("spare/model.ckpt-4 was not saved")));
+  }
+  EXPECT_THAT(retained("m"), ElementsAre("model.ckpt-0", "model.ckpt-2"));
+}
+
+TEST_F(SpareDir, WithoutOneTrainingEnds) {
+  EXPECT_THROW(train(estimator(std::nullopt), 8, 3, 6), Exception);
+  EXPECT_THAT(retained("m"), ElementsAre("model.ckpt-0", "model.ckpt-2"));
+}
+
+TEST_F(SpareDir, ACheckpointOfAnotherRunIsLeftOut) {
+  train(estimator(), 4, 3, 100);
+  ASSERT_TRUE(disks_->remove_all("m"));
+  train(estimator(), 2, 100, 100);
+  EXPECT_EQ(place_.log.count('W', "is not of the run of m, and is left out"), 1);
+  EXPECT_THAT(retained("m"), ElementsAre("model.ckpt-0", "model.ckpt-2"));
+}
+
+TEST_F(SpareDir, IsASecondFolder) {
+  for (const char* folder : {"", "m"}) EXPECT_THROW(estimator(folder), Exception) << folder;
+}
+
+}  // namespace
+}  // namespace shoal::testing
