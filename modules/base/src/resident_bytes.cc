@@ -11,10 +11,14 @@
 
 namespace shoal {
 
-uint64_t resident_bytes() {
+void give_back_freed_memory() {
 #if defined(__GLIBC__)
   ::malloc_trim(0);
 #endif
+}
+
+uint64_t resident_bytes() {
+  give_back_freed_memory();
   std::ifstream statm("/proc/self/statm");  // In pages: the program's size, and what of it is resident.
   uint64_t size = 0, resident = 0;
   if (statm >> size >> resident) return resident * uint64_t(::sysconf(_SC_PAGESIZE));

@@ -362,6 +362,9 @@ void BuiltModel::log_plan(const backends::ProgramInfo& info, const SymbolSizes& 
 /// Of the newest program, which is the first, beside the others.
 Result<void> BuiltModel::check_memory(const SymbolSizes& sizes) {
   if (!budget_.has_limit()) return {};
+  // A backend generates code when it compiles. What else is going to take memory has not been written to before the first program runs.
+  if (!measured_ && measures_at_first_program_) budget_.measure();
+  measured_ = true;
   constexpr uint64_t kBatches = 2;  // One is computed on while the next is made.
   uint64_t activations = 0, prepared = 0, input = 0;
   for (const Compiled& compiled : programs_) {

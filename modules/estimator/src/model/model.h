@@ -111,7 +111,11 @@ class BuiltModel {
   /// nothing.
   void log_plans_to(Logger* log) { log_ = log; }
   /// What the task holds beside programs. program() refuses what does not fit beside that. Default: without a limit.
-  void use_budget(MemoryBudget budget) { budget_ = std::move(budget); }
+  /// `weights_are_there`: they are part of what the budget has measured or is going to count, so it is not measured again.
+  void use_budget(MemoryBudget budget, bool weights_are_there = false) {
+    budget_ = std::move(budget);
+    measures_at_first_program_ = !weights_are_there;
+  }
   MemoryBudget& budget() { return budget_; }
   backends::Numerics numerics() const;
 
@@ -155,6 +159,8 @@ class BuiltModel {
   int threads_ = 1;
   Logger* log_ = nullptr;
   MemoryBudget budget_;
+  bool measures_at_first_program_ = false;
+  bool measured_ = false;
   DType compute_dtype_ = DType::kFloat32;
   std::vector<Value> always_, sometimes_, updates_;
   std::vector<std::string> update_variables_;

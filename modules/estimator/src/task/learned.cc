@@ -4,6 +4,7 @@
 
 #include "shoal/base/blocking.h"
 #include "shoal/base/durable_folder.h"
+#include "shoal/base/resident_bytes.h"
 #include "shoal/checkpoint/directory.h"
 #include "shoal/estimator/run_config.h"
 #include "shoal/estimator/task_host.h"
@@ -14,6 +15,13 @@
 
 namespace shoal {
 namespace {
+
+/// It may read all of the data, which training reads again on another thread.
+Result<std::string> make_value(std::string_view name, const LearnedCalls& calls) {
+  Result<std::string> value = call_user("learned(\"" + std::string(name) + "\")", calls.make);
+  give_back_freed_memory();
+  return value;
+}
 
 constexpr uint64_t kBytesMax = uint64_t(1) << 30;
 constexpr auto kLookEvery = std::chrono::milliseconds(200);
@@ -54,7 +62,7 @@ class LearnedFile {
     SHOAL_TRY(const std::unique_ptr<StorageLock> lock, lock_model_dir(env_, *config_.model_dir()));
     SHOAL_TRY(std::optional<std::string> there, read());
     if (there) return std::move(*there);
-    SHOAL_TRY(std::string value, call_user("learned(\"" + name_ + "\")", calls.make));
+    SHOAL_TRY(std::string value, make_value(name_, calls));
     SHOAL_TRY_VOID(storage.write_atomically(path_, "{\"version\":1,\"value\":" + value + "}\n"));
     env_.log().info("learned " + name_ + " is kept in " + path_ + ", for all starts of this run");
     return value;
@@ -84,7 +92,7 @@ class LearnedFile {
 
   /// A look at the data as they are now: what is new in them is said, and changes nothing.
   void tell_news(const std::string& kept, const LearnedCalls& calls) const {
-    const Result<std::string> found = call_user("learned(\"" + name_ + "\")", calls.make);
+    const Result<std::string> found = make_value(name_, calls);
     if (!found) {
       env_.log().warning("learned " + name_ + ": the data could not be looked at again (" + found.error().message() +
                          "); the run goes on with what it has, which is in " + path_);
@@ -118,12 +126,12 @@ Result<std::string> RunConfig::learned_text(std::string_view name, const Learned
   SHOAL_TRY_VOID(check_name(name));
   // A server has no folder, and reads no data: what it is asked for is made, and forgotten.
   if (!model_dir() || task_type() == cluster::kPsRole)
-    return call_user("learned(\"" + std::string(name) + "\")", calls.make);
+    return make_value(name, calls);
   const std::shared_ptr<Environment> env = environment();
   const LearnedFile file(*env, *this, name);
   SHOAL_TRY(std::optional<std::string> there, file.read());
   if (host_of(*this).predict) {  // Nothing is trained, so nothing is kept; train_and_evaluate says what is missing.
-    return there ? Result<std::string>(std::move(*there)) : call_user("learned(\"" + std::string(name) + "\")", calls.make);
+    return there ? Result<std::string>(std::move(*there)) : make_value(name, calls);
   }
   if (!is_chief()) return there ? Result<std::string>(std::move(*there)) : file.wait();
   if (!there) return file.make(calls);

@@ -10,10 +10,17 @@ namespace shoal {
 namespace {
 
 constexpr double kMiB = 1 << 20;
+// Pages of the program that are first used later, stacks of threads, what libraries keep: measured with the examples (docs/memory.md).
+constexpr uint64_t kCodeBytes = uint64_t(4) << 20;
 
 }  // namespace
 
 MemoryBudget::MemoryBudget(const RunConfig& config) : limit_(uint64_t(config.memory_limit().value_or(0))) {
+  measure();
+  set("code and threads", kCodeBytes);
+}
+
+void MemoryBudget::measure() {
   if (limit_ != 0) set("the process so far", resident_bytes(), "input that is read as it is needed");
 }
 

@@ -19,6 +19,8 @@ class MemoryBudget {
   explicit MemoryBudget(const RunConfig& config);
 
   bool has_limit() const { return limit_ != 0; }
+  /// Measures anew what the process holds, while nothing is there of what was said to be going to take memory.
+  void measure();
   /// Says that `part` ("weights") is going to take so many bytes; said again, it takes as many as were said last. `remedy` is what makes
   /// this part smaller ("a smaller batch").
   void set(std::string_view part, uint64_t bytes, std::string_view remedy = "");

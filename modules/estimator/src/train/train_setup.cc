@@ -265,6 +265,8 @@ void plan_memory(const TrainScope& scope, const ModelBytes& bytes, MemoryBudget&
   budget.set("weights", bytes.weights, kSmaller);
   if (scope.distributed()) {
     const bool encodes = config.compression().any();
+    constexpr uint64_t kConnectionBytes = uint64_t(6) << 20;  // Queues and TLS, measured with the examples (docs/memory.md).
+    budget.set("connections", kConnectionBytes);
     budget.set("gradients", bounded_product(encodes ? 2 : 1, bytes.gradients), kSmaller);
     return;
   }

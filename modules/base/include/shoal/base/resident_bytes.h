@@ -9,4 +9,8 @@ namespace shoal {
 /// not mounted, the most that it ever had. 0: the system tells neither.
 uint64_t resident_bytes();
 
+/// Gives memory that this process has freed back to the system. For the end of what took much: another thread may not be able to use it
+/// otherwise, since glibc keeps what is freed apart by thread.
+void give_back_freed_memory();
+
 }  // namespace shoal
