@@ -43,6 +43,7 @@ class Hosts:
 
     def __init__(self, folder, names, outside="outside"):
         self._holders = {}
+        self._relays = []
         _run("hostname", outside)
         _run("ip", "link", "set", "lo", "up")
         _run("ip", "link", "add", "switch", "type", "bridge")
@@ -75,3 +76,26 @@ class Hosts:
     def on(self, name):
         """What stands before a command that is to run there."""
         return ["nsenter", "--target", str(self._holders[name].pid), "--net", "--uts", "--"]
+
+    def slow_down(self, number, name, mbit):
+        """So many megabits a second to the host, and as many from it."""
+        shape = ["root", "tbf", "rate", f"{mbit}mbit", "burst", "32kbit", "latency", "400ms"]
+        _run("tc", "qdisc", "add", "dev", f"to-{number}", *shape)
+        _run(*self.on(name), "tc", "qdisc", "add", "dev", "eth0", *shape)
+
+    def delay(self, number, name, milliseconds):
+        """Puts a relay between the host and the switch, which lets each frame wait, in both directions. It is one of this script's
+        processes."""
+        near, far = f"to-{number}", f"relay-{number}"
+        _run("ip", "link", "set", near, "nomaster")
+        _run("ip", "link", "add", far, "type", "veth", "peer", "name", f"port-{number}")
+        _run("ip", "link", "set", f"port-{number}", "master", "switch", "up")
+        _run("ip", "link", "set", far, "up")
+        # A frame as the kernel takes it from a program is larger than the line, and has no checksum yet.
+        plain = ["tx", "off", "tso", "off", "gso", "off", "gro", "off"]
+        _run(*self.on(name), "ethtool", "-K", "eth0", *plain)
+        for link in (near, far, f"port-{number}"):
+            _run("ethtool", "-K", link, *plain)
+        _run("ethtool", "-K", "switch", *plain)
+        relay = pathlib.Path(__file__).resolve().parent / "boards" / "relay.py"
+        self._relays.append(subprocess.Popen([sys.executable, "-B", str(relay), near, far, str(milliseconds)], stdin=subprocess.DEVNULL))
