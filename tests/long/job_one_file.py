@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One file is a whole cluster: the example mnist, static and for 64-bit ARM, in a root that holds nothing but it and an empty /tmp: no
-/proc, /etc, /dev or /sys. It launches itself as a chief, two workers, a server and an evaluator, which train synchronously, with a token,
+/proc, /etc, /dev or /sys, and nothing can be written outside of /tmp. It launches itself as a chief, two workers, a server and an evaluator, which train synchronously, with a token,
 and end with the weights that a program of this machine has with --replicas 3, bit for bit."""
+import contextlib
 import json
 import os
 import pathlib
@@ -28,6 +29,15 @@ def checksums(model_dir):
     return {tensor["name"]: [piece["checksum"] for piece in tensor["pieces"]] for tensor in index["manifest"]["tensors"]}
 
 
+@contextlib.contextmanager
+def mounted(place, what):
+    commands.run("mount", *what, place)
+    try:
+        yield
+    finally:
+        commands.run("umount", "-l", place)
+
+
 def body():
     outcome.needs({"dpkg": "dpkg", "apt-get": "apt"})
     if os.geteuid() != 0:
@@ -37,10 +47,13 @@ def body():
     emulator = shutil.which(re.search(r"^SHOAL_QEMU:FILEPATH=(.+)$", cache, re.MULTILINE).group(1))
     begun = time.monotonic()
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SHOAL_")}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as mounts:
         root, here = pathlib.Path(folder, "root"), pathlib.Path(folder, "here")
         (root / "tmp").mkdir(parents=True)
         shutil.copy(BUILD / "bin" / "mnist", root / "mnist")
+        mounts.enter_context(mounted(root, ["--bind", str(root)]))
+        mounts.enter_context(mounted(root / "tmp", ["-t", "tmpfs", "tmpfs"]))
+        commands.run("mount", "-o", "remount,bind,ro", root)
         wrapper = f"{pathlib.Path(__file__).parent / 'one_file' / 'in_root.py'} {root} {emulator}"
         launch = [emulator, str(root / "mnist"), "launch", "--no-logs", "--ps", "1", "--workers", "2", "--evaluator", "--wrapper", wrapper,
                   "--", "--model-dir", "/tmp/m", "--strategy", "sync", "--heartbeat-secs", "60", *FLAGS]
