@@ -18,8 +18,9 @@ class FullDisks final : public ForwardingStorage {
  public:
   using ForwardingStorage::ForwardingStorage;
   Result<std::unique_ptr<WritableFile>> create(const std::string& path) override {
+    if (takes_nothing && path.starts_with("m/")) return unavailable("cannot write " + path + ": No space left on device");
     for (const std::string& folder : full) {
-      if (path.starts_with(folder + "/model.ckpt-")) {
+      if (path.starts_with(folder + "/") && path.find("/model.ckpt-") != std::string::npos) {
         ++refused;
         return unavailable("cannot write " + path + ": No space left on device");
       }
@@ -27,6 +28,7 @@ class FullDisks final : public ForwardingStorage {
     return disk_->create(path);
   }
   std::set<std::string> full{};
+  bool takes_nothing = false;  ///< model_dir's disk, whatever it is.
   int refused = 0;
 };
 
@@ -51,9 +53,29 @@ class SpareDir : public ::testing::Test {
     });
     estimator.train([] { return line({1, 2, 3, 4}).repeat().batch(2); }, {.max_steps = step, .hooks = {fill}});
   }
+  /// What a training says that ends at `step`, with a disk that stays full.
+  std::string end_of(int64_t step) {
+    try {
+      train(estimator(), step, 3, 100);
+    } catch (const Exception& exception) {
+      EXPECT_EQ(exception.kind(), ErrorKind::kUnavailable);
+      return exception.what();
+    }
+    return "it ended well";
+  }
   std::vector<std::string> retained(const std::string& folder) {
     const auto list = value_or_raise(checkpoint::read_pointer(*disks_, folder));
     return list ? list->retained : std::vector<std::string>{};
+  }
+  /// Those of all runs.
+  std::vector<std::string> spared() {
+    std::vector<std::string> names;
+    const auto runs = disks_->list("spare");
+    if (!runs) return names;
+    for (const FileInfo& run : *runs) {
+      for (const std::string& name : retained("spare/" + run.name)) names.push_back(name);
+    }
+    return names;
   }
 
   Place place_;
@@ -64,22 +86,23 @@ TEST_F(SpareDir, TrainingGoesOnAndTheNextCheckpointIsInItsPlace) {
   train(estimator(), 8, 3, 5);  // The checkpoint of step 4 does not fit.
   EXPECT_EQ(disks_->refused, 1);
   EXPECT_EQ(place_.log.count('W', "model.ckpt-4 was not saved"), 1);
-  EXPECT_EQ(place_.log.count('W', "No space left on device; training goes on, and this one is written to the spare folder spare"), 1);
-  EXPECT_EQ(place_.log.count('I', "checkpoint spare/model.ckpt-4 written at global step 4"), 1);
+  EXPECT_EQ(place_.log.count('W', "No space left on device; training goes on, and this one is written to the spare folder spare/run-"), 1);
+  EXPECT_EQ(place_.log.count('I', "/model.ckpt-4 written at global step 4"), 1);
   EXPECT_THAT(retained("m"), ElementsAre("model.ckpt-0", "model.ckpt-2", "model.ckpt-6", "model.ckpt-8"));
-  EXPECT_THAT(retained("spare"), ElementsAre()) << "what is older than model_dir's is of no use";
+  EXPECT_THAT(spared(), ElementsAre()) << "what is older than model_dir's is of no use";
 }
 
 TEST_F(SpareDir, AStartGoesOnFromIt) {
-  train(estimator(), 4, 3, 100);
+  EXPECT_THAT(end_of(4), AllOf(HasSubstr("training has come to its end, but model_dir does not take the last checkpoint"),
+                               HasSubstr("make room there and start again")));
   EXPECT_THAT(retained("m"), ElementsAre("model.ckpt-0", "model.ckpt-2"));
-  EXPECT_THAT(retained("spare"), ElementsAre("model.ckpt-4"));
+  EXPECT_THAT(spared(), ElementsAre("model.ckpt-4"));
   place_.log.clear();
   train(estimator(), 6, 100, 100);
   EXPECT_EQ(place_.log.count('W', "training goes on from the spare folder"), 1);
-  EXPECT_EQ(place_.log.count('I', "restored from checkpoint spare/model.ckpt-4 at global step 4"), 1);
+  EXPECT_EQ(place_.log.count('I', "/model.ckpt-4 at global step 4"), 1);
   EXPECT_THAT(retained("m"), ElementsAre("model.ckpt-0", "model.ckpt-2", "model.ckpt-4", "model.ckpt-6"));
-  EXPECT_THAT(retained("spare"), ElementsAre());
+  EXPECT_THAT(spared(), ElementsAre());
   // The same as without a full disk.
   Place undisturbed;
   auto whole = undisturbed.estimator(linear_model, {.save_checkpoints_steps = 2, .random_seed = 7});
@@ -107,12 +130,48 @@ TEST_F(SpareDir, WithoutOneTrainingEnds) {
   EXPECT_THAT(retained("m"), ElementsAre("model.ckpt-0", "model.ckpt-2"));
 }
 
-TEST_F(SpareDir, ACheckpointOfAnotherRunIsLeftOut) {
-  train(estimator(), 4, 3, 100);
+TEST_F(SpareDir, ACheckpointOfAnotherRunIsLeftAlone) {
+  EXPECT_THAT(end_of(4), HasSubstr("training has come to its end"));
   ASSERT_TRUE(disks_->remove_all("m"));
   train(estimator(), 2, 100, 100);
-  EXPECT_EQ(place_.log.count('W', "is not of the run of m, and is left out"), 1);
   EXPECT_THAT(retained("m"), ElementsAre("model.ckpt-0", "model.ckpt-2"));
+  EXPECT_THAT(spared(), ElementsAre("model.ckpt-4")) << "it is all that is left of the run before";
+}
+
+TEST_F(SpareDir, HelpsWhereModelDirIsDamaged) {
+  EXPECT_THAT(end_of(4), HasSubstr("training has come to its end"));
+  disks_->full.clear();
+  for (const FileInfo& file : value_or_raise(disks_->list("m"))) {
+    if (file.name.find(".data-") == std::string::npos) continue;
+    ASSERT_TRUE(disks_->write_atomically("m/" + file.name, "damage"));
+  }
+  train(estimator(), 6, 100, 100);
+  EXPECT_EQ(place_.log.count('W', "training goes on from the spare folder"), 1);
+}
+
+/// The first evaluation of a checkpoint in model_dir comes after those that are left out.
+TEST_F(SpareDir, TrainAndEvaluateGoesOnWithoutAnEvaluation) {
+  auto trained = estimator();
+  const auto fill = after_each_step([this](RunContext& run, const StepValues&) {
+    if (run.global_step() == 3) disks_->full.insert("m");
+    if (run.global_step() == 5) disks_->full.erase("m");
+  });
+  train_and_evaluate(trained, {.input_fn = [] { return line({1, 2, 3, 4}).repeat().batch(2); }, .max_steps = 8, .hooks = {fill}},
+                     {.input_fn = [] { return line({5, 6}).batch(2); }, .throttle_secs = 0, .start_delay_secs = 0});
+  EXPECT_EQ(place_.log.count('I', "/model.ckpt-4 is left out: it is in the spare folder"), 1);
+  EXPECT_GE(place_.log.count('I', "global_step = 6"), 1);
+  EXPECT_THAT(spared(), ElementsAre());
+}
+
+/// A disk that takes no byte at all: events and the description of the graph are on it, too.
+TEST_F(SpareDir, EventsThatCannotBeWrittenAreDropped) {
+  auto config = estimator().config().replace({.save_summary_steps = 1, .log_step_count_steps = 1});
+  Estimator trained(linear_model, config);
+  const auto fill = after_each_step([this](RunContext& run, const StepValues&) {
+    disks_->takes_nothing = run.global_step() >= 3 && run.global_step() < 5;
+  });
+  trained.train([] { return line({1, 2, 3, 4}).repeat().batch(2); }, {.max_steps = 8, .hooks = {fill}});
+  EXPECT_THAT(retained("m"), ElementsAre("model.ckpt-0", "model.ckpt-2", "model.ckpt-6", "model.ckpt-8"));
 }
 
 TEST_F(SpareDir, IsASecondFolder) {

@@ -100,7 +100,7 @@ std::vector<std::string> backends_of_build() {
   return names;
 }
 INSTANTIATE_TEST_SUITE_P(Backends, Recompute, ::testing::ValuesIn(backends_of_build()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& chosen) { return chosen.param; });
 
 TEST_P(Recompute, ResidualBlocksWithDropout) {
   expect_same({Dim::symbol("batch"), 8, 8, 6}, [](Value x, const auto& block) { return pictures(x, block); });

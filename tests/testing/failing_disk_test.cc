@@ -32,7 +32,7 @@ void train(bool failing, Ended& ended) {
   config.update_strategy = {.kind = UpdateStrategyKind::kSync};
   world.add_cluster("ps:1,worker:1", SmallJob{.max_steps = kSteps}, config);
   if (failing) world.shared().set_faults({.seed = 11, .full = 0.05, .full_writes_max = 1});
-  const auto spared = [&] { return world.count_log("and this one is written to the spare folder /spare"); };
+  const auto spared = [&] { return world.count_log("and this one is written to the spare folder /spare/run-"); };
   size_t struck = 0;
   bool all_fine = false;
   while (!all_fine && world.elapsed() < 4h) {

@@ -15,6 +15,7 @@
 #include "shoal/base/process_info.h"
 #include "shoal/base/source_date.h"
 #include "shoal/base/utc_text.h"
+#include "shoal/cluster/cluster_spec.h"
 #include "shoal/cluster/task_status.h"
 #include "shoal/cluster/tf_config.h"
 #include "shoal/monitor/progress.h"
@@ -292,7 +293,7 @@ std::vector<Finding> look(const Context& context, const DoctorArguments& argumen
   }
   if (model_dir) findings.push_back(look_at_folder(context, *env, *model_dir));
   const Result<transport::LinkOptions> link = link_from(arguments.link);
-  findings.push_back(look_at_secret(link, !peers.empty()));
+  findings.push_back(look_at_secret(link, !std::all_of(peers.begin(), peers.end(), cluster::is_loopback_address)));
   for (const std::string& peer : peers) findings.push_back(look_at_peer(*env, peer, link, arguments.timeout_secs));
   return findings;
 }

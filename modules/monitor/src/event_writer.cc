@@ -65,9 +65,8 @@ std::string next_file_name(Environment& env, const std::string& folder, const st
 
 }  // namespace
 
-EventWriter::EventWriter(Environment& env, std::string path, std::unique_ptr<WritableFile> file,
-                         EventWriterOptions options)
-    : env_(env), path_(std::move(path)), file_(std::move(file)), options_(std::move(options)), last_flush_(env.now()) {}
+EventWriter::EventWriter(Environment& env, std::string folder, EventWriterOptions options)
+    : env_(env), folder_(std::move(folder)), options_(std::move(options)), last_flush_(env.now()) {}
 
 EventWriter::~EventWriter() {
   if (file_) (void)close();
@@ -78,15 +77,37 @@ Result<std::unique_ptr<EventWriter>> EventWriter::open(Environment& env, const s
   Storage& storage = env.storage();
   if (options.makes_folder) SHOAL_TRY_VOID(storage.make_folders(folder));
   if (options.host.empty()) options.host = env.process().host_name;
-  std::string path;
-  do {  // The call of create() would truncate another writer's file.
-    path = join_path(folder, next_file_name(env, folder, options.host));
-  } while (storage.exists(path));
-  SHOAL_TRY(std::unique_ptr<WritableFile> file, storage.create(path));
-  std::unique_ptr<EventWriter> writer(new EventWriter(env, std::move(path), std::move(file), std::move(options)));
-  SHOAL_TRY_VOID(writer->add_record(encode_version_event(seconds_of(env.wall_now()))));
-  SHOAL_TRY_VOID(writer->flush());
+  std::unique_ptr<EventWriter> writer(new EventWriter(env, folder, std::move(options)));
+  SHOAL_TRY_VOID(writer->settle(writer->begin_file()));
   return writer;
+}
+
+Result<void> EventWriter::begin_file() {
+  Storage& storage = env_.storage();
+  do {  // The call of create() would truncate another writer's file.
+    path_ = join_path(folder_, next_file_name(env_, folder_, options_.host));
+  } while (storage.exists(path_));
+  SHOAL_TRY(file_, storage.create(path_));
+  append_record(buffer_, encode_version_event(seconds_of(env_.wall_now())));
+  SHOAL_TRY_VOID(write_out());
+  last_flush_ = env_.now();
+  return file_->flush();
+}
+
+/// Keeps an error, or endures it.
+Result<void> EventWriter::settle(Result<void> result) {
+  constexpr auto kPause = std::chrono::minutes(1);
+  if (result) return result;
+  Error error = std::move(result).error().with_context("event file " + path_);
+  if (!options_.survives_failure) {
+    failed_ = std::move(error);
+    return *failed_;
+  }
+  env_.log().warning(error.message() + "; events of the next minute are dropped, and the run goes on");
+  file_.reset();
+  buffer_.clear();
+  retry_at_ = env_.now() + kPause;
+  return {};
 }
 
 Result<void> EventWriter::add_start(int64_t first_step) {
@@ -112,41 +133,39 @@ Result<void> EventWriter::add_text(int64_t global_step, std::string_view tag, st
 
 Result<void> EventWriter::add_record(std::string_view event) {
   if (failed_) return *failed_;
-  if (!file_) return failed_precondition("event file " + path_ + " is closed");
+  if (closed_) return failed_precondition("event file " + path_ + " is closed");
+  if (!file_ && env_.now() >= retry_at_) SHOAL_TRY_VOID(settle(begin_file()));
+  if (!file_) return {};
   append_record(buffer_, event);
   if (env_.now() >= last_flush_ + options_.flush_interval) return flush();
-  if (buffer_.size() > options_.buffer_bytes_max) return write_out();
+  if (buffer_.size() > options_.buffer_bytes_max) return settle(write_out());
   return {};
 }
 
 Result<void> EventWriter::write_out() {
-  if (failed_) return *failed_;
   if (buffer_.empty()) return {};
   Result<void> written = file_->append(std::as_bytes(std::span(buffer_)));
   buffer_.clear();
-  if (!written) failed_ = std::move(written).error().with_context("event file " + path_);
-  if (failed_) return *failed_;
-  return {};
+  return written;
 }
 
 Result<void> EventWriter::flush() {
-  if (!file_) return failed_ ? Result<void>(*failed_) : Result<void>();
-  SHOAL_TRY_VOID(write_out());
-  last_flush_ = env_.now();
-  Result<void> flushed = file_->flush();
-  if (!flushed) failed_ = std::move(flushed).error().with_context("event file " + path_);
   if (failed_) return *failed_;
-  return {};
+  if (!file_) return {};
+  Result<void> flushed = write_out();
+  last_flush_ = env_.now();
+  if (flushed) flushed = file_->flush();
+  return settle(std::move(flushed));
 }
 
 Result<void> EventWriter::close() {
+  closed_ = true;
   if (!file_) return failed_ ? Result<void>(*failed_) : Result<void>();
   Result<void> flushed = flush();
+  if (!file_) return flushed;
   Result<void> closed = file_->close();
   file_.reset();
-  if (flushed && !closed) failed_ = std::move(closed).error().with_context("event file " + path_);
-  if (failed_) return *failed_;
-  return {};
+  return flushed ? settle(std::move(closed)) : flushed;
 }
 
 }  // namespace shoal::monitor

@@ -17,12 +17,13 @@ ServerCore::ServerCore(Environment& env, const ParameterServerOptions& options)
       shard_(size_t(position_in(options.identity.sparse.servers, options.identity.index).value_or(0))),
       state_(shard_ == 0, env.buffers(), env.log()),
       turns_(env),
-      changed_(std::make_shared<Event>(env)) {}
+      changed_(std::make_shared<Event>(env)),
+      held_bytes_(options.memory_limit ? resident_bytes() : 0) {}
 
 Result<void> ServerCore::check_memory(const ShardSpec& spec, transport::Encoding gradients) const {
   SHOAL_TRY_VOID(fits_into_memory(spec, env_.process().memory_bytes));
   if (!options_.memory_limit) return {};
-  return fits_into_limit(memory_of(spec, gradients), resident_bytes(), *options_.memory_limit);
+  return fits_into_limit(memory_of(spec, gradients), held_bytes_, *options_.memory_limit);
 }
 
 ServerMemory ServerCore::memory_of(const ShardSpec& spec, transport::Encoding gradients) const {

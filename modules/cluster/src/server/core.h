@@ -81,6 +81,7 @@ class ServerCore {
   ServerState state_;
   Turns turns_;
   const std::shared_ptr<Event> changed_;
+  const uint64_t held_bytes_;  // What the process has without a model. Known only where there is a limit.
   bool closed_ = false;
   bool asks_to_save_ = false;
   struct Saved {

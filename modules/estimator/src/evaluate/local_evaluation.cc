@@ -7,6 +7,10 @@
 namespace shoal {
 
 bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::string& prefix) {
+  if (prefix != join_path(model_dir_, prefix.substr(prefix.rfind('/') + 1))) {  // Its results would have to go where the checkpoint could not.
+    env_.log().info("evaluation of " + prefix + " is left out: it is in the spare folder");
+    return false;
+  }
   newest_prefix_ = prefix;
   if (!first_step_) {
     first_step_ = step;

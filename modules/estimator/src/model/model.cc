@@ -359,7 +359,7 @@ void BuiltModel::log_plan(const backends::ProgramInfo& info, const SymbolSizes& 
       std::to_string(kProgramsMax) + " programs each is kept");
 }
 
-/// Of the newest program, which is the first, beside the others.
+/// Of the programs that are kept, of which the newest is the first.
 Result<void> BuiltModel::check_memory(const SymbolSizes& sizes) {
   if (!budget_.has_limit()) return {};
   // A backend generates code when it compiles. What else is going to take memory has not been written to before the first program runs.
@@ -371,9 +371,9 @@ Result<void> BuiltModel::check_memory(const SymbolSizes& sizes) {
     const backends::ProgramInfo& info = compiled.program.program->info();
     activations += info.arena_bytes + info.scratch_bytes;
     prepared += info.kept_bytes;
-  }
-  for (const auto& binding : programs_.front().program.program->info().inputs) {
-    input += kBatches * uint64_t(binding.shape.elements()) * size_of(binding.dtype);
+    uint64_t batch = 0;
+    for (const auto& binding : info.inputs) batch += uint64_t(binding.shape.elements()) * size_of(binding.dtype);
+    input = std::max(input, kBatches * batch);
   }
   budget_.set("activations", activations, "a smaller batch or nn::recompute()");
   budget_.set("prepared weights", prepared, "a smaller model");

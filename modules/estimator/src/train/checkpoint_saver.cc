@@ -131,6 +131,10 @@ Task<Result<void>> CheckpointSaver::save_if_moved(cluster::Store& store, LoopCon
 Task<Result<void>> CheckpointSaver::save_at_end(cluster::Store& store, LoopContext& context,
                                                 cluster::Positions own_positions) {
   SHOAL_CO_TRY_VOID(co_await save_if_moved(store, context, std::move(own_positions)));
+  if (last_is_spared_) {
+    co_return unavailable("training has come to its end, but model_dir does not take the last checkpoint, which is " + last_prefix_ +
+                          ": make room there and start again, which ends the job from that checkpoint");
+  }
   co_return co_await end_at(store, context, context.global_step());
 }
 
@@ -170,8 +174,10 @@ Result<void> CheckpointSaver::look_at_place() {
 Task<Result<void>> CheckpointSaver::write(cluster::Store& store, cluster::Snapshot& snapshot) {
   Result<void> written = co_await write_to_model_dir(store, snapshot);
   if (options_.spare_dir.empty()) co_return written;
+  last_is_spared_ = false;
   if (written) {
-    const auto leave = [this] { leave_spare_dir(); };
+    const int64_t step = int64_t(snapshot.info().global_step);
+    const auto leave = [this, step] { leave_spare_dir(step); };
     co_await compute(env_, leave);
     co_return written;
   }
@@ -179,13 +185,16 @@ Task<Result<void>> CheckpointSaver::write(cluster::Store& store, cluster::Snapsh
   env_.log().warning(written.error().message() + "; training goes on, and this one is written to the spare folder " +
                      options_.spare_dir);
   Result<void> spared = co_await try_to_write(store, snapshot, options_.spare_dir);
+  last_is_spared_ = bool(spared);
   if (spared) co_return spared;
   co_return std::move(spared).error().with_context(written.error().message() + "; and in the spare folder");
 }
 
-/// On the compute thread, once a checkpoint in model_dir is newer than what the spare folder has.
-void CheckpointSaver::leave_spare_dir() {
+/// On the compute thread, when the checkpoint of this step is in model_dir. One of a later step, which the start could not read, stays.
+void CheckpointSaver::leave_spare_dir(int64_t step) {
   if (spare_is_empty_) return;
+  const auto list = checkpoint::read_pointer(env_.storage(), options_.spare_dir);
+  if (!list || (*list && checkpoint::step_of((*list)->newest).value_or(0) > step)) return;
   const Result<void> removed = checkpoint::remove_listed(env_.storage(), options_.spare_dir);
   spare_is_empty_ = bool(removed);
   if (!removed) env_.log().warning_once("spare folder", "the spare folder keeps its checkpoint: " + removed.error().message());
@@ -219,7 +228,7 @@ Task<Result<void>> CheckpointSaver::write_to_model_dir(cluster::Store& store, cl
 /// What takes long comes first: then it is asked whether another process leads by now, and the rest is done at once.
 Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster::Snapshot& snapshot, const std::string& folder) {
   const int64_t step = int64_t(snapshot.info().global_step);
-  const bool spare = folder == options_.spare_dir;
+  const bool spare = !options_.spare_dir.empty() && folder == options_.spare_dir;
   disk_failed_ = false;
   if (spare) spare_is_empty_ = false;
   std::vector<int> files;

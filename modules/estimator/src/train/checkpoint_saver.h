@@ -18,7 +18,7 @@ namespace shoal {
 
 struct SaverOptions {
   std::string model_dir;
-  std::string spare_dir = {};  ///< RunConfigOptions::spare_dir; empty: none.
+  std::string spare_dir = {};  ///< The run's own folder in RunConfigOptions::spare_dir; empty: none.
   std::string numerics;      ///< The text that is stored with each checkpoint.
   std::string fingerprint;   ///< The fingerprint of the model, stored likewise.
   std::string meaning = {};  ///< What SaveInfo has of the model, stored likewise.
@@ -52,7 +52,8 @@ class CheckpointSaver {
   /// Only if the step moved since the one before. Nobody hears of an end. `last_step` as for save_when_due().
   Task<Result<void>> save_if_moved(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
                                    std::optional<int64_t> last_step = {});
-  /// The last: only if the step moved since the one before. Then end() of the listeners.
+  /// The last: only if the step moved since the one before. Then end() of the listeners. Unavailable if the last checkpoint is in the
+  /// spare folder: the job has not ended in model_dir then, and the next start ends it.
   Task<Result<void>> save_at_end(cluster::Store& store, LoopContext& context, cluster::Positions own_positions);
 
   /// Called instead of save_at_end(), where the newest checkpoint is to stay the last: only end() of the listeners.
@@ -74,7 +75,7 @@ class CheckpointSaver {
   Task<Result<void>> write(cluster::Store& store, cluster::Snapshot& snapshot);
   Task<Result<void>> write_to_model_dir(cluster::Store& store, cluster::Snapshot& snapshot);
   Task<Result<void>> try_to_write(cluster::Store& store, cluster::Snapshot& snapshot, const std::string& folder);
-  void leave_spare_dir();
+  void leave_spare_dir(int64_t step);
   template <class T>
   Result<T> of_disk(Result<T> result) {
     disk_failed_ = disk_failed_ || !result;
@@ -96,6 +97,7 @@ class CheckpointSaver {
   bool disk_failed_ = false;    // The last attempt failed at a file, and not at a server.
   uint64_t bytes_written_ = 0;  // By all checkpoints.
   bool spare_is_empty_ = false;  // There is no checkpoint in the spare folder.
+  bool last_is_spared_ = false;  // The newest checkpoint written is there.
 };
 
 }  // namespace shoal

@@ -91,7 +91,8 @@ Result<void> make_hooks(TrainScope& scope, TrainerFolder& folder, const std::opt
     // A worker that records may come before the folder is there.
     if (!scope.leads()) SHOAL_TRY_VOID(make_durable_folder(scope.env.storage(), scope.model_dir()));
     Result<std::unique_ptr<monitor::EventWriter>> events =
-        monitor::EventWriter::open(scope.env, scope.model_dir(), {.makes_folder = false});
+        monitor::EventWriter::open(
+        scope.env, scope.model_dir(), {.makes_folder = false, .survives_failure = config.spare_dir().has_value()});
     if (!events && scope.leads()) SHOAL_TRY_VOID(folder.check_place());  // It may have gone since it was locked.
     SHOAL_TRY(setup.events, std::move(events));
   }
@@ -297,7 +298,7 @@ Result<void> make_store(TrainScope& scope, TrainerFolder& folder, const Resumabl
   }
   if (scope.leads() && scope.config().saves_checkpoints()) {
     SaverOptions options{.model_dir = scope.model_dir(),
-                         .spare_dir = scope.config().spare_dir().value_or(""),
+                         .spare_dir = folder.spare_dir(),
                          .numerics = numerics_text(model.numerics()),
                          .fingerprint = std::to_string(model.graph().fingerprint()),
                          .meaning = model.graph().meaning().encode(),

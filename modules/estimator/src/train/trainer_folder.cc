@@ -183,29 +183,33 @@ checkpoint::WarningSink TrainerFolder::warnings() {
 }
 
 Result<void> TrainerFolder::reopen_checkpoint() {
-  SHOAL_TRY(auto reader, checkpoint::latest_intact(scope_.env.storage(), scope_.model_dir(), warnings()));
-  if (auto spare = newer_in_spare_dir(reader.get())) reader = std::move(spare);
+  auto latest = checkpoint::latest_intact(scope_.env.storage(), scope_.model_dir(), warnings());
+  std::unique_ptr<checkpoint::Reader> reader = newer_in_spare_dir(latest ? latest->get() : nullptr);
+  if (!reader && !latest) return std::move(latest).error();
+  if (!reader) reader = std::move(latest).value();
   source_ = reader ? std::make_unique<CheckpointSource>(std::move(reader)) : nullptr;
   checkpoint_is_fresh_ = true;
   return {};
 }
 
-/// The checkpoint that could not be written to model_dir; null: there is none, or it is of another run. No error of the spare folder ends
-/// a training that has its own.
-std::unique_ptr<checkpoint::Reader> TrainerFolder::newer_in_spare_dir(const checkpoint::Reader* newest) {
+/// Each run has a folder of its own there, so that jobs that share a disk leave each other's checkpoints alone.
+std::string TrainerFolder::spare_dir_of(const std::string& run) const {
   const std::optional<std::string>& folder = scope_.config().spare_dir();
-  if (!folder) return nullptr;
+  return folder && !run.empty() ? join_path(*folder, "run-" + run) : std::string();
+}
+
+std::string TrainerFolder::spare_dir() const { return spare_dir_of(run_file_.id); }
+
+/// The checkpoint that could not be written to model_dir; null: there is none. No error of the spare folder ends a training that has
+/// its own.
+std::unique_ptr<checkpoint::Reader> TrainerFolder::newer_in_spare_dir(const checkpoint::Reader* newest) {
   Storage& storage = scope_.env.storage();
-  Result<std::unique_ptr<checkpoint::Reader>> found = checkpoint::latest_intact(storage, *folder, warnings());
+  const auto run = checkpoint::read_run(storage, scope_.model_dir());
+  const std::string folder = spare_dir_of(run && *run ? (*run)->id : std::string());
+  if (folder.empty()) return nullptr;
+  Result<std::unique_ptr<checkpoint::Reader>> found = checkpoint::latest_intact(storage, folder, warnings());
   if (!found) scope_.env.log().warning("the spare folder is left out: " + found.error().message());
   if (!found || !*found || (newest && (*found)->global_step() <= newest->global_step())) return nullptr;
-  const auto own = checkpoint::read_run(storage, scope_.model_dir());
-  const auto its = checkpoint::decode_run((*found)->manifest().info.run);
-  if (!own || !*own || !its || its->id != (*own)->id) {
-    scope_.env.log().warning("checkpoint " + (*found)->prefix() + " of the spare folder is not of the run of " + scope_.model_dir() +
-                             ", and is left out");
-    return nullptr;
-  }
   scope_.env.log().warning("training goes on from the spare folder, whose checkpoint could not be written to " + scope_.model_dir());
   return std::move(found).value();
 }

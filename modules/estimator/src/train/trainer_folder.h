@@ -54,6 +54,8 @@ class TrainerFolder {
   bool has_checkpoint() const { return source_ != nullptr; }
   /// The checkpoint that was read last; null without one.
   const CheckpointSource* checkpoint() const { return source_.get(); }
+  /// This run's own folder within RunConfig::spare_dir(); empty: none. Called by who leads, after look().
+  std::string spare_dir() const;
   /// True if there was an end mark when this task came, and it was left in place.
   bool keeps_mark() const { return mark_at_start_ && !run_begun_; }
   bool was_marked() const { return mark_at_start_.has_value(); }
@@ -75,6 +77,7 @@ class TrainerFolder {
   Result<void> make_and_lock();
   void remove_what_was_left();
   std::unique_ptr<checkpoint::Reader> newer_in_spare_dir(const checkpoint::Reader* newest);
+  std::string spare_dir_of(const std::string& run) const;
   Result<void> take_run();
   checkpoint::RunFile adopt_or_begin_run();
   void guess_run();

@@ -152,6 +152,10 @@ Result<void> check_program(EmitJob& job, const Engine& engine) {
     return invalid_argument("--emit: the program's arguments have no --model-dir, where the tasks of a job meet");
   }
   SHOAL_TRY_VOID(check_model_dir(job.model_dir, job.command[command.program], engine));
+  if (command.value("--spare-dir") && engine.name != "slurm") {
+    return refused(engine, "--spare-dir: what is written lets tasks write to the folder of the model alone; leave it out here, and add it, with its "
+                           "folder, to what is written");
+  }
   return engine.name == "systemd" ? check_unit(job.command, command, engine) : Result<void>();
 }
 

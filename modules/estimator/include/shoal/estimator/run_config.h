@@ -167,10 +167,12 @@ struct RuntimeOptions {
 struct RunConfigOptions {
   /// Output directory for checkpoints, events and exports; not the empty string. May also come from TF_CONFIG.
   std::optional<std::string> model_dir = {};
-  /// A second folder for checkpoints, best on another disk; not model_dir. Where a checkpoint cannot be written to model_dir (its disk is
-  /// full, say), it is written there, and training goes on; the next one is tried in model_dir again, and with the first that succeeds
-  /// the one in the second folder goes. A start goes on from there if that is of the same run and newer than those of model_dir. Evaluations
-  /// look at model_dir alone. Default: training ends where a checkpoint cannot be written.
+  /// A second folder for checkpoints, best on another disk. Where a checkpoint cannot be written to model_dir (its disk is full, say), it is
+  /// written to a folder of the run's own in there, and training goes on; events that cannot be written are dropped, and such a
+  /// checkpoint is not evaluated. The next one is tried in model_dir again, and with the first that succeeds the one in the second folder
+  /// goes. A start goes on from there if that is newer than those of model_dir, or they are damaged. Training ends with Unavailable
+  /// if the last checkpoint is there; a start with room in model_dir ends it. Default: training ends where a checkpoint cannot be
+  /// written.
   std::optional<std::string> spare_dir = {};
   /// Checkpoint every this many global steps, >= 0 (0: never by steps). The two cadences exclude each other; both unset:
   /// every 600 s; either None and the other unset: no checkpoints.

@@ -29,6 +29,8 @@ struct EventWriterOptions {
   size_t buffer_bytes_max = size_t(1) << 18;  ///< It is written out when it holds more.
   std::string host = {};                      ///< The host in the file name. Default: that of env.process().
   bool makes_folder = true;                   ///< False: the folder is there, and where it is not, that is an error.
+  /// True: what cannot be written is dropped with a warning, and is no error; a minute later events go to another file.
+  bool survives_failure = false;
 };
 
 /// One file per writer, so a restarted run never appends to a file that may end in a cut record. Not thread-safe; all
@@ -58,17 +60,22 @@ class EventWriter {
   const std::string& path() const { return path_; }
 
  private:
-  EventWriter(Environment& env, std::string path, std::unique_ptr<WritableFile> file, EventWriterOptions options);
+  EventWriter(Environment& env, std::string folder, EventWriterOptions options);
+  Result<void> begin_file();
   Result<void> add_record(std::string_view event);
   Result<void> write_out();
+  Result<void> settle(Result<void> result);
 
   Environment& env_;
+  const std::string folder_;
   std::string path_;
   std::unique_ptr<WritableFile> file_;
   EventWriterOptions options_;
   std::string buffer_;
   SteadyTime last_flush_;
   std::optional<Error> failed_;
+  bool closed_ = false;
+  SteadyTime retry_at_{};  // Without a file: when the next one is tried.
 };
 
 }  // namespace shoal::monitor
