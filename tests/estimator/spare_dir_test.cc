@@ -120,7 +120,7 @@ TEST_F(SpareDir, ThatIsFullTooEndsTraining) {
     FAIL();
   } catch (const Exception& exception) {
     EXPECT_EQ(exception.kind(), ErrorKind::kUnavailable);
-    EXPECT_THAT(exception.what(), AllOf(HasSubstr("m/model.ckpt-4 was not saved"), HasSubstr("spare/model.ckpt-4 was not saved")));
+    EXPECT_THAT(exception.what(), AllOf(HasSubstr("m/model.ckpt-4 was not saved"), HasSubstr("; and in the spare folder: checkpoint spare/run-")));
   }
   EXPECT_THAT(retained("m"), ElementsAre("model.ckpt-0", "model.ckpt-2"));
 }

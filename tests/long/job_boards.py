@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Five boards as they are: each has half a core and 256 MiB, and a line of 10 Mbit/s; what goes to and from the server takes 20 ms more each way. One
-board's clock begins in 1970, another's jumps by an hour, and the chief's disk fills up for a while. Through `mnist launch --hosts` they train
+board's clock begins in 1970, another's jumps by an hour, and the chief's disk fills up for a while, which a spare folder bridges. Through `mnist launch --hosts` they train
 LeNet-5 on MNIST, synchronously and with compression, to an accuracy of 98 %. Prints what it took to standard error."""
 import hosts
 
@@ -120,7 +120,7 @@ def body():
             launch = [*shlex.split(mnist), "launch", "--no-logs", "--hosts", str(folder / "boards"), "--ssh", f"ssh -F {folder}/ssh_config",
                       "--wrapper", f"{HERE / 'boards' / 'clock.sh'} {clocks}", "--ps", "1", "--workers", "3", "--evaluator", "--",
                       "--model-dir", str(disk / "m"), "--model", "lenet5", "--steps", str(STEPS), "--batch", "64", "--strategy", "sync",
-                      "--compression", "int8", "--save-checkpoints-steps", str(STEPS // 8), "--throttle-secs", "20", "--learning-rate", "0.002", "--seed", "1", *data]
+                      "--compression", "int8", "--save-checkpoints-steps", str(STEPS // 8), "--spare-dir", str(folder / "spare"), "--throttle-secs", "20", "--learning-rate", "0.002", "--seed", "1", *data]
             begun = time.monotonic()
             disturbing = threading.Thread(target=disturb, args=(log, clocks, disk, told), daemon=True)
             with open(log, "wb") as file:
@@ -135,6 +135,8 @@ def body():
             found = re.findall(rf"Evaluated at global step {STEPS}: accuracy ([\d.]+)", text)
             if status != 0 or not found or float(found[-1]) < ACCURACY:
                 raise AssertionError(f"status {status}, accuracy {found}:\n{text[-6000:]}")
+            if "chief 0 ended" in text or "this one is written to the spare folder" not in text:
+                raise AssertionError(f"the full disk has ended the chief, or nothing was written to the spare folder:\n{text[-6000:]}")
             if len(told) != 2:
                 raise AssertionError(f"it was over before all had happened: {told}")
             sent, received = traffic(BOARDS.index(SERVER))
