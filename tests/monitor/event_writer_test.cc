@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "fixture.h"
+#include "shoal/base/memory_storage.h"
 
 namespace shoal::monitor {
 namespace {
@@ -146,6 +147,48 @@ TEST_F(EventWriterTest, AFailedWriteIsReportedWithPathAndStays) {
   EXPECT_EQ(writer->add_scalar(2, "loss", 1).error(), failed.error());
   EXPECT_EQ(writer->flush().error(), failed.error());
   EXPECT_EQ(writer->close().error(), failed.error());
+}
+
+/// A disk that is full for a while, under a run that goes on.
+TEST_F(EventWriterTest, AFailureIsEnduredWhereThatIsAskedFor) {
+  const std::shared_ptr<Storage> disk = make_memory_storage({.capacity_bytes = 4096});
+  std::vector<std::string> warnings;
+  Environment& task = world.add_task({.sink = [&](const LogRecord& record) { warnings.emplace_back(record.message); }, .storage = disk});
+  ASSERT_TRUE(disk->make_folders("m"));
+  const auto writer = value_or_raise(
+      EventWriter::open(task, "m", {.flush_interval = {}, .host = "testhost", .makes_folder = false, .survives_failure = true}));
+  ASSERT_TRUE(writer->add_scalar(1, "loss", 1));
+  const std::string first = writer->path();
+  ASSERT_TRUE(disk->make_folders("fillers"));
+  const auto fill = [&] {
+    for (size_t bytes = 2048; bytes > 0; bytes /= 2) {
+      const auto filler = value_or_raise(disk->create("fillers/" + std::to_string(bytes)));
+      (void)filler->append(std::vector<std::byte>(bytes));
+      (void)filler->close();
+    }
+  };
+  fill();
+  EXPECT_TRUE(writer->add_scalar(2, "loss", 2));
+  EXPECT_TRUE(writer->add_scalar(3, "loss", 3));
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("; events of the next minute are dropped, and the run goes on")));
+  world.run_for(std::chrono::minutes(1));
+  EXPECT_TRUE(writer->add_scalar(4, "loss", 4)) << "it is still full";
+  EXPECT_EQ(warnings.size(), 2u);
+  ASSERT_TRUE(disk->remove_all("fillers"));
+  EXPECT_TRUE(writer->add_scalar(5, "loss", 5)) << "the minute is not over";
+  world.run_for(std::chrono::minutes(1));
+  EXPECT_TRUE(writer->add_scalar(6, "loss", 6));
+  EXPECT_NE(writer->path(), first);
+  EXPECT_TRUE(writer->close());
+  EXPECT_FALSE(writer->add_scalar(7, "loss", 7));
+  std::vector<int64_t> steps;
+  const auto damaged = read_events(*disk, "m", [&](const EventValue& value) {
+    steps.push_back(value.global_step);
+    return true;
+  });
+  ASSERT_TRUE(damaged);
+  EXPECT_TRUE(damaged->empty());
+  EXPECT_THAT(steps, ElementsAre(1, 6));
 }
 
 TEST_F(EventWriterTest, RefusesAfterClose) {
