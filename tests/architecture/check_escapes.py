@@ -145,6 +145,7 @@ ALLOWED = {
         ("modules/base/src/own_thread.cc", "host variable", "which processors threads may use, and what OpenMP has made of that"),
         ("modules/base/src/fork.cc", "thread global", "counts calls of fork(), whose handlers reach globals alone"),
         ("modules/base/src/standard_descriptors.cc", "file global lock system", "descriptors 0 to 2, which all of a process shares"),
+        ("modules/base/src/number_file.h", "file", "numbers of /proc and /sys, for process()"),
         ("modules/base/src/cgroup.cc", "file", "limits of this process's control groups, for process()"),
         ("modules/base/src/resident_bytes.cc", "file host system", "how much memory this process has, for limits that a user sets"),
         ("modules/base/src/memory_limit.cc", "host edge system", "how much memory this process may have, for process()"),

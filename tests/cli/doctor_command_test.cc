@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `shoal doctor` says of this machine, of folders and of peers.
+// The command `shoal doctor`: its findings about this machine, folders and peers.
 #include <cstdlib>
 #include <map>
 
@@ -21,7 +21,7 @@ class Doctor : public testing::InFolder {
   Doctor() { unsetenv("TF_CONFIG"); }
   ~Doctor() override { unsetenv("TF_CONFIG"); }
 
-  /// What it found, by the name of what it looked at.
+  /// The findings of a run by their names, as "clock".
   static std::map<std::string, Json> found(const Output& run) {
     std::map<std::string, Json> findings;
     const Json all = run.json();

@@ -73,6 +73,7 @@ TEST(LaunchEmit, RefusesWhatCannotBe) {
   expect_refused(with({"--emit", "slurm"}, {"/p"}), "have no --model-dir");
   expect_refused(with({"--emit", "kubernetes"}, {"/p", "--model-dir", "m"}), "--model-dir is m, and has to begin with '/'");
   expect_refused(with({"--emit", "kubernetes"}, {"/p", "--model-dir", "/a:b"}), "may have no ':'");
+  expect_refused(with({"--emit", "compose"}, {"/p", "--model-dir", "/m", "--spare-dir", "/s"}), "--spare-dir: what is written lets");
   expect_refused(with({"--emit", "systemd", "--rendezvous", "b:1"}, {"/p", "--model-dir", "/a\nb"}), "control characters");
   expect_refused(with({"--emit", "slurm"}, {"/p", "--model-dir", "/m", "\xff"}), "word 4 behind -- is no UTF-8");
   expect_refused(with({"--emit", "slurm"}, {"-p", "--model-dir", "/m"}), "begins with '-'");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RuntimeOptions::memory_limit: what needs more is refused before it is computed, and says what to change (docs/memory.md).
+// RuntimeOptions::memory_limit: a program that needs more is refused before it is computed, with a change that helps (docs/memory.md).
 #include "fixture.h"
 #include "shoal/base/resident_bytes.h"
 #include "shoal/graph/ops_reduce.h"
@@ -28,7 +28,7 @@ EstimatorSpec wide_model(const Features& features, const Labels& labels, Mode mo
 
 class MemoryLimit : public ::testing::Test {
  protected:
-  /// One that the process reaches with this much more than it has.
+  /// A limit that is `bytes` above what the process holds now.
   static RunConfigOptions beside_what_there_is(int64_t bytes) {
     return {.runtime = RuntimeOptions{
                 .threads = 1, .backend = "reference", .memory_limit = int64_t(resident_bytes()) + bytes}};

@@ -4,6 +4,7 @@
 
 #include "fixture.h"
 #include "shoal/base/memory_storage.h"
+#include "shoal/monitor/event_writer.h"
 #include "shoal/testing/forwarding_storage.h"
 
 namespace shoal::testing {
@@ -13,7 +14,23 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// A storage in which the disks of some folders are full: no new file can be made of a checkpoint there.
+/// A file of a disk that may be full.
+class FileOfFullDisk final : public WritableFile {
+ public:
+  FileOfFullDisk(std::unique_ptr<WritableFile> file, const bool& full) : file_(std::move(file)), full_(full) {}
+  Result<void> append(std::span<const std::byte> bytes) override {
+    return full_ ? Result<void>(unavailable("No space left on device")) : file_->append(bytes);
+  }
+  Result<void> flush() override { return file_->flush(); }
+  Result<void> sync() override { return file_->sync(); }
+  Result<void> close() override { return file_->close(); }
+
+ private:
+  const std::unique_ptr<WritableFile> file_;
+  const bool& full_;
+};
+
+/// A storage that refuses to create files of checkpoints in the folders that `full` names, as a full disk does.
 class FullDisks final : public ForwardingStorage {
  public:
   using ForwardingStorage::ForwardingStorage;
@@ -25,10 +42,12 @@ class FullDisks final : public ForwardingStorage {
         return unavailable("cannot write " + path + ": No space left on device");
       }
     }
-    return disk_->create(path);
+    SHOAL_TRY(auto file, disk_->create(path));
+    if (!path.starts_with("m/")) return file;
+    return std::unique_ptr<WritableFile>(new FileOfFullDisk(std::move(file), takes_nothing));
   }
   std::set<std::string> full{};
-  bool takes_nothing = false;  ///< model_dir's disk, whatever it is.
+  bool takes_nothing = false;  ///< True: no file of model_dir can be created or takes a byte.
   int refused = 0;
 };
 
@@ -53,7 +72,7 @@ class SpareDir : public ::testing::Test {
     });
     estimator.train([] { return line({1, 2, 3, 4}).repeat().batch(2); }, {.max_steps = step, .hooks = {fill}});
   }
-  /// What a training says that ends at `step`, with a disk that stays full.
+  /// Trains until `step` with a disk that stays full, and returns the sentence of the error.
   std::string end_of(int64_t step) {
     try {
       train(estimator(), step, 3, 100);
@@ -67,7 +86,7 @@ class SpareDir : public ::testing::Test {
     const auto list = value_or_raise(checkpoint::read_pointer(*disks_, folder));
     return list ? list->retained : std::vector<std::string>{};
   }
-  /// Those of all runs.
+  /// The checkpoints of all runs in the spare folder.
   std::vector<std::string> spared() {
     std::vector<std::string> names;
     const auto runs = disks_->list("spare");
@@ -169,8 +188,10 @@ TEST_F(SpareDir, EventsThatCannotBeWrittenAreDropped) {
   Estimator trained(linear_model, config);
   const auto fill = after_each_step([this](RunContext& run, const StepValues&) {
     disks_->takes_nothing = run.global_step() >= 3 && run.global_step() < 5;
+    EXPECT_TRUE(run.summaries()->flush()) << "as it is done every ten seconds";
   });
   trained.train([] { return line({1, 2, 3, 4}).repeat().batch(2); }, {.max_steps = 8, .hooks = {fill}});
+  EXPECT_EQ(place_.log.count('W', "events of the next minute are dropped, and the run goes on"), 1);
   EXPECT_THAT(retained("m"), ElementsAre("model.ckpt-0", "model.ckpt-2", "model.ckpt-6", "model.ckpt-8"));
 }
 

@@ -5,28 +5,20 @@
 #include <fstream>
 #include <vector>
 
-#include "shoal/base/number_text.h"
+#include "number_file.h"
 
 namespace shoal {
 namespace {
-
-/// The numbers of a file's first words; "max" or -1, no limit, are none.
-std::vector<std::optional<uint64_t>> numbers_in(const std::string& path, size_t count) {
-  std::ifstream file(path);
-  std::vector<std::optional<uint64_t>> numbers(count);
-  std::string word;
-  for (size_t i = 0; i < count && file >> word; ++i) numbers[i] = number_from<uint64_t>(word);
-  return numbers;
-}
 
 template <class T>
 void lower(std::optional<T>& limit, T to) {
   limit = limit ? std::min(*limit, to) : to;
 }
 
+// "max" and -1, which stand for no limit, are no numbers.
 void lower_memory(CgroupLimits& limits, const std::string& file) {
   constexpr uint64_t kNoLimit = uint64_t(1) << 62;  // Version 1 says it by a number beyond any machine.
-  const auto bytes = numbers_in(file, 1)[0];
+  const auto bytes = numbers_in<uint64_t>(file, 1)[0];
   if (bytes && *bytes < kNoLimit) lower(limits.memory_bytes, *bytes);
 }
 
@@ -35,7 +27,7 @@ void lower_cores(CgroupLimits& limits, std::optional<uint64_t> quota, std::optio
 }
 
 void lower_processes(CgroupLimits& limits, const std::string& file) {
-  if (const auto count = numbers_in(file, 1)[0]) lower(limits.processes, *count);
+  if (const auto count = numbers_in<uint64_t>(file, 1)[0]) lower(limits.processes, *count);
 }
 
 bool names(const std::string& controllers, const std::string& controller) {
@@ -68,15 +60,15 @@ CgroupLimits read_cgroup_limits(const std::string& root) {
       if (unified) {
         lower_memory(limits, mounts + group + "/memory.max");
         lower_processes(limits, mounts + group + "/pids.max");
-        const auto cores = numbers_in(mounts + group + "/cpu.max", 2);
+        const auto cores = numbers_in<uint64_t>(mounts + group + "/cpu.max", 2);
         lower_cores(limits, cores[0], cores[1]);
       }
       if (memory) lower_memory(limits, mounts + "/memory" + group + "/memory.limit_in_bytes");
       if (pids) lower_processes(limits, mounts + "/pids" + group + "/pids.max");
       if (cpu) {  // The folder's name: systemd and Docker link cpu to cpu,cpuacct.
         const std::string folder = mounts + "/cpu" + group;
-        lower_cores(limits, numbers_in(folder + "/cpu.cfs_quota_us", 1)[0],
-                    numbers_in(folder + "/cpu.cfs_period_us", 1)[0]);
+        lower_cores(limits, numbers_in<uint64_t>(folder + "/cpu.cfs_quota_us", 1)[0],
+                    numbers_in<uint64_t>(folder + "/cpu.cfs_period_us", 1)[0]);
       }
     });
   }

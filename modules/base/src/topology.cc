@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "shoal/base/number_text.h"
+#include "number_file.h"
 
 namespace shoal {
 namespace {
@@ -50,13 +50,6 @@ std::optional<int> first_sibling(int number, const std::string& file) {
   return has_itself ? least : std::nullopt;
 }
 
-/// The first word of a file, as a number; none where there is no such file, or no number.
-std::optional<int> number_in(const std::string& file) {
-  std::ifstream stream(file);
-  std::string text;
-  return stream >> text ? number_from<int>(text) : std::nullopt;
-}
-
 }  // namespace
 
 int count_cores(std::span<const int> numbers, const std::string& root) {
@@ -74,7 +67,7 @@ std::vector<int> fast_processors(std::span<const int> numbers, const std::string
   std::vector<int> capacities;
   int largest = 0;
   for (const int number : numbers) {
-    const auto capacity = number_in(root + "/sys/devices/system/cpu/cpu" + std::to_string(number) + "/cpu_capacity");
+    const auto capacity = numbers_in<int>(root + "/sys/devices/system/cpu/cpu" + std::to_string(number) + "/cpu_capacity", 1)[0];
     if (!capacity || *capacity <= 0) return {numbers.begin(), numbers.end()};
     capacities.push_back(*capacity);
     largest = std::max(largest, *capacity);
@@ -93,7 +86,7 @@ bool is_slowed_by_heat(const std::string& root) {
     std::string type;
     if (!(stream >> type)) return false;  // The kernel numbers them without a gap.
     const bool of_processor = type == "Processor" || type.find("cpufreq") != std::string::npos;
-    if (of_processor && number_in(folder + "cur_state").value_or(0) > 0) return true;
+    if (of_processor && numbers_in<int>(folder + "cur_state", 1)[0].value_or(0) > 0) return true;
   }
 }
 

@@ -11,6 +11,7 @@
 #include "shoal/backends/backend.h"
 #include "shoal/backends/portable.h"
 #include "shoal/base/format.h"
+#include "shoal/base/names_text.h"
 #include "shoal/base/path_error.h"
 #include "shoal/base/process_info.h"
 #include "shoal/base/source_date.h"
@@ -61,24 +62,17 @@ struct Finding {
   bool fine() const { return advice.empty(); }
 };
 
-std::string join(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 Finding look_at_build() {
-  std::vector<std::string> backends, transports;
+  std::vector<std::string> backends;
   for (const auto& entry : backends::built_in_backends()) backends.push_back(entry.name);
-  for (const auto& [scheme, factory] : transport::built_in_transports()) transports.push_back(scheme);
 #if defined(__clang__)
   const std::string compiler = "clang " __clang_version__;
 #else
   const std::string compiler = "g++ " __VERSION__;
 #endif
   return {.about = "build",
-          .text = "shoal " SHOAL_VERSION ", by " + compiler + "; backends " + join(backends) + ", of which " +
-                  backends::default_backend() + " is the default; transports " + join(transports) +
+          .text = "shoal " SHOAL_VERSION ", by " + compiler + "; backends " + CLI::detail::join(backends, ", ") + ", of which " +
+                  backends::default_backend() + " is the default; transports " + names_text(transport::built_in_transports()) +
                   (SHOAL_CLI_TLS ? ", with TLS" : ", without TLS")};
 }
 
@@ -144,7 +138,7 @@ Finding look_at_clock(WallTime now) {
   return finding;
 }
 
-/// Connects to itself.
+/// Connects this process to itself by shared memory, as two tasks of one machine are connected.
 Task<Result<void>> try_shared_memory(Environment& env, Deadline deadline) {
   SHOAL_CO_TRY(transport::Transport * shared, env.transport("shm"));
   SHOAL_CO_TRY(const auto listener, shared->listen({"shm", "doctor:0"}, {}));
@@ -176,7 +170,7 @@ Finding look_at_descriptors() {
   return finding;
 }
 
-/// The folder, or the nearest one above it that is there.
+/// Returns the folder `path`, or the nearest folder above it that exists.
 std::string nearest_folder(const std::string& path) {
   std::error_code none;
   std::filesystem::path folder = std::filesystem::absolute(path, none);
@@ -184,7 +178,7 @@ std::string nearest_folder(const std::string& path) {
   return folder.string();
 }
 
-/// Writes a file as a checkpoint's are written, and holds a lock. Returns the seconds until the file was on the disk.
+/// Writes a file in the way in which files of checkpoints are written. Returns the seconds that it took to reach the disk.
 Result<double> try_writing(Storage& storage, Environment& env, const std::string& folder) {
   const std::vector<std::byte> bytes(kProbeBytes, std::byte{0x5a});
   SHOAL_TRY(const auto file, storage.create(join_path(folder, "probe")));
@@ -231,9 +225,6 @@ Finding look_at_folder(const Context& context, Environment& env, const std::stri
   }
   return finding;
 }
-
-/// What the environment's own task says of its place, where there is one.
-Result<cluster::TaskConfig> own_task() { return cluster::task_from_environment(cluster::process_getenv); }
 
 Finding look_at_secret(const Result<transport::LinkOptions>& link, bool beyond_this_machine) {
   if (!link) return {.about = "secret", .text = link.error().message(), .advice = "tasks of this environment would not start"};
@@ -283,7 +274,7 @@ std::vector<Finding> look(const Context& context, const DoctorArguments& argumen
                                 look_at_memory(process), look_at_shared_memory(*env), look_at_clock(env->wall_now()), look_at_descriptors()};
   std::optional<std::string> model_dir = arguments.model_dir;
   std::vector<std::string> peers = arguments.peers;
-  if (const auto task = own_task(); !task) {
+  if (const auto task = cluster::task_from_environment(cluster::process_getenv); !task) {
     findings.push_back({.about = "TF_CONFIG", .text = task.error().message(), .advice = "tasks of this environment would not start"});
   } else if (task->mode != cluster::TaskMode::kLocal) {
     if (!model_dir) model_dir = task->model_dir;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How commands reach running tasks: with which secret, and by what environment.
+/// The secret and the environment with which commands reach running tasks.
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,11 +20,11 @@ struct LinkArguments {
 };
 /// The options --token-file, --tls-dir and --insecure; `arguments` outlives the parsing.
 void add_link_options(CLI::App& app, LinkArguments& arguments);
-/// The secret that the options name, else the variables SHOAL_TOKEN_FILE, SHOAL_TOKEN, SHOAL_TLS_DIR and SHOAL_INSECURE, which tasks
-/// heed, too.
+/// Reads the secret that the options name. Where they name none, the variables SHOAL_TOKEN_FILE, SHOAL_TOKEN, SHOAL_TLS_DIR and
+/// SHOAL_INSECURE count, as they do for tasks.
 Result<transport::LinkOptions> link_from(const LinkArguments& arguments);
 
-/// An environment with all transports of the build, which logs nothing.
+/// Makes an environment that has all transports of the build and logs nothing.
 std::unique_ptr<Environment> quiet_environment();
 
 }  // namespace shoal::cli

@@ -44,8 +44,8 @@ class Paths {
   std::map<Output, bool> targets_;
 };
 
-/// Adds the nodes of recomputed parts a second time, when the sweep comes to them: nodes are computed in the order in which they were
-/// added. Values that are used outside of their part are not computed again, since their memory is needed anyway.
+/// Adds the nodes of a recomputed part a second time, when the sweep comes to the part. Nodes are computed in the order in which they were
+/// added, so that is when their values are needed. A value that is used outside of its part is kept, since its memory is needed anyway.
 ///
 /// Source of the method: Chen, Xu, Zhang, Guestrin, "Training deep nets with sublinear memory cost" (2016).
 class Recomputation {
@@ -61,7 +61,7 @@ class Recomputation {
     }
   }
 
-  /// What a gradient rule of a node in this part reads in place of `value`.
+  /// Returns the value that a gradient rule of a node in this part reads in place of `value`.
   Value operator()(int part, Value value) {
     if (part < 0 || !is_inner(part, value)) return value;
     if (begun_.insert(part).second) add_again(part);
@@ -88,7 +88,7 @@ class Recomputation {
     }
   }
 
-  /// Equal nodes are merged, so what is computed again needs operands that differ from those of the first time.
+  /// Returns the operand of a node that is added again. It differs from the first node's operand, since equal nodes would be merged.
   Value operand(int part, Value value) {
     if (is_inner(part, value)) return again_.at({value.node(), value.output()});
     if (is_source(value) && source_of(graph_.node(value.node()).op) != Source::kInput) return value;

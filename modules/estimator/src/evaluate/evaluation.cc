@@ -346,7 +346,7 @@ Result<void> set_up_computation(const Environment& env, const RunConfig& config,
   }
   budget.set("weights", bytes, "a smaller model");
   SHOAL_TRY_VOID(budget.check("the model"));
-  model.use_budget(std::move(budget), true);
+  model.use_budget(std::move(budget), false);  // The weights are loaded before a program is compiled.
   return {};
 }
 

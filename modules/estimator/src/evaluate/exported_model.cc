@@ -55,7 +55,7 @@ struct ServedModel {
     auto model = BuiltModel::from_graph(graph, spec, types);
     SHOAL_TRY(auto backend, make_configured_backend(config));
     model->use_backend(std::move(backend), threads, config.compute_dtype());
-    model->use_budget(MemoryBudget(config), true);
+    model->use_budget(MemoryBudget(config), false);
     return Predictor::make(std::move(model), variables, {});
   }
 };

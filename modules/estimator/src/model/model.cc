@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "model/signatures.h"
 #include "shoal/base/format.h"
@@ -359,12 +360,10 @@ void BuiltModel::log_plan(const backends::ProgramInfo& info, const SymbolSizes& 
       std::to_string(kProgramsMax) + " programs each is kept");
 }
 
-/// Of the programs that are kept, of which the newest is the first.
+/// Adds up what the kept programs take. Refuses and drops the newest, which is the first of the list, if the budget has no room for it.
 Result<void> BuiltModel::check_memory(const SymbolSizes& sizes) {
   if (!budget_.has_limit()) return {};
-  // A backend generates code when it compiles. What else is going to take memory has not been written to before the first program runs.
-  if (!measured_ && measures_at_first_program_) budget_.measure();
-  measured_ = true;
+  if (std::exchange(measures_again_, false)) budget_.measure();
   constexpr uint64_t kBatches = 2;  // One is computed on while the next is made.
   uint64_t activations = 0, prepared = 0, input = 0;
   for (const Compiled& compiled : programs_) {

@@ -110,11 +110,12 @@ class BuiltModel {
   /// Says of programs that are compiled how large their memory plans are, as long as there are few. Null, the default: says
   /// nothing.
   void log_plans_to(Logger* log) { log_ = log; }
-  /// What the task holds beside programs. program() refuses what does not fit beside that. Default: without a limit.
-  /// `weights_are_there`: they are part of what the budget has measured or is going to count, so it is not measured again.
-  void use_budget(MemoryBudget budget, bool weights_are_there = false) {
+  /// program() refuses a program that takes more memory than `budget` has room for. Default: a budget without a limit.
+  /// `measures_again`: the budget is measured once more when the first program is compiled, since a backend generates code then. That is
+  /// right only while no memory of another part has been written to.
+  void use_budget(MemoryBudget budget, bool measures_again) {
     budget_ = std::move(budget);
-    measures_at_first_program_ = !weights_are_there;
+    measures_again_ = measures_again;
   }
   MemoryBudget& budget() { return budget_; }
   backends::Numerics numerics() const;
@@ -159,8 +160,7 @@ class BuiltModel {
   int threads_ = 1;
   Logger* log_ = nullptr;
   MemoryBudget budget_;
-  bool measures_at_first_program_ = false;
-  bool measured_ = false;
+  bool measures_again_ = false;  // Until the first program is compiled.
   DType compute_dtype_ = DType::kFloat32;
   std::vector<Value> always_, sometimes_, updates_;
   std::vector<std::string> update_variables_;

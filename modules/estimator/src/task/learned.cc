@@ -16,7 +16,8 @@
 namespace shoal {
 namespace {
 
-/// It may read all of the data, which training reads again on another thread.
+/// Calls the user's function. The function may read all of the data, and training reads them again on another thread, which glibc would not
+/// let have the memory that is freed here.
 Result<std::string> make_value(std::string_view name, const LearnedCalls& calls) {
   Result<std::string> value = call_user("learned(\"" + std::string(name) + "\")", calls.make);
   give_back_freed_memory();

@@ -10,7 +10,8 @@ namespace shoal {
 namespace {
 
 constexpr double kMiB = 1 << 20;
-// Pages of the program that are first used later, stacks of threads, what libraries keep: measured with the examples (docs/memory.md).
+// Pages of the program that are used for the first time later, stacks of threads, and memory that libraries keep. The examples were measured
+// (docs/memory.md).
 constexpr uint64_t kCodeBytes = uint64_t(4) << 20;
 
 }  // namespace

@@ -171,6 +171,7 @@ Result<void> CheckpointSaver::look_at_place() {
   return placed;
 }
 
+/// Writes the checkpoint to model_dir or, if its disk does not take it and there is a spare folder, to that.
 Task<Result<void>> CheckpointSaver::write(cluster::Store& store, cluster::Snapshot& snapshot) {
   Result<void> written = co_await write_to_model_dir(store, snapshot);
   if (options_.spare_dir.empty()) co_return written;
@@ -190,7 +191,8 @@ Task<Result<void>> CheckpointSaver::write(cluster::Store& store, cluster::Snapsh
   co_return std::move(spared).error().with_context(written.error().message() + "; and in the spare folder");
 }
 
-/// On the compute thread, when the checkpoint of this step is in model_dir. One of a later step, which the start could not read, stays.
+/// Removes the checkpoint of the spare folder, now that model_dir has that of `step`. A checkpoint of a later step stays: this start could
+/// not read it. Runs on the compute thread.
 void CheckpointSaver::leave_spare_dir(int64_t step) {
   if (spare_is_empty_) return;
   const auto list = checkpoint::read_pointer(env_.storage(), options_.spare_dir);

@@ -19,7 +19,7 @@ namespace shoal {
 struct SaverOptions {
   std::string model_dir;
   std::string spare_dir = {};  ///< The run's own folder in RunConfigOptions::spare_dir; empty: none.
-  std::string numerics;      ///< The text that is stored with each checkpoint.
+  std::string numerics;        ///< The text that is stored with each checkpoint.
   std::string fingerprint;   ///< The fingerprint of the model, stored likewise.
   std::string meaning = {};  ///< What SaveInfo has of the model, stored likewise.
   std::string rest = {};
@@ -76,6 +76,7 @@ class CheckpointSaver {
   Task<Result<void>> write_to_model_dir(cluster::Store& store, cluster::Snapshot& snapshot);
   Task<Result<void>> try_to_write(cluster::Store& store, cluster::Snapshot& snapshot, const std::string& folder);
   void leave_spare_dir(int64_t step);
+  /// Notes an error of a call that writes files.
   template <class T>
   Result<T> of_disk(Result<T> result) {
     disk_failed_ = disk_failed_ || !result;
@@ -93,11 +94,11 @@ class CheckpointSaver {
   std::string last_name_;
   std::string last_prefix_;
   bool begun_ = false;
-  bool place_unclear_ = false;  // The last look at the folder said nothing.
-  bool disk_failed_ = false;    // The last attempt failed at a file, and not at a server.
-  uint64_t bytes_written_ = 0;  // By all checkpoints.
-  bool spare_is_empty_ = false;  // There is no checkpoint in the spare folder.
-  bool last_is_spared_ = false;  // The newest checkpoint written is there.
+  bool place_unclear_ = false;   // The last look at the folder said nothing.
+  bool disk_failed_ = false;     // The last attempt failed at a file, and not at a server.
+  uint64_t bytes_written_ = 0;   // The sum over all checkpoints of this start.
+  bool spare_is_empty_ = false;  // True if the spare folder is known to have no checkpoint.
+  bool last_is_spared_ = false;  // True if the newest checkpoint that was written is in the spare folder.
 };
 
 }  // namespace shoal

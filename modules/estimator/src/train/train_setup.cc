@@ -55,7 +55,7 @@ Result<std::unique_ptr<BuiltModel>> build_model(TrainScope& scope, TrainerFolder
   SHOAL_TRY(auto backend, make_configured_backend(config));
   model->use_backend(std::move(backend), config.compute_threads(scope.env.process().usable_cores), config.compute_dtype());
   model->log_plans_to(&scope.env.log());
-  model->use_budget(MemoryBudget(config));
+  model->use_budget(MemoryBudget(config), true);
   scope.env.log().info(config.compute_threads_text(scope.env.process()));
   if (scope.leads() && config.save_model_description()) {
     const std::string path = join_path(scope.model_dir(), "graph.json");
@@ -90,8 +90,7 @@ Result<void> make_hooks(TrainScope& scope, TrainerFolder& folder, const std::opt
   if (config.save_summary_steps().value_or(0) > 0 && (scope.records() || reports_job(scope))) {
     // A worker that records may come before the folder is there.
     if (!scope.leads()) SHOAL_TRY_VOID(make_durable_folder(scope.env.storage(), scope.model_dir()));
-    Result<std::unique_ptr<monitor::EventWriter>> events =
-        monitor::EventWriter::open(
+    Result<std::unique_ptr<monitor::EventWriter>> events = monitor::EventWriter::open(
         scope.env, scope.model_dir(), {.makes_folder = false, .survives_failure = config.spare_dir().has_value()});
     if (!events && scope.leads()) SHOAL_TRY_VOID(folder.check_place());  // It may have gone since it was locked.
     SHOAL_TRY(setup.events, std::move(events));
@@ -259,7 +258,7 @@ Result<void> check_memory(const TrainScope& scope, const ModelBytes& bytes) {
   return fits_memory(least, scope.env.process().memory_bytes, whose, "make it smaller, or use a machine with more memory");
 }
 
-/// Says what training holds beside its programs (docs/memory.md, "The most that a task holds").
+/// Enters into `budget` what a trainer holds beside its programs (docs/memory.md, "A limit of one's own").
 void plan_memory(const TrainScope& scope, const ModelBytes& bytes, MemoryBudget& budget) {
   constexpr std::string_view kSmaller = "a smaller model", kFewerSlots = "an optimizer with fewer slots";
   const RunConfig& config = scope.config();

@@ -192,7 +192,7 @@ Result<void> TrainerFolder::reopen_checkpoint() {
   return {};
 }
 
-/// Each run has a folder of its own there, so that jobs that share a disk leave each other's checkpoints alone.
+/// Each run has its own folder within the spare folder, so that jobs that share a disk leave each other's checkpoints alone.
 std::string TrainerFolder::spare_dir_of(const std::string& run) const {
   const std::optional<std::string>& folder = scope_.config().spare_dir();
   return folder && !run.empty() ? join_path(*folder, "run-" + run) : std::string();
@@ -200,8 +200,8 @@ std::string TrainerFolder::spare_dir_of(const std::string& run) const {
 
 std::string TrainerFolder::spare_dir() const { return spare_dir_of(run_file_.id); }
 
-/// The checkpoint that could not be written to model_dir; null: there is none. No error of the spare folder ends a training that has
-/// its own.
+/// Opens the checkpoint of the spare folder if it is newer than `newest`, that of model_dir (null: none can be read). Returns null
+/// otherwise. An error of the spare folder is a warning, since model_dir may have all that training needs.
 std::unique_ptr<checkpoint::Reader> TrainerFolder::newer_in_spare_dir(const checkpoint::Reader* newest) {
   Storage& storage = scope_.env.storage();
   const auto run = checkpoint::read_run(storage, scope_.model_dir());

@@ -152,7 +152,7 @@ Result<void> check_program(EmitJob& job, const Engine& engine) {
     return invalid_argument("--emit: the program's arguments have no --model-dir, where the tasks of a job meet");
   }
   SHOAL_TRY_VOID(check_model_dir(job.model_dir, job.command[command.program], engine));
-  if (command.value("--spare-dir") && engine.name != "slurm") {
+  if (command.value("--spare-dir") && engine.on_other_machines) {
     return refused(engine, "--spare-dir: what is written lets tasks write to the folder of the model alone; leave it out here, and add it, with its "
                            "folder, to what is written");
   }

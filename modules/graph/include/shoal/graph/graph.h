@@ -143,8 +143,8 @@ class Graph {
   /// Whether variables are found, not made, here.
   bool finds_variables() const;
 
-  /// The nodes that are added while it lives are one recomputed part: gradients() computes their values a second time, and the first
-  /// ones need no memory until then. nn::recompute() says more. Inside of another one it has no effect of its own.
+  /// Makes one recomputed part of the nodes that are added during its life: gradients() computes their values a second time, so the first
+  /// values need no memory until then (nn::recompute()). Within another RecomputedPart it has no effect.
   class [[nodiscard]] RecomputedPart {
    public:
     explicit RecomputedPart(Graph& graph);
@@ -155,7 +155,7 @@ class Graph {
     Graph& graph_;
   };
   RecomputedPart recomputed_part() { return RecomputedPart(*this); }
-  /// The number of the recomputed part that this node belongs to, counted from 0; -1: to none.
+  /// Returns the number of the recomputed part that has this node, counted from 0, or -1 if no part has it.
   int recomputed_part_of(NodeId id) const;
 
   /// The nodes in creation order, which is a topological order. References to nodes (and Value::type()) stay valid

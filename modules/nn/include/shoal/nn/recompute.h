@@ -9,7 +9,7 @@ namespace shoal::nn {
 /// Returns block(x). What the block computes on the way is not kept for the gradients: they compute it a second time, from x, when they
 /// need it. So a training step holds the inner values of one block at a time, and of the others only what they return; it takes about
 /// a third more time where all of a model is in such blocks. Every bit of the results is the same with it and without, also behind
-/// dropout, and variables keep their names: a run may go on with another choice.
+/// dropout, and variables keep their names: a run may go on with another choice. All trainers of a job make the same one.
 ///
 ///   y = nn::recompute(y, [&](Value x) { return nn::residual_block(x, mode, {.filters = 64}); });
 ///

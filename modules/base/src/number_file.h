@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Numbers in files of /proc and /sys.
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shoal/base/number_text.h"
+
+namespace shoal {
+
+/// Reads the first `count` words of a file as numbers. A word that is no number, or that is missing, gives none; so does each word of a file
+/// that cannot be read.
+template <class T>
+std::vector<std::optional<T>> numbers_in(const std::string& path, size_t count) {
+  std::ifstream file(path);
+  std::vector<std::optional<T>> numbers(count);
+  std::string word;
+  for (size_t i = 0; i < count && file >> word; ++i) numbers[i] = number_from<T>(word);
+  return numbers;
+}
+
+}  // namespace shoal
