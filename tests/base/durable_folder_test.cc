@@ -41,6 +41,7 @@ class FolderDisk final : public Storage {
   Result<std::unique_ptr<WritableFile>> append(const std::string&) override { return internal_error("no files"); }
   Result<std::unique_ptr<ReadableFile>> open(const std::string&) override { return internal_error("no files"); }
   Result<void> rename(const std::string&, const std::string&) override { return internal_error("no files"); }
+  Result<void> link(const std::string&, const std::string&) override { return internal_error("no files"); }
   Result<void> remove(const std::string&) override { return internal_error("no files"); }
   Result<void> remove_all(const std::string&) override { return internal_error("no files"); }
   Result<std::vector<FileInfo>> list(const std::string&) override { return internal_error("no files"); }

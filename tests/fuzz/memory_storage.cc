@@ -49,6 +49,7 @@ Result<std::vector<FileInfo>> MemoryStorage::list(const std::string& path) {
 Result<std::unique_ptr<WritableFile>> MemoryStorage::create(const std::string& path) { return refused(path); }
 Result<std::unique_ptr<WritableFile>> MemoryStorage::append(const std::string& path) { return refused(path); }
 Result<void> MemoryStorage::rename(const std::string& from, const std::string&) { return refused(from); }
+Result<void> MemoryStorage::link(const std::string& from, const std::string&) { return refused(from); }
 Result<void> MemoryStorage::remove(const std::string& path) { return refused(path); }
 Result<void> MemoryStorage::remove_all(const std::string& path) { return refused(path); }
 Result<void> MemoryStorage::make_folders(const std::string& path) { return refused(path); }

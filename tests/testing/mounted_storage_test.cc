@@ -57,6 +57,7 @@ TEST_F(MountedStorageTest, NothingIsRenamedFromDiskToDisk) {
   EXPECT_FAILS(host.rename("/a", "/shared/a"),
                failed_precondition("cannot rename /a to /shared/a: Invalid cross-device link"));
   ASSERT_OK(write(host, "/shared/b", "x"));
+  EXPECT_FAILS(host.link("/a", "/shared/a"), failed_precondition("cannot link /a as /shared/a: Invalid cross-device link"));
   ASSERT_OK(host.rename("/shared/b", "/shared/c"));
   EXPECT_THAT(names_in(other, "/shared"), ElementsAre("c"));
 }

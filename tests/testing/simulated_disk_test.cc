@@ -115,6 +115,27 @@ TEST(PowerLoss, ForgetsNamesThatWereNotSynced) {
   EXPECT_THAT(left, UnorderedElementsAre("a", "ab", "c", "bc"));  // POSIX promises no order, so "c" may be alone.
 }
 
+TEST(PowerLoss, ForgetsASecondNameThatWasNotSynced) {
+  const std::set<std::string> left = outcomes(
+      [](SimulatedDisk& disk) {
+        ASSERT_OK(write_synced(disk, "m/a", "1"));
+        ASSERT_OK(disk.sync_folder("m"));
+        ASSERT_OK(disk.link("m/a", "m/b"));
+        ASSERT_OK(disk.remove("m/a"));
+      },
+      names_in_m);
+  EXPECT_THAT(left, UnorderedElementsAre("a", "ab", "b", ""));
+}
+
+TEST(SimulatedDisk, AFileOfTwoNamesTakesItsRoomOnce) {
+  SimulatedDisk disk;
+  ASSERT_OK(write(disk, "a", "12345"));
+  ASSERT_OK(disk.link("a", "b"));
+  EXPECT_EQ(disk.used_bytes(), 5u);
+  ASSERT_OK(disk.remove("a"));
+  EXPECT_EQ(disk.used_bytes(), 5u);
+}
+
 TEST(PowerLoss, ForgetsTheLatestChangesFirstWhereTheSeedIsOdd) {
   for (uint64_t seed = 1; seed <= kSeeds; seed += 2) {
     SimulatedDisk disk({.folders = {"m"}});

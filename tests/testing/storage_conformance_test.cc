@@ -179,6 +179,38 @@ TEST_P(StorageConformance, RenamesFoldersWithAllInThem) {
   EXPECT_FAILS(storage.rename(place / "export/tmp-2", place / "export/1"), failed_precondition(in_use));
 }
 
+TEST_P(StorageConformance, AFileIsThereForAsLongAsOneOfItsNamesIs) {
+  ASSERT_OK(write(storage, place / "a", "old"));
+  ASSERT_OK(storage.make_folders(place / "other"));
+  ASSERT_OK(storage.link(place / "a", place / "other/b"));
+  ASSERT_OK(storage.link(place / "other/b", place / "c"));
+  ASSERT_OK(storage.remove(place / "a"));
+  EXPECT_EQ(text_of(storage, place / "other/b"), "old");
+  // A name that leads to another file from then on takes no other name with it.
+  ASSERT_OK(write(storage, place / "new", "newer"));
+  ASSERT_OK(storage.rename(place / "new", place / "c"));
+  EXPECT_EQ(text_of(storage, place / "other/b"), "old");
+  EXPECT_EQ(text_of(storage, place / "c"), "newer");
+  // Two names of one file: renaming one to the other leaves both, says POSIX.
+  ASSERT_OK(storage.link(place / "c", place / "d"));
+  ASSERT_OK(storage.rename(place / "c", place / "d"));
+  EXPECT_THAT(names_in(storage, place.path()), ElementsAre("c", "d", "other/"));
+}
+
+TEST_P(StorageConformance, ASecondNameMustBeFreeAndOfAFile) {
+  ASSERT_OK(write(storage, place / "a", "1"));
+  ASSERT_OK(write(storage, place / "b", "2"));
+  ASSERT_OK(storage.make_folders(place / "folder"));
+  const auto words = [&](const char* from, const char* to, const std::string& cause) {
+    return "cannot link " + (place / from) + " as " + (place / to) + ": " + cause;
+  };
+  EXPECT_THAT(state_of(storage.link(place / "a", place / "b")), HasSubstr(words("a", "b", "File exists")));
+  EXPECT_FAILS(storage.link(place / "none", place / "c"), not_found(words("none", "c", "No such file or directory")));
+  EXPECT_FAILS(storage.link(place / "a", place / "none/c"), not_found(words("a", "none/c", "No such file or directory")));
+  EXPECT_THAT(state_of(storage.link(place / "folder", place / "c")), HasSubstr(words("folder", "c", "Operation not permitted")));
+  EXPECT_EQ(text_of(storage, place / "b"), "2");
+}
+
 TEST_P(StorageConformance, RemovesFilesEmptyFoldersAndWholeTrees) {
   ASSERT_OK(storage.make_folders(place / "c/d"));
   ASSERT_OK(write(storage, place / "c/d/e", "1"));

@@ -229,6 +229,11 @@ class FileStorage final : public Storage {
     return {};
   }
 
+  Result<void> link(const std::string& from, const std::string& to) override {
+    if (::link(from.c_str(), to.c_str()) != 0) return machine_path_error("link " + from + " as", to, errno);
+    return {};
+  }
+
   Result<void> remove(const std::string& path) override {
     if (std::remove(path.c_str()) != 0) return machine_path_error("remove", path, errno);
     return {};

@@ -70,6 +70,11 @@ Result<void> KillableStorage::rename(const std::string& from, const std::string&
   return disk_->rename(from, to);
 }
 
+Result<void> KillableStorage::link(const std::string& from, const std::string& to) {
+  if (!state_->alive()) return cancelled();
+  return disk_->link(from, to);
+}
+
 Result<void> KillableStorage::remove(const std::string& path) {
   if (!state_->alive()) return cancelled();
   return disk_->remove(path);

@@ -23,6 +23,7 @@ class KillableStorage final : public Storage {
   Result<std::unique_ptr<WritableFile>> append(const std::string& path) override;
   Result<std::unique_ptr<ReadableFile>> open(const std::string& path) override;
   Result<void> rename(const std::string& from, const std::string& to) override;
+  Result<void> link(const std::string& from, const std::string& to) override;
   Result<void> remove(const std::string& path) override;
   Result<void> remove_all(const std::string& path) override;
   Result<void> make_folders(const std::string& path) override;

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "shoal/base/path_error.h"
@@ -83,14 +84,22 @@ struct Shared {
     }
     return found;
   }
-  static uint64_t bytes_below(const Node& folder) {
+  /// The bytes of all files below `folder` but for those that were `counted`: a file may have several names.
+  static uint64_t bytes_below(const Node& folder, std::set<const Node*>& counted) {
     uint64_t bytes = 0;
-    for (const auto& [name, node] : folder.names) bytes += node->is_folder ? bytes_below(*node) : node->contents.size();
+    for (const auto& [name, node] : folder.names) {
+      if (node->is_folder) {
+        bytes += bytes_below(*node, counted);
+      } else if (counted.insert(node.get()).second) {
+        bytes += node->contents.size();
+      }
+    }
     return bytes;
   }
   bool has_room_for(size_t bytes) const {
     if (capacity_bytes == std::numeric_limits<uint64_t>::max()) return true;
-    return bytes_below(*root) + bytes <= capacity_bytes;
+    std::set<const Node*> counted;
+    return bytes_below(*root, counted) + bytes <= capacity_bytes;
   }
 
   const uint64_t capacity_bytes;
@@ -212,6 +221,7 @@ class MemoryStorage final : public Storage {
   Result<std::unique_ptr<WritableFile>> append(const std::string& path) override { return open_writable(path, false); }
   Result<std::unique_ptr<ReadableFile>> open(const std::string& path) override;
   Result<void> rename(const std::string& from, const std::string& to) override;
+  Result<void> link(const std::string& from, const std::string& to) override;
   Result<void> remove(const std::string& path) override;
   Result<void> remove_all(const std::string& path) override;
   Result<void> make_folders(const std::string& path) override;
@@ -286,6 +296,19 @@ Result<void> MemoryStorage::rename(const std::string& from, const std::string& t
   if (number != 0) return path_error("rename " + from + " to", to, number);
   if (source.node == target.node) return {};
   source.take_away();
+  target.give(source.node);
+  return {};
+}
+
+Result<void> MemoryStorage::link(const std::string& from, const std::string& to) {
+  const std::lock_guard lock(shared_->mutex);
+  const Found source = shared_->find(from), target = shared_->find(to);
+  const auto number = [&] {
+    if (source.number != 0 || target.number != 0) return source.number != 0 ? source.number : target.number;
+    if (!source.node) return ENOENT;
+    return source.node->is_folder ? EPERM : target.node ? EEXIST : 0;
+  }();
+  if (number != 0) return path_error("link " + from + " as", to, number);
   target.give(source.node);
   return {};
 }

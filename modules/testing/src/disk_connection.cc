@@ -114,6 +114,11 @@ Result<void> DiskConnection::rename(const std::string& from, const std::string& 
   return change(verb, to, effect);
 }
 
+Result<void> DiskConnection::link(const std::string& from, const std::string& to) {
+  const std::string verb = "link " + from + " as";
+  return change(verb, to, [&](bool half) { return half ? 0 : disk_->tree.link(from, to, disk_->now()); });
+}
+
 Result<void> DiskConnection::remove(const std::string& path) {
   return change("remove", path, [&](bool half) { return half ? 0 : disk_->tree.remove(path, disk_->now()); });
 }

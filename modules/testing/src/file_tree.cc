@@ -153,11 +153,22 @@ int FileTree::rename(const std::string& from, const std::string& to, WallTime no
   if (from_at == from_parts.end() && to_at == to_parts.end()) return 0;
   if (from_at == from_parts.end() && source.node->is_folder) return EINVAL;
   if (to_at == to_parts.end()) return ENOTEMPTY;
+  if (target.node == source.node) return 0;  // Two names of one file: both stay, says POSIX.
   if (target.node) {
     if (source.node->is_folder != target.node->is_folder) return source.node->is_folder ? ENOTDIR : EISDIR;
     if (!target.node->names.empty()) return ENOTEMPTY;
   }
   change({{source.folder, source.name, nullptr}, {target.folder, target.name, source.node}}, now);
+  return 0;
+}
+
+int FileTree::link(const std::string& from, const std::string& to, WallTime now) {
+  const Found source = find(from), target = find(to);
+  if (source.number != 0 || target.number != 0) return source.number != 0 ? source.number : target.number;
+  if (!source.node) return ENOENT;
+  if (source.node->is_folder) return EPERM;
+  if (target.node) return EEXIST;
+  change({{target.folder, target.name, source.node}}, now);
   return 0;
 }
 
@@ -251,7 +262,10 @@ std::vector<std::string> FileTree::files() const {
 
 uint64_t FileTree::used_bytes() const {
   uint64_t bytes = 0;
-  for_each_file(*root_, "", [&](const std::string&, const FileNode& file) { bytes += file.contents.size(); });
+  std::set<const FileNode*> counted;  // A file may have several names.
+  for_each_file(*root_, "", [&](const std::string&, const FileNode& file) {
+    if (counted.insert(&file).second) bytes += file.contents.size();
+  });
   return bytes;
 }
 

@@ -65,6 +65,7 @@ class FileTree {
   std::shared_ptr<FileNode> make(const Found& at, bool is_folder, WallTime now);
   int make_folders(const std::string& path, WallTime now, bool only_first = false);
   int rename(const std::string& from, const std::string& to, WallTime now);
+  int link(const std::string& from, const std::string& to, WallTime now);
   int remove(const std::string& path, WallTime now);
   int sync_folder(const std::string& path);
   void lose_power(uint64_t seed);

@@ -55,6 +55,11 @@ Result<void> MountedStorage::rename(const std::string& from, const std::string& 
   return connection(from).rename(from, to);
 }
 
+Result<void> MountedStorage::link(const std::string& from, const std::string& to) {
+  if (&connection(from) != &connection(to)) return path_error("link " + from + " as", to, EXDEV);
+  return connection(from).link(from, to);
+}
+
 Result<void> MountedStorage::remove(const std::string& path) {
   if (is_mount(path)) return path_error("remove", path, EBUSY);
   return connection(path).remove(path);

@@ -207,6 +207,7 @@ void World::start(std::string_view name) {
   host->witness = state.self;
   host->bytes_on_strand = state.options.server_bytes_on_strand;
   host->own_part_bytes = state.options.own_part_bytes;
+  host->table_bytes_min = state.options.table_bytes_min;
   host->shoal_run = task.shoal_run;
   host->measure_limits = limits_of_no_machine;
   task.running = state.world.start(*task.env, [&task, env = task.env, host = std::move(host)] {

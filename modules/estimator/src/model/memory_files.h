@@ -29,6 +29,7 @@ class MemoryFiles final : public Storage {
   Result<std::unique_ptr<WritableFile>> create(const std::string& path) override { return refused(path); }
   Result<std::unique_ptr<WritableFile>> append(const std::string& path) override { return refused(path); }
   Result<void> rename(const std::string& from, const std::string&) override { return refused(from); }
+  Result<void> link(const std::string& from, const std::string&) override { return refused(from); }
   Result<void> remove(const std::string& path) override { return refused(path); }
   Result<void> remove_all(const std::string& path) override { return refused(path); }
   Result<void> make_folders(const std::string& path) override { return refused(path); }

@@ -60,6 +60,9 @@ class Storage {
   virtual Result<std::unique_ptr<WritableFile>> append(const std::string& path) = 0;
   virtual Result<std::unique_ptr<ReadableFile>> open(const std::string& path) = 0;
   virtual Result<void> rename(const std::string& from, const std::string& to) = 0;  ///< Replaces `to` atomically.
+  /// Gives the file `from` the second name `to`, which must be free. The file is there for as long as one of its names is.
+  /// FailedPrecondition where the file system has no second names (FAT), or not for this file.
+  virtual Result<void> link(const std::string& from, const std::string& to) = 0;
   virtual Result<void> remove(const std::string& path) = 0;                         ///< Takes one file or empty folder.
   virtual Result<void> remove_all(const std::string& path) = 0;
   virtual Result<void> make_folders(const std::string& path) = 0;           ///< Makes parents too; fine if it exists.

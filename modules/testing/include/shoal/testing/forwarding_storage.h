@@ -19,6 +19,7 @@ class ForwardingStorage : public Storage {
   Result<std::unique_ptr<WritableFile>> append(const std::string& path) override { return disk_->append(path); }
   Result<std::unique_ptr<ReadableFile>> open(const std::string& path) override { return disk_->open(path); }
   Result<void> rename(const std::string& from, const std::string& to) override { return disk_->rename(from, to); }
+  Result<void> link(const std::string& from, const std::string& to) override { return disk_->link(from, to); }
   Result<void> remove(const std::string& path) override { return disk_->remove(path); }
   Result<void> remove_all(const std::string& path) override { return disk_->remove_all(path); }
   Result<void> make_folders(const std::string& path) override { return disk_->make_folders(path); }

@@ -31,8 +31,8 @@ class SimulatedDisk final : public DiskConnection {
   /// The `call`-th changing call from now on (from 0) meets `fault`.
   void arm(Fault fault, int64_t call);
   void disarm();
-  /// Changing calls so far: create, write (what is flushed, or goes over 64 KiB), sync, close, rename, remove, making a
-  /// folder that is not there, sync_folder, lock.
+  /// Changing calls so far: create, write (what is flushed, or goes over 64 KiB), sync, close, rename, link, remove,
+  /// making a folder that is not there, sync_folder, lock.
   int64_t calls() const;
 
   /// Draws these from now on; the default ends all of them.
