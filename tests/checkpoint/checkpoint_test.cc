@@ -5,7 +5,6 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <cstdio>
 #include <fstream>
 #include <random>
@@ -80,7 +79,7 @@ void save_two_shards(Storage& storage, uint64_t seed) {
   };
   std::vector<Source> sources;
   for (const Shard* shard : {&first, &second}) {
-    const Result<int> file = writer.add_file(shard->layout);
+    const Result<int> file = writer.add_arena(shard->layout);
     ASSERT_OK(file);
     sources.push_back({*file, shard->arena});
   }
@@ -277,7 +276,7 @@ TEST(CheckpointWriter, RefusesLayoutsThatContradictThemselves) {
   for (const Case& each : cases) {
     auto writer = Writer::begin(disk, "m", 1);
     ASSERT_OK(writer);
-    EXPECT_TRUE(fails_with((*writer)->add_file(each.layout), ErrorKind::kInvalidArgument, each.words));
+    EXPECT_TRUE(fails_with((*writer)->add_arena(each.layout), ErrorKind::kInvalidArgument, each.words));
   }
   EXPECT_TRUE(disk.paths().empty());
 }
@@ -288,14 +287,14 @@ TEST(CheckpointWriter, RefusesToCommitWhatIsIncomplete) {
   const std::string bytes(8, 'x');
   {
     auto writer = Writer::begin(disk, "m", 1);
-    const Result<int> file = (*writer)->add_file(half);
+    const Result<int> file = (*writer)->add_arena(half);
     ASSERT_OK((*writer)->append(*file, bytes_of(bytes.substr(3))));
     EXPECT_TRUE(fails_with((*writer)->append(*file, bytes_of(bytes)), ErrorKind::kInvalidArgument, "more bytes"));
     EXPECT_TRUE(fails_with((*writer)->commit({}, {}), ErrorKind::kInvalidArgument, "5 bytes of an arena of 8"));
   }
   {
     auto writer = Writer::begin(disk, "m", 1);
-    const Result<int> file = (*writer)->add_file(half);
+    const Result<int> file = (*writer)->add_arena(half);
     ASSERT_OK((*writer)->append(*file, bytes_of(bytes)));
     EXPECT_TRUE(fails_with((*writer)->commit({}, {}), ErrorKind::kInvalidArgument, "rows 2 to 4 are missing"));
   }
@@ -304,7 +303,7 @@ TEST(CheckpointWriter, RefusesToCommitWhatIsIncomplete) {
     for (const DType dtype : {DType::kFloat32, DType::kInt32}) {
       ArenaLayout layout = half;
       layout.segments[0].dtype = dtype;
-      const Result<int> file = (*writer)->add_file(layout);
+      const Result<int> file = (*writer)->add_arena(layout);
       ASSERT_OK((*writer)->append(*file, bytes_of(bytes)));
     }
     EXPECT_TRUE(fails_with((*writer)->commit({}, {}), ErrorKind::kInvalidArgument, "disagree on dtype"));
@@ -344,21 +343,8 @@ TEST(CheckpointWriter, AnUnwritableFolderIsUnavailableAndNamed) {
   EXPECT_TRUE(fails_with(save(*storage, folder.path(), 1, 1), ErrorKind::kUnavailable, "Permission denied"));
 }
 
-std::string output_of(const std::string& command) {
-  std::string output;
-  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-  if (!pipe) return "cannot run " + command;
-  std::array<char, 4096> block;
-  for (size_t count; (count = fread(block.data(), 1, block.size(), pipe)) > 0;) output.append(block.data(), count);
-  const int status = pclose(pipe);
-  if (status != 0) output += "status " + std::to_string(status);
-  return output;
-}
-
-bool has_python() { return output_of("python3 -c 'print(1)'") == "1\n"; }
-
 TEST(Safetensors, AnIndependentReaderFindsTheTensors) {
-  if (!has_python()) GTEST_SKIP() << "python3 is not installed: the independent reader cannot run";
+  if (!testing::has_python()) GTEST_SKIP() << "python3 is not installed: the independent reader cannot run";
   const TemporaryFolder folder;
   const auto storage = make_file_storage();
   auto writer = Writer::begin(*storage, folder.path(), 3);
@@ -367,12 +353,12 @@ TEST(Safetensors, AnIndependentReaderFindsTheTensors) {
   shard.place(0, {.name = "dense/kernel", .shape = {2, 2}}, std::vector<float>{1, 2.5, -3, 4});
   shard.place(64, {.name = "table", .shape = {9, 2}, .row_begin = 7}, std::vector<float>{5, 6, 7, 8});
   shard.place(128, {.name = "\"odd\\ \xc3\xa9", .shape = {}}, std::vector<float>{9});
-  Result<int> file = (*writer)->add_file(shard.layout);
+  Result<int> file = (*writer)->add_arena(shard.layout);
   ASSERT_OK(file);
   ASSERT_OK((*writer)->append(*file, bytes_of(shard.arena)));
   const Tensor rest = Tensor::zeros(DType::kFloat32, {7, 2});
   ArenaLayout rest_layout{rest.bytes(), {{.name = "table", .shape = {9, 2}, .row_end = 7}}};
-  file = (*writer)->add_file(rest_layout);
+  file = (*writer)->add_arena(rest_layout);
   ASSERT_OK((*writer)->append(*file, {rest.view().data, rest.bytes()}));
   const Tensor counts = Tensor::of<int64_t>({2}, {-5, int64_t(1) << 40});
   const Tensor flags = Tensor::of<bool>({3}, {true, false, true});
@@ -382,11 +368,11 @@ TEST(Safetensors, AnIndependentReaderFindsTheTensors) {
   ASSERT_OK(saved);
 
   const std::string script = std::string("python3 ") + SHOAL_TEST_DATA + "/read_safetensors.py ";
-  EXPECT_EQ(output_of(script + saved->prefix + ".data-00000-of-00003"),
+  EXPECT_EQ(testing::output_of(script + saved->prefix + ".data-00000-of-00003"),
             "dense/kernel F32 [2, 2] [1.0, 2.5, -3.0, 4.0]\n"
             "table[7:9] F32 [2, 2] [5.0, 6.0, 7.0, 8.0]\n"
             "\"odd\\ \xc3\xa9 F32 [] [9.0]\n");
-  EXPECT_EQ(output_of(script + saved->prefix + ".data-00002-of-00003"),
+  EXPECT_EQ(testing::output_of(script + saved->prefix + ".data-00002-of-00003"),
             "flags BOOL [3] [1.0, 0.0, 1.0]\n"
             "counts I64 [2] [-5.0, 1099511627776.0]\n");
 }

@@ -23,6 +23,40 @@ struct Save {
 // Rotation (keep 2), deletion, and the same step twice.
 constexpr Save kLife[] = {{0, 1}, {5, 2}, {10, 3}, {10, 4}, {15, 5}, {15, 6}, {20, 7}};
 
+/// Whether a life has large tensors, of which checkpoints share what did not change.
+using WithTables = bool;
+
+constexpr int64_t kTableRows = 64;
+
+/// What save() does and, with tables, one that changes in its sixth row alone, and one that never changes.
+Result<Saved> save_one(WithTables with_tables, Storage& storage, int64_t step, float value, CommitOptions options) {
+  if (!with_tables) return save(storage, kDir, step, value, std::move(options));
+  const Tensor weights = Tensor::of<float>({3, 2}, std::vector<float>(6, value));
+  std::vector<float> rows(kTableRows * 2, 1);
+  const Tensor frozen = Tensor::of<float>({kTableRows, 2}, rows);
+  rows[10] = rows[11] = value;
+  const Tensor table = Tensor::of<float>({kTableRows, 2}, rows);
+  const std::vector<Writer::NamedTensor> tensors{
+      {"frozen", frozen.view(), "", true}, {"table", table.view(), "", true}, {"w", weights.view()}, {"w/m", weights.view(), "w"}};
+  SHOAL_TRY(auto writer,
+            Writer::begin(storage, kDir, step, Writer::Folder::kMadeIfMissing, Sharing{.bytes_min = 256}));
+  SHOAL_TRY_VOID(writer->add_tensors(tensors));
+  return writer->commit({.counters = {{"w", uint64_t(step)}}}, std::move(options));
+}
+
+/// The value that save_one() stored.
+Result<float> value_of(WithTables with_tables, const Reader& reader) {
+  SHOAL_TRY(const float value, saved_value(reader));
+  if (!with_tables) return value;
+  SHOAL_TRY(const Tensor frozen, reader.read_tensor("frozen"));
+  SHOAL_TRY(const Tensor table, reader.read_tensor("table"));
+  for (size_t i = 0; i < kTableRows * 2; ++i) {
+    const float expected = i == 10 || i == 11 ? value : 1;
+    if (table.as<float>()[i] != expected || frozen.as<float>()[i] != 1) return data_loss("torn: rows of different saves");
+  }
+  return value;
+}
+
 /// How far a life came.
 struct Outcome {
   int completed = 0;  // The number of saves that reported success.
@@ -30,10 +64,10 @@ struct Outcome {
   std::string error;
 };
 
-Outcome live(Storage& storage) {
+Outcome live(WithTables with_tables, Storage& storage) {
   Outcome outcome;
   for (const Save& each : kLife) {
-    const Result<Saved> saved = save(storage, kDir, each.step, each.value, {.keep_max = 2});
+    const Result<Saved> saved = save_one(with_tables, storage, each.step, each.value, {.keep_max = 2});
     if (!saved) {
       EXPECT_EQ(saved.error().kind(), ErrorKind::kUnavailable) << saved.error().message();
       outcome.failed = true;
@@ -46,13 +80,13 @@ Outcome live(Storage& storage) {
 }
 
 /// The folder leads to the last complete save, or to the one that was under way.
-void expect_resumable(SimulatedDisk& disk, const Outcome& outcome) {
+void expect_resumable(WithTables with_tables, SimulatedDisk& disk, const Outcome& outcome) {
   const Result<std::unique_ptr<Reader>> found = latest_intact(disk, kDir, {});
   ASSERT_OK(found);
   if (outcome.completed == 0 && *found == nullptr) return;  // No checkpoint was ever finished.
   ASSERT_NE(*found, nullptr);
   const Reader& reader = **found;
-  const Result<float> value = saved_value(reader);
+  const Result<float> value = value_of(with_tables, reader);
   ASSERT_OK(value);
   bool expected = false;
   for (int save : {outcome.completed - 1, outcome.completed}) {
@@ -66,9 +100,9 @@ void expect_resumable(SimulatedDisk& disk, const Outcome& outcome) {
 }
 
 /// Training goes on: the next save works, and clears what the broken one left some hours ago.
-void expect_goes_on(SimulatedDisk& disk) {
+void expect_goes_on(WithTables with_tables, SimulatedDisk& disk) {
   TimedDisk later(disk, std::chrono::hours(2));
-  ASSERT_OK(save(later, kDir, 100, 99, {.keep_max = 2}));
+  ASSERT_OK(save_one(with_tables, later, 100, 99, {.keep_max = 2}));
   const auto newest = latest_intact(disk, kDir, {});
   ASSERT_OK(newest);
   EXPECT_EQ((*newest)->global_step(), 100);
@@ -79,9 +113,9 @@ void expect_goes_on(SimulatedDisk& disk) {
 }
 
 /// Hours later nothing lies there but the list and what it names.
-void expect_only_what_is_listed(SimulatedDisk& disk) {
+void expect_only_what_is_listed(WithTables with_tables, SimulatedDisk& disk) {
   TimedDisk later(disk, std::chrono::hours(4));
-  ASSERT_OK(save(later, kDir, 110, 98, {.keep_max = 2}));
+  ASSERT_OK(save_one(with_tables, later, 110, 98, {.keep_max = 2}));
   const auto pointer = read_pointer(disk, kDir);
   ASSERT_TRUE(pointer && *pointer);
   std::set<std::string> expected{"m/checkpoint"};
@@ -94,60 +128,65 @@ void expect_only_what_is_listed(SimulatedDisk& disk) {
   EXPECT_EQ(std::set<std::string>(paths.begin(), paths.end()), expected);
 }
 
-int64_t calls_of_a_life() {
+int64_t calls_of_a_life(WithTables with_tables) {
   SimulatedDisk disk({.folders = {kDir}});
-  EXPECT_EQ(live(disk).completed, int(std::size(kLife)));
+  EXPECT_EQ(live(with_tables, disk).completed, int(std::size(kLife)));
   return disk.calls();
 }
 
-TEST(CheckpointCrash, KilledAtEveryCallLeavesACompleteCheckpoint) {
-  const int64_t calls = calls_of_a_life();
+class CheckpointCrash : public ::testing::TestWithParam<WithTables> {};
+
+INSTANTIATE_TEST_SUITE_P(, CheckpointCrash, ::testing::Bool(),
+                         [](const auto& life) { return life.param ? "SharedTables" : "Whole"; });
+
+TEST_P(CheckpointCrash, KilledAtEveryCallLeavesACompleteCheckpoint) {
+  const int64_t calls = calls_of_a_life(GetParam());
   ASSERT_GT(calls, 60);
   for (int64_t call = 0; call < calls; ++call) {
     SCOPED_TRACE("killed at call " + std::to_string(call));
     SimulatedDisk disk({.folders = {kDir}});
     disk.arm(Fault::kCrash, call);
-    const Outcome outcome = live(disk);
+    const Outcome outcome = live(GetParam(), disk);
     disk.disarm();
-    expect_resumable(disk, outcome);
-    expect_goes_on(disk);
-    expect_only_what_is_listed(disk);
+    expect_resumable(GetParam(), disk, outcome);
+    expect_goes_on(GetParam(), disk);
+    expect_only_what_is_listed(GetParam(), disk);
   }
 }
 
-TEST(CheckpointCrash, PowerLostAtEveryCallLeavesACompleteCheckpoint) {
-  const int64_t calls = calls_of_a_life();
+TEST_P(CheckpointCrash, PowerLostAtEveryCallLeavesACompleteCheckpoint) {
+  const int64_t calls = calls_of_a_life(GetParam());
   for (int64_t call = 0; call < calls; ++call) {
     for (uint64_t seed = 1; seed <= 20; ++seed) {
       SCOPED_TRACE("power lost at call " + std::to_string(call) + ", seed " + std::to_string(seed));
       SimulatedDisk disk({.folders = {kDir}});
       disk.arm(Fault::kCrash, call);
-      const Outcome outcome = live(disk);
+      const Outcome outcome = live(GetParam(), disk);
       disk.disarm();
       disk.lose_power(seed);
-      expect_resumable(disk, outcome);
-      expect_goes_on(disk);
+      expect_resumable(GetParam(), disk, outcome);
+      expect_goes_on(GetParam(), disk);
       // After a loss without any order (an even seed) files may be left whose mark of the unlisted is lost.
-      if (seed % 2 == 1) expect_only_what_is_listed(disk);
+      if (seed % 2 == 1) expect_only_what_is_listed(GetParam(), disk);
     }
   }
 }
 
-TEST(CheckpointCrash, AFailedCallIsAnErrorAndLeavesThePreviousIntact) {
-  const int64_t calls = calls_of_a_life();
+TEST_P(CheckpointCrash, AFailedCallIsAnErrorAndLeavesThePreviousIntact) {
+  const int64_t calls = calls_of_a_life(GetParam());
   for (const Fault fault : {Fault::kError, Fault::kErrorAfterEffect}) {
     for (int64_t call = 0; call < calls; ++call) {
       SCOPED_TRACE("failed call " + std::to_string(call) + (fault == Fault::kError ? "" : " after its effect"));
       SimulatedDisk disk({.folders = {kDir}});
       disk.arm(fault, call);
-      const Outcome outcome = live(disk);
+      const Outcome outcome = live(GetParam(), disk);
       disk.disarm();
       if (outcome.failed) {
         EXPECT_THAT(outcome.error, ::testing::HasSubstr("simulated fault"));
       }
-      expect_resumable(disk, outcome);
-      expect_goes_on(disk);
-      expect_only_what_is_listed(disk);
+      expect_resumable(GetParam(), disk, outcome);
+      expect_goes_on(GetParam(), disk);
+      expect_only_what_is_listed(GetParam(), disk);
     }
   }
 }
@@ -189,11 +228,11 @@ class FailsTwice final : public shoal::testing::ForwardingStorage {
   int64_t calls_ = 0;
 };
 
-TEST(CheckpointCrash, AFailedCallAfterAFailedCallLeavesThePreviousIntact) {
+TEST_P(CheckpointCrash, AFailedCallAfterAFailedCallLeavesThePreviousIntact) {
   constexpr int64_t kApart = 8;  // Abandoning a save takes fewer calls.
   const auto sound = std::make_shared<SimulatedDisk>(shoal::testing::SimulatedDiskOptions{.folders = {kDir}});
   FailsTwice never(sound, {-1, false}, {-1, false});
-  EXPECT_FALSE(live(never).failed);
+  EXPECT_FALSE(live(GetParam(), never).failed);
   ASSERT_GT(never.calls(), 20);
   for (int64_t first = 0; first < never.calls(); ++first) {
     for (int64_t second = first + 1; second <= first + kApart; ++second) {
@@ -202,22 +241,22 @@ TEST(CheckpointCrash, AFailedCallAfterAFailedCallLeavesThePreviousIntact) {
                      std::to_string(effects));
         const auto disk = std::make_shared<SimulatedDisk>(shoal::testing::SimulatedDiskOptions{.folders = {kDir}});
         FailsTwice failing(disk, {first, (effects & 1) != 0}, {second, (effects & 2) != 0});
-        const Outcome outcome = live(failing);
-        expect_resumable(*disk, outcome);
-        expect_goes_on(*disk);
+        const Outcome outcome = live(GetParam(), failing);
+        expect_resumable(GetParam(), *disk, outcome);
+        expect_goes_on(GetParam(), *disk);
       }
     }
   }
 }
 
-TEST(CheckpointCrash, DiskFullNamesPathAndCauseAndLeavesThePreviousIntact) {
-  const int64_t calls = calls_of_a_life();
+TEST_P(CheckpointCrash, DiskFullNamesPathAndCauseAndLeavesThePreviousIntact) {
+  const int64_t calls = calls_of_a_life(GetParam());
   int failures = 0;
   for (int64_t call = 0; call < calls; ++call) {
     SCOPED_TRACE("full from call " + std::to_string(call));
     SimulatedDisk disk({.folders = {kDir}});
     disk.arm(Fault::kDiskFull, call);
-    const Outcome outcome = live(disk);
+    const Outcome outcome = live(GetParam(), disk);
     if (outcome.failed) {
       ++failures;
       EXPECT_THAT(outcome.error, ::testing::HasSubstr("No space left on device"));
@@ -234,20 +273,20 @@ TEST(CheckpointCrash, DiskFullNamesPathAndCauseAndLeavesThePreviousIntact) {
       }
     }
     disk.disarm();
-    expect_resumable(disk, outcome);
-    expect_goes_on(disk);
+    expect_resumable(GetParam(), disk, outcome);
+    expect_goes_on(GetParam(), disk);
   }
   EXPECT_GT(failures, 40);
 }
 
-TEST(CheckpointCrash, FailureToDeleteIsAWarning) {
+TEST_P(CheckpointCrash, FailureToDeleteIsAWarning) {
   // The calls of the last save that delete are its last ones: fail each and see.
-  const int64_t calls = calls_of_a_life();
+  const int64_t calls = calls_of_a_life(GetParam());
   SimulatedDisk disk({.folders = {kDir}});
   disk.arm(Fault::kError, calls - 1);
   std::vector<std::string> warnings;
   for (const Save& each : kLife) {
-    ASSERT_OK(save(disk, kDir, each.step, each.value,
+    ASSERT_OK(save_one(GetParam(), disk, each.step, each.value,
                    {.keep_max = 2, .warn = [&](const std::string& sentence) { warnings.push_back(sentence); }}));
   }
   EXPECT_THAT(warnings, ::testing::ElementsAre(::testing::HasSubstr("could not be deleted")));

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -50,5 +52,18 @@ inline Result<float> saved_value(const Reader& reader) {
   }
   return value;
 }
+
+inline std::string output_of(const std::string& command) {
+  std::string output;
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  if (!pipe) return "cannot run " + command;
+  std::array<char, 4096> block;
+  for (size_t count; (count = fread(block.data(), 1, block.size(), pipe)) > 0;) output.append(block.data(), count);
+  const int status = pclose(pipe);
+  if (status != 0) output += "status " + std::to_string(status);
+  return output;
+}
+
+inline bool has_python() { return output_of("python3 -c 'print(1)'") == "1\n"; }
 
 }  // namespace shoal::checkpoint::testing

@@ -36,6 +36,14 @@ Manifest example() {
   return manifest;
 }
 
+/// The same with a table of which later saves wrote the changes alone.
+Manifest patched_example() {
+  Manifest manifest = example();
+  // Of the table's 90 rows of 16 bytes; then of units of 100 bytes, of which the last has 40.
+  manifest.tensors[2].pieces[1].patches = {{0, 280, 2, 16, 32, 7, 8}, {0, 328, 3, 100, 240, 9, 10}};
+  return manifest;
+}
+
 /// `text` with its body changed and its checksum made right again, as only an attacker or a bug would.
 std::string reframed(const std::string& text, const std::function<void(std::string&)>& change) {
   const size_t begin = text.find("\"manifest\":\n") + 12;
@@ -54,6 +62,43 @@ TEST(Manifest, RoundTrips) {
   ASSERT_OK(back);
   EXPECT_EQ(*back, example());
   EXPECT_EQ(encode_manifest(*back), encode_manifest(example()));
+}
+
+/// Versions before patches would read the piece without them, so they must not take the text for one of theirs.
+TEST(Manifest, WithPatchesIsOfVersionTwo) {
+  const std::string text = encode_manifest(patched_example());
+  EXPECT_TRUE(text.starts_with(R"({"format":"shoal checkpoint","version":2,)"));
+  EXPECT_TRUE(encode_manifest(example()).starts_with(R"({"format":"shoal checkpoint","version":1,)"));
+  const Result<Manifest> back = decode_manifest(text);
+  ASSERT_OK(back);
+  EXPECT_EQ(*back, patched_example());
+}
+
+TEST(Manifest, RefusesPatchesThatCannotBe) {
+  struct Contradiction {
+    std::string words;
+    std::function<void(Patch&)> make;
+  };
+  const std::vector<Contradiction> contradictions{
+      {"in a file that is not listed", [](Patch& patch) { patch.file = 2; }},
+      {"changes nothing", [](Patch& patch) { patch.count = 0; }},
+      {"changes nothing", [](Patch& patch) { patch.unit_bytes = 0; }},
+      {"more units than its piece", [](Patch& patch) { patch.count = 91; }},
+      {"more units than its piece", [](Patch& patch) { patch.count = UINT64_MAX; }},
+      {"not as many bytes as its units", [](Patch& patch) { patch.bytes = 33; }},
+      {"not as many bytes as its units", [](Patch& patch) { patch.bytes = 16; }},
+      {"not as many bytes as its units", [](Patch& patch) { patch.bytes = 0; }},
+      {"more units than its piece", [](Patch& patch) { patch.unit_bytes = UINT64_MAX; }},
+      {"outside of its file", [](Patch& patch) { patch.offset = 1000; }},
+      {"outside of its file", [](Patch& patch) { patch.offset = UINT64_MAX - 3; }},
+      {"overlaps", [](Patch& patch) { patch.offset = 300; }},
+      {"overlaps", [](Patch& patch) { patch.offset = 100; }},
+  };
+  for (const Contradiction& each : contradictions) {
+    Manifest manifest = patched_example();
+    each.make(manifest.tensors[2].pieces[1].patches[0]);
+    EXPECT_TRUE(fails_with(decode_manifest(encode_manifest(manifest)), ErrorKind::kDataLoss, each.words));
+  }
 }
 
 /// Indexes of versions that knew neither keep their bytes.
@@ -119,8 +164,8 @@ TEST(Manifest, SaysWhichChecksumItFound) {
 
 TEST(Manifest, RefusesANewerVersionBySaying) {
   std::string text = encode_manifest(example());
-  text.replace(text.find("\"version\":1"), 11, "\"version\":2");
-  EXPECT_TRUE(fails_with(decode_manifest(text), ErrorKind::kDataLoss, "format version 2"));
+  text.replace(text.find("\"version\":1"), 11, "\"version\":3");
+  EXPECT_TRUE(fails_with(decode_manifest(text), ErrorKind::kDataLoss, "format version 3, this build reads 2"));
 }
 
 /// One contradiction and the words that should tell of it.
@@ -157,7 +202,7 @@ TEST(Manifest, RefusesContradictions) {
 TEST(Manifest, SurvivesAnyBodyUnderARightChecksum) {
   const uint64_t seed = 20240607;
   std::mt19937_64 random(seed);
-  const std::string text = encode_manifest(example());
+  const std::string text = encode_manifest(patched_example());
   int accepted = 0;
   for (int round = 0; round < 20000; ++round) {
     const std::string changed = reframed(text, [&](std::string& body) {

@@ -48,7 +48,7 @@ class FileSeeds {
       for (const auto& [begin, end] : {std::pair<int64_t, int64_t>(0, 2), {2, 5}}) {
         const checkpoint::Segment rows{
             .name = "table", .shape = Shape({5, 2}), .slot_of = "", .offset = 64, .row_begin = begin, .row_end = end};
-        const int file = value_or_raise(writer.add_file({.bytes = 64 + rows.bytes(), .segments = {rows}}));
+        const int file = value_or_raise(writer.add_arena({.bytes = 64 + rows.bytes(), .segments = {rows}}));
         value_or_raise(writer.append(file, std::vector<std::byte>(64 + rows.bytes(), std::byte(0x3f))));
       }
     });

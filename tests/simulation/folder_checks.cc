@@ -98,14 +98,10 @@ void FolderChecks::check_counts(const std::string& name) {
   }
   if (!plan_.job.compression.empty()) return;  // What updates add is compressed, too.
   for (int i = 0; i < kCountVariables; ++i) {
-    const checkpoint::TensorEntry* const entry = manifest.find(count_variable(i));
     const auto value = (*reader)->read_tensor(count_variable(i));
-    if (!entry || !value) return violated("checkpoint " + name + " lacks " + count_variable(i));
-    const auto counter = manifest.info.counters.find("update_count/" + std::to_string(entry->pieces.front().file));
-    if (counter == manifest.info.counters.end())
-      return violated("checkpoint " + name + " does not say how many updates it holds");
-    if (value->as<float>()[0] != float(counter->second)) {
-      violated("checkpoint " + name + " counts " + std::to_string(counter->second) + " updates, and " + count_variable(i) +
+    if (!value) return violated("checkpoint " + name + " lacks " + count_variable(i));
+    if (value->as<float>()[0] != float(manifest.global_step)) {
+      violated("checkpoint " + name + " counts " + std::to_string(manifest.global_step) + " updates, and " + count_variable(i) +
                " has had " + std::to_string(int64_t(value->as<float>()[0])));
     }
   }

@@ -20,6 +20,7 @@ constexpr auto kEndsWithin = 5s;  // The time that servers and workers have to e
 constexpr auto kEndsWithinStorm = 90s;
 constexpr auto kLeavesWithin = 25s;  // In calm: a server's 20 s, and some more (CONTRACT FA-12).
 constexpr int kGaveWay = 143;
+constexpr uint64_t kTableBytesMin = 4096;  // So that checkpoints share the one of ModelKind::kTable.
 
 int trainer_of(const std::string& task) {
   if (task == "chief 0" || task == "master 0") return 0;
@@ -35,6 +36,7 @@ testing::WorldOptions PlannedRun::world_options(const RunOptions& options) const
                               .link = {.latency = plan_.latency, .jitter = plan_.jitter, .loss = plan_.loss},
                               .server_bytes_on_strand = plan_.beside_strand ? std::optional<uint64_t>(0) : std::nullopt,
                               .own_part_bytes = plan_.many_parts ? 1 : cluster::kOwnPartBytes,
+                              .table_bytes_min = kTableBytesMin,
                               .witness = ledger_,
                               .log = options.log};
   if (const auto canary = options.canary) {

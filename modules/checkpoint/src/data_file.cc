@@ -34,13 +34,6 @@ bool is_whole(const Segment& segment) {
   return segment.row_begin == 0 && segment.rows() == (segment.shape.rank() == 0 ? 1 : segment.shape[0]);
 }
 
-/// A tensor's own name, or "table[100:200]" for some of its rows.
-std::string name_in_file(const Segment& segment) {
-  if (is_whole(segment)) return segment.name;
-  return segment.name + "[" + std::to_string(segment.row_begin) + ":" + std::to_string(segment.row_begin + segment.rows()) +
-         "]";
-}
-
 std::optional<std::string> wrong_with(const Segment& segment, uint64_t arena_bytes, uint64_t previous_end) {
   if (segment.name.empty() || segment.name == "__metadata__" || !json::is_utf8(segment.name)) {
     return "is no name that a checkpoint can hold";
@@ -57,6 +50,18 @@ std::optional<std::string> wrong_with(const Segment& segment, uint64_t arena_byt
   return std::nullopt;
 }
 
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
+
+}  // namespace
+
+std::string name_in_file(const Segment& segment) {
+  if (is_whole(segment)) return segment.name;
+  return segment.name + "[" + std::to_string(segment.row_begin) + ":" + std::to_string(segment.row_begin + segment.rows()) +
+         "]";
+}
+
 Result<void> check_layout(const ArenaLayout& layout) {
   std::set<std::string> names;
   uint64_t previous_end = 0;
@@ -69,12 +74,6 @@ Result<void> check_layout(const ArenaLayout& layout) {
   return {};
 }
 
-std::span<const std::byte> bytes_of(std::string_view text) {
-  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
-}
-
-}  // namespace
-
 int64_t Segment::rows() const {
   const int64_t end = row_end >= 0 ? row_end : shape.rank() == 0 ? 1 : shape[0];
   return end - row_begin;
@@ -86,13 +85,17 @@ uint64_t Segment::bytes() const {
   return uint64_t(rows()) * row_bytes;
 }
 
-std::string safetensors_header(const std::vector<Segment>& segments, int64_t global_step) {
+namespace {
+
+/// The header of a safetensors file for `segments` laid end to end, its length in front, padded with spaces to a multiple
+/// of 64 bytes.
+std::string safetensors_header(const std::vector<Segment>& segments, int64_t global_step, std::string_view name_ending) {
   std::string json = "{\"__metadata__\":{\"format\":\"shoal\",\"global_step\":\"" + std::to_string(global_step) + "\"}";
   uint64_t offset = 0;
   for (const Segment& segment : segments) {
     std::vector<int64_t> dims(segment.shape.dims().begin(), segment.shape.dims().end());
     if (!dims.empty()) dims[0] = segment.rows();
-    json.append(",").append(json_string(name_in_file(segment)));
+    json.append(",").append(json_string(name_in_file(segment).append(name_ending)));
     json.append(":{\"dtype\":\"").append(safetensors_dtype(segment.dtype));
     json.append("\",\"shape\":").append(json::text_of(Json(dims)));
     json.append(",\"data_offsets\":[").append(std::to_string(offset));
@@ -106,10 +109,12 @@ std::string safetensors_header(const std::vector<Segment>& segments, int64_t glo
   return header + json;
 }
 
+}  // namespace
+
 Result<std::unique_ptr<DataFileWriter>> DataFileWriter::create(Storage& storage, std::string path, ArenaLayout layout,
-                                                               int64_t global_step) {
+                                                               int64_t global_step, std::string_view name_ending) {
   SHOAL_TRY_VOID(check_layout(layout));
-  const std::string header = safetensors_header(layout.segments, global_step);
+  const std::string header = safetensors_header(layout.segments, global_step, name_ending);
   if (header.size() > kHeaderBytesMax)
     return invalid_argument("a file of " + std::to_string(layout.segments.size()) +
                             " segments: their names and sizes exceed 100 MB");

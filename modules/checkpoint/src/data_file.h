@@ -18,11 +18,17 @@ struct WrittenSegment {
   Piece piece;  ///< Its `file` is left to the caller.
 };
 
+/// How a data file names a segment: "table", or "table[100:200]" for some of its rows.
+std::string name_in_file(const Segment& segment);
+
+/// InvalidArgument if `layout` contradicts itself, or is of what cannot be saved.
+Result<void> check_layout(const ArenaLayout& layout);
+
 class DataFileWriter {
  public:
-  /// Checks `layout` (InvalidArgument), creates the file and writes its header.
+  /// Checks `layout` (InvalidArgument), creates the file and writes its header, in which `name_ending` follows each name.
   static Result<std::unique_ptr<DataFileWriter>> create(Storage& storage, std::string path, ArenaLayout layout,
-                                                        int64_t global_step);
+                                                        int64_t global_step, std::string_view name_ending = {});
   /// The arena's next bytes; those between segments are passed over. InvalidArgument beyond the arena's end.
   Result<void> append(std::span<const std::byte> bytes);
   /// Syncs and closes. InvalidArgument if the arena is not complete.
@@ -48,9 +54,5 @@ class DataFileWriter {
   Checksum segment_checksum_;            // Checksum of the segment written_.size().
   std::vector<WrittenSegment> written_;  // Segments that are complete.
 };
-
-/// The header of a safetensors file for `segments` laid end to end, its length in front, padded with spaces to a multiple
-/// of 64 bytes.
-std::string safetensors_header(const std::vector<Segment>& segments, int64_t global_step);
 
 }  // namespace shoal::checkpoint

@@ -110,7 +110,8 @@ void remove_unfinished_files(Storage& storage, const std::string& model_dir, con
     const std::optional<Parts> parts = parts_of(file.name);
     // The second kind is what write_atomically() leaves.
     const bool temporary = parts ? is_temporary(*parts) : file.name.starts_with("checkpoint.tmp-");
-    if (temporary && is_abandoned(state, file.modified)) try_to_remove(storage, model_dir, file.name);
+    const bool own = !state.own.empty() && file.name.ends_with(state.own);
+    if (temporary && !own && is_abandoned(state, file.modified)) try_to_remove(storage, model_dir, file.name);
     if (temporary || !parts) continue;
     WallTime& last = touched.try_emplace(checkpoint_name(parts->step), file.modified).first->second;
     last = std::max(last, file.modified);

@@ -34,6 +34,7 @@ struct FolderState {
   std::optional<PointerFile> pointer;  ///< Nothing: there is no list, so nothing is known to be unlisted.
   WallTime now;                        ///< The time on the folder's own clock: hosts may disagree about theirs.
   bool held = false;                   ///< True if nobody else writes into the folder: then no time counts.
+  std::string own = {};                ///< How the names of temporary files end that are kept. Empty: none are.
 };
 
 /// Removes what killed saves left: temporary files, data files of which no index speaks, and checkpoints marked as unlisted

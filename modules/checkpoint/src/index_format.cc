@@ -15,9 +15,12 @@ namespace {
 
 using Json = json::Json;
 
-constexpr int64_t kVersion = 1;
-// The checksum covers the bytes between these two, so the frame is compared as text.
+constexpr int64_t kVersion = 2;
+// The checksum covers the bytes between these two, so the frame is compared as text. Version 2 is written only where a piece has
+// patches: versions before 2026-11-29 would read the piece without them.
 constexpr std::string_view kFrameBegin = "{\"format\":\"shoal checkpoint\",\"version\":1,\"checksum\":\"";
+constexpr std::string_view kFrameBeginPatched = "{\"format\":\"shoal checkpoint\",\"version\":2,\"checksum\":\"";
+static_assert(kFrameBegin.size() == kFrameBeginPatched.size());
 constexpr std::string_view kFrameMiddle = "\",\"manifest\":\n";
 constexpr std::string_view kFrameEnd = "\n}\n";
 
@@ -29,15 +32,33 @@ std::string joined(const Parts&... parts) {
   return text;
 }
 
+constexpr std::string_view kTables = "tables", kPatches = "patches";
+
 std::string encode_file(const DataFile& file) {
-  return joined("{\"name\":", json_string(file.name), ",\"bytes\":", std::to_string(file.bytes), ",\"checksum\":\"",
-                to_hex(file.checksum), "\"}");
+  std::string text = joined("{\"name\":", json_string(file.name), ",\"bytes\":", std::to_string(file.bytes), ",\"checksum\":\"",
+                            to_hex(file.checksum), "\"");
+  if (file.kind != FileKind::kTensors) {
+    text += joined(",\"kind\":\"", file.kind == FileKind::kTables ? kTables : kPatches, "\"");
+  }
+  return text += "}";
+}
+
+std::string encode_patch(const Patch& patch) {
+  return joined("{\"file\":", std::to_string(patch.file), ",\"offset\":", std::to_string(patch.offset),
+                ",\"count\":", std::to_string(patch.count), ",\"unit_bytes\":", std::to_string(patch.unit_bytes),
+                ",\"bytes\":", std::to_string(patch.bytes), ",\"numbers_checksum\":\"", to_hex(patch.numbers_checksum),
+                "\",\"checksum\":\"", to_hex(patch.checksum), "\"}");
 }
 
 std::string encode_piece(const Piece& piece) {
-  return joined("{\"file\":", std::to_string(piece.file), ",\"offset\":", std::to_string(piece.offset),
+  std::string text = joined("{\"file\":", std::to_string(piece.file), ",\"offset\":", std::to_string(piece.offset),
                 ",\"bytes\":", std::to_string(piece.bytes), ",\"row_begin\":", std::to_string(piece.row_begin),
-                ",\"row_end\":", std::to_string(piece.row_end), ",\"checksum\":\"", to_hex(piece.checksum), "\"}");
+                ",\"row_end\":", std::to_string(piece.row_end), ",\"checksum\":\"", to_hex(piece.checksum), "\"");
+  for (size_t i = 0; i < piece.patches.size(); ++i) {
+    text += joined(i == 0 ? ",\"patches\":[" : ",", encode_patch(piece.patches[i]));
+  }
+  text += piece.patches.empty() ? "}" : "]}";
+  return text;
 }
 
 /// Appends encode(item) of each, comma and line break between.
@@ -92,10 +113,10 @@ std::string encode_body(const Manifest& manifest) {
   return text;
 }
 
-Result<uint64_t> checksum_member(const Json& object) {
-  SHOAL_TRY(const std::string text, json::string_member(object, "checksum"));
+Result<uint64_t> checksum_member(const Json& object, const char* name = "checksum") {
+  SHOAL_TRY(const std::string text, json::string_member(object, name));
   const std::optional<uint64_t> checksum = from_hex(text);
-  if (!checksum) return json::must_be("checksum", "16 hexadecimal digits");
+  if (!checksum) return json::must_be(name, "16 hexadecimal digits");
   return *checksum;
 }
 
@@ -104,7 +125,23 @@ Result<DataFile> decode_file(const Json& object) {
   SHOAL_TRY(file.name, json::string_member(object, "name"));
   SHOAL_TRY(file.bytes, json::whole_member<uint64_t>(object, "bytes"));
   SHOAL_TRY(file.checksum, checksum_member(object));
+  if (!object.contains("kind")) return file;
+  SHOAL_TRY(const std::string kind, json::string_member(object, "kind"));
+  if (kind != kTables && kind != kPatches) return data_loss("unknown kind of file '" + kind + "'");
+  file.kind = kind == kTables ? FileKind::kTables : FileKind::kPatches;
   return file;
+}
+
+Result<Patch> decode_patch(const Json& object) {
+  Patch patch;
+  SHOAL_TRY(patch.file, json::whole_member<uint32_t>(object, "file"));
+  SHOAL_TRY(patch.offset, json::whole_member<uint64_t>(object, "offset"));
+  SHOAL_TRY(patch.count, json::whole_member<uint64_t>(object, "count"));
+  SHOAL_TRY(patch.unit_bytes, json::whole_member<uint64_t>(object, "unit_bytes"));
+  SHOAL_TRY(patch.bytes, json::whole_member<uint64_t>(object, "bytes"));
+  SHOAL_TRY(patch.numbers_checksum, checksum_member(object, "numbers_checksum"));
+  SHOAL_TRY(patch.checksum, checksum_member(object));
+  return patch;
 }
 
 Result<Piece> decode_piece(const Json& object) {
@@ -115,6 +152,12 @@ Result<Piece> decode_piece(const Json& object) {
   SHOAL_TRY(piece.row_begin, json::whole_member<int64_t>(object, "row_begin", 0));
   SHOAL_TRY(piece.row_end, json::whole_member<int64_t>(object, "row_end", 0));
   SHOAL_TRY(piece.checksum, checksum_member(object));
+  if (!object.contains("patches")) return piece;
+  SHOAL_TRY(const Json* patches, json::list_member(object, "patches"));
+  for (const Json& patch : *patches) {
+    SHOAL_TRY(const Patch decoded, decode_patch(patch));
+    piece.patches.push_back(decoded);
+  }
   return piece;
 }
 
@@ -224,12 +267,15 @@ Error unframed(std::string_view text) {
 
 std::string encode_manifest(const Manifest& manifest) {
   const std::string body = encode_body(manifest);
-  return joined(kFrameBegin, to_hex(checksum_of(body)), kFrameMiddle, body, kFrameEnd);
+  const auto is_patched = [](const Piece& piece) { return !piece.patches.empty(); };
+  const bool patched = std::ranges::any_of(
+      manifest.tensors, [&](const TensorEntry& tensor) { return std::ranges::any_of(tensor.pieces, is_patched); });
+  return joined(patched ? kFrameBeginPatched : kFrameBegin, to_hex(checksum_of(body)), kFrameMiddle, body, kFrameEnd);
 }
 
 Result<Manifest> decode_manifest(std::string_view text) {
   constexpr size_t kBodyBegin = kFrameBegin.size() + 16 + kFrameMiddle.size();
-  if (text.size() < kBodyBegin + kFrameEnd.size() || !text.starts_with(kFrameBegin) || !text.ends_with(kFrameEnd) ||
+  if (text.size() < kBodyBegin + kFrameEnd.size() || !(text.starts_with(kFrameBegin) || text.starts_with(kFrameBeginPatched)) || !text.ends_with(kFrameEnd) ||
       text.substr(kFrameBegin.size() + 16, kFrameMiddle.size()) != kFrameMiddle) {
     return unframed(text);
   }

@@ -24,13 +24,36 @@ std::optional<std::string> check_files(const Manifest& manifest) {
   return std::nullopt;
 }
 
+bool lies_in(const Manifest& manifest, uint32_t file, uint64_t offset, uint64_t bytes) {
+  return offset <= manifest.files[file].bytes && bytes <= manifest.files[file].bytes - offset;
+}
+
+std::optional<std::string> check_patch(const Manifest& manifest, const Piece& piece, const Patch& patch) {
+  if (patch.file >= manifest.files.size()) return "a patch is in a file that is not listed";
+  if (patch.unit_bytes == 0 || patch.count == 0) return "a patch changes nothing";
+  if (patch.count > piece.bytes || (patch.count - 1) > (piece.bytes - 1) / patch.unit_bytes) {
+    return "a patch has more units than its piece";
+  }
+  // Only the piece's last unit may be shorter. No product overflows: the units before the last one lie inside of the piece.
+  const uint64_t before_last = (patch.count - 1) * patch.unit_bytes;
+  if (patch.bytes <= before_last || patch.bytes - before_last > patch.unit_bytes) {
+    return "a patch has not as many bytes as its units";
+  }
+  const uint64_t numbers_bytes = patch.count * sizeof(int64_t);
+  if (patch.count > (uint64_t(1) << 60) || !lies_in(manifest, patch.file, patch.offset, numbers_bytes) ||
+      !lies_in(manifest, patch.file, patch.offset + numbers_bytes, patch.bytes)) {
+    return "a patch lies outside of its file";
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> check_piece(const Manifest& manifest, const TensorEntry& tensor, const Piece& piece) {
   const auto bytes = checked_bytes(tensor.dtype, tensor.shape, uint64_t(piece.row_end - piece.row_begin));
   if (!bytes || *bytes != piece.bytes) return about(tensor) + "a piece has not as many bytes as its rows";
   if (piece.file >= manifest.files.size()) return about(tensor) + "a piece is in a file that is not listed";
-  const uint64_t file_bytes = manifest.files[piece.file].bytes;
-  if (piece.offset > file_bytes || piece.bytes > file_bytes - piece.offset) {
-    return about(tensor) + "a piece lies outside of its file";
+  if (!lies_in(manifest, piece.file, piece.offset, piece.bytes)) return about(tensor) + "a piece lies outside of its file";
+  for (const Patch& patch : piece.patches) {
+    if (auto wrong = check_patch(manifest, piece, patch)) return about(tensor) + *wrong;
   }
   return std::nullopt;
 }
@@ -59,6 +82,9 @@ std::optional<std::string> check_overlaps(const Manifest& manifest) {
   for (const TensorEntry& tensor : manifest.tensors) {
     for (const Piece& piece : tensor.pieces) {
       if (piece.bytes > 0) ranges.emplace_back(piece.file, piece.offset, piece.offset + piece.bytes, &tensor);
+      for (const Patch& patch : piece.patches) {
+        ranges.emplace_back(patch.file, patch.offset, patch.offset + patch.bytes_in_file(), &tensor);
+      }
     }
   }
   std::sort(ranges.begin(), ranges.end(),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "piece_stream.h"
 #include "shoal/checkpoint/checksum.h"
 
 namespace shoal::checkpoint {
@@ -17,11 +18,11 @@ std::string folder_of(const std::string& prefix) {
   return slash == std::string::npos ? std::string(".") : prefix.substr(0, slash + 1);
 }
 
-/// Calls visit(block) for the bytes [begin, end) of `file`, block by block.
+/// Calls visit(offset, block) for the first `end` bytes of `file`, block by block.
 template <class Visit>
-Result<void> for_each_block(const ReadableFile& file, uint64_t begin, uint64_t end, Visit visit) {
-  std::vector<std::byte> block(std::min(kBlockBytes, end - begin));
-  for (uint64_t at = begin; at < end;) {
+Result<void> for_each_block(const ReadableFile& file, uint64_t end, Visit visit) {
+  std::vector<std::byte> block(std::min(kBlockBytes, end));
+  for (uint64_t at = 0; at < end;) {
     const std::span<std::byte> part(block.data(), std::min<uint64_t>(block.size(), end - at));
     SHOAL_TRY_VOID(file.read_at(at, part));
     visit(at, std::span<const std::byte>(part));
@@ -34,42 +35,51 @@ std::string mismatch(uint64_t found, uint64_t expected) {
   return "checksum " + to_hex(found) + ", expected " + to_hex(expected);
 }
 
-/// Compares the checksums of the pieces in one file as its bytes pass, in order.
-class PieceChecker {
+/// Compares the checksums of the pieces and patches in one file as its bytes pass, in order.
+class RegionChecker {
  public:
-  PieceChecker(const Manifest& manifest, uint32_t file) {
+  RegionChecker(const Manifest& manifest, uint32_t file) {
     for (const TensorEntry& tensor : manifest.tensors) {
       for (const Piece& piece : tensor.pieces) {
-        if (piece.file == file && piece.bytes > 0) expected_.push_back({&tensor, &piece});
+        if (piece.file == file) expect(tensor, piece.offset, piece.bytes, piece.checksum);
+        for (const Patch& patch : piece.patches) {
+          if (patch.file != file) continue;
+          expect(tensor, patch.offset, patch.count * sizeof(int64_t), patch.numbers_checksum);
+          expect(tensor, patch.units_offset(), patch.bytes, patch.checksum);
+        }
       }
     }
-    std::sort(expected_.begin(), expected_.end(),
-              [](const Expected& a, const Expected& b) { return a.piece->offset < b.piece->offset; });
+    std::ranges::sort(expected_, {}, &Expected::begin);
   }
 
   void update(uint64_t at, std::span<const std::byte> block) {
     const uint64_t block_end = at + block.size();
     for (; next_ < expected_.size(); ++next_) {
-      const Piece& piece = *expected_[next_].piece;
-      const uint64_t begin = std::max(at, piece.offset);
-      const uint64_t end = std::min(block_end, piece.offset + piece.bytes);
+      const Expected& region = expected_[next_];
+      const uint64_t begin = std::max(at, region.begin);
+      const uint64_t end = std::min(block_end, region.end);
       if (begin < end) checksum_.update(block.subspan(begin - at, end - begin));
-      if (block_end < piece.offset + piece.bytes) return;
-      if (!wrong_ && checksum_.value() != piece.checksum) {
-        wrong_ = expected_[next_].tensor->name + ": " + mismatch(checksum_.value(), piece.checksum);
+      if (block_end < region.end) return;
+      if (!wrong_ && checksum_.value() != region.checksum) {
+        wrong_ = region.tensor->name + ": " + mismatch(checksum_.value(), region.checksum);
       }
       checksum_ = Checksum();
     }
   }
 
-  /// "dense/kernel: checksum ..., expected ..." of the first piece that differs.
+  /// "dense/kernel: checksum ..., expected ..." of the first region that differs.
   const std::optional<std::string>& wrong() const { return wrong_; }
 
  private:
   struct Expected {
     const TensorEntry* tensor;
-    const Piece* piece;
+    uint64_t begin, end;
+    uint64_t checksum;
   };
+  void expect(const TensorEntry& tensor, uint64_t offset, uint64_t bytes, uint64_t checksum) {
+    if (bytes > 0) expected_.push_back({&tensor, offset, offset + bytes, checksum});
+  }
+
   std::vector<Expected> expected_;
   size_t next_ = 0;
   Checksum checksum_;
@@ -121,29 +131,28 @@ Result<std::unique_ptr<Reader>> Reader::open(Storage& storage, std::string prefi
   }
 }
 
+/// A checksum covers a whole piece, so all of it is read, whatever is wanted of it.
 Result<void> Reader::read_piece(const TensorEntry& tensor, const Piece& piece, int64_t row_begin, int64_t row_end,
                                 std::span<std::byte> out) const {
-  const ReadableFile& file = *files_[piece.file];
-  Checksum checksum;
-  Result<void> done;
-  if (row_begin == piece.row_begin && row_end == piece.row_end) {
-    done = file.read_at(piece.offset, out);
-    checksum.update(out);
-  } else {
-    const uint64_t wanted_begin = piece.offset + uint64_t(row_begin - piece.row_begin) * tensor.row_bytes();
-    const uint64_t wanted_end = wanted_begin + out.size();
-    done = for_each_block(file, piece.offset, piece.offset + piece.bytes,
-                          [&](uint64_t at, std::span<const std::byte> block) {
-      checksum.update(block);
-      const uint64_t begin = std::max(at, wanted_begin);
-      const uint64_t end = std::min(at + block.size(), wanted_end);
-      if (begin < end) std::copy_n(block.data() + (begin - at), end - begin, out.data() + (begin - wanted_begin));
-    });
-  }
-  const std::string where = "file " + manifest_.files[piece.file].name + ", variable " + tensor.name + ": ";
-  if (!done && done.error().kind() == ErrorKind::kDataLoss) return damaged(where + done.error().message());
+  PieceStream stream(manifest_, files_, tensor, piece);
+  const uint64_t wanted_begin = uint64_t(row_begin - piece.row_begin) * tensor.row_bytes();
+  const uint64_t wanted_end = uint64_t(row_end - piece.row_begin) * tensor.row_bytes();
+  std::vector<std::byte> unwanted(std::min(kBlockBytes, piece.bytes - out.size()));
+  const auto pass = [&](uint64_t begin, uint64_t end) -> Result<void> {
+    for (; begin < end; begin += std::min<uint64_t>(unwanted.size(), end - begin)) {
+      SHOAL_TRY_VOID(stream.next(std::span(unwanted).first(std::min<uint64_t>(unwanted.size(), end - begin))));
+    }
+    return {};
+  };
+  const auto read = [&]() -> Result<void> {
+    SHOAL_TRY_VOID(pass(0, wanted_begin));
+    SHOAL_TRY_VOID(stream.next(out));
+    SHOAL_TRY_VOID(pass(wanted_end, piece.bytes));
+    return stream.finish();
+  };
+  Result<void> done = read();
+  if (!done && done.error().kind() == ErrorKind::kDataLoss) return damaged(done.error().message());
   if (!done) return std::move(done).error().with_context("checkpoint " + prefix_);
-  if (checksum.value() != piece.checksum) return damaged(where + mismatch(checksum.value(), piece.checksum));
   return {};
 }
 
@@ -183,18 +192,17 @@ Result<Tensor> Reader::read_tensor(std::string_view name) const {
 
 Result<void> Reader::verify_file(uint32_t file) const {
   const DataFile& expected = manifest_.files[file];
-  PieceChecker pieces(manifest_, file);
+  RegionChecker regions(manifest_, file);
   Checksum checksum;
-  Result<void> done = for_each_block(*files_[file], 0, expected.bytes,
-                                     [&](uint64_t at, std::span<const std::byte> block) {
+  Result<void> done = for_each_block(*files_[file], expected.bytes, [&](uint64_t at, std::span<const std::byte> block) {
     checksum.update(block);
-    pieces.update(at, block);
+    regions.update(at, block);
   });
   const std::string where = "file " + expected.name;
   if (!done && done.error().kind() == ErrorKind::kDataLoss) return damaged(where + ": " + done.error().message());
   if (!done) return std::move(done).error().with_context("checkpoint " + prefix_);
-  // A damaged piece names its variable; damage elsewhere is in the file's header.
-  if (pieces.wrong()) return damaged(where + ", variable " + *pieces.wrong());
+  // A damaged region names its variable; damage elsewhere is in the file's header.
+  if (regions.wrong()) return damaged(where + ", variable " + *regions.wrong());
   if (checksum.value() != expected.checksum) return damaged(where + ": " + mismatch(checksum.value(), expected.checksum));
   return {};
 }

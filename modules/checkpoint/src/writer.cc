@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <map>
 
-#include "data_file.h"
+#include "arena_writer.h"
+#include "five_digits.h"
 #include "folder.h"
 #include "manifest_check.h"
 #include "shoal/checkpoint/directory.h"
@@ -12,11 +13,6 @@
 
 namespace shoal::checkpoint {
 namespace {
-
-std::string five_digits(size_t number) {
-  const std::string digits = std::to_string(number);
-  return std::string(5 - std::min<size_t>(5, digits.size()), '0') + digits;
-}
 
 Result<void> check_names(const SaveInfo& info) {
   for (const auto& [name, value] : info.counters) {
@@ -58,17 +54,20 @@ ListChange list_with(const std::vector<std::string>& names, const std::string& n
 
 class FolderWriter final : public Writer {
  public:
-  FolderWriter(Storage& storage, std::string model_dir, int64_t global_step)
+  FolderWriter(Storage& storage, std::string model_dir, int64_t global_step, std::optional<Sharing> sharing)
       : storage_(storage),
         model_dir_(std::move(model_dir)),
         step_(global_step),
         name_(checkpoint_name(global_step)),
-        temporary_(std::string(kTemporary) + "-" + storage.unique_name()) {}
+        temporary_(std::string(kTemporary) + "-" + storage.unique_name()),
+        sharing_(sharing),
+        files_(path_of(name_ + ".data-"), temporary_),
+        patches_(global_step, sharing ? sharing->changes_max : 0) {}
   ~FolderWriter() override { abandon(); }
 
   Result<void> begin(Folder folder);
-  Result<int> add_file(ArenaLayout layout) override;
-  Result<void> append(int file, std::span<const std::byte> bytes) override;
+  Result<int> add_arena(ArenaLayout layout) override;
+  Result<void> append(int arena, std::span<const std::byte> bytes) override;
   Result<void> add_tensors(std::span<const NamedTensor> tensors) override;
   Result<void> finish(SaveInfo info) override;
   Result<Saved> publish(CommitOptions options) override;
@@ -77,11 +76,11 @@ class FolderWriter final : public Writer {
   enum class Phase { kWriting, kRenaming, kFinished, kIndexed, kDone };
 
   std::string path_of(const std::string& file_name) const { return join_path(model_dir_, file_name); }
-  std::string temporary_name(size_t file) const { return name_ + ".data-" + five_digits(file) + temporary_; }
   std::string index_name() const { return name_ + ".index"; }
   std::string temporary_index_name() const { return index_name() + temporary_; }
   void remove_unfinished();
   Error not_saved(Error error) const;
+  Result<void> finish_files();
   Result<Manifest> make_manifest(SaveInfo info, const std::vector<FileInfo>& listing) const;
   Result<void> write_index(const std::string& text);
   Result<void> mark_unlisted(const std::string& name, const std::vector<FileInfo>& listing);
@@ -99,7 +98,13 @@ class FolderWriter final : public Writer {
   // Ends the names of files being written: nobody else writes them, on any host.
   std::string temporary_;
   Phase phase_ = Phase::kWriting;
-  std::vector<std::unique_ptr<DataFileWriter>> files_;
+  const std::optional<Sharing> sharing_;
+  PendingFiles files_;
+  PatchFile patches_;
+  std::optional<std::unique_ptr<EarlierSave>> earlier_;  // Nothing: not looked for yet. Null: there is none to share with.
+  std::vector<std::unique_ptr<ArenaWriter>> arenas_;
+  bool old_removed_ = false;
+  std::vector<WrittenSegment> segments_;  // Of all arenas, once they are finished. Files are pending ones.
   std::vector<std::string> renamed_;  // Final names of the data files that are in place.
   bool marked_ = false;               // True if this save set the mark of the unlisted on its checkpoint.
   Manifest manifest_;                 // Complete once the save is finished.
@@ -121,34 +126,40 @@ Result<void> FolderWriter::begin(Folder folder) {
   return {};
 }
 
-/// The time is that of the file just created, on the clock of whoever keeps the folder: hosts may disagree about theirs.
+/// The time is that of a file just created, on the clock of whoever keeps the folder: hosts may disagree about theirs.
 void FolderWriter::remove_unfinished() {
+  const auto created = std::ranges::find_if(files_.all(), &PendingFile::is_new);
+  if (old_removed_ || created == files_.all().end()) return;
+  old_removed_ = true;
   const Result<std::vector<FileInfo>> listing = storage_.list(model_dir_);
   if (!listing) return;  // The call of finish() needs it too, and tells.
-  const auto ours =
-      std::find_if(listing->begin(), listing->end(), [&](const FileInfo& file) { return file.name == temporary_name(0); });
+  const auto ours = std::ranges::find_if(
+      *listing, [&](const FileInfo& file) { return path_of(file.name) == created->path; });
   if (ours == listing->end()) return;
   Result<std::optional<PointerFile>> pointer = read_pointer(storage_, model_dir_);
   remove_unfinished_files(
       storage_, model_dir_,
-      {.listing = *listing, .pointer = pointer ? std::move(*pointer) : std::nullopt, .now = ours->modified});
+      {.listing = *listing, .pointer = pointer ? std::move(*pointer) : std::nullopt, .now = ours->modified, .own = temporary_});
 }
 
-Result<int> FolderWriter::add_file(ArenaLayout layout) {
+Result<int> FolderWriter::add_arena(ArenaLayout layout) {
   SHOAL_CHECK(phase_ == Phase::kWriting);
-  const std::string path = path_of(temporary_name(files_.size()));
-  // Counted before it exists: abandon() removes it, however far it came.
-  files_.push_back(nullptr);
-  Result<std::unique_ptr<DataFileWriter>> file = DataFileWriter::create(storage_, path, std::move(layout), step_);
-  if (!file) return not_saved(std::move(file).error());
-  files_.back() = std::move(file).value();
-  if (files_.size() == 1) remove_unfinished();
-  return int(files_.size()) - 1;
+  const auto is_table = [&](const Segment& segment) {
+    return sharing_ && segment.changes_little && segment.bytes() > 0 && segment.bytes() >= sharing_->bytes_min;
+  };
+  if (!earlier_ && std::ranges::any_of(layout.segments, is_table)) earlier_ = EarlierSave::open(storage_, model_dir_, files_);
+  const SaveParts parts{storage_, files_, earlier_ ? earlier_->get() : nullptr, patches_, step_};
+  arenas_.push_back(nullptr);  // So that finish() sees that it failed.
+  auto arena = ArenaWriter::begin(parts, std::move(layout), is_table);
+  if (!arena) return not_saved(std::move(arena).error());
+  arenas_.back() = std::move(arena).value();
+  remove_unfinished();
+  return int(arenas_.size()) - 1;
 }
 
-Result<void> FolderWriter::append(int file, std::span<const std::byte> bytes) {
-  SHOAL_CHECK(phase_ == Phase::kWriting && file >= 0 && size_t(file) < files_.size() && files_[size_t(file)]);
-  Result<void> done = files_[size_t(file)]->append(bytes);
+Result<void> FolderWriter::append(int arena, std::span<const std::byte> bytes) {
+  SHOAL_CHECK(phase_ == Phase::kWriting && arena >= 0 && size_t(arena) < arenas_.size() && arenas_[size_t(arena)]);
+  Result<void> done = arenas_[size_t(arena)]->append(bytes);
   if (!done) return not_saved(std::move(done).error());
   return {};
 }
@@ -157,12 +168,13 @@ Result<void> FolderWriter::add_tensors(std::span<const NamedTensor> tensors) {
   ArenaLayout layout;
   for (const NamedTensor& named : tensors) {
     layout.segments.push_back({.name = named.name, .dtype = named.tensor.dtype, .shape = named.tensor.shape,
-                               .slot_of = named.slot_of, .offset = layout.bytes});
+                               .slot_of = named.slot_of, .offset = layout.bytes,
+                               .changes_little = named.changes_little});
     layout.bytes += named.tensor.bytes();
   }
-  SHOAL_TRY(const int file, add_file(std::move(layout)));
+  SHOAL_TRY(const int arena, add_arena(std::move(layout)));
   for (const NamedTensor& named : tensors) {
-    SHOAL_TRY_VOID(append(file, {named.tensor.data, named.tensor.bytes()}));
+    SHOAL_TRY_VOID(append(arena, {named.tensor.data, named.tensor.bytes()}));
   }
   return {};
 }
@@ -171,31 +183,34 @@ Result<void> FolderWriter::add_tensors(std::span<const NamedTensor> tensors) {
 Result<Manifest> FolderWriter::make_manifest(SaveInfo info, const std::vector<FileInfo>& listing) const {
   Manifest manifest{.global_step = step_, .info = std::move(info)};
   const std::vector<std::string> existing = files_of(listing, name_);
-  const std::string count = five_digits(files_.size());
+  const std::string count = five_digits(files_.named());
+  std::vector<uint32_t> index_of(files_.all().size());  // In manifest.files, by pending file.
   std::string generation;
   for (int number = 2;; ++number) {
     manifest.files.clear();
     bool free = true;
-    for (size_t i = 0; i < files_.size(); ++i) {
-      const std::string name = name_ + ".data-" + five_digits(i) + "-of-" + count + generation;
+    for (size_t i = 0; i < files_.all().size(); ++i) {
+      const PendingFile& file = files_.all()[i];
+      if (!file.is_named) continue;
+      index_of[i] = uint32_t(manifest.files.size());
+      const std::string name = name_ + ".data-" + five_digits(manifest.files.size()) + "-of-" + count + generation;
       free = free && std::find(existing.begin(), existing.end(), name) == existing.end();
-      manifest.files.push_back({name, files_[i]->bytes(), files_[i]->checksum()});
+      manifest.files.push_back({name, file.bytes, file.checksum, file.kind});
     }
     if (free) break;
     generation = std::to_string(number).insert(0, 1, '.');
   }
   std::map<std::string, TensorEntry> tensors;
-  for (size_t i = 0; i < files_.size(); ++i) {
-    for (const WrittenSegment& written : files_[i]->segments()) {
-      const Segment& segment = written.segment;
-      TensorEntry& tensor = tensors[segment.name];
-      if (tensor.pieces.empty()) tensor = {segment.name, segment.dtype, segment.shape, segment.slot_of, {}};
-      if (tensor.dtype != segment.dtype || tensor.shape != segment.shape || tensor.slot_of != segment.slot_of) {
-        return invalid_argument("variable " + segment.name + ": its pieces disagree on dtype, shape or slot");
-      }
-      tensor.pieces.push_back(written.piece);
-      tensor.pieces.back().file = uint32_t(i);
+  for (const WrittenSegment& written : segments_) {
+    const Segment& segment = written.segment;
+    TensorEntry& tensor = tensors[segment.name];
+    if (tensor.pieces.empty()) tensor = {segment.name, segment.dtype, segment.shape, segment.slot_of, {}};
+    if (tensor.dtype != segment.dtype || tensor.shape != segment.shape || tensor.slot_of != segment.slot_of) {
+      return invalid_argument("variable " + segment.name + ": its pieces disagree on dtype, shape or slot");
     }
+    Piece& piece = tensor.pieces.emplace_back(written.piece);
+    piece.file = index_of[piece.file];
+    for (Patch& patch : piece.patches) patch.file = index_of[patch.file];
   }
   for (auto& [name, tensor] : tensors) {
     std::stable_sort(tensor.pieces.begin(), tensor.pieces.end(), [](const Piece& a, const Piece& b) {
@@ -225,20 +240,37 @@ Result<void> FolderWriter::mark_unlisted(const std::string& name, const std::vec
   return file->close();
 }
 
+Result<void> FolderWriter::finish_files() {
+  for (const auto& arena : arenas_) {
+    if (!arena) return invalid_argument("a data file failed");
+    SHOAL_TRY_VOID(arena->finish());
+  }
+  for (const auto& arena : arenas_) SHOAL_TRY_VOID(arena->settle());
+  uint32_t patch_file = 0;
+  if (!patches_.empty()) {
+    patch_file = files_.add(FileKind::kPatches);
+    SHOAL_TRY(const auto file, patches_.write(storage_, files_[patch_file].path));
+    files_[patch_file].set(*file);
+  }
+  for (const auto& arena : arenas_) arena->list_written(patch_file, segments_);
+  return {};
+}
+
 Result<void> FolderWriter::put_in_place(SaveInfo info) {
   SHOAL_TRY_VOID(check_names(info));
-  for (const auto& file : files_) {
-    if (!file) return invalid_argument("a data file failed");
-    SHOAL_TRY_VOID(file->finish());
-  }
+  SHOAL_TRY_VOID(finish_files());
   SHOAL_TRY(const std::vector<FileInfo> listing, storage_.list(model_dir_));
   SHOAL_TRY(const std::optional<PointerFile> before, read_pointer(storage_, model_dir_));
   SHOAL_TRY(manifest_, make_manifest(std::move(info), listing));
 
   phase_ = Phase::kRenaming;
-  for (size_t i = 0; i < files_.size(); ++i) {
-    renamed_.push_back(manifest_.files[i].name);
-    SHOAL_TRY_VOID(storage_.rename(path_of(temporary_name(i)), path_of(renamed_.back())));
+  for (const PendingFile& file : files_.all()) {
+    if (!file.is_named) {
+      (void)storage_.remove(file.path);  // A second name that was not needed. What stays goes with the temporary files.
+      continue;
+    }
+    renamed_.push_back(manifest_.files[renamed_.size()].name);
+    SHOAL_TRY_VOID(storage_.rename(file.path, path_of(renamed_.back())));
   }
   if (!before || !before->lists(name_)) SHOAL_TRY_VOID(mark_unlisted(name_, listing));
   return storage_.sync_folder(model_dir_);  // The data's names are on disk before an index that speaks of them.
@@ -265,8 +297,13 @@ Result<Saved> FolderWriter::make_newest(const CommitOptions& options) {
   if (Result<void> deleted = delete_old(change.deleted, options.warn); !deleted && options.warn) {
     options.warn("old checkpoints could not be deleted: " + deleted.error().message());
   }
-  return Saved{name_,    path_of(name_), std::move(change.retained), std::move(change.kept), manifest_.data_bytes(),
-               manifest_};
+  return Saved{.name = name_,
+               .prefix = path_of(name_),
+               .retained = std::move(change.retained),
+               .kept = std::move(change.kept),
+               .data_bytes = manifest_.data_bytes(),
+               .written_bytes = files_.new_bytes(),
+               .manifest = manifest_};
 }
 
 Result<void> FolderWriter::delete_old(const std::vector<std::string>& deleted, const WarningSink& warn) {
@@ -315,10 +352,8 @@ bool FolderWriter::may_be_listed() const {
 /// so what is on disk decides, and in doubt files stay.
 void FolderWriter::abandon() {
   if (phase_ == Phase::kDone) return;
-  for (size_t i = 0; i < files_.size(); ++i) {
-    files_[i].reset();
-    (void)storage_.remove(path_of(temporary_name(i)));
-  }
+  arenas_.clear();
+  for (const PendingFile& file : files_.all()) (void)storage_.remove(file.path);
   if (phase_ == Phase::kIndexed) (void)storage_.remove(path_of(temporary_index_name()));
   if (index_may_be_ours()) {
     if (may_be_listed()) return;
@@ -334,8 +369,9 @@ void FolderWriter::abandon() {
 
 }  // namespace
 
-Result<std::unique_ptr<Writer>> Writer::begin(Storage& storage, std::string model_dir, int64_t global_step, Folder folder) {
-  auto writer = std::make_unique<FolderWriter>(storage, std::move(model_dir), global_step);
+Result<std::unique_ptr<Writer>> Writer::begin(Storage& storage, std::string model_dir, int64_t global_step, Folder folder,
+                                              std::optional<Sharing> sharing) {
+  auto writer = std::make_unique<FolderWriter>(storage, std::move(model_dir), global_step, sharing);
   SHOAL_TRY_VOID(writer->begin(folder));
   return std::unique_ptr<Writer>(std::move(writer));
 }

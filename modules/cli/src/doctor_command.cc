@@ -206,6 +206,7 @@ Finding look_at_folder(const Context& context, Environment& env, const std::stri
     return finding;
   }
   const Result<double> seconds = try_writing(context.storage, env, *folder);
+  const bool links = bool(context.storage.link(join_path(*folder, "probe"), join_path(*folder, "second")));
   const auto lock = context.storage.lock(join_path(*folder, "lock"), "shoal doctor");
   std::error_code none;
   const std::filesystem::space_info space = std::filesystem::space(*folder, none);
@@ -218,6 +219,7 @@ Finding look_at_folder(const Context& context, Environment& env, const std::stri
   if (!none) finding.text += ": " + monitor::format_bytes(space.available) + " free";
   finding.text += formatted("; 1 MiB is on the disk after %.3g ms", *seconds * 1e3);
   finding.text += lock ? "; locks work" : "; locks do not work: " + lock.error().message();
+  finding.text += links ? "; hard links work" : "; hard links do not work, so that each checkpoint writes its tables whole";
   if (!lock) finding.advice = "nothing stops a second run that writes to the same folder: start one at a time, or use another file system";
   if (*seconds > kSlowSyncSeconds) finding.advice = "a save takes long on this disk: save less often (--save-checkpoints-secs)";
   if (!none && space.available < kDiskBytesMin) {

@@ -29,6 +29,10 @@ std::vector<int> residuals_in(const checkpoint::Manifest& manifest) {
 
 }  // namespace
 
+bool changes_little(const cluster::VariableSpec& variable) {
+  return variable.lazy_rows || variable.rule.kind == nn::UpdateRule::Kind::kNone;
+}
+
 std::string tensor_name(const cluster::Segment& segment, cluster::ArenaIndex arena) {
   if (arena == 0) return segment.variable.name;
   if (const int trainer = cluster::residual_trainer(arena); trainer >= 0)
@@ -55,7 +59,8 @@ checkpoint::ArenaLayout arena_layout(const cluster::ShardSpec& spec, const clust
                                  .slot_of = arena == 0 ? std::string() : segment.variable.name,
                                  .offset = layout.bytes + segment.offset,
                                  .row_begin = segment.row_begin,
-                                 .row_end = segment.row_end});
+                                 .row_end = segment.row_end,
+                                 .changes_little = !residual && changes_little(segment.variable)});
     }
     layout.bytes += spec.arena_bytes;
   }

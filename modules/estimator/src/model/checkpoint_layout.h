@@ -17,6 +17,8 @@ namespace shoal {
 std::vector<cluster::ArenaIndex> saved_arenas(const cluster::ShardSpec& spec, const cluster::StateInfo& state);
 /// The segments of one shard as a checkpoint's data file holds them: saved_arenas() laid end to end.
 checkpoint::ArenaLayout arena_layout(const cluster::ShardSpec& spec, const cluster::StateInfo& state);
+/// Whether most checkpoints differ little in it: no update changes it, or updates change only the rows that a batch has.
+bool changes_little(const cluster::VariableSpec& variable);
 /// "dense/kernel"; "dense/kernel/momentum" for a slot, "dense/kernel/residual/0" for what top-k keeps back in trainer 0.
 std::string tensor_name(const cluster::Segment& segment, cluster::ArenaIndex arena);
 

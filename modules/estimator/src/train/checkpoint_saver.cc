@@ -233,27 +233,28 @@ Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster:
   const bool spare = !options_.spare_dir.empty() && folder == options_.spare_dir;
   disk_failed_ = false;
   if (spare) spare_is_empty_ = false;
-  std::vector<int> files;
+  std::vector<int> arenas;
   Result<void> added;
   const auto begin = [&]() -> Result<std::unique_ptr<checkpoint::Writer>> {
     using Folder = checkpoint::Writer::Folder;
     SHOAL_TRY_VOID(look_at_place());
     SHOAL_TRY(auto begun, of_disk(checkpoint::Writer::begin(env_.storage(), folder, step,
-                                                            spare ? Folder::kMadeIfMissing : Folder::kIsThere)));
+                                                            spare ? Folder::kMadeIfMissing : Folder::kIsThere,
+                                                            spare ? std::nullopt : options_.sharing)));
     for (const cluster::ShardSpec& shard : snapshot.plan().shards) {
-      auto file = of_disk(begun->add_file(arena_layout(shard, snapshot.info())));
-      if (file) {
-        files.push_back(*file);
+      auto arena = of_disk(begun->add_arena(arena_layout(shard, snapshot.info())));
+      if (arena) {
+        arenas.push_back(*arena);
       } else {
-        added = std::move(file).error();
+        added = std::move(arena).error();
       }
     }
     return begun;
   };
   SHOAL_CO_TRY(const std::unique_ptr<checkpoint::Writer> writer, co_await compute(env_, begin));
   SHOAL_CO_TRY_VOID(std::move(added));
-  for (size_t shard = 0; shard < files.size(); ++shard) {
-    SHOAL_CO_TRY_VOID(co_await stream(snapshot, *writer, files[shard], int(shard)));
+  for (size_t shard = 0; shard < arenas.size(); ++shard) {
+    SHOAL_CO_TRY_VOID(co_await stream(snapshot, *writer, arenas[shard], int(shard)));
   }
   const auto finish = [&] { return of_disk(writer->finish(save_info(snapshot.info(), options_, env_.wall_now()))); };
   SHOAL_CO_TRY_VOID(co_await compute(env_, finish));
@@ -275,14 +276,17 @@ Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster:
   for (const std::string& name : done.kept) env_.log().info("checkpoint " + name + " left the list and is kept for good");
   last_name_ = done.name;
   last_prefix_ = done.prefix;
-  bytes_written_ += done.data_bytes;
-  env_.log().info("checkpoint " + done.prefix + " written at global step " + std::to_string(step) + " (" +
-                  monitor::format_bytes(done.data_bytes) + "; " + monitor::format_bytes(bytes_written_) +
-                  " by all checkpoints of this start)");
+  bytes_written_ += done.written_bytes;
+  std::string bytes = monitor::format_bytes(done.written_bytes);
+  if (done.written_bytes < done.data_bytes) {
+    bytes += ", and " + monitor::format_bytes(done.data_bytes - done.written_bytes) + " shared with the checkpoint before";
+  }
+  env_.log().info("checkpoint " + done.prefix + " written at global step " + std::to_string(step) + " (" + bytes + "; " +
+                  monitor::format_bytes(bytes_written_) + " by all checkpoints of this start)");
   co_return Result<void>{};
 }
 
-Task<Result<void>> CheckpointSaver::stream(cluster::Snapshot& snapshot, checkpoint::Writer& writer, int file, int shard) {
+Task<Result<void>> CheckpointSaver::stream(cluster::Snapshot& snapshot, checkpoint::Writer& writer, int arena_number, int shard) {
   const cluster::ShardSpec& spec = snapshot.plan().shards[size_t(shard)];
   for (const cluster::ArenaIndex arena : saved_arenas(spec, snapshot.info())) {
     for (uint64_t offset = 0; offset < spec.arena_bytes; offset += kPartBytes) {
@@ -290,7 +294,7 @@ Task<Result<void>> CheckpointSaver::stream(cluster::Snapshot& snapshot, checkpoi
       SHOAL_CO_TRY(const cluster::Snapshot::Part part, co_await snapshot.read(shard, arena, offset, bytes));
       const auto append = [&]() -> Result<void> {
         if (!allow_non_finite_) SHOAL_TRY_VOID(check_kept_back(spec, arena, offset, part.bytes));
-        return of_disk(writer.append(file, part.bytes));
+        return of_disk(writer.append(arena_number, part.bytes));
       };
       SHOAL_CO_TRY_VOID(co_await compute(env_, append));
     }

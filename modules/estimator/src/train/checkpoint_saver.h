@@ -30,6 +30,8 @@ struct SaverOptions {
   Duration ready_timeout = std::chrono::seconds(7200);
   /// Asked last, on the compute thread: whether this run may still say which checkpoint is the newest. Null: it may.
   std::function<Result<void>()> check_run = {};
+  /// Nothing: checkpoints share no files. Only where this process has locked the folder.
+  std::optional<checkpoint::Sharing> sharing = {};
   std::vector<std::shared_ptr<CheckpointListener>> listeners;
 };
 
@@ -82,7 +84,7 @@ class CheckpointSaver {
     disk_failed_ = disk_failed_ || !result;
     return result;
   }
-  Task<Result<void>> stream(cluster::Snapshot& snapshot, checkpoint::Writer& writer, int file, int shard);
+  Task<Result<void>> stream(cluster::Snapshot& snapshot, checkpoint::Writer& writer, int arena_number, int shard);
   Task<Result<void>> tell(cluster::Store& store, std::string_view what, std::function<void()> call);
 
   Environment& env_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "model/check_meaning.h"
+#include "model/checkpoint_layout.h"
 #include "model/rest.h"
 #include "shoal/base/compute.h"
 #include "shoal/base/durable_folder.h"
@@ -224,6 +225,7 @@ struct ModelBytes {
   uint64_t weights = 0;
   uint64_t gradients = 0;  ///< Of one trainer; those of tables by rows are never written whole.
   uint64_t slots = 0;
+  uint64_t tables = 0;  ///< Weights and slots of which checkpoints hold the changes alone.
   const cluster::VariableSpec* largest = nullptr;
 };
 
@@ -237,7 +239,9 @@ ModelBytes model_bytes(const std::vector<cluster::VariableSpec>& specs) {
     const uint64_t bytes = uint64_t(spec.shape.elements()) * size_of(spec.dtype);
     sum.weights = bounded_sum(sum.weights, bytes);
     sum.gradients = bounded_sum(sum.gradients, spec.lazy_rows ? 0 : bytes);
-    sum.slots = bounded_sum(sum.slots, bounded_product(uint64_t(nn::slot_count(spec.rule)), bytes));
+    const uint64_t slots = bounded_product(uint64_t(nn::slot_count(spec.rule)), bytes);
+    sum.slots = bounded_sum(sum.slots, slots);
+    if (changes_little(spec) && bytes >= checkpoint::Sharing{}.bytes_min) sum.tables = bounded_sum(sum.tables, bounded_sum(bytes, slots));
     if (bytes > largest_bytes) sum.largest = &spec;
     largest_bytes = std::max(largest_bytes, bytes);
   }
@@ -263,6 +267,10 @@ void plan_memory(const TrainScope& scope, const ModelBytes& bytes, MemoryBudget&
   constexpr std::string_view kSmaller = "a smaller model", kFewerSlots = "an optimizer with fewer slots";
   const RunConfig& config = scope.config();
   budget.set("weights", bytes.weights, kSmaller);
+  if (scope.leads() && config.saves_checkpoints() && bytes.tables > 0) {
+    constexpr uint64_t kBuffers = uint64_t(3) << 20;  // What is compared, of this checkpoint and of the one before, in blocks.
+    budget.set("changed rows", std::min(checkpoint::Sharing{}.changes_max, bytes.tables / 4) + kBuffers);
+  }
   if (scope.distributed()) {
     const bool encodes = config.compression().any();
     constexpr uint64_t kConnectionBytes = uint64_t(6) << 20;  // Queues and TLS, measured with the examples (docs/memory.md).
@@ -296,6 +304,7 @@ Result<void> make_store(TrainScope& scope, TrainerFolder& folder, const Resumabl
                                              .allow_non_finite = scope.config().allow_non_finite()});
   }
   if (scope.leads() && scope.config().saves_checkpoints()) {
+    const checkpoint::Sharing sharing{.bytes_min = host_of(scope.config()).table_bytes_min};
     SaverOptions options{.model_dir = scope.model_dir(),
                          .spare_dir = folder.spare_dir(),
                          .numerics = numerics_text(model.numerics()),
@@ -306,6 +315,7 @@ Result<void> make_store(TrainScope& scope, TrainerFolder& folder, const Resumabl
                          .check_place = [&folder] { return folder.check_place(); },
                          .ready_timeout = scope.ready_timeout(),
                          .check_run = [&folder] { return folder.check_run(); },
+                         .sharing = folder.is_locked() ? std::optional(sharing) : std::nullopt,
                          .listeners = scope.request.listeners};
     setup.saver = std::make_unique<CheckpointSaver>(scope.env, scope.config(), std::move(options));
   }

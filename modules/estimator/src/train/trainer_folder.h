@@ -42,6 +42,9 @@ class TrainerFolder {
   /// Whether the job has ended, for a worker whose servers cannot be reached (CONTRACT WO-4).
   bool job_has_ended();
 
+  /// False where the file system has no locks: another process may write into the folder, too. Known after look().
+  bool is_locked() const { return lock_ != nullptr; }
+
   /// The global step at which training ends; nothing if it ends with the input. Known after look().
   const std::optional<int64_t>& max_steps() const { return max_steps_; }
   /// The checkpoint was read since the servers were last asked, so it need not be read again.

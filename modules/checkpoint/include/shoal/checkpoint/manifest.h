@@ -19,6 +19,22 @@
 
 namespace shoal::checkpoint {
 
+/// Parts of a piece that a later save found changed and wrote to a file of their own. For this the piece is divided into units
+/// of `unit_bytes`, numbered from 0; the last one may be shorter.
+struct Patch {
+  uint32_t file = 0;    ///< An index into Manifest::files.
+  uint64_t offset = 0;  ///< Where the numbers of the changed units begin: `count` of int64, ascending. The units follow them.
+  uint64_t count = 0;
+  uint64_t unit_bytes = 0;
+  uint64_t bytes = 0;             ///< Bytes of the units, without their numbers.
+  uint64_t numbers_checksum = 0;  ///< The XXH3-64 of the numbers.
+  uint64_t checksum = 0;          ///< The XXH3-64 of the units.
+  friend bool operator==(const Patch&, const Patch&) = default;
+
+  uint64_t units_offset() const { return offset + count * sizeof(int64_t); }
+  uint64_t bytes_in_file() const { return count * sizeof(int64_t) + bytes; }
+};
+
 /// Rows [row_begin, row_end) of a tensor, where they lie. A scalar counts as one row.
 struct Piece {
   uint32_t file = 0;    ///< An index into Manifest::files.
@@ -26,7 +42,8 @@ struct Piece {
   uint64_t bytes = 0;
   int64_t row_begin = 0;
   int64_t row_end = 0;
-  uint64_t checksum = 0;  ///< The XXH3-64 of these bytes.
+  uint64_t checksum = 0;             ///< The XXH3-64 of these bytes, before any patch.
+  std::vector<Patch> patches = {};  ///< From the oldest to the newest, which counts where several have a unit.
   friend bool operator==(const Piece&, const Piece&) = default;
 };
 
@@ -45,11 +62,19 @@ struct TensorEntry {
   friend bool operator==(const TensorEntry&, const TensorEntry&) = default;
 };
 
-/// A safetensors file beside the index.
+enum class FileKind {
+  kTensors,
+  kTables,   ///< Tensors of which saves change little. A later checkpoint may take the file over.
+  kPatches,  ///< What a save found changed in tables.
+};
+
+/// A safetensors file beside the index. Checkpoints may share tables and patches: the file then has a name in each of them
+/// (Storage::link), and may hold what one of them does not need.
 struct DataFile {
   std::string name;  ///< The name without a folder: "model.ckpt-200.data-00000-of-00002".
   uint64_t bytes = 0;
   uint64_t checksum = 0;  ///< The XXH3-64 of the whole file, as `xxhsum -H3` prints it.
+  FileKind kind = FileKind::kTensors;
   friend bool operator==(const DataFile&, const DataFile&) = default;
 };
 

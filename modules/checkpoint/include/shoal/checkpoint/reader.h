@@ -38,6 +38,12 @@ class Reader {
   /// Reads everything once and compares all checksums, of files and of pieces.
   Result<void> verify() const;
 
+  /// Verifies one file of manifest().files.
+  Result<void> verify_file(uint32_t file) const;
+
+  /// The files of manifest(), open, in its order.
+  const std::vector<std::unique_ptr<ReadableFile>>& files() const { return files_; }
+
   /// The names of all files of this checkpoint, without folder, the index last: copied in this order, a copy is complete
   /// when it exists.
   std::vector<std::string> file_names() const;
@@ -48,7 +54,6 @@ class Reader {
   Result<bool> open_files(Storage& storage);
   Result<void> read_piece(const TensorEntry& tensor, const Piece& piece, int64_t row_begin, int64_t row_end,
                           std::span<std::byte> out) const;
-  Result<void> verify_file(uint32_t file) const;
 
   std::string prefix_;
   std::string if_damaged_;

@@ -3,8 +3,8 @@
 /// Saves a checkpoint so that, killed at any instant, the folder still leads to a complete one (CONTRACT CK-4).
 ///
 ///   SHOAL_TRY(auto writer, Writer::begin(storage, model_dir, step));
-///   SHOAL_TRY(auto file, writer->add_file(layout));               // One file per shard.
-///   SHOAL_TRY_VOID(writer->append(file, part));                   // Its arena, in parts of any size, in order.
+///   SHOAL_TRY(auto arena, writer->add_arena(layout));             // One per shard.
+///   SHOAL_TRY_VOID(writer->append(arena, part));                  // In parts of any size, in order.
 ///   SHOAL_TRY(auto saved, writer->commit(info, {.keep_max = 5}));
 ///
 /// In place of commit(): finish(), whatever has to be asked, publish().
@@ -15,6 +15,7 @@
 /// from the one to the other in one instant.
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -35,12 +36,15 @@ struct Segment {
   uint64_t offset = 0;  ///< Bytes from the start of the arena.
   int64_t row_begin = 0;
   int64_t row_end = -1;  ///< -1: to the last row.
+  /// Most saves find little of it changed, or nothing: a table that is updated by rows, a frozen layer (Sharing).
+  bool changes_little = false;
 
   int64_t rows() const;  ///< How many rows this segment holds.
   uint64_t bytes() const;
 };
 
-/// One data file = one contiguous arena of which the segments name the parts. Bytes between segments (padding) are
+/// One contiguous arena of which the segments name the parts; it goes to one data file, but for large tensors where files are
+/// shared. Bytes between segments (padding) are
 /// expected in append() and not written. Several arenas of a shard (weights, then slots) are one arena laid end to end.
 struct ArenaLayout {
   uint64_t bytes = 0;
@@ -67,8 +71,18 @@ struct Saved {
   std::string prefix;                 ///< The name with the folder.
   std::vector<std::string> retained;  ///< Names, oldest to newest; the last is `name`.
   std::vector<std::string> kept;      ///< Names that left the list and stay on disk for good.
-  uint64_t data_bytes = 0;
+  uint64_t data_bytes = 0;            ///< Bytes of all its data files.
+  uint64_t written_bytes = 0;         ///< Bytes of those that it does not share with the checkpoint before.
   Manifest manifest = {};  ///< What the index says; its text is encode_manifest() of this.
+};
+
+/// What a save need not write again of tensors that change little, since the newest checkpoint of the folder has it on disk. Each is compared
+/// with it as it passes. What did not change is taken over, by a second name of its file (Storage::link); where at most a quarter
+/// changed, that alone is written (Patch); else, and where the file system has no second names, the tensor is written whole. Only for a
+/// folder that nobody else writes into: files taken over have old times, by which another writer would take them for abandoned.
+struct Sharing {
+  uint64_t bytes_min = uint64_t(1) << 20;     ///< Smaller tensors are written whole with each save.
+  uint64_t changes_max = uint64_t(16) << 20;  ///< Bytes of changes that a save may hold in memory.
 };
 
 /// A save in progress. One thread at a time. Destroyed before it is published, it removes its files, and the checkpoint
@@ -83,22 +97,24 @@ class Writer {
     kMadeIfMissing,
     kIsThere,  ///< A folder that went while its run was under way is not made anew (CONTRACT RU-4).
   };
+  /// `sharing`: nothing where all is to be written.
   static Result<std::unique_ptr<Writer>> begin(Storage& storage, std::string model_dir, int64_t global_step,
-                                               Folder folder = Folder::kMadeIfMissing);
+                                               Folder folder = Folder::kMadeIfMissing, std::optional<Sharing> sharing = {});
   virtual ~Writer() = default;
 
-  /// Starts a data file; returns its number for append(). Files may be filled in turns.
-  virtual Result<int> add_file(ArenaLayout layout) = 0;
-  /// The next bytes of that file's arena. Checksums are computed as they pass.
-  virtual Result<void> append(int file, std::span<const std::byte> bytes) = 0;
-  /// A whole data file from tensors in memory, each complete.
+  /// Starts an arena; returns its number for append(). Arenas may be filled in turns.
+  virtual Result<int> add_arena(ArenaLayout layout) = 0;
+  /// The next bytes of that arena. Checksums are computed as they pass.
+  virtual Result<void> append(int arena, std::span<const std::byte> bytes) = 0;
+  /// A whole arena from tensors in memory, each complete.
   struct NamedTensor {
     std::string name;
     TensorView tensor;
     std::string slot_of = {};
+    bool changes_little = false;
   };
   virtual Result<void> add_tensors(std::span<const NamedTensor> tensors) = 0;
-  /// Every file's arena is complete, and the pieces of each tensor are exactly its rows: else InvalidArgument. After it all
+  /// Every arena is complete, and the pieces of each tensor are exactly its rows: else InvalidArgument. After it all
   /// data is on disk, and nothing refers to it: who may have lost the right to say what is the newest, while all that was
   /// written, looks again now. Once.
   virtual Result<void> finish(SaveInfo info) = 0;

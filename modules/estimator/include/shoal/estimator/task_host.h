@@ -45,6 +45,8 @@ struct TaskHost {
   std::optional<uint64_t> bytes_on_strand = {};    ///< A parameter server's (ParameterServerOptions), for simulations.
   /// From how many bytes on shards travel in parts (ShardSpec::own_part_bytes). Simulations have small models.
   uint64_t own_part_bytes = cluster::kOwnPartBytes;
+  /// From how many bytes on checkpoints share tables that change little (checkpoint::Sharing).
+  uint64_t table_bytes_min = uint64_t(1) << 20;
   std::shared_ptr<monitor::ProgressDisplay> progress = {};  ///< Shown by the local process or the chief.
   bool workers_show_progress = false;                       ///< By each worker, too, whose process is its own.
   std::function<void(const TaskReport&)> report = {};       ///< Called once per task, on its thread.

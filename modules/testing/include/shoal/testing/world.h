@@ -46,6 +46,8 @@ struct WorldOptions {
   std::optional<uint64_t> server_bytes_on_strand{};
   /// From how many bytes on shards travel in parts, some while others are computed (ShardSpec::own_part_bytes).
   uint64_t own_part_bytes = cluster::kOwnPartBytes;
+  /// From how many bytes on checkpoints share tables that change little (checkpoint::Sharing).
+  uint64_t table_bytes_min = uint64_t(1) << 20;
   /// The least level of log lines that report() shows.
   LogLevel log_level = LogLevel::kInfo;
   /// It is told what becomes of updates, beside the world itself.

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The arena of a shard while it is saved: most tensors go to one file, tables are compared with the checkpoint before, and those that it does
+/// not have go to a second file, which a later checkpoint can take over.
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "data_file.h"
+#include "table_writer.h"
+
+namespace shoal::checkpoint {
+
+class ArenaWriter {
+ public:
+  static Result<std::unique_ptr<ArenaWriter>> begin(const SaveParts& save, ArenaLayout layout,
+                                                    const std::function<bool(const Segment&)>& is_table);
+
+  /// The arena's next bytes. InvalidArgument beyond its end.
+  Result<void> append(std::span<const std::byte> bytes);
+  /// InvalidArgument if the arena is not complete.
+  Result<void> finish();
+  /// After finish() of all arenas: see TableWriter.
+  Result<void> settle();
+  /// Appends where its segments lie to `list`, once all changes are written, to the pending file `patch_file`.
+  void list_written(uint32_t patch_file, std::vector<WrittenSegment>& list) const;
+
+ private:
+  struct Table {
+    uint64_t begin, end;  // In the arena.
+    std::unique_ptr<TableWriter> writer;
+  };
+  struct File {
+    std::unique_ptr<DataFileWriter> writer;
+    uint32_t number;  // Among the pending ones.
+  };
+  ArenaWriter(const SaveParts& save, uint64_t bytes) : save_(save), bytes_(bytes) {}
+  Result<void> add_file(FileKind kind, std::vector<Segment> segments, std::string_view name_ending);
+
+  const SaveParts save_;
+  const uint64_t bytes_;
+  uint64_t position_ = 0;
+  std::vector<File> files_;    // Each gets the whole arena, and passes over what it has no segment for.
+  std::vector<Table> tables_;  // In order.
+};
+
+}  // namespace shoal::checkpoint

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// What a save found changed in large tensors: kept in memory, up to a limit, until all of it goes to one file.
+#include <string>
+#include <vector>
+
+#include "data_file.h"
+
+namespace shoal::checkpoint {
+
+/// The changed units of one piece, as they were found, in blocks.
+struct ChangedUnits {
+  struct Block {
+    std::vector<int64_t> numbers;  ///< Ascending, over all blocks.
+    std::vector<std::byte> units;  ///< One after another.
+    uint64_t bytes_in_file() const { return numbers.size() * sizeof(int64_t) + units.size(); }
+  };
+  uint64_t unit_bytes = 0;
+  std::vector<Block> blocks = {};
+
+  uint64_t count() const;
+  uint64_t bytes() const;  ///< Bytes of the units, without their numbers.
+};
+
+class PatchFile {
+ public:
+  /// `bytes_max`: of all changes together, with what is reserved for those that are being collected.
+  PatchFile(int64_t global_step, uint64_t bytes_max) : global_step_(global_step), bytes_left_(bytes_max) {}
+
+  /// Takes so many bytes of the limit. False: there are not as many left.
+  bool reserve(uint64_t bytes);
+  void give_back(uint64_t bytes) { bytes_left_ += bytes; }
+  /// Keeps the changes of `segment` for write(). Returns their number for patch().
+  size_t add(const Segment& segment, ChangedUnits changes);
+  bool empty() const { return patches_.empty(); }
+
+  /// Writes all changes to one file and frees their memory.
+  Result<std::unique_ptr<DataFileWriter>> write(Storage& storage, const std::string& path);
+  /// A patch, once the file is written. Its `file` is left to the caller.
+  const Patch& patch(size_t number) const { return patches_[number]; }
+
+ private:
+  const int64_t global_step_;
+  uint64_t bytes_left_;
+  ArenaLayout layout_;
+  std::vector<ChangedUnits> changes_;
+  std::vector<Patch> patches_;
+};
+
+}  // namespace shoal::checkpoint

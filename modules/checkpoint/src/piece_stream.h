@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// One piece of a tensor, read from its first byte to its last, as it is with its patches.
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "shoal/base/storage.h"
+#include "shoal/checkpoint/checksum.h"
+#include "shoal/checkpoint/manifest.h"
+
+namespace shoal::checkpoint {
+
+using OpenFiles = std::vector<std::unique_ptr<ReadableFile>>;  // Those that a manifest names, in its order.
+
+/// Bytes of a file in their order, in small reads from a large buffer, and their checksum.
+class RegionReader {
+ public:
+  RegionReader(const ReadableFile& file, uint64_t offset, uint64_t bytes) : file_(&file), at_(offset), left_(bytes) {}
+  /// The next bytes of the region. DataLoss if it has not as many.
+  Result<void> read(std::span<std::byte> out);
+  uint64_t left() const { return left_ + (buffer_.size() - buffer_at_); }
+  uint64_t checksum() const { return checksum_.value(); }
+
+ private:
+  const ReadableFile* file_;
+  uint64_t at_;
+  uint64_t left_;  // What is not in the buffer yet.
+  std::vector<std::byte> buffer_;
+  size_t buffer_at_ = 0;
+  Checksum checksum_;
+};
+
+/// The checksum of a whole file of which others read parts, from the first to the last. It reads what they leave out.
+class FileCheck {
+ public:
+  FileCheck(const ReadableFile& file, uint64_t expected) : file_(&file), expected_(expected) {}
+  /// Somebody has read these bytes.
+  Result<void> pass(uint64_t offset, std::span<const std::byte> bytes);
+  /// After all parts: reads the rest. False if the checksum differs, or parts were read out of order: then nothing is known.
+  Result<bool> finish();
+
+ private:
+  Result<void> read_to(uint64_t end);
+
+  const ReadableFile* file_;
+  uint64_t expected_;
+  uint64_t at_ = 0;
+  bool in_order_ = true;
+  Checksum checksum_;
+};
+
+/// Its errors are DataLoss of the form "file F, variable V: ...", and those of reading.
+class PieceStream {
+ public:
+  /// The first three outlive the stream. So does `whole`, which sees the piece's own bytes as they are read; null: nobody does.
+  PieceStream(const Manifest& manifest, const OpenFiles& files, const TensorEntry& tensor, Piece piece,
+              FileCheck* whole = nullptr);
+
+  /// The next bytes of the piece: any number, but not more than it has.
+  Result<void> next(std::span<std::byte> out);
+  /// Compares all checksums, once next() has given the whole piece.
+  Result<void> finish() const;
+
+ private:
+  /// A patch while it is read: the unit that comes next.
+  struct Cursor {
+    Patch patch;
+    RegionReader numbers, units;
+    std::optional<uint64_t> number;  // Nothing: there is no further unit.
+    std::vector<std::byte> unit;
+  };
+  Result<void> advance(Cursor& cursor) const;
+  Result<void> apply(Cursor& cursor, std::span<std::byte> out) const;
+  Error damaged(uint32_t file, const std::string& what) const;
+  Result<void> compare(uint32_t file, uint64_t found, uint64_t expected) const;
+
+  const Manifest& manifest_;
+  const OpenFiles& files_;
+  const TensorEntry& tensor_;
+  const Piece piece_;
+  FileCheck* const whole_;
+  uint64_t at_ = 0;
+  Checksum checksum_;
+  std::vector<Cursor> cursors_;
+};
+
+}  // namespace shoal::checkpoint

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "table_writer.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace shoal::checkpoint {
+namespace {
+
+constexpr uint64_t kComparedBytes = uint64_t(1) << 20;
+// Rows are the units of change, as tables are updated by rows; longer ones, as of a convolution's kernel, are divided.
+constexpr uint64_t kRowBytesMax = uint64_t(16) << 10;
+constexpr uint64_t kUnitBytes = uint64_t(4) << 10;
+// A piece with so many patches is compared without them, so that one patch takes the place of all.
+constexpr size_t kPatchesMax = 8;
+// Where more than one part in so many changed, the table is written whole.
+constexpr uint64_t kPatchedPartMax = 4;
+
+uint64_t unit_bytes_of(const Segment& segment) {
+  const uint64_t row_bytes = segment.bytes() / uint64_t(segment.rows());
+  return row_bytes <= kRowBytesMax ? row_bytes : kUnitBytes;
+}
+
+}  // namespace
+
+TableWriter::TableWriter(const SaveParts& save, Segment segment, EarlierSave::Found earlier)
+    : save_(save),
+      segment_(std::move(segment)),
+      unit_bytes_(unit_bytes_of(segment_)),
+      block_bytes_(kComparedBytes / unit_bytes_ * unit_bytes_),
+      earlier_(std::move(earlier)) {
+  changes_.unit_bytes = unit_bytes_;
+  if (earlier_.piece.patches.size() >= kPatchesMax) earlier_.piece.patches.clear();
+}
+
+Result<void> TableWriter::append(std::span<const std::byte> bytes) {
+  checksum_.update(bytes);
+  if (came_ == 0) stream_.emplace(save_.earlier->stream(earlier_, true));
+  came_ += bytes.size();
+  while (!file_ && !bytes.empty()) {
+    const size_t count = size_t(std::min<uint64_t>(bytes.size(), block_bytes_ - block_.size()));
+    block_.insert(block_.end(), bytes.data(), bytes.data() + count);
+    bytes = bytes.subspan(count);
+    if (block_.size() == block_bytes_ || (bytes.empty() && is_complete())) SHOAL_TRY_VOID(compare_block());
+  }
+  if (file_) SHOAL_TRY_VOID(file_->append(bytes));
+  return is_complete() ? complete() : Result<void>();
+}
+
+/// What cannot be read of the checkpoint before is no reason not to save: this one is written whole then.
+Result<void> TableWriter::compare_block() {
+  before_.resize(block_.size());
+  if (!stream_->next(before_) || !collect_changes()) {
+    SHOAL_TRY_VOID(write_whole());
+    SHOAL_TRY_VOID(file_->append(block_));
+  }
+  compared_ += block_.size();
+  block_.clear();
+  return {};
+}
+
+/// False: there are too many.
+bool TableWriter::collect_changes() {
+  if (std::memcmp(block_.data(), before_.data(), block_.size()) == 0) return true;
+  ChangedUnits::Block changed;
+  for (size_t at = 0; at < block_.size(); at += size_t(unit_bytes_)) {
+    const size_t count = std::min(size_t(unit_bytes_), block_.size() - at);
+    if (std::memcmp(block_.data() + at, before_.data() + at, count) == 0) continue;
+    changed.numbers.push_back(int64_t((compared_ + at) / unit_bytes_));
+    changed.units.insert(changed.units.end(), block_.begin() + ptrdiff_t(at), block_.begin() + ptrdiff_t(at + count));
+  }
+  changed_bytes_ += changed.bytes_in_file();
+  if (changed_bytes_ > segment_.bytes() / kPatchedPartMax || !save_.patches.reserve(changed.bytes_in_file())) return false;
+  changes_.blocks.push_back(std::move(changed));
+  return true;
+}
+
+/// A wrong checksum: what was compared is not what the checkpoint before was to be, and is not to be this one's either.
+Result<void> TableWriter::complete() {
+  if (!file_ && !stream_->finish()) SHOAL_TRY_VOID(write_whole());
+  stream_.reset();
+  block_ = {};
+  before_ = {};
+  return file_ ? file_->finish() : Result<void>();
+}
+
+Result<void> TableWriter::settle() {
+  if (!file_ && !save_.earlier->is_intact(earlier_.piece)) {
+    SHOAL_TRY_VOID(write_whole());
+    SHOAL_TRY_VOID(complete());
+  }
+  if (!file_) {
+    piece_ = save_.earlier->take(earlier_.piece);
+    if (!changes_.blocks.empty()) patch_ = save_.patches.add(segment_, std::move(changes_));
+    return {};
+  }
+  piece_ = file_->segments().front().piece;
+  piece_.file = file_number_;
+  save_.files[file_number_].set(*file_);
+  file_.reset();
+  if (piece_.checksum == checksum_.value()) return {};
+  return unavailable("variable " + segment_.name + ": the checkpoint before changed while it was compared with this one");
+}
+
+/// Gives a file of its own what was compared so far: what it was before, with the changes.
+Result<void> TableWriter::write_whole() {
+  file_number_ = save_.files.add(FileKind::kTables);
+  ArenaLayout layout{.bytes = segment_.bytes(), .segments = {segment_}};
+  layout.segments[0].offset = 0;
+  SHOAL_TRY(file_, DataFileWriter::create(save_.storage, save_.files[file_number_].path, std::move(layout), save_.global_step,
+                                          "@" + std::to_string(save_.global_step)));
+  stream_.emplace(save_.earlier->stream(earlier_, false));
+  auto changed = changes_.blocks.begin();
+  for (uint64_t at = 0; at < compared_; at += before_.size()) {
+    before_.resize(size_t(std::min(block_bytes_, compared_ - at)));
+    SHOAL_TRY_VOID(stream_->next(before_));
+    if (changed != changes_.blocks.end() && uint64_t(changed->numbers[0]) * unit_bytes_ < at + before_.size()) {
+      put(*changed, at);
+      save_.patches.give_back(changed->bytes_in_file());
+      *changed++ = {};
+    }
+    SHOAL_TRY_VOID(file_->append(before_));
+  }
+  stream_.reset();
+  before_ = {};
+  return {};
+}
+
+/// Puts the units of `changed` in their place in before_, which has the bytes from `at`.
+void TableWriter::put(const ChangedUnits::Block& changed, uint64_t at) {
+  const std::byte* unit = changed.units.data();
+  for (const int64_t number : changed.numbers) {
+    const uint64_t begin = uint64_t(number) * unit_bytes_ - at;
+    const uint64_t count = std::min<uint64_t>(unit_bytes_, before_.size() - begin);
+    std::copy_n(unit, count, before_.data() + begin);
+    unit += count;
+  }
+}
+
+WrittenSegment TableWriter::written(uint32_t patch_file) const {
+  WrittenSegment written{segment_, piece_};
+  if (!patch_) return written;
+  written.piece.patches.push_back(save_.patches.patch(*patch_));
+  written.piece.patches.back().file = patch_file;
+  return written;
+}
+
+}  // namespace shoal::checkpoint

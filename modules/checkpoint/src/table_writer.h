@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// A tensor that changes little, or some rows of one, while it is saved: compared with the checkpoint before as it passes. Nothing of it is
+/// written where nothing changed, only what changed where that is little, and a file of its own where it is much.
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "data_file.h"
+#include "earlier_save.h"
+#include "patch_file.h"
+#include "pending_files.h"
+
+namespace shoal::checkpoint {
+
+/// What the parts of one save share.
+struct SaveParts {
+  Storage& storage;
+  PendingFiles& files;
+  EarlierSave* earlier;  ///< Null: everything is written.
+  PatchFile& patches;
+  int64_t global_step;
+};
+
+class TableWriter {
+ public:
+  /// `earlier`: what save.earlier found for `segment`.
+  TableWriter(const SaveParts& save, Segment segment, EarlierSave::Found earlier);
+
+  /// The segment's next bytes, up to its last.
+  Result<void> append(std::span<const std::byte> bytes);
+  /// After the last bytes of all tables: what is taken over counts as written from here on.
+  Result<void> settle();
+  /// Where it lies, once all changes are written, to the pending file `patch_file`.
+  WrittenSegment written(uint32_t patch_file) const;
+
+ private:
+  Result<void> compare_block();
+  bool collect_changes();
+  Result<void> complete();
+  Result<void> write_whole();
+  void put(const ChangedUnits::Block& changed, uint64_t at);
+  bool is_complete() const { return came_ == segment_.bytes(); }
+
+  const SaveParts save_;
+  const Segment segment_;
+  const uint64_t unit_bytes_;
+  const uint64_t block_bytes_;
+  uint64_t came_ = 0;  // Bytes that were appended.
+  Checksum checksum_;  // Of what came.
+
+  EarlierSave::Found earlier_;
+  std::optional<PieceStream> stream_;  // While it is compared.
+  std::vector<std::byte> block_;       // What came and is not compared yet; shorter than a block.
+  std::vector<std::byte> before_;      // The same bytes of the checkpoint before.
+  uint64_t compared_ = 0;
+  uint64_t changed_bytes_ = 0;
+  ChangedUnits changes_;
+  std::optional<size_t> patch_;  // The number of changes_ among the save's, once settled.
+
+  std::unique_ptr<DataFileWriter> file_;  // Once it is written whole.
+  uint32_t file_number_ = 0;
+  Piece piece_;  // Once settled.
+};
+
+}  // namespace shoal::checkpoint
