@@ -3,17 +3,10 @@
 //
 // SHOAL_TEST_PIPELINES is the number of pipelines that are compared with the model (3000), and SHOAL_TEST_PIPELINES_FROM the
 // seed of the first (0).
-#include <cstdlib>
-
 #include "random_pipeline.h"
 
 namespace shoal::data {
 namespace {
-
-uint64_t number_of(const char* variable, uint64_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
 
 class AgainstModel : public BothEnvironments {};
 SHOAL_IN_BOTH_ENVIRONMENTS(AgainstModel);

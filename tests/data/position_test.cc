@@ -48,13 +48,16 @@ void expect_continues(const Iteration& run, size_t from, Iterator& iterator) {
 
 TEST_P(Positions, RandomPipelinesContinueFromEveryElement) {
   int64_t restored = 0;
-  for (uint64_t seed = 0; seed < 600; ++seed) {
+  for (uint64_t seed = 0; seed < number_of("SHOAL_TEST_PIPELINES", 600); ++seed) {
     const RandomPipeline pipeline(seed, true, 7);
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + pipeline.text());
     IterateOptions options;
     if (seed % 3 != 0) options.seed = int64_t(seed);
     const Iteration run = run_and_save(pipeline.dataset(), env(), options);
     if (run.positions.size() > 120) continue;
+    // What they pass over by seeking may fail unseen, and a map with threads seeks only before it has read ahead.
+    const bool seeks = pipeline.text().find(".shard(") != std::string::npos || pipeline.text().find(".window(") != std::string::npos;
+    if (run.outcome.error && seeks) continue;
     const std::unique_ptr<Iterator> used = open(pipeline.dataset(), env(), options);
     for (size_t i = 0; i < run.positions.size(); ++i) {
       SCOPED_TRACE("from element " + std::to_string(i));

@@ -2,11 +2,18 @@
 #pragma once
 /// Random pipelines, and a naive model of what they must yield: whole sequences, one transform after another.
 #include <algorithm>
+#include <cstdlib>
 #include <random>
 
 #include "collecting.h"
 
 namespace shoal::data {
+
+/// The number in an environment variable, for longer runs of a test.
+inline uint64_t number_of(const char* variable, uint64_t otherwise) {
+  const char* text = std::getenv(variable);
+  return text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
 
 /// What a pipeline yields, and the error that follows.
 struct Model {
@@ -86,7 +93,7 @@ class RandomPipeline {
   void transform() {
     const int64_t n = below(6);
     const std::string number = "(" + std::to_string(n) + ")";
-    switch (below(shuffles_ ? 19 : 17)) {
+    switch (below(shuffles_ ? 28 : 25)) {
       case 0: return map(1), void(text_ += ".map()");
       case 1: return map(int(2 + below(4))), void(text_ += ".parallel_map()");
       case 2:
@@ -123,8 +130,184 @@ class RandomPipeline {
         return below(2) == 0 ? take(2 * n) : void();
       case 15: return below(2) == 0 ? zip(4 * n) : enumerate(n);
       case 16: return below(3) == 0 ? repeat_for_ever(5 * n) : padded_batch(n + 1, 1 + below(2));
+      case 17: return flat_map();
+      case 18: return interleave(1 + below(3), 1 + below(3), below(2) == 0);
+      case 19: return window(1 + below(3), 1 + below(3), 1 + below(2), below(2) == 0);
+      case 20: return take_while();
+      case 21: return scan();
+      case 22: return bucket(1 + below(3), 1 + below(3), below(2) == 0);
+      case 23: return ignore_errors(below(2) == 0 ? 1 : 3);
+      case 24: return rebatch(1 + below(3));
+      case 25: return random_map(below(2) == 0 ? 1 : 3);
+      case 26: return sample();
       default: return shuffle(1 + below(12));
     }
+  }
+
+  static int64_t first_of(const Value& value) { return value.numbers.empty() ? 0 : value.numbers[0]; }
+  /// What flat_map and interleave make of an element: up to three numbers.
+  static Values several(const Value& value) {
+    const int64_t first = first_of(value);
+    return counting(first * 10, first * 10 + std::abs(first) % 4);
+  }
+  static Dataset dataset_of(const Element& element) {
+    const int64_t first = first_of(value_of(element));
+    return Dataset::range(first * 10, first * 10 + std::abs(first) % 4);
+  }
+
+  void flat_map() {
+    text_ += ".flat_map()";
+    dataset_ = dataset_->flat_map(dataset_of);
+    for (const Value& value : std::exchange(model_.values, {})) append(several(value));
+  }
+
+  void interleave(int64_t cycle, int64_t block, bool parallel) {
+    text_ += ".interleave(" + std::to_string(cycle) + ", " + std::to_string(block) + (parallel ? ", parallel)" : ")");
+    dataset_ = dataset_->interleave(dataset_of, {.cycle = cycle, .block = block, .parallel = parallel});
+    const Values from = std::exchange(model_.values, {});
+    std::vector<std::optional<Values>> slots{size_t(cycle)};
+    size_t taken = 0;
+    for (size_t turn = 0, empty = 0; empty < slots.size(); turn = (turn + 1) % slots.size()) {
+      std::optional<Values>& slot = slots[turn];
+      if (!slot && taken == from.size()) {
+        if (model_.fails) return;
+        ++empty;
+        continue;
+      }
+      empty = 0;
+      if (!slot) slot = several(from[taken++]);
+      for (int64_t given = 0; given < block; ++given) {
+        if (slot->empty()) {
+          slot.reset();
+          break;
+        }
+        model_.values.push_back(slot->front());
+        slot->erase(slot->begin());
+      }
+    }
+  }
+
+  void window(int64_t size, int64_t shift, int64_t stride, bool drop) {
+    text_ += ".window(" + std::to_string(size) + ", " + std::to_string(shift) + ", " + std::to_string(stride) + (drop ? ", drop)" : ")");
+    dataset_ = dataset_->window(size, {.shift = shift, .stride = stride, .drop_remainder = drop});
+    model_.may_hide_failure |= model_.fails && shift > (size - 1) * stride + 1;
+    const Values from = std::exchange(model_.values, {});
+    for (size_t begin = 0; begin < from.size(); begin += size_t(shift)) {
+      if (begin + size_t((size - 1) * stride) >= from.size() && model_.fails) return;
+      Values rows;
+      for (int64_t i = 0; i < size && begin + size_t(i * stride) < from.size(); ++i) rows.push_back(from[begin + size_t(i * stride)]);
+      if (drop && int64_t(rows.size()) < size) return;
+      if (!push_stacked(rows)) return;
+    }
+  }
+
+  /// False, and the model fails, if the rows cannot be stacked.
+  bool push_stacked(const Values& rows) {
+    Value stacked{{int64_t(rows.size())}, {}};
+    stacked.shape.insert(stacked.shape.end(), rows[0].shape.begin(), rows[0].shape.end());
+    if (rows[0].shape.size() == size_t(Shape::kRankMax)) return !(model_.fails = true);
+    for (const Value& row : rows) {
+      if (row.shape != rows[0].shape) return !(model_.fails = true);
+      stacked.numbers.insert(stacked.numbers.end(), row.numbers.begin(), row.numbers.end());
+    }
+    model_.values.push_back(std::move(stacked));
+    return true;
+  }
+
+  void take_while() {
+    text_ += ".take_while()";
+    dataset_ = dataset_->take_while([](const Element& element) { return first_of(value_of(element)) % 9 != 8; });
+    const auto refused = std::ranges::find_if(model_.values, [](const Value& value) { return first_of(value) % 9 == 8; });
+    if (refused == model_.values.end()) return;
+    model_.values.erase(refused, model_.values.end());
+    model_.fails = false;
+  }
+
+  /// The sum of all first numbers so far, as a scalar.
+  void scan() {
+    text_ += ".scan()";
+    const auto add = [](Element& state, const Element& element) {
+      const int64_t sum = state.features.single().as<int64_t>()[0] + first_of(value_of(element));
+      state = {Tensor::scalar(sum), {}};
+      return state;
+    };
+    dataset_ = dataset_->scan({Tensor::scalar(int64_t(0)), {}}, add);
+    int64_t sum = 0;
+    for (Value& value : model_.values) value = Value(sum += first_of(value));
+  }
+
+  /// By how many numbers an element has, with an end at two.
+  void bucket(int64_t short_size, int64_t long_size, bool drop) {
+    text_ += ".bucket(" + std::to_string(short_size) + ", " + std::to_string(long_size) + (drop ? ", drop)" : ")");
+    const auto length = [](const Element& element) { return int64_t(value_of(element).numbers.size()); };
+    dataset_ = dataset_->bucket_by_length(
+        length, {.boundaries = {2}, .batch_sizes = {short_size, long_size}, .padding = {.drop_remainder = drop}});
+    const Values from = std::exchange(model_.values, {});
+    Values buckets[2];
+    const bool failed = std::exchange(model_.fails, false);
+    for (const Value& value : from) {
+      Values& waiting = buckets[value.numbers.size() >= 2];
+      waiting.push_back(value);
+      if (int64_t(waiting.size()) < (&waiting == buckets ? short_size : long_size)) continue;
+      if (!push_padded(waiting, 1)) return;
+      waiting.clear();
+    }
+    model_.fails = failed;
+    for (Values& waiting : buckets) {
+      if (!model_.fails && !waiting.empty() && !drop) push_padded(waiting, 1);
+    }
+  }
+
+  /// False, and the model fails, if the rows cannot be padded to one shape.
+  bool push_padded(const Values& rows, int64_t multiple) {
+    if (rows[0].shape.size() == size_t(Shape::kRankMax)) return !(model_.fails = true);
+    std::vector<int64_t> dims(rows[0].shape.size(), 0);
+    for (const Value& row : rows) {
+      if (row.shape.size() != dims.size()) return !(model_.fails = true);
+      for (size_t axis = 0; axis < dims.size(); ++axis) dims[axis] = std::max(dims[axis], row.shape[axis]);
+    }
+    for (int64_t& dim : dims) dim = (dim + multiple - 1) / multiple * multiple;
+    Value batch{{int64_t(rows.size())}, {}};
+    batch.shape.insert(batch.shape.end(), dims.begin(), dims.end());
+    for (const Value& row : rows) append_padded(row, dims, 0, 0, true, batch.numbers);
+    model_.values.push_back(std::move(batch));
+    return true;
+  }
+
+  /// A map that fails for some elements, which are left out.
+  void ignore_errors(int parallel) {
+    text_ += ".ignore_errors(" + std::to_string(parallel) + ")";
+    const auto picky = [](Element element) -> Result<Element> {
+      if (first_of(value_of(element)) % 5 == 4) return invalid_argument("not this one");
+      return element;
+    };
+    dataset_ = dataset_->map(picky, {.parallel = parallel}).ignore_errors(-1);
+    std::erase_if(model_.values, [](const Value& value) { return first_of(value) % 5 == 4; });
+  }
+
+  void rebatch(int64_t size) {
+    text_ += ".rebatch";
+    dataset_ = dataset_->rebatch(size);
+    const std::string text = text_;
+    const Dataset dataset = *dataset_;
+    unbatch();
+    batch(size, false);
+    dataset_ = dataset;
+    text_ = text + "(" + std::to_string(size) + ")";
+  }
+
+  void random_map(int parallel) {
+    text_ += ".random_map(" + std::to_string(parallel) + ")";
+    const auto add = [](Element element, RandomStream& random) { return triple(std::move(element), int64_t(random.below(1000))); };
+    const auto keep = [](const Element&, RandomStream& random) { return random.below(4) != 0; };
+    dataset_ = dataset_->map(add, {.parallel = parallel}).filter(keep);
+  }
+
+  void sample() {
+    text_ += ".sample()";
+    SampleOptions options{.weights = {2, 1}, .stops_with_the_first = below(2) == 0};
+    if (below(2) == 0) options.seed = below(100);
+    dataset_ = Dataset::sample_from({*dataset_, Dataset::range(below(20))}, options);
   }
 
   void take(int64_t count) {
@@ -186,17 +369,7 @@ class RandomPipeline {
     for (size_t begin = 0; begin < from.size(); begin += size_t(size)) {
       const size_t end = std::min(from.size(), begin + size_t(size));
       if (end - begin < size_t(size) && model_.fails) break;
-      if (from[begin].shape.size() == size_t(Shape::kRankMax)) return void(model_.fails = true);
-      std::vector<int64_t> dims(from[begin].shape.size(), 0);
-      for (size_t i = begin; i < end; ++i) {
-        if (from[i].shape.size() != dims.size()) return void(model_.fails = true);
-        for (size_t axis = 0; axis < dims.size(); ++axis) dims[axis] = std::max(dims[axis], from[i].shape[axis]);
-      }
-      for (int64_t& dim : dims) dim = (dim + multiple - 1) / multiple * multiple;
-      Value batch{{int64_t(end - begin)}, {}};
-      batch.shape.insert(batch.shape.end(), dims.begin(), dims.end());
-      for (size_t i = begin; i < end; ++i) append_padded(from[i], dims, 0, 0, true, batch.numbers);
-      model_.values.push_back(std::move(batch));
+      if (!push_padded(Values(from.begin() + ptrdiff_t(begin), from.begin() + ptrdiff_t(end)), multiple)) return;
     }
   }
 

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// batch and padded_batch: consecutive elements stacked. Rows go straight from where they are into the batch.
+// batch and padded_batch: consecutive elements stacked.
 #include "nodes.h"
 #include "padding.h"
+#include "stack.h"
 
 namespace shoal::data {
 namespace {
-
-std::string described(const Column& column) {
-  return std::string(to_string(column.dtype)) + " " + to_string(column.shape);
-}
 
 class BatchStage final : public Stage {
  public:
@@ -25,11 +22,7 @@ class BatchStage final : public Stage {
       if (!more) break;
     }
     if (count == 0 || (drop_remainder_ && int64_t(count) < size_)) return false;
-    SHOAL_TRY_VOID(check_rank());
-    for (size_t row = 1; row < count; ++row) SHOAL_TRY_VOID(check_alike(row));
-    if (padding_) SHOAL_TRY_VOID(padding_->check_names(rows_[0]));
-    SHOAL_TRY_VOID(stack(count, item.own()));
-    item.set_records_of_rows(std::span(rows_).first(count));
+    SHOAL_TRY_VOID(stack("batch", std::span(rows_).first(count), padding_, context_.env.buffers(), item));
     return true;
   }
 
@@ -43,65 +36,6 @@ class BatchStage final : public Stage {
   Result<void> load(StateReader& in) override { return input_->load(in); }
 
  private:
-  Result<void> check_rank() const {
-    for (size_t i = 0; i < rows_[0].columns(); ++i) {
-      const Column column = rows_[0].column(i);
-      if (column.shape.rank() < Shape::kRankMax) continue;
-      return invalid_argument("batch: \"" + *column.name + "\" of " + described(column) +
-                              " has as many dimensions as a tensor can have; there is no room for another");
-    }
-    return {};
-  }
-
-  Result<void> check_alike(size_t row) const {
-    const Item &first = rows_[0], &other = rows_[row];
-    if (other.alike(first)) return {};
-    const std::string where = "batch: element " + std::to_string(row) + " of the batch ";
-    if (other.columns() != first.columns() || other.features() != first.features()) {
-      return invalid_argument(where + "has other features or labels than element 0");
-    }
-    for (size_t i = 0; i < first.columns(); ++i) {
-      const Column expected = first.column(i), found = other.column(i);
-      if (*found.name != *expected.name) return invalid_argument(where + "has other features or labels than element 0");
-      const bool fits = padding_ ? found.shape.rank() == expected.shape.rank() : found.shape == expected.shape;
-      if (found.dtype == expected.dtype && fits) continue;
-      return invalid_argument(where + "has " + (i < first.features() ? "feature \"" : "label \"") + *found.name + "\" of " +
-                              described(found) + ", element 0 of " + described(expected) +
-                              (padding_ ? "" : "; make them equal with map, or use padded_batch"));
-    }
-    return {};
-  }
-
-  Result<void> stack(size_t count, Element& batch) {
-    const Item& first = rows_[0];
-    const size_t features = first.features();
-    ready_names(batch.features, first, 0, features);
-    ready_names(batch.labels, first, features, first.columns() - features);
-    for (size_t i = 0; i < first.columns(); ++i) {
-      Tensor& target = i < features ? batch.features.begin()[ptrdiff_t(i)].second
-                                    : batch.labels.begin()[ptrdiff_t(i - features)].second;
-      const Column like = first.column(i);
-      Shape shape = like.shape;
-      if (padding_) {
-        SHOAL_TRY(shape, padding_->common_shape(std::span(rows_).first(count), i));
-      }
-      ready_tensor(target, like.dtype, stacked(shape, int64_t(count)), context_.env.buffers());
-      if (padding_) {
-        padding_->fill(first, i, target);
-        for (size_t row = 0; row < count; ++row) copy_into_corner(rows_[row].column(i), target, int64_t(row));
-      } else {
-        for (size_t row = 0; row < count; ++row) copy_row(rows_[row].column(i), target, int64_t(row));
-      }
-    }
-    return {};
-  }
-
-  static Shape stacked(const Shape& row, int64_t count) {
-    std::array<int64_t, Shape::kRankMax> dims{count};
-    std::copy(row.dims().begin(), row.dims().end(), dims.begin() + 1);
-    return Shape(std::span<const int64_t>(dims.data(), size_t(row.rank()) + 1));
-  }
-
   StageContext& context_;
   std::unique_ptr<Stage> input_;
   const int64_t size_;

@@ -2,6 +2,7 @@
 #include "shoal/data/dataset.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "csv_record.h"
@@ -14,6 +15,19 @@ namespace {
 
 void require(bool condition, const std::string& sentence) {
   if (!condition) raise(invalid_argument(sentence));
+}
+
+void check_padding(const std::string& what, const PaddedBatchOptions& options) {
+  require(options.multiple_of >= 1,
+          what + ": multiple_of is " + std::to_string(options.multiple_of) + "; give 1 or more");
+  for (const auto& [name, sizes] : options.sizes) {
+    const bool possible = std::all_of(sizes.begin(), sizes.end(), [](int64_t one) { return one >= -1; });
+    require(possible, what + ": sizes of " + name + " has a number below -1; -1 is the largest of the batch");
+  }
+  for (const auto& [name, value] : options.values) {
+    require(value.shape() == Shape{},
+            what + ": the value of " + name + " has the shape " + to_string(value.shape()) + "; give a scalar");
+  }
 }
 
 bool any_node(const Node& node, bool (Node::*is)() const) {
@@ -32,6 +46,8 @@ bool any_shuffle_before_shard(const Node& node) {
   return false;
 }
 
+}  // namespace
+
 uint64_t fingerprint_of(const Node& node) {
   const Node::Inputs& inputs = node.inputs();
   RandomKey key = 0;
@@ -42,8 +58,6 @@ uint64_t fingerprint_of(const Node& node) {
   }
   return node.fold_parameters(key);
 }
-
-}  // namespace
 
 Dataset Dataset::from_tensor_slices(TensorMap features, TensorMap labels) {
   Element tensors{std::move(features), std::move(labels)};
@@ -119,6 +133,91 @@ Dataset Dataset::zip_labels(Dataset features, Dataset labels) {
   return Dataset(make_zip_labels_node(std::move(features.node_), std::move(labels.node_)));
 }
 
+Dataset Dataset::sample_from(std::vector<Dataset> datasets, SampleOptions options) {
+  require(!datasets.empty(), "sample_from: there are no datasets");
+  if (options.weights.empty()) options.weights.assign(datasets.size(), 1);
+  require(options.weights.size() == datasets.size(), "sample_from: there are " + std::to_string(datasets.size()) + " datasets and " +
+                                                         std::to_string(options.weights.size()) + " weights");
+  double sum = 0;
+  for (const double weight : options.weights) {
+    require(weight >= 0 && std::isfinite(weight), "sample_from: a weight is " + std::to_string(weight) + "; give 0 or more");
+    sum += weight;
+  }
+  require(sum > 0 && std::isfinite(sum), "sample_from: the weights are all 0, or their sum is not finite");
+  std::vector<NodePtr> nodes;
+  for (Dataset& dataset : datasets) nodes.push_back(std::move(dataset.node_));
+  return Dataset(make_sample_node(std::move(nodes), std::move(options)));
+}
+
+Dataset Dataset::map(RandomMapFn fn, MapOptions options) const {
+  require(bool(fn), "map: the function is empty");
+  return Dataset(make_key_node(node_, options.seed)).map(with_key(std::move(fn)), options);
+}
+
+Dataset Dataset::filter(RandomFilterFn fn, std::optional<int64_t> seed) const {
+  require(bool(fn), "filter: the function is empty");
+  return Dataset(make_random_filter_node(node_, std::move(fn), seed));
+}
+
+Dataset Dataset::ignore_errors(int64_t count_max) const {
+  require(count_max >= -1, "ignore_errors: count_max is " + std::to_string(count_max) + "; give -1 (any number), 0 or more");
+  require(node_->has_errors_of_elements(), "ignore_errors: give it right behind a map or a filter, whose function may fail for one element");
+  return Dataset(make_ignore_errors_node(node_, count_max));
+}
+
+Dataset Dataset::scan(Element initial, ScanFn fn) const {
+  require(bool(fn), "scan: the function is empty");
+  return Dataset(make_scan_node(node_, std::move(initial), std::move(fn)));
+}
+
+Dataset Dataset::take_while(FilterFn fn) const {
+  require(bool(fn), "take_while: the function is empty");
+  return Dataset(make_take_while_node(node_, std::move(fn)));
+}
+
+Dataset Dataset::flat_map(DatasetFn fn) const {
+  require(bool(fn), "flat_map: the function is empty");
+  const auto node_of = [fn = std::move(fn)](const Element& element) -> Result<NodePtr> {
+    SHOAL_TRY(const Dataset dataset, fn(element));
+    return dataset.node_;
+  };
+  return Dataset(make_interleave_node(node_, node_of, {.cycle = 1, .block = INT64_MAX}, "flat_map"));
+}
+
+Dataset Dataset::interleave(DatasetFn fn, InterleaveOptions options) const {
+  require(bool(fn), "interleave: the function is empty");
+  require(options.cycle >= 1 && options.cycle <= 4096,
+          "interleave: cycle is " + std::to_string(options.cycle) + "; give 1 to 4096");
+  require(options.block >= 1, "interleave: block is " + std::to_string(options.block) + "; give 1 or more");
+  const auto node_of = [fn = std::move(fn)](const Element& element) -> Result<NodePtr> {
+    SHOAL_TRY(const Dataset dataset, fn(element));
+    return dataset.node_;
+  };
+  return Dataset(make_interleave_node(node_, node_of, options, "interleave"));
+}
+
+Dataset Dataset::window(int64_t size, WindowOptions options) const {
+  if (options.shift == 0) options.shift = size;
+  require(size >= 1 && options.shift >= 1 && options.stride >= 1,
+          "window: size, shift and stride are " + std::to_string(size) + ", " + std::to_string(options.shift) + " and " +
+              std::to_string(options.stride) + "; give 1 or more");
+  require(size - 1 <= INT32_MAX / options.stride, "window: from its first element to its last it has more than 2^31");
+  return Dataset(make_window_node(node_, size, options));
+}
+
+Dataset Dataset::bucket_by_length(LengthFn length, BucketOptions options) const {
+  require(bool(length), "bucket_by_length: the function is empty");
+  const auto &boundaries = options.boundaries, &sizes = options.batch_sizes;
+  require(std::ranges::adjacent_find(boundaries, std::greater_equal<>()) == boundaries.end(),
+          "bucket_by_length: the boundaries do not ascend");
+  require(sizes.size() == 1 || sizes.size() == boundaries.size() + 1,
+          "bucket_by_length: there are " + std::to_string(sizes.size()) + " batch sizes for " +
+              std::to_string(boundaries.size() + 1) + " buckets; give one for each, or one for all");
+  for (const int64_t size : sizes) require(size >= 1, "bucket_by_length: a batch size is " + std::to_string(size) + "; give 1 or more");
+  check_padding("bucket_by_length", options.padding);
+  return Dataset(make_bucket_node(node_, std::move(length), std::move(options)));
+}
+
 Dataset Dataset::map(MapFn fn, MapOptions options) const {
   require(bool(fn), "map: the function is empty");
   require(options.parallel >= 1 && options.parallel <= 1024,
@@ -155,16 +254,7 @@ Dataset Dataset::batch(int64_t size, BatchOptions options) const {
 
 Dataset Dataset::padded_batch(int64_t size, PaddedBatchOptions options) const {
   require(size >= 1, "padded_batch: size is " + std::to_string(size) + "; give 1 or more");
-  require(options.multiple_of >= 1,
-          "padded_batch: multiple_of is " + std::to_string(options.multiple_of) + "; give 1 or more");
-  for (const auto& [name, sizes] : options.sizes) {
-    const bool possible = std::all_of(sizes.begin(), sizes.end(), [](int64_t one) { return one >= -1; });
-    require(possible, "padded_batch: sizes of " + name + " has a number below -1; -1 is the largest of the batch");
-  }
-  for (const auto& [name, value] : options.values) {
-    require(value.shape() == Shape{},
-            "padded_batch: the value of " + name + " has the shape " + to_string(value.shape()) + "; give a scalar");
-  }
+  check_padding("padded_batch", options);
   return Dataset(make_padded_batch_node(node_, size, std::move(options)));
 }
 

@@ -39,6 +39,11 @@ void TensorMap::set(std::string name, Tensor tensor) {
   }
 }
 
+void TensorMap::erase(std::string_view name) {
+  const auto place = place_of(tensors_, name);
+  if (place != tensors_.end() && place->first == name) tensors_.erase(place);
+}
+
 const Tensor* TensorMap::find(std::string_view name) const {
   const auto place = place_of(tensors_, name);
   return place != tensors_.end() && place->first == name ? &place->second : nullptr;

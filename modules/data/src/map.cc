@@ -11,12 +11,16 @@ class MapStage final : public Stage {
       : context_(context), input_(std::move(input)), fn_(fn) {}
 
   Result<bool> next(Item& item) override {
+    failed_ = false;
     SHOAL_TRY(const bool more, input_->next(item));
     if (!more) return false;
-    SHOAL_TRY_VOID(apply(fn_, item, context_, next_));
+    Result<void> applied = apply(fn_, item, context_, next_);
     ++next_.number;
+    failed_ = !applied;
+    SHOAL_TRY_VOID(std::move(applied));
     return true;
   }
+  bool fails_for_one_element() const override { return failed_; }
   Result<int64_t> skip(int64_t count) override {
     SHOAL_TRY(const int64_t skipped, input_->skip(count));
     next_.number += skipped;
@@ -37,6 +41,7 @@ class MapStage final : public Stage {
   std::unique_ptr<Stage> input_;
   const MapFn& fn_;
   ElementNumber next_;  // For errors alone, which is why positions do not have it.
+  bool failed_ = false;
 };
 
 class MapNode final : public Node {
@@ -47,6 +52,7 @@ class MapNode final : public Node {
     return std::make_unique<MapStage>(context, std::move(stage), fn_);
   }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, "map"); }
+  bool has_errors_of_elements() const override { return true; }
 
  private:
   MapFn fn_;

@@ -40,6 +40,22 @@ NodePtr make_take_node(NodePtr input, int64_t count);
 NodePtr make_skip_node(NodePtr input, int64_t count);
 NodePtr make_shard_node(NodePtr input, int64_t count, int64_t index);
 NodePtr make_enumerate_node(NodePtr input, int64_t start, std::string name);
+NodePtr make_take_while_node(NodePtr input, FilterFn fn);
+// Defined in random_map.cc.
+/// Gives each element a key for with_key().
+NodePtr make_key_node(NodePtr input, std::optional<int64_t> seed);
+/// For a map of what make_key_node() gives.
+MapFn with_key(RandomMapFn fn);
+NodePtr make_random_filter_node(NodePtr input, RandomFilterFn fn, std::optional<int64_t> seed);
+// Defined in ignore_errors.cc, scan.cc, sample.cc and interleave.cc.
+NodePtr make_ignore_errors_node(NodePtr input, int64_t count_max);
+NodePtr make_scan_node(NodePtr input, Element initial, ScanFn fn);
+NodePtr make_sample_node(std::vector<NodePtr> inputs, SampleOptions options);
+using NodeFn = std::function<Result<NodePtr>(const Element& element)>;
+/// `name`: that of the method, which errors tell.
+NodePtr make_interleave_node(NodePtr input, NodeFn fn, InterleaveOptions options, std::string_view name);
+/// Dataset::fingerprint() of a node.
+uint64_t fingerprint_of(const Node& node);
 // Defined in split.cc and split_by_key.cc.
 NodePtr make_split_node(NodePtr input, double held_out, uint64_t seed, bool wants_held_out);
 NodePtr make_split_by_key_node(NodePtr input, std::string key, double held_out, uint64_t seed, bool wants_held_out);
@@ -47,6 +63,9 @@ NodePtr make_split_by_key_node(NodePtr input, std::string key, double held_out, 
 NodePtr make_batch_node(NodePtr input, int64_t size, bool drop_remainder);
 NodePtr make_padded_batch_node(NodePtr input, int64_t size, PaddedBatchOptions options);
 NodePtr make_unbatch_node(NodePtr input);
+// Defined in window.cc and bucket.cc.
+NodePtr make_window_node(NodePtr input, int64_t size, WindowOptions options);
+NodePtr make_bucket_node(NodePtr input, LengthFn length, BucketOptions options);
 // Defined in repeat.cc, shuffle.cc, prefetch.cc and cache.cc.
 NodePtr make_repeat_node(NodePtr input, int64_t count);
 NodePtr make_shuffle_node(NodePtr input, int64_t buffer, ShuffleOptions options);

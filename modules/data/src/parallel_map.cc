@@ -20,6 +20,7 @@ class ParallelMapStage final : public Stage {
         workers_(context.env.pool(), options.parallel, [this](Workers::Lock& lock) { return work(lock); }) {}
 
   Result<bool> next(Item& item) override {
+    failed_ = false;
     if (!begun_) begin();
     Workers::Lock lock = workers_.lock();
     read_ahead(lock);
@@ -35,6 +36,8 @@ class ParallelMapStage final : public Stage {
       }
     }
   }
+
+  bool fails_for_one_element() const override { return failed_; }
 
   Result<int64_t> skip(int64_t count) override {
     if (begun_) return Stage::skip(count);  // What was read ahead comes first.
@@ -77,6 +80,7 @@ class ParallelMapStage final : public Stage {
     std::string position;  ///< The input's position after `item`.
     State state = State::kQueued;
     ElementNumber number;
+    bool was_read = false;  ///< The error, if there is one, is the function's.
     std::optional<Error> error;
   };
 
@@ -112,6 +116,7 @@ class ParallelMapStage final : public Stage {
   /// False at the end and for an error, which then waits for its turn in the slot.
   bool read(Slot& slot) {
     slot.error.reset();
+    slot.was_read = false;
     slot.number = {.number = first_.number + read_, .resumed = first_.resumed};
     const bool gone = std::binary_search(gone_.begin(), gone_.end(), read_++);
     slot.state = gone ? State::kGone : State::kQueued;
@@ -127,6 +132,7 @@ class ParallelMapStage final : public Stage {
       slot.state = State::kDone;
       return false;
     }
+    slot.was_read = *more;
     if (*more) save_input(slot.position);
     return *more;
   }
@@ -166,10 +172,13 @@ class ParallelMapStage final : public Stage {
   }
 
   Result<bool> hand_out(Slot& slot, Item& item, Workers::Lock& lock) {
-    if (slot.error) return *slot.error;
-    std::swap(item, slot.item);
+    failed_ = slot.error && slot.was_read;
+    if (slot.error && !failed_) return *slot.error;
+    const std::optional<Error> error = std::exchange(slot.error, std::nullopt);
+    if (!error) std::swap(item, slot.item);
     slot.state = State::kGone;
     drop_gone();
+    if (error) return *error;
     read_ahead(lock);  // The jobs work while the consumer does.
     return true;
   }
@@ -226,6 +235,7 @@ class ParallelMapStage final : public Stage {
   // These are the consumer's.
   bool begun_ = false;
   bool ended_ = false;
+  bool failed_ = false;   ///< The last error was the function's.
   std::string position_;  ///< The input's position before slots_.front().
   ElementNumber first_;   ///< That of the first input since begin().
   int64_t read_ = 0;      ///< Inputs taken since begin().
@@ -253,6 +263,7 @@ class ParallelMapNode final : public Node {
   RandomKey fold_parameters(RandomKey key) const override {
     return fold_in(key, options_.deterministic ? "map" : "map/any order");
   }
+  bool has_errors_of_elements() const override { return true; }
   std::string_view moves_elements() const override {
     if (options_.deterministic) return {};
     return "map that is not deterministic has another order in each iteration";

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "background_stage.h"
 #include "nodes.h"
 #include "workers.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 constexpr int64_t kAutomaticFirst = 2, kAutomaticMax = 16;
 
-class PrefetchStage final : public Stage {
+class PrefetchStage final : public BackgroundStage {
  public:
   PrefetchStage(StageContext& context, std::unique_ptr<Stage> input, int64_t count)
       : context_(context),
@@ -40,6 +41,16 @@ class PrefetchStage final : public Stage {
     spare_.push_back(std::move(slot));
     if (may_prepare()) workers_.call(lock);
     return true;
+  }
+
+  void start() override {
+    Workers::Lock lock = workers_.lock();
+    if (!begun_) begin();
+    if (may_prepare()) workers_.call(lock);
+  }
+  bool is_ready() const override {
+    const Workers::Lock lock = workers_.lock();
+    return !ready_.empty() || final_;
   }
 
   Result<void> restart() override {
@@ -154,6 +165,10 @@ class PrefetchNode final : public Node {
 };
 
 }  // namespace
+
+std::unique_ptr<BackgroundStage> make_background_stage(StageContext& context, std::unique_ptr<Stage> input, int64_t count) {
+  return std::make_unique<PrefetchStage>(context, std::move(input), count);
+}
 
 NodePtr make_prefetch_node(NodePtr input, int64_t count) {
   return std::make_shared<PrefetchNode>(std::move(input), count);

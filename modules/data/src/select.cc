@@ -14,6 +14,7 @@ class FilterStage final : public OneInputStage {
       : OneInputStage(std::move(input)), context_(context), fn_(fn) {}
   Result<bool> next(Item& item) override {
     while (true) {
+      failed_ = false;
       SHOAL_TRY_VOID(check_stopping(context_));
       SHOAL_TRY(const bool more, input_->next(item));
       if (!more) return false;
@@ -21,11 +22,13 @@ class FilterStage final : public OneInputStage {
       const Element& element = item.readable(context_.env.buffers());
       const auto where = [&] { return place_of_element(context_, item.record(), row, "filter", next_); };
       const auto call = [&] { return fn_(element); };
-      SHOAL_TRY(const bool keep, call_user_function("the function of filter", call, where));
+      Result<bool> keep = call_user_function("the function of filter", call, where);
       ++next_.number;
-      if (keep) return true;
+      failed_ = !keep;
+      if (!keep || *keep) return keep;
     }
   }
+  bool fails_for_one_element() const override { return failed_; }
   Result<void> restart() override {
     next_ = {};
     return OneInputStage::restart();
@@ -39,6 +42,7 @@ class FilterStage final : public OneInputStage {
   StageContext& context_;
   const FilterFn& fn_;
   ElementNumber next_;  // For errors alone, which is why positions do not have it.
+  bool failed_ = false;
 };
 
 /// Counts what it handed out.
@@ -59,6 +63,39 @@ class TakeStage final : public OneInputStage {
 
  private:
   const int64_t count_;
+};
+
+/// Counts 1 once an element was refused.
+class TakeWhileStage final : public OneInputStage {
+ public:
+  TakeWhileStage(StageContext& context, std::unique_ptr<Stage> input, const FilterFn& fn)
+      : OneInputStage(std::move(input)), context_(context), fn_(fn) {}
+  Result<bool> next(Item& item) override {
+    if (index_ > 0) return false;
+    SHOAL_TRY(const bool more, input_->next(item));
+    if (!more) return false;
+    const int64_t row = item.row_of_tensors();
+    const Element& element = item.readable(context_.env.buffers());
+    const auto where = [&] { return place_of_element(context_, item.record(), row, "take_while", next_); };
+    const auto call = [&] { return fn_(element); };
+    SHOAL_TRY(const bool keep, call_user_function("the function of take_while", call, where));
+    ++next_.number;
+    if (!keep) index_ = 1;
+    return keep;
+  }
+  Result<void> restart() override {
+    next_ = {};
+    return OneInputStage::restart();
+  }
+  Result<void> load(StateReader& in) override {
+    next_ = {.resumed = true};
+    return OneInputStage::load(in);
+  }
+
+ private:
+  StageContext& context_;
+  const FilterFn& fn_;
+  ElementNumber next_;  // For errors alone, which is why positions do not have it.
 };
 
 /// Counts 1 once the first elements are gone.
@@ -151,6 +188,25 @@ class FilterNode final : public Node {
     return std::make_unique<FilterStage>(context, std::move(stage), fn_);
   }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, "filter"); }
+  bool has_errors_of_elements() const override { return true; }
+  std::optional<int64_t> cardinality() const override {
+    return input().cardinality() == 0 ? std::optional<int64_t>(0) : std::nullopt;
+  }
+
+ private:
+  FilterFn fn_;
+};
+
+class TakeWhileNode final : public Node {
+ public:
+  TakeWhileNode(NodePtr input, FilterFn fn) : Node({std::move(input)}), fn_(std::move(fn)) {}
+  Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    return std::make_unique<TakeWhileStage>(context, std::move(stage), fn_);
+  }
+  RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, "take while"); }
+  std::optional<bool> is_finite() const override { return input().is_finite() == true ? std::optional<bool>(true) : std::nullopt; }
+  bool repeats_for_ever() const override { return false; }
   std::optional<int64_t> cardinality() const override {
     return input().cardinality() == 0 ? std::optional<int64_t>(0) : std::nullopt;
   }
@@ -248,6 +304,9 @@ NodePtr make_take_node(NodePtr input, int64_t count) { return std::make_shared<T
 NodePtr make_skip_node(NodePtr input, int64_t count) { return std::make_shared<SkipNode>(std::move(input), count); }
 NodePtr make_shard_node(NodePtr input, int64_t count, int64_t index) {
   return std::make_shared<ShardNode>(std::move(input), count, index);
+}
+NodePtr make_take_while_node(NodePtr input, FilterFn fn) {
+  return std::make_shared<TakeWhileNode>(std::move(input), std::move(fn));
 }
 NodePtr make_enumerate_node(NodePtr input, int64_t start, std::string name) {
   return std::make_shared<EnumerateNode>(std::move(input), start, std::move(name));

@@ -20,9 +20,24 @@ constexpr uint64_t kLineMax = (uint64_t(1) << kLineBits) - 1;
 
 }  // namespace
 
+StageContext::StageContext(StageContext& parent, RandomKey key)
+    : env(parent.env), options(parent.options), stopping(parent.stop), parent_(&parent), key_(key) {}
+
 uint64_t StageContext::add_files(const std::vector<std::string>& paths) {
-  const uint64_t first = files_.size();
-  for (const std::string& path : paths) files_.push_back(&path);
+  StageContext* root = this;
+  while (root->parent_) root = root->parent_;
+  const std::lock_guard lock(root->files_mutex_);
+  const uint64_t first = root->files_.size();
+  if (!parent_) {
+    for (const std::string& path : paths) root->files_.push_back(&path);
+    return first;
+  }
+  // One and the same dataset is made in each pass, and its files need no second number.
+  std::string list;
+  for (const std::string& path : paths) list.append(path).push_back('\0');
+  const auto [known, is_new] = root->kept_lists_.try_emplace(std::move(list), first);
+  if (!is_new) return known->second;
+  for (const std::string& path : paths) root->files_.push_back(&root->kept_paths_.emplace_back(path));
   return first;
 }
 
@@ -32,6 +47,8 @@ RecordId StageContext::record_at(uint64_t file, uint64_t line) {
 
 std::string StageContext::place_of(RecordId record) const {
   if (record == 0) return {};
+  if (parent_) return parent_->place_of(record);
+  const std::lock_guard lock(files_mutex_);
   return *files_.at(size_t(record >> kLineBits)) + ", line " + std::to_string(record & kLineMax);
 }
 
@@ -42,6 +59,7 @@ RandomKey StageContext::next_random_key(std::optional<int64_t> operation_seed) {
     const RandomKey key = configured ? fold_in(RandomKey(*options.seed), "data/both") : fold_in(RandomKey(0), "data/op");
     return fold_in(key, uint64_t(*operation_seed));
   }
+  if (key_) return fold_in(*key_, k);
   if (const std::optional<int64_t>& seed = configured ? options.seed : options.run_seed) {
     return fold_in(fold_in(fold_in(RandomKey(*seed), "data/trainer"), uint64_t(options.trainer_index)), k);
   }

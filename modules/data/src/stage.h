@@ -2,9 +2,13 @@
 #pragma once
 /// The inside of a dataset: Node describes (immutable, shared), Stage walks (one per node and iterator).
 ///
-/// One thread uses a stage at a time, and after an error nobody asks it again (the iterator stays at the error).
+/// One thread uses a stage at a time, and after an error nobody asks it again (the iterator stays at the error), but for
+/// ignore_errors.
 #include <atomic>
+#include <deque>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +31,8 @@ class Stage {
   /// Passes over up to `count` elements; returns how many there were. By next(), where a stage knows nothing better; so what
   /// it asks bounds how long a stop takes to be noticed.
   virtual Result<int64_t> skip(int64_t count);
+  /// After an error of next(): whether it was about that one element, so that next() may be asked for the one behind it.
+  virtual bool fails_for_one_element() const { return false; }
   /// Begins the next pass, from wherever the stage is.
   virtual Result<void> restart() = 0;
   /// The position after the last element handed out. At most a few hundred bytes per stage.
@@ -40,12 +46,15 @@ class StageContext {
  public:
   StageContext(Environment& environment, IterateOptions iterate_options)
       : env(environment), options(std::move(iterate_options)) {}
+  /// For the stages of a dataset that is made of an element of another one: random operations without a seed of their own follow from
+  /// `key`, which is that element's. `parent` outlives it.
+  StageContext(StageContext& parent, RandomKey key);
 
   /// The sequence of the next random operation (CONTRACT DS-19), in construction order.
   RandomKey next_random_key(std::optional<int64_t> operation_seed);
 
-  /// Called while stages are made, for the files that one of them reads, which outlive the context. Gives the number of the
-  /// first among the files of all stages.
+  /// Called while stages are made, for the files that one of them reads; the paths outlive the context, unless it has a parent. Gives the
+  /// number of the first among the files of all stages. Any thread.
   uint64_t add_files(const std::vector<std::string>& paths);
   /// The record that begins at `line` (counted from 1) of the file with that number.
   static RecordId record_at(uint64_t file, uint64_t line);
@@ -64,8 +73,16 @@ class StageContext {
   std::atomic<bool> is_stopping_{false};  // As the token says, at the price of a load.
   const StopCallback on_stop_{stop, [this] { is_stopping_.store(true, std::memory_order_relaxed); }};
   uint64_t random_operations_ = 0;
-  std::vector<const std::string*> files_;
   std::optional<uint64_t> fresh_;
+
+  StageContext* const parent_ = nullptr;
+  const std::optional<RandomKey> key_;
+
+  // Files are those of the outermost context.
+  mutable std::mutex files_mutex_;
+  std::vector<const std::string*> files_;
+  std::deque<std::string> kept_paths_;         // Of datasets that do not last: their names do.
+  std::map<std::string, uint64_t> kept_lists_;  // The first file of each list of paths, by all its paths.
 };
 
 /// Cancelled when the iterator is to stop. Every source asks this for each element, and so does every loop of a stage that may go on
@@ -91,6 +108,8 @@ class Node {
   virtual std::optional<bool> is_finite() const { return inputs_.at(0)->is_finite(); }
   virtual std::optional<int64_t> cardinality() const { return inputs_.at(0)->cardinality(); }
 
+  /// Whether its stages go on after an error of one element (Stage::fails_for_one_element).
+  virtual bool has_errors_of_elements() const { return false; }
   virtual bool is_shuffle() const { return false; }
   virtual bool is_unseeded_shuffle() const { return false; }
   /// Why an element of the input may come at another position in another iteration, or in another pass of one; empty: it does not.

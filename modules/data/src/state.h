@@ -53,6 +53,13 @@ class StateReader {
     if (value > 1) return damaged_position();
     return value == 1;
   }
+  Result<std::string_view> raw(size_t bytes) {
+    if (bytes > left_.size()) return damaged_position();
+    const std::string_view taken = left_.substr(0, bytes);
+    left_.remove_prefix(bytes);
+    return taken;
+  }
+  size_t left() const { return left_.size(); }
   bool at_end() const { return left_.empty(); }
 
  private:

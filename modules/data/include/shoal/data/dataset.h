@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "shoal/base/environment.h"
+#include "shoal/base/random.h"
 #include "shoal/base/std_function.h"
 #include "shoal/data/element.h"
 #include "shoal/data/iterator.h"
@@ -21,6 +22,7 @@
 
 namespace shoal::data {
 
+class Dataset;
 class Node;
 
 /// Writes the next element of a generator; false: there are no more. May throw.
@@ -29,6 +31,17 @@ using GeneratorFn = std::function<Result<bool>(Element& element)>;
 using MapFn = std::function<Result<Element>(Element element)>;
 /// Whether to keep an element. Without state, as MapFn. May throw.
 using FilterFn = std::function<Result<bool>(const Element& element)>;
+
+/// One element from another with random numbers of that element's own: they follow from the seed, the pass and the number of the
+/// element, so that they are the same on any number of threads and after a resume. Else as MapFn.
+using RandomMapFn = std::function<Result<Element>(Element element, RandomStream& random)>;
+using RandomFilterFn = std::function<Result<bool>(const Element& element, RandomStream& random)>;
+/// One element from another and from a state, which goes along from element to element. May throw.
+using ScanFn = std::function<Result<Element>(Element& state, Element element)>;
+/// How long an element is. Without state, as MapFn. May throw.
+using LengthFn = std::function<Result<int64_t>(const Element& element)>;
+/// A dataset from an element of another one. Called again for a resume: equal elements must give equal datasets. May throw.
+using DatasetFn = std::function<Result<Dataset>(const Element& element)>;
 
 struct GeneratorOptions {
   /// True if it gives each trainer other elements, so no shuffle or shard is missed (DS-17).
@@ -42,6 +55,21 @@ struct MapOptions {
   /// Calls at once, 1 to 1024, on the threads of Environment::pool(); as many elements are read ahead. 1: no threads.
   int parallel = 1;
   bool deterministic = true;  ///< False: what is ready first comes first.
+  /// For functions with random numbers; as ShuffleOptions::seed.
+  std::optional<int64_t> seed = {};
+};
+struct InterleaveOptions {
+  int64_t cycle = 2;  ///< Datasets that are read in turn, 1 to 4096.
+  int64_t block = 1;  ///< How many elements each gives at its turn, >= 1.
+  /// True: each is read in the background, up to `block` elements ahead, on the threads of Environment::pool(), and one more dataset than
+  /// `cycle` is open.
+  bool parallel = false;
+  bool deterministic = true;  ///< False, where they are parallel: one that has nothing ready is passed over.
+};
+struct WindowOptions {
+  int64_t shift = 0;   ///< By how many elements a window begins after the one before, >= 1. 0: by its size, without overlap.
+  int64_t stride = 1;  ///< A window has every `stride`-th element, >= 1.
+  bool drop_remainder = false;  ///< True: windows of fewer elements, at the end, are not handed out.
 };
 struct BatchOptions {
   bool drop_remainder = false;  ///< True: a last batch of fewer elements is not handed out.
@@ -56,6 +84,19 @@ struct PaddedBatchOptions {
   /// >= 1. A model is then compiled for fewer different sizes.
   int64_t multiple_of = 1;
   bool drop_remainder = false;  ///< True: a last batch of fewer elements is not handed out.
+};
+struct BucketOptions {
+  /// Ascending. Bucket 0 has the lengths below boundaries[0], bucket i those of [boundaries[i - 1], boundaries[i]), the last all others.
+  std::vector<int64_t> boundaries = {};
+  /// How many elements a batch of each bucket has, one number more than boundaries; or one number for all.
+  std::vector<int64_t> batch_sizes = {};
+  PaddedBatchOptions padding = {};
+};
+struct SampleOptions {
+  /// A number >= 0 for each dataset: how often it is drawn, next to the others. Default: all alike.
+  std::vector<double> weights = {};
+  std::optional<int64_t> seed = {};   ///< As ShuffleOptions::seed.
+  bool stops_with_the_first = false;  ///< True: ends where a dataset is drawn that has ended. False: goes on with the others.
 };
 struct ShuffleOptions {
   /// Obeyed by every trainer alike. None: each trainer has its own order, from the config seed or fresh (DS-19).
@@ -114,14 +155,47 @@ class Dataset {
   static Dataset zip(std::vector<Dataset> inputs);
   /// The features of `features` with the features of `labels` as labels. Ends with the shortest.
   static Dataset zip_labels(Dataset features, Dataset labels);
+  /// Each element from one of `datasets`, drawn at random. Raises InvalidArgument for none, and for weights that are not as many, negative
+  /// or not finite, or all 0.
+  static Dataset sample_from(std::vector<Dataset> datasets, SampleOptions options = {});
 
   // Transforms.
 
   /// Calls `fn` on each element. Its error (or exception) ends iteration at that element's turn, and is told with the file and
   /// line that the element was read from, or its number. A std::logic_error is InvalidArgument.
   Dataset map(MapFn fn, MapOptions options = {}) const;
+  /// The same for a function that draws random numbers, as to augment pictures.
+  ///
+  ///   pictures.map([](Element one, RandomStream& random) { return random.below(2) ? flipped(one) : one; }, {.parallel = 4})
+  Dataset map(RandomMapFn fn, MapOptions options = {}) const;
   /// The elements for which fn is true. Errors are as map's.
   Dataset filter(FilterFn fn) const;
+  /// The same for a function that draws random numbers, which is called for every element, also where some are skipped. `seed`: as
+  /// ShuffleOptions::seed.
+  Dataset filter(RandomFilterFn fn, std::optional<int64_t> seed = {}) const;
+  /// Right behind a map or a filter: leaves out the elements for which its function fails, up to `count_max` of them in all passes (-1: any
+  /// number), and ends with the error of the next. The first is told in a warning, and their number at the end of each pass. Raises
+  /// InvalidArgument where something else comes before it.
+  Dataset ignore_errors(int64_t count_max) const;
+  /// Calls `fn` on each element, with a state that begins as `initial` and that it may change. Errors are as map's. Positions have the
+  /// state: where it takes more than 4096 bytes, save() fails with FailedPrecondition.
+  Dataset scan(Element initial, ScanFn fn) const;
+  /// The elements before the first one for which fn is false. Errors are as map's.
+  Dataset take_while(FilterFn fn) const;
+  /// The elements of the dataset that fn makes of the first element, then those of the second, and so on. Random operations in there that
+  /// have no seed draw otherwise in each dataset and pass. Errors of fn are as map's.
+  ///
+  ///   Dataset::list_files("data/*.csv").flat_map([&](const Element& name) {
+  ///     return Dataset::csv({name.features.single().strings()[0]}, table); })
+  Dataset flat_map(DatasetFn fn) const;
+  /// The same, but with several of these datasets open, which give `block` elements in turn. One that ends leaves its place to the dataset
+  /// of the next element, when it is that place's turn again. With 2 of 1, 2, 3, 4, 5, each 6 times, and blocks of 4:
+  /// 1111 2222 11 22 3333 4444 33 44 5555 55. Raises InvalidArgument for numbers out of range.
+  Dataset interleave(DatasetFn fn, InterleaveOptions options = {}) const;
+  /// Windows of `size` elements, which may overlap, each stacked along a new first dimension; those that begin less than `size` elements
+  /// before the end are smaller unless dropped. range(7).window(3, {.shift = 2}): (0 1 2)(2 3 4)(4 5 6)(6). Elements of different names,
+  /// types or shapes end iteration with InvalidArgument. Raises InvalidArgument for numbers out of range.
+  Dataset window(int64_t size, WindowOptions options = {}) const;
   /// The first `count` elements; -1: all.
   Dataset take(int64_t count) const;
   /// All but the first `count` elements; -1: none are left. Seeks where it can: functions are not called for them.
@@ -141,8 +215,17 @@ class Dataset {
   /// size that is given end iteration with InvalidArgument, as do names in the options that no tensor has. Raises
   /// InvalidArgument for numbers out of range, and for values that are no scalars.
   Dataset padded_batch(int64_t size, PaddedBatchOptions options = {}) const;
+  /// Batches of elements of similar lengths: an element waits until its bucket has enough of them. Rows are filled up as by padded_batch. At the
+  /// end of the input come those that wait, bucket by bucket, unless padding.drop_remainder. A resume reads again from the oldest element
+  /// that waits. Errors of `length` are as map's. Raises InvalidArgument for boundaries that do not ascend and batch sizes < 1.
+  ///
+  ///   sentences.bucket_by_length([](const Element& one) { return one.features["words"].elements(); },
+  ///                              {.boundaries = {10, 20, 40}, .batch_sizes = {128, 64, 32, 16}})
+  Dataset bucket_by_length(LengthFn length, BucketOptions options) const;
   /// The rows of each element, one by one: the opposite of batch.
   Dataset unbatch() const;
+  /// Batches of another size: unbatch(), then batch().
+  Dataset rebatch(int64_t size, BatchOptions options = {}) const { return unbatch().batch(size, options); }
   /// `count` passes; -1: for ever; 0: none. A pass without elements ends it.
   Dataset repeat(int64_t count = -1) const;
   /// Keeps a buffer of `buffer` elements; each output is drawn uniformly from it and replaced by the next input.

@@ -21,6 +21,7 @@ class TensorMap {
   size_t size() const;
   bool is_single() const;
   void set(std::string name, Tensor tensor);
+  void erase(std::string_view name);  ///< Does nothing if there is no such tensor.
   const Tensor* find(std::string_view name) const;
   Tensor* find(std::string_view name);
   /// The tensor of that name; it may be replaced, or written to where nobody shares its storage. Raises InvalidArgument

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// A stage whose elements are prepared on the threads of Environment::pool().
+#include "stage.h"
+
+namespace shoal::data {
+
+class BackgroundStage : public Stage {
+ public:
+  /// Begins to prepare elements, before the first is asked for.
+  virtual void start() = 0;
+  /// Whether next() would not wait.
+  virtual bool is_ready() const = 0;
+};
+
+/// Prepares the next `count` elements of `input`; -1: chosen automatically. Its position is its input's.
+std::unique_ptr<BackgroundStage> make_background_stage(StageContext& context, std::unique_ptr<Stage> input, int64_t count);
+
+}  // namespace shoal::data

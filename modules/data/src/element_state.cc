@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "element_state.h"
+
+#include <cstring>
+
+#include "state.h"
+
+namespace shoal::data {
+namespace {
+
+void write_text(std::string_view text, StateWriter& out) {
+  out.number(text.size());
+  out.raw(text);
+}
+
+void write_tensors(const TensorMap& tensors, StateWriter& out) {
+  out.number(tensors.size());
+  for (const auto& [name, tensor] : tensors) {
+    write_text(name, out);
+    write_text(to_string(tensor.dtype()), out);
+    out.number(uint64_t(tensor.shape().rank()));
+    for (const int64_t dim : tensor.shape().dims()) out.number(uint64_t(dim));
+    if (tensor.dtype() == DType::kString) {
+      for (const std::string& text : tensor.strings()) write_text(text, out);
+    } else {
+      out.raw({reinterpret_cast<const char*>(tensor.view().data), tensor.bytes()});
+    }
+  }
+}
+
+Result<std::string_view> read_text(StateReader& in) {
+  SHOAL_TRY(const int64_t size, in.count());
+  return in.raw(size_t(size));
+}
+
+Result<Tensor> read_tensor(StateReader& in) {
+  SHOAL_TRY(const std::string_view name, read_text(in));
+  const std::optional<DType> dtype = dtype_from_string(name);
+  SHOAL_TRY(const int64_t rank, in.count(Shape::kRankMax));
+  std::vector<int64_t> dims;
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    SHOAL_TRY(const int64_t dim, in.count());
+    dims.push_back(dim);
+  }
+  const Result<Shape> shape = Shape::checked(dims);
+  // Every element takes a byte at least, so that no size is believed that the bytes do not have.
+  if (!dtype || !shape || uint64_t(shape->elements()) > in.left()) return damaged_position();
+  if (*dtype == DType::kString) {
+    std::vector<std::string> texts;
+    for (int64_t i = 0; i < shape->elements(); ++i) {
+      SHOAL_TRY(const std::string_view text, read_text(in));
+      texts.emplace_back(text);
+    }
+    return Tensor::of_strings(*shape, std::move(texts));
+  }
+  SHOAL_TRY(const std::string_view bytes, in.raw(size_t(shape->elements()) * size_of(*dtype)));
+  Tensor tensor(*dtype, *shape);
+  if (!bytes.empty()) std::memcpy(tensor.mutable_view().data, bytes.data(), bytes.size());
+  return tensor;
+}
+
+Result<TensorMap> read_tensors(StateReader& in) {
+  TensorMap tensors;
+  SHOAL_TRY(const int64_t count, in.count());
+  for (int64_t i = 0; i < count; ++i) {
+    SHOAL_TRY(const std::string_view name, read_text(in));
+    SHOAL_TRY(Tensor tensor, read_tensor(in));
+    tensors.set(std::string(name), std::move(tensor));
+  }
+  return tensors;
+}
+
+}  // namespace
+
+void write_element(const Element& element, std::string& out) {
+  StateWriter writer(out);
+  write_tensors(element.features, writer);
+  write_tensors(element.labels, writer);
+}
+
+Result<Element> read_element(std::string_view bytes) {
+  StateReader in(bytes);
+  Element element;
+  SHOAL_TRY(element.features, read_tensors(in));
+  SHOAL_TRY(element.labels, read_tensors(in));
+  if (!in.at_end()) return damaged_position();
+  return element;
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// An element as bytes of a position.
+#include <string>
+#include <string_view>
+
+#include "shoal/base/result.h"
+#include "shoal/data/element.h"
+
+namespace shoal::data {
+
+/// Appends `element` to `out`.
+void write_element(const Element& element, std::string& out);
+/// The reverse. FailedPrecondition for bytes that are no element, exactly; safe on any bytes.
+Result<Element> read_element(std::string_view bytes);
+
+}  // namespace shoal::data

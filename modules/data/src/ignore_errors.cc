@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// ignore_errors: leaves out the elements for which the function of the map or filter before it fails.
+#include "nodes.h"
+#include "one_input_stage.h"
+
+namespace shoal::data {
+namespace {
+
+/// Counts the elements that it left out, over all passes.
+class IgnoreErrorsStage final : public OneInputStage {
+ public:
+  IgnoreErrorsStage(StageContext& context, std::unique_ptr<Stage> input, int64_t count_max)
+      : OneInputStage(std::move(input)), context_(context), count_max_(count_max) {}
+
+  Result<bool> next(Item& item) override {
+    while (true) {
+      SHOAL_TRY_VOID(check_stopping(context_));
+      Result<bool> more = input_->next(item);
+      if (more && !*more) tell();
+      if (more || !input_->fails_for_one_element() || more.error().kind() == ErrorKind::kCancelled) return more;
+      if (count_max_ >= 0 && index_ == count_max_) {
+        return std::move(more).error().with_context("ignore_errors: " + std::to_string(index_) + " elements were left out, as many as may be");
+      }
+      ++index_;
+      if (told_ == 0) context_.env.log().warning("ignore_errors leaves out an element: " + more.error().message());
+      told_ += told_ == 0;
+    }
+  }
+  Result<void> restart() override { return input_->restart(); }
+
+ private:
+  /// At the end of a pass.
+  void tell() {
+    if (index_ > told_) {
+      context_.env.log().warning("ignore_errors has left out " + std::to_string(index_) + " elements so far");
+    }
+    told_ = index_;
+  }
+
+  StageContext& context_;
+  const int64_t count_max_;
+  int64_t told_ = 0;
+};
+
+class IgnoreErrorsNode final : public Node {
+ public:
+  IgnoreErrorsNode(NodePtr input, int64_t count_max) : Node({std::move(input)}), count_max_(count_max) {}
+  Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    return std::make_unique<IgnoreErrorsStage>(context, std::move(stage), count_max_);
+  }
+  RandomKey fold_parameters(RandomKey key) const override { return fold_in(fold_in(key, "ignore errors"), uint64_t(count_max_)); }
+  std::optional<int64_t> cardinality() const override {
+    return input().cardinality() == 0 ? std::optional<int64_t>(0) : std::nullopt;
+  }
+
+ private:
+  const int64_t count_max_;
+};
+
+}  // namespace
+
+NodePtr make_ignore_errors_node(NodePtr input, int64_t count_max) {
+  return std::make_shared<IgnoreErrorsNode>(std::move(input), count_max);
+}
+
+}  // namespace shoal::data

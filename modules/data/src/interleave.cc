@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+// flat_map and interleave: each element of the input becomes a dataset, and the elements of some of these come in turn.
+//
+// A position is a place of the input at or before the oldest element whose dataset is open, how many elements were taken since, and for
+// each open dataset which of them it is made of, and its own position. Datasets are made again from their elements.
+#include <algorithm>
+
+#include "background_stage.h"
+#include "nodes.h"
+
+namespace shoal::data {
+namespace {
+
+class InterleaveStage final : public Stage {
+ public:
+  InterleaveStage(StageContext& context, std::unique_ptr<Stage> input, const NodeFn& fn, const InterleaveOptions& options,
+                  std::string_view name, RandomKey key)
+      : context_(context),
+        input_(std::move(input)),
+        fn_(fn),
+        options_(options),
+        name_(name),
+        key_(key),
+        slots_(size_t(options.cycle)) {}
+
+  Result<bool> next(Item& item) override {
+    if (options_.parallel && !begun_) open_all();
+    begun_ = true;
+    while (!input_is_over() || std::ranges::any_of(slots_, &std::optional<Open>::has_value)) {
+      SHOAL_TRY_VOID(check_stopping(context_));
+      if (!options_.deterministic && given_ == 0) turn_to_a_ready_one();
+      std::optional<Open>& slot = slots_[turn_];
+      if (!slot) {
+        SHOAL_TRY(slot, open_next());
+      }
+      if (!slot) {
+        go_on();
+        continue;
+      }
+      SHOAL_TRY(const bool more, slot->stage->next(item));
+      if (!more) {
+        slot.reset();
+        go_on();
+        continue;
+      }
+      if (item.row_of_tensors() >= 0) item.materialise(context_.env.buffers());  // The dataset may end before the item does.
+      if (++given_ == options_.block) go_on();
+      return true;
+    }
+    return false;
+  }
+
+  Result<void> restart() override {
+    clear();
+    ++pass_;
+    return input_->restart();
+  }
+
+  Result<void> save(StateWriter& out) const override {
+    if (unsaved_) return *unsaved_;
+    const Open* oldest = nullptr;
+    for (const std::optional<Open>& slot : slots_) {
+      if (slot && (!oldest || slot->number < oldest->number)) oldest = &*slot;
+    }
+    out.number(key_);
+    out.number(pass_);
+    out.flag(begun_);
+    out.number(turn_);
+    out.number(uint64_t(given_));
+    const int64_t first = oldest ? oldest->number : taken();
+    out.number(uint64_t(first));
+    out.number(uint64_t(taken() - first));
+    for (const std::optional<Open>& slot : slots_) out.number(slot ? uint64_t(slot->number - first + 1) : 0);
+    if (oldest) {
+      out.raw(oldest->before);
+    } else if (ahead_) {
+      out.raw(ahead_->before);
+    } else {
+      SHOAL_TRY_VOID(input_->save(out));
+    }
+    for (const std::optional<Open>& slot : slots_) {
+      if (!slot) continue;
+      out.number(slot->fingerprint);
+      SHOAL_TRY_VOID(slot->stage->save(out));
+    }
+    return {};
+  }
+
+  Result<void> load(StateReader& in) override {
+    clear();
+    SHOAL_TRY(key_, in.number());
+    SHOAL_TRY(pass_, in.number());
+    SHOAL_TRY(const bool begun, in.flag());
+    SHOAL_TRY(const int64_t turn, in.count(int64_t(slots_.size()) - 1));
+    SHOAL_TRY(given_, in.count(options_.block - 1));
+    SHOAL_TRY(const int64_t first, in.count());
+    SHOAL_TRY(const int64_t since, in.count());
+    turn_ = size_t(turn);
+    next_number_ = first;
+    std::vector<std::pair<int64_t, size_t>> open;  // By element, counted from `first`.
+    for (size_t i = 0; i < slots_.size(); ++i) {
+      SHOAL_TRY(const int64_t one_more, in.count(since));
+      if (one_more > 0) open.emplace_back(one_more - 1, i);
+    }
+    SHOAL_TRY_VOID(input_->load(in));
+    std::ranges::sort(open);
+    for (const auto& [offset, slot] : open) {
+      SHOAL_TRY_VOID(pass_over(first + offset - next_number_));
+      SHOAL_TRY(slots_[slot], make_next());
+      if (!slots_[slot]) return damaged_position();
+    }
+    SHOAL_TRY_VOID(pass_over(first + since - next_number_));
+    for (std::optional<Open>& slot : slots_) {
+      if (!slot) continue;
+      SHOAL_TRY(const uint64_t fingerprint, in.number());
+      if (fingerprint != slot->fingerprint) return damaged_position();
+      SHOAL_TRY_VOID(slot->stage->load(in));
+      start(*slot);
+    }
+    begun_ = begun;
+    return {};
+  }
+
+ private:
+  /// A dataset that is being read. What comes later here refers to what comes before it.
+  struct Open {
+    int64_t number;      ///< That of its element in the input.
+    std::string before;  ///< The input's position before that element.
+    NodePtr node;
+    uint64_t fingerprint;
+    std::unique_ptr<StageContext> context;
+    std::unique_ptr<Stage> stage;
+    BackgroundStage* background = nullptr;  ///< The same stage, if it works in the background.
+  };
+
+  int64_t taken() const { return next_number_ - (ahead_ ? 1 : 0); }
+
+  bool input_is_over() const { return ended_ && !ahead_ && !ahead_error_; }
+
+  void go_on() {
+    turn_ = (turn_ + 1) % slots_.size();
+    given_ = 0;
+  }
+
+  void turn_to_a_ready_one() {
+    for (size_t i = 0; i < slots_.size(); ++i) {
+      const std::optional<Open>& slot = slots_[(turn_ + i) % slots_.size()];
+      if (slot ? slot->background && !slot->background->is_ready() : input_is_over()) continue;
+      turn_ = (turn_ + i) % slots_.size();
+      return;
+    }
+  }
+
+  /// In the background, all begin at once.
+  void open_all() {
+    for (std::optional<Open>& slot : slots_) {
+      if (slot || ahead_error_) continue;
+      Result<std::optional<Open>> open = open_next();
+      if (open) {
+        slot = std::move(*open);
+      } else {
+        ahead_error_ = std::move(open).error();  // It comes when it is that element's turn.
+      }
+    }
+  }
+
+  /// The dataset of the next element; nothing at the end. In the background, the one after it begins already.
+  Result<std::optional<Open>> open_next() {
+    std::optional<Open> open = std::exchange(ahead_, std::nullopt);
+    if (!open) {
+      if (ahead_error_) return *ahead_error_;
+      SHOAL_TRY(open, make_next());
+    }
+    if (!open) return open;
+    start(*open);
+    if (!options_.parallel || ahead_error_) return open;
+    Result<std::optional<Open>> following = make_next();
+    if (!following) {
+      ahead_error_ = std::move(following).error();
+    } else if (*following) {
+      ahead_ = std::move(*following);
+      start(*ahead_);
+    }
+    return open;
+  }
+
+  static void start(Open& open) {
+    if (open.background) open.background->start();
+  }
+
+  Result<std::optional<Open>> make_next() {
+    if (ended_) return std::optional<Open>();
+    Open open{.number = next_number_, .before = {}, .node = {}, .fingerprint = 0, .context = {}, .stage = {}};
+    StateWriter writer(open.before);
+    if (!unsaved_) {
+      if (Result<void> saved = input_->save(writer); !saved) unsaved_ = std::move(saved).error();
+    }
+    Item item;
+    SHOAL_TRY(const bool more, input_->next(item));
+    if (!more) {
+      ended_ = true;
+      return std::optional<Open>();
+    }
+    ++next_number_;
+    const RecordId record = item.record();
+    const int64_t row = item.row_of_tensors();
+    const Element& element = item.readable(context_.env.buffers());
+    const ElementNumber number{open.number, false};
+    const auto where = [&] { return place_of_element(context_, record, row, name_, number); };
+    const auto call = [&] { return fn_(element); };
+    SHOAL_TRY(open.node, call_user_function("the function of " + std::string(name_), call, where));
+    open.fingerprint = fingerprint_of(*open.node);
+    const RandomKey key = fold_in(fold_in(key_, pass_), uint64_t(open.number));
+    open.context = std::make_unique<StageContext>(context_, key);
+    Result<std::unique_ptr<Stage>> stage = open.node->make_stage(*open.context);
+    if (!stage) return in_user_function(std::move(stage).error(), "the dataset of " + std::string(name_), where());
+    if (options_.parallel) {
+      auto background = make_background_stage(*open.context, std::move(*stage), options_.block);
+      open.background = background.get();
+      open.stage = std::move(background);
+    } else {
+      open.stage = std::move(*stage);
+    }
+    return std::optional<Open>(std::move(open));
+  }
+
+  Result<void> pass_over(int64_t count) {
+    if (count == 0) return {};
+    SHOAL_TRY(const int64_t skipped, input_->skip(count));
+    next_number_ += skipped;
+    return skipped == count ? Result<void>() : damaged_position();
+  }
+
+  void clear() {
+    for (std::optional<Open>& slot : slots_) slot.reset();
+    ahead_.reset();
+    ahead_error_.reset();
+    begun_ = ended_ = false;
+    turn_ = 0;
+    given_ = next_number_ = 0;
+    unsaved_.reset();
+  }
+
+  StageContext& context_;
+  std::unique_ptr<Stage> input_;
+  const NodeFn& fn_;
+  const InterleaveOptions& options_;
+  const std::string_view name_;
+  RandomKey key_;
+  uint64_t pass_ = 0;
+
+  bool begun_ = false;
+  bool ended_ = false;        // The input has no more elements.
+  int64_t next_number_ = 0;   // That of the input's next element.
+  size_t turn_ = 0;           // The slot whose turn it is.
+  int64_t given_ = 0;         // Elements of it in this turn.
+  std::vector<std::optional<Open>> slots_;
+  std::optional<Open> ahead_;  // Begun, in the background, for the next slot that becomes free. Not part of the position.
+  std::optional<Error> ahead_error_;  // Of the element behind those that are open or ahead.
+  std::optional<Error> unsaved_;
+};
+
+class InterleaveNode final : public Node {
+ public:
+  InterleaveNode(NodePtr input, NodeFn fn, InterleaveOptions options, std::string_view name)
+      : Node({std::move(input)}), fn_(std::move(fn)), options_(options), name_(name) {}
+  Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    const RandomKey key = context.next_random_key({});
+    return std::make_unique<InterleaveStage>(context, std::move(stage), fn_, options_, name_, key);
+  }
+  /// In order it is the same with and without the background.
+  RandomKey fold_parameters(RandomKey key) const override {
+    key = fold_in(key, options_.deterministic ? "interleave" : "interleave/any order");
+    return fold_in(fold_in(key, uint64_t(options_.cycle)), uint64_t(options_.block));
+  }
+  std::string_view moves_elements() const override {
+    if (options_.deterministic) return {};
+    return "interleave that is not deterministic has another order in each iteration";
+  }
+  std::optional<bool> is_finite() const override {
+    return input().is_finite() == false ? std::optional<bool>(false) : std::nullopt;
+  }
+  std::optional<int64_t> cardinality() const override {
+    return input().cardinality() == 0 ? std::optional<int64_t>(0) : std::nullopt;
+  }
+
+ private:
+  const NodeFn fn_;
+  const InterleaveOptions options_;
+  const std::string_view name_;
+};
+
+}  // namespace
+
+NodePtr make_interleave_node(NodePtr input, NodeFn fn, InterleaveOptions options, std::string_view name) {
+  return std::make_shared<InterleaveNode>(std::move(input), std::move(fn), options, name);
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// window: runs of elements, which may overlap, each stacked.
+#include "nodes.h"
+#include "stack.h"
+
+namespace shoal::data {
+namespace {
+
+class WindowStage final : public Stage {
+ public:
+  WindowStage(StageContext& context, std::unique_ptr<Stage> input, int64_t size, const WindowOptions& options)
+      : context_(context),
+        input_(std::move(input)),
+        size_(size),
+        options_(options),
+        span_((size - 1) * options.stride + 1),
+        rows_(size_t(size)) {}
+
+  Result<bool> next(Item& item) override {
+    SHOAL_TRY_VOID(pass_over_gap());
+    SHOAL_TRY_VOID(fill());
+    if (count_ == 0) return false;
+    size_t rows = 0;
+    for (int64_t at = 0; at < count_ && rows < rows_.size(); at += options_.stride) std::swap(rows_[rows++], items_[size_t(at)]);
+    if (options_.drop_remainder && int64_t(rows) < size_) {
+      count_ = 0;  // The position is the input's end.
+      return false;
+    }
+    SHOAL_TRY_VOID(stack("window", std::span(rows_).first(rows), nullptr, context_.env.buffers(), item));
+    for (size_t row = 0; row < rows; ++row) std::swap(rows_[row], items_[row * size_t(options_.stride)]);
+    leave(std::min(options_.shift, count_));
+    return true;
+  }
+
+  Result<void> restart() override {
+    clear();
+    return input_->restart();
+  }
+  /// The input's position before the first element of the next window, and how many to pass over before that.
+  Result<void> save(StateWriter& out) const override {
+    out.number(uint64_t(gap_));
+    if (count_ == 0) return input_->save(out);
+    if (unsaved_) return *unsaved_;
+    out.raw(before_[0]);
+    return {};
+  }
+  Result<void> load(StateReader& in) override {
+    clear();
+    SHOAL_TRY(gap_, in.count());
+    return input_->load(in);
+  }
+
+ private:
+  Result<void> pass_over_gap() {
+    if (gap_ > 0) SHOAL_TRY_VOID(input_->skip(gap_));
+    gap_ = 0;
+    return {};
+  }
+
+  /// Reads what the next window spans, as far as there is so much.
+  Result<void> fill() {
+    while (count_ < span_) {
+      SHOAL_TRY_VOID(check_stopping(context_));
+      if (int64_t(items_.size()) == count_) {
+        items_.emplace_back();
+        before_.emplace_back();
+      }
+      if (options_.shift < span_) save_input(before_[size_t(count_)]);  // Else windows do not overlap.
+      SHOAL_TRY(const bool more, input_->next(items_[size_t(count_)]));
+      if (!more) return {};
+      ++count_;
+    }
+    return {};
+  }
+
+  void save_input(std::string& position) {
+    if (unsaved_) return;
+    position.clear();
+    StateWriter writer(position);
+    if (Result<void> saved = input_->save(writer); !saved) unsaved_ = std::move(saved).error();
+  }
+
+  /// Goes on behind `count` elements; the storage of those is kept.
+  void leave(int64_t count) {
+    gap_ = options_.shift - count;
+    std::rotate(items_.begin(), items_.begin() + count, items_.begin() + count_);
+    std::rotate(before_.begin(), before_.begin() + count, before_.begin() + count_);
+    count_ -= count;
+  }
+
+  void clear() {
+    count_ = gap_ = 0;
+    unsaved_.reset();
+  }
+
+  StageContext& context_;
+  std::unique_ptr<Stage> input_;
+  const int64_t size_;
+  const WindowOptions options_;
+  const int64_t span_;             // From the first element of a window to its last.
+  std::vector<Item> items_;        // The first count_ are those from the next window's first on.
+  std::vector<std::string> before_;  // The input's position before each of them.
+  int64_t count_ = 0;
+  int64_t gap_ = 0;  // Elements to pass over before the next window begins.
+  std::vector<Item> rows_;
+  std::optional<Error> unsaved_;
+};
+
+class WindowNode final : public Node {
+ public:
+  WindowNode(NodePtr input, int64_t size, WindowOptions options) : Node({std::move(input)}), size_(size), options_(options) {}
+  Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    return std::make_unique<WindowStage>(context, std::move(stage), size_, options_);
+  }
+  RandomKey fold_parameters(RandomKey key) const override {
+    key = fold_in(fold_in(fold_in(key, "window"), uint64_t(size_)), uint64_t(options_.shift));
+    return fold_in(fold_in(key, uint64_t(options_.stride)), options_.drop_remainder);
+  }
+  std::optional<int64_t> cardinality() const override {
+    const std::optional<int64_t> count = input().cardinality();
+    if (!count) return count;
+    const int64_t left_out = options_.drop_remainder ? (size_ - 1) * options_.stride : 0;
+    if (*count <= left_out) return 0;
+    return (*count - left_out - 1) / options_.shift + 1;
+  }
+
+ private:
+  const int64_t size_;
+  const WindowOptions options_;
+};
+
+}  // namespace
+
+NodePtr make_window_node(NodePtr input, int64_t size, WindowOptions options) {
+  return std::make_shared<WindowNode>(std::move(input), size, options);
+}
+
+}  // namespace shoal::data
