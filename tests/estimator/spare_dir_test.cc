@@ -37,7 +37,7 @@ class FullDisks final : public ForwardingStorage {
   Result<std::unique_ptr<WritableFile>> create(const std::string& path) override {
     if (takes_nothing && path.starts_with("m/")) return unavailable("cannot write " + path + ": No space left on device");
     for (const std::string& folder : full) {
-      if (path.starts_with(folder + "/") && path.find("/model.ckpt-") != std::string::npos) {
+      if (refused < refusals_max && path.starts_with(folder + "/") && path.find("/model.ckpt-") != std::string::npos) {
         ++refused;
         return unavailable("cannot write " + path + ": No space left on device");
       }
@@ -49,6 +49,7 @@ class FullDisks final : public ForwardingStorage {
   std::set<std::string> full{};
   bool takes_nothing = false;  ///< True: no file of model_dir can be created or takes a byte.
   int refused = 0;
+  int refusals_max = 1000;
 };
 
 class SpareDir : public ::testing::Test {
@@ -109,6 +110,15 @@ TEST_F(SpareDir, TrainingGoesOnAndTheNextCheckpointIsInItsPlace) {
   EXPECT_EQ(place_.log.count('I', "/model.ckpt-4 written at global step 4"), 1);
   EXPECT_THAT(retained("m"), ElementsAre("model.ckpt-0", "model.ckpt-2", "model.ckpt-6", "model.ckpt-8"));
   EXPECT_THAT(spared(), ElementsAre()) << "what is older than model_dir's is of no use";
+}
+
+TEST_F(SpareDir, TheLastCheckpointIsTriedOnceMoreAtTheEnd) {
+  disks_->refusals_max = 1;
+  train(estimator(), 4, 3, 100);  // The checkpoint of step 4, which is the last, is due, and does not fit at first.
+  EXPECT_EQ(disks_->refused, 1);
+  EXPECT_THAT(retained("m"), ElementsAre("model.ckpt-0", "model.ckpt-2", "model.ckpt-4"));
+  EXPECT_THAT(spared(), ::testing::IsEmpty());
+  EXPECT_TRUE(disks_->exists("m/training_finished"));
 }
 
 TEST_F(SpareDir, AStartGoesOnFromIt) {

@@ -124,7 +124,8 @@ Task<Result<void>> CheckpointSaver::save_if_moved(cluster::Store& store, LoopCon
                                                   cluster::Positions own_positions, std::optional<int64_t> last_step) {
   SHOAL_CO_TRY(const uint64_t step, co_await store.global_step());
   context.set_global_step(step);
-  if (timer_.last_step() && *timer_.last_step() == step) co_return Result<void>{};
+  // One that is in the spare folder alone is tried once more.
+  if (timer_.last_step() && *timer_.last_step() == step && !last_is_spared_) co_return Result<void>{};
   co_return co_await save(store, context, std::move(own_positions), last_step);
 }
 

@@ -51,7 +51,7 @@ class CheckpointSaver {
   /// Nothing is saved, and a line says so, while a trainer has failed for good and is not back (CONTRACT CK-17).
   Task<Result<void>> save_when_due(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
                                    std::optional<int64_t> last_step = {});
-  /// Only if the step moved since the one before. Nobody hears of an end. `last_step` as for save_when_due().
+  /// Only if the step moved since the one before, or the one before is in the spare folder alone. Nobody hears of an end. `last_step` as for save_when_due().
   Task<Result<void>> save_if_moved(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
                                    std::optional<int64_t> last_step = {});
   /// The last: only if the step moved since the one before. Then end() of the listeners. Unavailable if the last checkpoint is in the
