@@ -176,6 +176,7 @@ ALLOWED = {
          "a stop request; its destructor waits only for a callback that runs on another thread"),
         ("modules/base/src/transports.*", "lock", "makes a task's transports once, whoever asks first"),
         ("modules/base/src/task.cc", "global", "freed coroutine frames, kept per thread: memory, no state"),
+        ("modules/data/src/stage.*", "lock", "the files of a pipeline: interleave adds some in the background, errors ask for them anywhere"),
         ("modules/data/src/workers.*", "lock",
          "jobs of a stage: a virtual pool runs each to its end inside submit() or, from inside a job, after it, and who "
          "needs a piece that nobody has begun does it itself; so nobody waits while a piece is being worked on"),

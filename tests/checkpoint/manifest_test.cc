@@ -165,7 +165,7 @@ TEST(Manifest, SaysWhichChecksumItFound) {
 TEST(Manifest, RefusesANewerVersionBySaying) {
   std::string text = encode_manifest(example());
   text.replace(text.find("\"version\":1"), 11, "\"version\":3");
-  EXPECT_TRUE(fails_with(decode_manifest(text), ErrorKind::kDataLoss, "format version 3, this build reads 2"));
+  EXPECT_TRUE(fails_with(decode_manifest(text), ErrorKind::kFailedPrecondition, "format version 3, this build reads 2"));
 }
 
 /// One contradiction and the words that should tell of it.

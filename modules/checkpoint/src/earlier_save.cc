@@ -7,8 +7,28 @@
 
 namespace shoal::checkpoint {
 
+namespace {
+
+// A piece with so many patches is compared without them, so that one patch takes the place of all. So is every piece where there are so
+// many files of patches.
+constexpr size_t kPatchesMax = 8, kPatchFilesMax = 32;
+// A reader has all files of a checkpoint open. With more of tables and patches than that, all is written anew.
+constexpr size_t kSharedFilesMax = 96;
+
+}  // namespace
+
 EarlierSave::EarlierSave(Storage& storage, PendingFiles& files, std::string folder, std::unique_ptr<Reader> reader)
-    : storage_(storage), files_(files), folder_(std::move(folder)), reader_(std::move(reader)) {}
+    : storage_(storage), files_(files), folder_(std::move(folder)), reader_(std::move(reader)) {
+  const Manifest& manifest = reader_->manifest();
+  used_.resize(manifest.files.size());
+  for (const TensorEntry& tensor : manifest.tensors) {
+    for (const Piece& piece : tensor.pieces) {
+      used_[piece.file] += piece.bytes;
+      for (const Patch& patch : piece.patches) used_[patch.file] += patch.bytes_in_file();
+    }
+  }
+  patch_files_ = size_t(std::ranges::count(manifest.files, FileKind::kPatches, &DataFile::kind));
+}
 
 /// Whatever keeps us from reading it is told by whoever needs it: this save is written whole.
 std::unique_ptr<EarlierSave> EarlierSave::open(Storage& storage, const std::string& model_dir, PendingFiles& files) {
@@ -16,24 +36,41 @@ std::unique_ptr<EarlierSave> EarlierSave::open(Storage& storage, const std::stri
   if (!pointer || !*pointer) return nullptr;
   Result<std::unique_ptr<Reader>> reader = Reader::open(storage, join_path(model_dir, (*pointer)->newest));
   if (!reader) return nullptr;
+  const auto is_shared = [](const DataFile& file) { return file.kind != FileKind::kTensors; };
+  if (size_t(std::ranges::count_if((*reader)->manifest().files, is_shared)) > kSharedFilesMax) return nullptr;
   return std::unique_ptr<EarlierSave>(new EarlierSave(storage, files, model_dir, std::move(reader).value()));
 }
 
-/// Whether at least half of the file is part of the checkpoint before: else too much lies on the disk for too little.
-bool EarlierSave::is_of_use(uint32_t file) const {
-  uint64_t used = 0;
-  for (const TensorEntry& tensor : reader_->manifest().tensors) {
-    for (const Piece& piece : tensor.pieces) used += piece.file == file ? piece.bytes : 0;
-  }
-  const DataFile& known = reader_->manifest().files[file];
-  return known.kind == FileKind::kTables && used >= known.bytes / 2;
+void EarlierSave::note(const Error& error) {
+  if (!damage_) damage_ = error.message();
+}
+
+Error EarlierSave::unsteady(const std::string& why) {
+  unsteady_ = true;
+  return unavailable("the checkpoint before does not give what it gave a moment ago: " + why);
+}
+
+/// Whether one patch is to take the place of all patches of the piece: there are many, or most of a file of theirs is of no use.
+bool EarlierSave::merges(const Piece& piece) const {
+  constexpr uint64_t kSmallFile = 4096;  // A header takes some hundred bytes.
+  const auto is_mostly_dead = [&](const Patch& patch) {
+    return reader_->manifest().files[patch.file].bytes > 2 * used_[patch.file] + kSmallFile;
+  };
+  return piece.patches.size() >= kPatchesMax || patch_files_ > kPatchFilesMax || std::ranges::any_of(piece.patches, is_mostly_dead);
 }
 
 bool EarlierSave::link(uint32_t file) {
   if (const auto known = links_.find(file); known != links_.end()) return known->second.has_value();
   const uint32_t number = files_.add(reader_->manifest().files[file].kind, false);
   const std::string from = join_path(folder_, reader_->manifest().files[file].name);
-  const bool linked = bool(storage_.link(from, files_[number].path));
+  // Who copied the folder may not have synced it; what this checkpoint is made of is on the disk before it is published.
+  const auto linked_and_synced = [&]() -> Result<void> {
+    SHOAL_TRY_VOID(storage_.link(from, files_[number].path));
+    SHOAL_TRY(const std::unique_ptr<WritableFile> handle, storage_.append(files_[number].path));
+    SHOAL_TRY_VOID(handle->sync());
+    return handle->close();
+  };
+  const bool linked = bool(linked_and_synced());
   links_[file] = linked ? std::optional(number) : std::nullopt;
   return linked;
 }
@@ -47,21 +84,28 @@ std::optional<EarlierSave::Found> EarlierSave::find(const Segment& segment) {
     return piece.row_begin == segment.row_begin && piece.row_end == segment.row_begin + segment.rows();
   };
   const auto piece = std::ranges::find_if(tensor->pieces, is_it);
-  if (piece == tensor->pieces.end() || !is_of_use(piece->file)) return std::nullopt;
-  // Where much is patched, what lies on the disk for the tensor and is read to restore it is not to grow further.
+  if (piece == tensor->pieces.end()) return std::nullopt;
+  // Where most of the file is of no use, or much is patched, what lies on the disk for the tensor and is read to restore it is not to grow
+  // further.
+  const DataFile& file = reader_->manifest().files[piece->file];
   uint64_t patched = 0;
   for (const Patch& patch : piece->patches) patched += patch.bytes_in_file();
-  if (patched > piece->bytes / 2 || !link(piece->file)) return std::nullopt;
-  for (const Patch& patch : piece->patches) {
+  if (file.kind != FileKind::kTables || used_[piece->file] < file.bytes / 2 || patched > piece->bytes / 2) return std::nullopt;
+  Found found{tensor, *piece};
+  if (merges(*piece)) found.piece.patches.clear();
+  if (!link(piece->file)) return std::nullopt;
+  for (const Patch& patch : found.piece.patches) {
     const bool known = links_.contains(patch.file);
     if (!link(patch.file)) return std::nullopt;
     // Patches are short, and are compared here; what they belong to is compared as it is read.
-    if (!known && !reader_->verify_file(patch.file)) {
+    if (known) continue;
+    if (const Result<void> intact = reader_->verify_file(patch.file); !intact) {
+      note(intact.error());
       links_[patch.file].reset();
       return std::nullopt;
     }
   }
-  return Found{tensor, *piece};
+  return found;
 }
 
 PieceStream EarlierSave::stream(const Found& found, bool compares_file) {
@@ -75,8 +119,10 @@ bool EarlierSave::is_intact(const Piece& piece) {
   const auto [at, is_new] = intact_.try_emplace(piece.file, false);
   if (!is_new) return at->second;
   const Result<bool> found = checks_.at(piece.file).finish();
-  at->second = (found && *found) || reader_->verify_file(piece.file);
-  return at->second;
+  if (found && *found) return at->second = true;
+  const Result<void> intact = reader_->verify_file(piece.file);
+  if (!intact) note(intact.error());
+  return at->second = bool(intact);
 }
 
 uint32_t EarlierSave::take_file(uint32_t file) {

@@ -31,12 +31,19 @@ class EarlierSave {
   PieceStream stream(const Found& found, bool compares_file);
   /// Whether the file that a piece lies in has the checksum that it should have, once the pieces in it that were found were read.
   bool is_intact(const Piece& piece);
+  /// Keeps the first error of reading it for damage(): what cannot be read is written whole.
+  void note(const Error& error);
+  /// What is wrong with the checkpoint before, as far as it was read; nothing if nothing is.
+  const std::optional<std::string>& damage() const { return damage_; }
+  /// Unavailable: what was read of it once is not what it gives the second time, so that this save cannot be finished by its help.
+  Error unsteady(const std::string& why);
+  bool is_unsteady() const { return unsteady_; }
   /// The piece for the new checkpoint, with the numbers that its files have among the pending ones. They are named from here on.
   Piece take(Piece piece);
 
  private:
   EarlierSave(Storage& storage, PendingFiles& files, std::string folder, std::unique_ptr<Reader> reader);
-  bool is_of_use(uint32_t file) const;
+  bool merges(const Piece& piece) const;
   bool link(uint32_t file);
   uint32_t take_file(uint32_t file);
 
@@ -47,6 +54,10 @@ class EarlierSave {
   std::map<uint32_t, std::optional<uint32_t>> links_;  // By file that was asked for: its pending file, if it has one.
   std::map<uint32_t, FileCheck> checks_;               // By file.
   std::map<uint32_t, bool> intact_;                    // What is_intact() found, by file.
+  std::vector<uint64_t> used_;                         // How many bytes of each file are part of the checkpoint before.
+  size_t patch_files_ = 0;
+  std::optional<std::string> damage_;
+  bool unsteady_ = false;
 };
 
 }  // namespace shoal::checkpoint

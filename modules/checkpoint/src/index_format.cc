@@ -256,8 +256,8 @@ Error unframed(std::string_view text) {
   if (const Result<Json> object = json::parse_object(text)) {
     const Result<int64_t> version = json::whole_member<int64_t>(*object, "version");
     if (version && *version > kVersion) {
-      return data_loss("format version " + std::to_string(*version) + ", this build reads " + std::to_string(kVersion) +
-                       "; use a newer Shoal");
+      return failed_precondition("format version " + std::to_string(*version) + ", this build reads " + std::to_string(kVersion) +
+                                 "; use a newer Shoal");
     }
   }
   return data_loss("not the index of a checkpoint, or cut");

@@ -88,9 +88,12 @@ class RegionChecker {
 
 }  // namespace
 
-Error Reader::damaged(std::string_view what) const {
-  const std::string help =
-      if_damaged_.empty() ? "delete this checkpoint (" + prefix_ + ".*) to resume from an older one" : if_damaged_;
+Error Reader::damaged(std::string_view what, FileKind kind) const {
+  std::string help = if_damaged_;
+  if (help.empty() && kind == FileKind::kTensors) help = "delete this checkpoint (" + prefix_ + ".*) to resume from an older one";
+  if (help.empty()) {
+    help = "other checkpoints may share this file: shoal checkpoint list says which are intact; if none is, restore one from a copy";
+  }
   return data_loss("checkpoint " + prefix_ + ": " + std::string(what) + "; " + help);
 }
 
@@ -103,7 +106,7 @@ Result<bool> Reader::open_files(Storage& storage) {
     if (!opened) return std::move(opened).error().with_context("checkpoint " + prefix_);
     if ((*opened)->size() != file.bytes) {
       return damaged("file " + file.name + ": " + std::to_string((*opened)->size()) + " bytes, expected " +
-                     std::to_string(file.bytes));
+                     std::to_string(file.bytes), file.kind);
     }
     files_.push_back(std::move(opened).value());
   }
@@ -123,6 +126,9 @@ Result<std::unique_ptr<Reader>> Reader::open(Storage& storage, std::string prefi
                        reader->manifest_.files[reader->files_.size()].name);
     }
     Result<Manifest> manifest = decode_manifest(*text);
+    if (!manifest && manifest.error().kind() == ErrorKind::kFailedPrecondition) {
+      return std::move(manifest).error().with_context("checkpoint " + reader->prefix_ + ": index");
+    }
     if (!manifest) return reader->damaged("index: " + manifest.error().message());
     reader->manifest_ = std::move(manifest).value();
     SHOAL_TRY(const bool complete, reader->open_files(storage));
@@ -151,7 +157,7 @@ Result<void> Reader::read_piece(const TensorEntry& tensor, const Piece& piece, i
     return stream.finish();
   };
   Result<void> done = read();
-  if (!done && done.error().kind() == ErrorKind::kDataLoss) return damaged(done.error().message());
+  if (!done && done.error().kind() == ErrorKind::kDataLoss) return damaged(done.error().message(), manifest_.files[piece.file].kind);
   if (!done) return std::move(done).error().with_context("checkpoint " + prefix_);
   return {};
 }
@@ -199,11 +205,11 @@ Result<void> Reader::verify_file(uint32_t file) const {
     regions.update(at, block);
   });
   const std::string where = "file " + expected.name;
-  if (!done && done.error().kind() == ErrorKind::kDataLoss) return damaged(where + ": " + done.error().message());
+  if (!done && done.error().kind() == ErrorKind::kDataLoss) return damaged(where + ": " + done.error().message(), expected.kind);
   if (!done) return std::move(done).error().with_context("checkpoint " + prefix_);
   // A damaged region names its variable; damage elsewhere is in the file's header.
-  if (regions.wrong()) return damaged(where + ", variable " + *regions.wrong());
-  if (checksum.value() != expected.checksum) return damaged(where + ": " + mismatch(checksum.value(), expected.checksum));
+  if (regions.wrong()) return damaged(where + ", variable " + *regions.wrong(), expected.kind);
+  if (checksum.value() != expected.checksum) return damaged(where + ": " + mismatch(checksum.value(), expected.checksum), expected.kind);
   return {};
 }
 

@@ -11,10 +11,9 @@ constexpr uint64_t kComparedBytes = uint64_t(1) << 20;
 // Rows are the units of change, as tables are updated by rows; longer ones, as of a convolution's kernel, are divided.
 constexpr uint64_t kRowBytesMax = uint64_t(16) << 10;
 constexpr uint64_t kUnitBytes = uint64_t(4) << 10;
-// A piece with so many patches is compared without them, so that one patch takes the place of all.
-constexpr size_t kPatchesMax = 8;
-// Where more than one part in so many changed, the table is written whole.
-constexpr uint64_t kPatchedPartMax = 4;
+// Where more than one part in so many changed, or the patch is longer than one part in so many, the table is written whole. (The second
+// is what rows of single numbers meet: each has a number of eight bytes beside it.)
+constexpr uint64_t kChangedPartMax = 4, kPatchPartMax = 2;
 
 uint64_t unit_bytes_of(const Segment& segment) {
   const uint64_t row_bytes = segment.bytes() / uint64_t(segment.rows());
@@ -30,7 +29,6 @@ TableWriter::TableWriter(const SaveParts& save, Segment segment, EarlierSave::Fo
       block_bytes_(kComparedBytes / unit_bytes_ * unit_bytes_),
       earlier_(std::move(earlier)) {
   changes_.unit_bytes = unit_bytes_;
-  if (earlier_.piece.patches.size() >= kPatchesMax) earlier_.piece.patches.clear();
 }
 
 Result<void> TableWriter::append(std::span<const std::byte> bytes) {
@@ -50,7 +48,9 @@ Result<void> TableWriter::append(std::span<const std::byte> bytes) {
 /// What cannot be read of the checkpoint before is no reason not to save: this one is written whole then.
 Result<void> TableWriter::compare_block() {
   before_.resize(block_.size());
-  if (!stream_->next(before_) || !collect_changes()) {
+  const Result<void> read = stream_->next(before_);
+  if (!read) save_.earlier->note(read.error());
+  if (!read || !collect_changes()) {
     SHOAL_TRY_VOID(write_whole());
     SHOAL_TRY_VOID(file_->append(block_));
   }
@@ -62,22 +62,37 @@ Result<void> TableWriter::compare_block() {
 /// False: there are too many.
 bool TableWriter::collect_changes() {
   if (std::memcmp(block_.data(), before_.data(), block_.size()) == 0) return true;
-  ChangedUnits::Block changed;
+  std::vector<size_t> changed;  // Where in the block units begin that differ.
+  size_t bytes = 0;
   for (size_t at = 0; at < block_.size(); at += size_t(unit_bytes_)) {
     const size_t count = std::min(size_t(unit_bytes_), block_.size() - at);
     if (std::memcmp(block_.data() + at, before_.data() + at, count) == 0) continue;
-    changed.numbers.push_back(int64_t((compared_ + at) / unit_bytes_));
-    changed.units.insert(changed.units.end(), block_.begin() + ptrdiff_t(at), block_.begin() + ptrdiff_t(at + count));
+    changed.push_back(at);
+    bytes += count;
   }
-  changed_bytes_ += changed.bytes_in_file();
-  if (changed_bytes_ > segment_.bytes() / kPatchedPartMax || !save_.patches.reserve(changed.bytes_in_file())) return false;
-  changes_.blocks.push_back(std::move(changed));
+  changed_bytes_ += bytes;
+  const uint64_t bytes_in_file = bytes + changed.size() * sizeof(int64_t);
+  patch_bytes_ += bytes_in_file;
+  if (changed_bytes_ > segment_.bytes() / kChangedPartMax || patch_bytes_ > segment_.bytes() / kPatchPartMax) return false;
+  if (!save_.patches.reserve(bytes_in_file)) return false;
+  ChangedUnits::Block& kept = changes_.blocks.emplace_back();
+  kept.numbers.reserve(changed.size());  // Exactly, as it was reserved.
+  kept.units.reserve(bytes);
+  for (const size_t at : changed) {
+    const size_t count = std::min(size_t(unit_bytes_), block_.size() - at);
+    kept.numbers.push_back(int64_t((compared_ + at) / unit_bytes_));
+    kept.units.insert(kept.units.end(), block_.begin() + ptrdiff_t(at), block_.begin() + ptrdiff_t(at + count));
+  }
   return true;
 }
 
 /// A wrong checksum: what was compared is not what the checkpoint before was to be, and is not to be this one's either.
 Result<void> TableWriter::complete() {
-  if (!file_ && !stream_->finish()) SHOAL_TRY_VOID(write_whole());
+  const Result<void> intact = file_ ? Result<void>() : stream_->finish();
+  if (!intact) {
+    save_.earlier->note(intact.error());
+    SHOAL_TRY_VOID(write_whole());
+  }
   stream_.reset();
   block_ = {};
   before_ = {};
@@ -99,7 +114,7 @@ Result<void> TableWriter::settle() {
   save_.files[file_number_].set(*file_);
   file_.reset();
   if (piece_.checksum == checksum_.value()) return {};
-  return unavailable("variable " + segment_.name + ": the checkpoint before changed while it was compared with this one");
+  return save_.earlier->unsteady("variable " + segment_.name + " is another one now");
 }
 
 /// Gives a file of its own what was compared so far: what it was before, with the changes.
@@ -113,7 +128,7 @@ Result<void> TableWriter::write_whole() {
   auto changed = changes_.blocks.begin();
   for (uint64_t at = 0; at < compared_; at += before_.size()) {
     before_.resize(size_t(std::min(block_bytes_, compared_ - at)));
-    SHOAL_TRY_VOID(stream_->next(before_));
+    if (Result<void> read = stream_->next(before_); !read) return save_.earlier->unsteady(read.error().message());
     if (changed != changes_.blocks.end() && uint64_t(changed->numbers[0]) * unit_bytes_ < at + before_.size()) {
       put(*changed, at);
       save_.patches.give_back(changed->bytes_in_file());

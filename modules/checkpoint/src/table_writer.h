@@ -55,7 +55,7 @@ class TableWriter {
   std::vector<std::byte> block_;       // What came and is not compared yet; shorter than a block.
   std::vector<std::byte> before_;      // The same bytes of the checkpoint before.
   uint64_t compared_ = 0;
-  uint64_t changed_bytes_ = 0;
+  uint64_t changed_bytes_ = 0, patch_bytes_ = 0;  // Of units, and of what goes to the file for them.
   ChangedUnits changes_;
   std::optional<size_t> patch_;  // The number of changes_ among the save's, once settled.
 

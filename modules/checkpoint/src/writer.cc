@@ -71,6 +71,7 @@ class FolderWriter final : public Writer {
   Result<void> add_tensors(std::span<const NamedTensor> tensors) override;
   Result<void> finish(SaveInfo info) override;
   Result<Saved> publish(CommitOptions options) override;
+  bool sharing_failed() const override { return earlier_ && *earlier_ && (*earlier_)->is_unsteady(); }
 
  private:
   enum class Phase { kWriting, kRenaming, kFinished, kIndexed, kDone };
@@ -292,6 +293,9 @@ Result<Saved> FolderWriter::make_newest(const CommitOptions& options) {
   SHOAL_TRY_VOID(storage_.write_atomically(path_of("checkpoint"), encode_pointer(pointer)));
   phase_ = Phase::kDone;
 
+  if (options.warn && earlier_ && *earlier_ && (*earlier_)->damage()) {
+    options.warn("the checkpoint before " + name_ + " is damaged, so that tables were written whole: " + *(*earlier_)->damage());
+  }
   // Failure is no matter: beside a listed one it means nothing, and the next save tries again.
   if (!is_listed) (void)storage_.remove(path_of(unlisted_mark(name_)));
   if (Result<void> deleted = delete_old(change.deleted, options.warn); !deleted && options.warn) {

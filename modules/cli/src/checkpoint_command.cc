@@ -55,6 +55,9 @@ Json describe(const checkpoint::TensorEntry& tensor) {
   if (tensor.is_slot()) json["slot_of"] = tensor.slot_of;
   json["bytes"] = tensor.bytes();
   json["pieces"] = tensor.pieces.size();
+  size_t patches = 0;
+  for (const checkpoint::Piece& piece : tensor.pieces) patches += piece.patches.size();
+  if (patches > 0) json["patches"] = patches;
   return json;
 }
 

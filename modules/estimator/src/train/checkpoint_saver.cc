@@ -228,11 +228,21 @@ Task<Result<void>> CheckpointSaver::write_to_model_dir(cluster::Store& store, cl
   }
 }
 
-/// What takes long comes first: then it is asked whether another process leads by now, and the rest is done at once.
+/// Writes the checkpoint; once more without help of the checkpoint before, if that could not be read.
 Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster::Snapshot& snapshot, const std::string& folder) {
+  const bool spare = !options_.spare_dir.empty() && folder == options_.spare_dir;
+  Result<void> written = co_await try_to_write(store, snapshot, folder, spare ? std::nullopt : options_.sharing);
+  if (written || !sharing_failed_) co_return written;
+  env_.log().warning(written.error().message() + "; it is written again, whole");
+  co_return co_await try_to_write(store, snapshot, folder, std::nullopt);
+}
+
+/// What takes long comes first: then it is asked whether another process leads by now, and the rest is done at once.
+Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster::Snapshot& snapshot, const std::string& folder,
+                                                 std::optional<checkpoint::Sharing> sharing) {
   const int64_t step = int64_t(snapshot.info().global_step);
   const bool spare = !options_.spare_dir.empty() && folder == options_.spare_dir;
-  disk_failed_ = false;
+  disk_failed_ = sharing_failed_ = false;
   if (spare) spare_is_empty_ = false;
   std::vector<int> arenas;
   Result<void> added;
@@ -241,7 +251,7 @@ Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster:
     SHOAL_TRY_VOID(look_at_place());
     SHOAL_TRY(auto begun, of_disk(checkpoint::Writer::begin(env_.storage(), folder, step,
                                                             spare ? Folder::kMadeIfMissing : Folder::kIsThere,
-                                                            spare ? std::nullopt : options_.sharing)));
+                                                            sharing)));
     for (const cluster::ShardSpec& shard : snapshot.plan().shards) {
       auto arena = of_disk(begun->add_arena(arena_layout(shard, snapshot.info())));
       if (arena) {
@@ -257,7 +267,11 @@ Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster:
   for (size_t shard = 0; shard < arenas.size(); ++shard) {
     SHOAL_CO_TRY_VOID(co_await stream(snapshot, *writer, arenas[shard], int(shard)));
   }
-  const auto finish = [&] { return of_disk(writer->finish(save_info(snapshot.info(), options_, env_.wall_now()))); };
+  const auto finish = [&] {
+    Result<void> finished = of_disk(writer->finish(save_info(snapshot.info(), options_, env_.wall_now())));
+    sharing_failed_ = !finished && writer->sharing_failed();
+    return finished;
+  };
   SHOAL_CO_TRY_VOID(co_await compute(env_, finish));
   SHOAL_CO_TRY_VOID(co_await store.check_lease());
   checkpoint::HoursRule rule = hours_rule_;  // The decision counts once the list is replaced.
@@ -295,7 +309,9 @@ Task<Result<void>> CheckpointSaver::stream(cluster::Snapshot& snapshot, checkpoi
       SHOAL_CO_TRY(const cluster::Snapshot::Part part, co_await snapshot.read(shard, arena, offset, bytes));
       const auto append = [&]() -> Result<void> {
         if (!allow_non_finite_) SHOAL_TRY_VOID(check_kept_back(spec, arena, offset, part.bytes));
-        return of_disk(writer.append(arena_number, part.bytes));
+        Result<void> appended = of_disk(writer.append(arena_number, part.bytes));
+        sharing_failed_ = !appended && writer.sharing_failed();
+        return appended;
       };
       SHOAL_CO_TRY_VOID(co_await compute(env_, append));
     }

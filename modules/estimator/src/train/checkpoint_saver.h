@@ -77,6 +77,8 @@ class CheckpointSaver {
   Task<Result<void>> write(cluster::Store& store, cluster::Snapshot& snapshot);
   Task<Result<void>> write_to_model_dir(cluster::Store& store, cluster::Snapshot& snapshot);
   Task<Result<void>> try_to_write(cluster::Store& store, cluster::Snapshot& snapshot, const std::string& folder);
+  Task<Result<void>> try_to_write(cluster::Store& store, cluster::Snapshot& snapshot, const std::string& folder,
+                                  std::optional<checkpoint::Sharing> sharing);
   void leave_spare_dir(int64_t step);
   /// Notes an error of a call that writes files.
   template <class T>
@@ -98,6 +100,7 @@ class CheckpointSaver {
   bool begun_ = false;
   bool place_unclear_ = false;   // The last look at the folder said nothing.
   bool disk_failed_ = false;     // The last attempt failed at a file, and not at a server.
+  bool sharing_failed_ = false;  // The last attempt failed because of the checkpoint before.
   uint64_t bytes_written_ = 0;   // The sum over all checkpoints of this start.
   bool spare_is_empty_ = false;  // True if the spare folder is known to have no checkpoint.
   bool last_is_spared_ = false;  // True if the newest checkpoint that was written is in the spare folder.

@@ -232,6 +232,10 @@ struct ModelBytes {
 uint64_t bounded_sum(uint64_t a, uint64_t b) { return __builtin_add_overflow(a, b, &a) ? UINT64_MAX : a; }
 uint64_t bounded_product(uint64_t a, uint64_t b) { return __builtin_mul_overflow(a, b, &a) ? UINT64_MAX : a; }
 
+/// How much of its tables a checkpoint may find changed and still write the changes alone, which wait in memory: more where the tables are
+/// large, as the memory of who has them is.
+uint64_t changes_max(const ModelBytes& bytes) { return std::max(checkpoint::Sharing{}.changes_max, bytes.tables / 16); }
+
 ModelBytes model_bytes(const std::vector<cluster::VariableSpec>& specs) {
   ModelBytes sum;
   uint64_t largest_bytes = 0;
@@ -269,7 +273,7 @@ void plan_memory(const TrainScope& scope, const ModelBytes& bytes, MemoryBudget&
   budget.set("weights", bytes.weights, kSmaller);
   if (scope.leads() && config.saves_checkpoints() && bytes.tables > 0) {
     constexpr uint64_t kBuffers = uint64_t(3) << 20;  // What is compared, of this checkpoint and of the one before, in blocks.
-    budget.set("changed rows", std::min(checkpoint::Sharing{}.changes_max, bytes.tables / 4) + kBuffers);
+    budget.set("changed rows", std::min(changes_max(bytes), bytes.tables / 4) + kBuffers);
   }
   if (scope.distributed()) {
     const bool encodes = config.compression().any();
@@ -304,7 +308,7 @@ Result<void> make_store(TrainScope& scope, TrainerFolder& folder, const Resumabl
                                              .allow_non_finite = scope.config().allow_non_finite()});
   }
   if (scope.leads() && scope.config().saves_checkpoints()) {
-    const checkpoint::Sharing sharing{.bytes_min = host_of(scope.config()).table_bytes_min};
+    const checkpoint::Sharing sharing{.bytes_min = host_of(scope.config()).table_bytes_min, .changes_max = changes_max(bytes)};
     SaverOptions options{.model_dir = scope.model_dir(),
                          .spare_dir = folder.spare_dir(),
                          .numerics = numerics_text(model.numerics()),

@@ -50,7 +50,7 @@ class Reader {
 
  private:
   Reader(std::string prefix, std::string if_damaged) : prefix_(std::move(prefix)), if_damaged_(std::move(if_damaged)) {}
-  Error damaged(std::string_view what) const;
+  Error damaged(std::string_view what, FileKind kind = FileKind::kTensors) const;
   Result<bool> open_files(Storage& storage);
   Result<void> read_piece(const TensorEntry& tensor, const Piece& piece, int64_t row_begin, int64_t row_end,
                           std::span<std::byte> out) const;

@@ -62,7 +62,8 @@ struct CommitOptions {
   /// Asked about each checkpoint that is to leave the list, oldest first, before the list is replaced: true keeps its files
   /// for good (CONTRACT CK-12). Default: all are deleted.
   std::function<bool(const std::string& name)> keeps_for_good = {};
-  /// Told about old files that could not be deleted (CONTRACT CK-13). Default: nobody.
+  /// Told about old files that could not be deleted (CONTRACT CK-13), and about damage that was found in the checkpoint before. Default:
+  /// nobody.
   WarningSink warn = {};
 };
 
@@ -120,6 +121,8 @@ class Writer {
   virtual Result<void> finish(SaveInfo info) = 0;
   /// Makes it the newest, after finish().
   virtual Result<Saved> publish(CommitOptions options) = 0;
+  /// After an error of append() or finish(): true if reading the checkpoint before was what failed, so that a save without sharing may do.
+  virtual bool sharing_failed() const = 0;
   /// Calls finish() and then publish().
   Result<Saved> commit(SaveInfo info, CommitOptions options) {
     SHOAL_TRY_VOID(finish(std::move(info)));
