@@ -23,15 +23,16 @@ struct Model {
 };
 
 /// Saves `model` in parts of `part` bytes.
-inline Result<Saved> save_model(Storage& storage, int64_t step, Model& model, std::optional<Sharing> sharing, size_t part = 1000,
-                         const std::string& folder = kDir, int64_t keep_max = 3) {
+inline Result<Saved> save_model(Storage& storage, int64_t step, Model& model, std::optional<Sharing> sharing,
+                                size_t part = 1000, const std::string& folder = kDir, int64_t keep_max = 3) {
   std::fill(model.bias.begin(), model.bias.end(), float(step));
   ArenaLayout layout;
   std::string arena;
-  const auto add = [&](const std::string& name, const std::vector<float>& values, int64_t columns, const std::string& slot_of) {
+  const auto add = [&](const std::string& name, const std::vector<float>& values, int64_t columns,
+                       const std::string& slot_of) {
     const Shape shape = columns == 0 ? Shape{int64_t(values.size())} : Shape{int64_t(values.size()) / columns, columns};
-    layout.segments.push_back({.name = name, .shape = shape, .slot_of = slot_of, .offset = arena.size(),
-                               .changes_little = true});
+    layout.segments.push_back(
+        {.name = name, .shape = shape, .slot_of = slot_of, .offset = arena.size(), .changes_little = true});
     arena.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
     arena.resize((arena.size() + 63) / 64 * 64, 'x');  // Padding is nobody's.
   };
@@ -57,7 +58,8 @@ inline void expect_holds(Storage& storage, const std::string& name, const Model&
   const auto reader = Reader::open(storage, join_path(kDir, name));
   ASSERT_OK(reader);
   ASSERT_OK((*reader)->verify());
-  const auto table = (*reader)->read_tensor("table"), slot = (*reader)->read_tensor("table/m"), bias = (*reader)->read_tensor("bias");
+  const auto table = (*reader)->read_tensor("table"), slot = (*reader)->read_tensor("table/m"),
+             bias = (*reader)->read_tensor("bias");
   ASSERT_OK(table);
   ASSERT_OK(slot);
   ASSERT_OK(bias);

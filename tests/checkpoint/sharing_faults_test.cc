@@ -12,8 +12,8 @@ namespace {
 
 using shoal::testing::ForwardingStorage;
 using shoal::testing::SimulatedDisk;
-using testing::fails_with;
 using ::testing::AllOf;
+using testing::fails_with;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -170,7 +170,8 @@ TEST(SharingFaults, ANewerVersionIsNoDamage) {
   ASSERT_NE(text.find("\"version\":2"), std::string::npos);
   text[text.find("\"version\":2") + 10] = '3';
   // To go on from an older one would be to overwrite what a newer version has trained.
-  EXPECT_TRUE(fails_with(latest_intact(disk, kDir, {}), ErrorKind::kFailedPrecondition, "format version 3, this build reads 2; use a newer"));
+  EXPECT_TRUE(fails_with(latest_intact(disk, kDir, {}), ErrorKind::kFailedPrecondition,
+                         "format version 3, this build reads 2; use a newer"));
 }
 
 TEST(SharingFaults, DamageIsToldOnceAndNotPassedOn) {
@@ -193,8 +194,9 @@ TEST(SharingFaults, DamageIsToldOnceAndNotPassedOn) {
     EXPECT_OK(verify(disk, "m/model.ckpt-" + std::to_string(step)));
   }
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_THAT(warnings[0], AllOf(HasSubstr("the checkpoint before model.ckpt-3 is damaged, so that tables were written whole: "),
-                                 HasSubstr("variable table")));
+  EXPECT_THAT(warnings[0],
+              AllOf(HasSubstr("the checkpoint before model.ckpt-3 is damaged, so that tables were written whole: "),
+                    HasSubstr("variable table")));
 }
 
 TEST(SharingFaults, DamageOfAPatchNamesItsVariable) {
@@ -205,7 +207,8 @@ TEST(SharingFaults, DamageOfAPatchNamesItsVariable) {
   ASSERT_OK(save_model(disk, 2, model, kFromOneKilobyte));
   std::string& text = disk.contents("m/model.ckpt-2.data-00002-of-00003");
   text.back() = char(text.back() ^ 1);
-  EXPECT_TRUE(fails_with(verify(disk, "m/model.ckpt-2"), ErrorKind::kDataLoss, "data-00002-of-00003, variable table: checksum "));
+  EXPECT_TRUE(
+      fails_with(verify(disk, "m/model.ckpt-2"), ErrorKind::kDataLoss, "data-00002-of-00003, variable table: checksum "));
 }
 
 /// Numbers of units that are not in order have a right checksum only where somebody made them.
@@ -229,7 +232,8 @@ TEST(SharingFaults, UnitsOutOfOrderAreDamage) {
     disk.contents("m/model.ckpt-2.index") = encode_manifest(*manifest);
     const auto reader = Reader::open(disk, "m/model.ckpt-2");
     ASSERT_OK(reader);
-    EXPECT_TRUE(fails_with((*reader)->read_tensor("table"), ErrorKind::kDataLoss, "variable table: the numbers of a patch are not in order"));
+    EXPECT_TRUE(fails_with((*reader)->read_tensor("table"), ErrorKind::kDataLoss,
+                           "variable table: the numbers of a patch are not in order"));
   }
 }
 
@@ -257,7 +261,7 @@ TEST(SharingFaults, WhatATableGivesBackTheNextOneMayTake) {
   Tables tables{{"a", std::vector<float>(kRows * 4)}, {"b", std::vector<float>(64 * 1024)}};
   const Sharing sharing{.bytes_min = 1000, .changes_max = 40'000};
   ASSERT_OK(save_tables(disk, 1, tables, sharing));
-  for (size_t row = 0; row < 1000; ++row) tables["a"][4 * row] = 1;  // 24,000 bytes in the first block,
+  for (size_t row = 0; row < 1000; ++row) tables["a"][4 * row] = 1;              // 24,000 bytes in the first block,
   for (size_t row = kRows - 1000; row < kRows; ++row) tables["a"][4 * row] = 1;  // and as many in the last: too many.
   for (size_t row = 0; row < 1000; ++row) tables["b"][4 * row] = 1;
   const auto saved = save_tables(disk, 2, tables, sharing);
@@ -390,7 +394,8 @@ void live_roughly(uint64_t seed, int& patched) {
   std::vector<Table> tables;
   for (int i = 0; i < 4; ++i) {
     const bool is_wide = below(4) == 0;
-    Table table{"t" + std::to_string(i), is_wide ? 4 : 20 + int64_t(below(600)), is_wide ? 6000 : 1 + int64_t(below(9)), {}};
+    Table table{
+        "t" + std::to_string(i), is_wide ? 4 : 20 + int64_t(below(600)), is_wide ? 6000 : 1 + int64_t(below(9)), {}};
     table.values.assign(size_t(table.rows * table.columns), 1.0f);
     tables.push_back(std::move(table));
   }
@@ -419,9 +424,14 @@ void live_roughly(uint64_t seed, int& patched) {
       for (const Table& table : tables) {
         const int64_t begin = table.rows * arena / arenas, end = table.rows * (arena + 1) / arenas;
         if (begin == end) continue;
-        layout.segments.push_back({.name = table.name, .shape = {table.rows, table.columns}, .offset = bytes.size(), .row_begin = begin,
-                                   .row_end = end, .changes_little = &table != &tables.back() || seed % 3 == 0});
-        bytes.append(reinterpret_cast<const char*>(table.values.data() + begin * table.columns), size_t((end - begin) * table.columns) * 4);
+        layout.segments.push_back({.name = table.name,
+                                   .shape = {table.rows, table.columns},
+                                   .offset = bytes.size(),
+                                   .row_begin = begin,
+                                   .row_end = end,
+                                   .changes_little = &table != &tables.back() || seed % 3 == 0});
+        bytes.append(reinterpret_cast<const char*>(table.values.data() + begin * table.columns),
+                     size_t((end - begin) * table.columns) * 4);
         bytes.resize((bytes.size() + 63) / 64 * 64, 'x');
       }
       layout.bytes = bytes.size();

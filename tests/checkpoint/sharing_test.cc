@@ -174,7 +174,9 @@ TEST(Sharing, ADamagedFileIsNotTakenOver) {
 class WithoutLinks final : public shoal::testing::ForwardingStorage {
  public:
   using ForwardingStorage::ForwardingStorage;
-  Result<void> link(const std::string&, const std::string& to) override { return failed_precondition("cannot link as " + to); }
+  Result<void> link(const std::string&, const std::string& to) override {
+    return failed_precondition("cannot link as " + to);
+  }
 };
 
 TEST(Sharing, AFileSystemWithoutSecondNamesGetsWholeCheckpoints) {
@@ -228,7 +230,8 @@ TEST(Sharing, AnIndependentReaderFindsTheRows) {
     std::snprintf(text, sizeof text, "%.6g\n", double(model.table[size_t(row * 8)]));
     expected += text;
   }
-  EXPECT_EQ(testing::output_of(std::string("python3 ") + SHOAL_TEST_DATA + "/read_checkpoint.py " + prefix + " table"), expected);
+  EXPECT_EQ(testing::output_of(std::string("python3 ") + SHOAL_TEST_DATA + "/read_checkpoint.py " + prefix + " table"),
+            expected);
   // On a real file system, too, a file that is shared is one file.
   const auto reader = Reader::open(*storage, prefix);
   ASSERT_OK(reader);

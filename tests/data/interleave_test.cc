@@ -20,14 +20,18 @@ SHOAL_IN_BOTH_ENVIRONMENTS(Interleave);
 Dataset six_times(const Element& element) { return Dataset::from_tensors(element.features).repeat(6); }
 
 TEST_P(Interleave, TheExampleOfTheContract) {
-  const Values expected = values({1, 1, 1, 1, 2, 2, 2, 2, 1, 1, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 3, 3, 4, 4, 5, 5, 5, 5, 5, 5});
+  const Values expected =
+      values({1, 1, 1, 1, 2, 2, 2, 2, 1, 1, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 3, 3, 4, 4, 5, 5, 5, 5, 5, 5});
   for (const bool parallel : {false, true}) {
-    EXPECT_EQ(collect(Dataset::range(1, 6).interleave(six_times, {.cycle = 2, .block = 4, .parallel = parallel}), env()), expected);
+    EXPECT_EQ(collect(Dataset::range(1, 6).interleave(six_times, {.cycle = 2, .block = 4, .parallel = parallel}), env()),
+              expected);
   }
 }
 
 TEST_P(Interleave, FlatMapGivesOneAfterTheOther) {
-  const auto counting_to = [](const Element& element) { return Dataset::range(element.features.single().as<int64_t>()[0]); };
+  const auto counting_to = [](const Element& element) {
+    return Dataset::range(element.features.single().as<int64_t>()[0]);
+  };
   EXPECT_EQ(collect(Dataset::range(4).flat_map(counting_to), env()), values({0, 0, 1, 0, 1, 2}));
   EXPECT_EQ(collect(Dataset::range(0).flat_map(counting_to), env()), Values());
 }
@@ -48,7 +52,8 @@ TEST_P(Interleave, ErrorsComeAtTheirTurn) {
     return Dataset::range(number * 10, number * 10 + 2);
   };
   for (const bool parallel : {false, true}) {
-    const Outcome outcome = drain(*open(Dataset::range(6).interleave(fails_for_three, {.cycle = 2, .block = 1, .parallel = parallel}), env()));
+    const Outcome outcome =
+        drain(*open(Dataset::range(6).interleave(fails_for_three, {.cycle = 2, .block = 1, .parallel = parallel}), env()));
     EXPECT_EQ(outcome.values, values({0, 10, 1, 11, 20}));
     ASSERT_TRUE(outcome.error);
     EXPECT_EQ(outcome.error->kind(), ErrorKind::kNotFound);
@@ -92,7 +97,8 @@ TEST_P(Interleave, RecordsOfFilesKeepTheirPlaces) {
 TEST_P(Interleave, RandomOperationsInsideDifferByElementAndPass) {
   const auto shuffled = [](const Element&) { return Dataset::range(20).shuffle(20); };
   for (const bool parallel : {false, true}) {
-    const Dataset dataset = Dataset::range(2).interleave(shuffled, {.cycle = 1, .block = 20, .parallel = parallel}).repeat(2);
+    const Dataset dataset =
+        Dataset::range(2).interleave(shuffled, {.cycle = 1, .block = 20, .parallel = parallel}).repeat(2);
     const Values all = collect(dataset, env(), {.seed = 5});
     std::set<std::vector<int64_t>> orders;
     for (size_t begin = 0; begin < all.size(); begin += 20) {
@@ -109,10 +115,12 @@ TEST_P(Interleave, RandomOperationsInsideDifferByElementAndPass) {
 
 /// A resume may read in the background what was read without it, and the other way round.
 TEST_P(Interleave, APositionFitsBoth) {
-  const auto shuffled = [](const Element& element) { return six_times(element).enumerate(0, "n").shuffle(3).map([](Element one) {
-    return Element{one.features["n"], {}};
-  }); };
-  const auto with = [&](bool parallel) { return Dataset::range(7).interleave(shuffled, {.cycle = 3, .block = 2, .parallel = parallel}); };
+  const auto shuffled = [](const Element& element) {
+    return six_times(element).enumerate(0, "n").shuffle(3).map([](Element one) { return Element{one.features["n"], {}}; });
+  };
+  const auto with = [&](bool parallel) {
+    return Dataset::range(7).interleave(shuffled, {.cycle = 3, .block = 2, .parallel = parallel});
+  };
   for (const bool parallel : {false, true}) {
     const Values all = collect(with(parallel), env(), {.seed = 1});
     const auto iterator = open(with(parallel), env(), {.seed = 1});
@@ -147,8 +155,10 @@ TEST_P(Interleave, InTheBackgroundAllAreReadAtOnce) {
     return Dataset::range(1).map([&](Element one) {
       ++inside;
       for (int i = 0; i < 1000 && !together; ++i) {
-        if (inside == 2) together = true;
-        else std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        if (inside == 2)
+          together = true;
+        else
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
       return one;
     });
@@ -158,8 +168,10 @@ TEST_P(Interleave, InTheBackgroundAllAreReadAtOnce) {
 }
 
 TEST_P(Interleave, RefusesNumbersOutOfRange) {
-  for (const InterleaveOptions options : {InterleaveOptions{.cycle = 0}, InterleaveOptions{.cycle = 5000}, InterleaveOptions{.block = 0}}) {
-    EXPECT_EQ(raised([&] { return Dataset::range(1).interleave(six_times, options); })->kind(), ErrorKind::kInvalidArgument);
+  for (const InterleaveOptions options :
+       {InterleaveOptions{.cycle = 0}, InterleaveOptions{.cycle = 5000}, InterleaveOptions{.block = 0}}) {
+    EXPECT_EQ(raised([&] { return Dataset::range(1).interleave(six_times, options); })->kind(),
+              ErrorKind::kInvalidArgument);
   }
   EXPECT_EQ(raised([] { return Dataset::range(1).flat_map(nullptr); })->kind(), ErrorKind::kInvalidArgument);
 }

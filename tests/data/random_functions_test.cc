@@ -36,7 +36,8 @@ TEST_P(RandomFunctions, ASeedOfTheirOwnIsObeyedOnEveryTrainer) {
 
 TEST_P(RandomFunctions, SkippedElementsLeaveTheOthersTheirNumbers) {
   const Values all = collect(Dataset::range(50).map(drawn, {.seed = 9}), env());
-  EXPECT_EQ(collect(Dataset::range(50).map(drawn, {.parallel = 3, .seed = 9}).skip(20), env()), Values(all.begin() + 20, all.end()));
+  EXPECT_EQ(collect(Dataset::range(50).map(drawn, {.parallel = 3, .seed = 9}).skip(20), env()),
+            Values(all.begin() + 20, all.end()));
 }
 
 TEST_P(RandomFunctions, TheFunctionSeesTheElementAlone) {
@@ -98,7 +99,8 @@ TEST_P(RandomFunctions, TheBoundOfErrorsIsPartOfThePosition) {
 }
 
 TEST_P(RandomFunctions, AnErrorOfTheInputIsNotLeftOut) {
-  const Dataset dataset = Dataset::range(3).concatenate(Dataset::range(2).batch(2)).batch(2).map([](Element one) { return one; });
+  const Dataset dataset =
+      Dataset::range(3).concatenate(Dataset::range(2).batch(2)).batch(2).map([](Element one) { return one; });
   const Outcome outcome = drain(*open(dataset.ignore_errors(-1), env()));
   EXPECT_EQ(outcome.values.size(), 1u);
   EXPECT_TRUE(outcome.error);
@@ -110,12 +112,14 @@ TEST(IgnoreErrors, SaysWhatItLeftOut) {
   Environment& env = world.add_task({.sink = [&](const LogRecord& record) { warnings.emplace_back(record.message); }});
   collect(Dataset::range(40).map(picky).ignore_errors(-1), env);
   ASSERT_EQ(warnings.size(), 2u);
-  EXPECT_THAT(warnings[0], AllOf(HasSubstr("ignore_errors leaves out an element: "), HasSubstr("element 7 of the input of map")));
+  EXPECT_THAT(warnings[0],
+              AllOf(HasSubstr("ignore_errors leaves out an element: "), HasSubstr("element 7 of the input of map")));
   EXPECT_EQ(warnings[1], "ignore_errors has left out 4 elements so far");
 }
 
 TEST(IgnoreErrors, IsForMapsAndFilters) {
-  EXPECT_THAT(raised([] { return Dataset::range(3).batch(2).ignore_errors(1); })->message(), HasSubstr("right behind a map or a filter"));
+  EXPECT_THAT(raised([] { return Dataset::range(3).batch(2).ignore_errors(1); })->message(),
+              HasSubstr("right behind a map or a filter"));
   EXPECT_EQ(raised([] { return Dataset::range(3).map(picky).ignore_errors(-2); })->kind(), ErrorKind::kInvalidArgument);
 }
 
@@ -135,7 +139,9 @@ TEST_P(RandomFunctions, AStateOfAnyTensorsIsSaved) {
   const auto longer = [](Element& state, const Element&) -> Element {
     state.features["text"] = Tensor::of_strings({}, {state.features["text"].strings()[0] + "x"});
     state.labels["sum"] = Tensor::scalar(state.labels["sum"].as<float>()[0] + 0.5f);
-    return {Tensor::scalar(int64_t(state.features["text"].strings()[0].size()) * 100 + int64_t(2 * state.labels["sum"].as<float>()[0])), {}};
+    return {Tensor::scalar(int64_t(state.features["text"].strings()[0].size()) * 100 +
+                           int64_t(2 * state.labels["sum"].as<float>()[0])),
+            {}};
   };
   const Element initial{{{"text", Tensor::of_strings({}, {"é"})}, {"none", Tensor::zeros(DType::kInt64, {0, 3})}},
                         {{"sum", Tensor::scalar(0.0f)}}};
@@ -185,7 +191,8 @@ TEST(BucketByLength, RefusesNumbersThatCannotBe) {
                                          {.boundaries = {}, .batch_sizes = {}},
                                          {.boundaries = {}, .batch_sizes = {1}, .padding = {.multiple_of = 0}}};
   for (const BucketOptions& options : wrong) {
-    EXPECT_EQ(raised([&] { return Dataset::range(1).bucket_by_length(length, options); })->kind(), ErrorKind::kInvalidArgument);
+    EXPECT_EQ(raised([&] { return Dataset::range(1).bucket_by_length(length, options); })->kind(),
+              ErrorKind::kInvalidArgument);
   }
 }
 
@@ -194,7 +201,8 @@ TEST_P(RandomFunctions, BucketsOfAnEndlessInputContinueFarFromItsBeginning) {
   std::atomic<int64_t> read = 0;
   const auto count = [&](Element element) { return ++read, element; };
   const auto length = [](const Element& element) { return element.features.single().as<int64_t>()[0] % 7; };
-  const Dataset dataset = Dataset::range(INT64_MAX).map(count).bucket_by_length(length, {.boundaries = {3, 5}, .batch_sizes = {8}});
+  const Dataset dataset =
+      Dataset::range(INT64_MAX).map(count).bucket_by_length(length, {.boundaries = {3, 5}, .batch_sizes = {8}});
   const auto iterator = open(dataset, env());
   Element element;
   for (int i = 0; i < 5000; ++i) ASSERT_TRUE(*iterator->next(element));

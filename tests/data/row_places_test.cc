@@ -56,6 +56,18 @@ TEST_F(RowPlaces, AreKnownBehindEveryStage) {
   EXPECT_EQ(rows_at_their_places(csv().batch(5).cache().shuffle(3, {.seed = 1}).unbatch().batch(4)), all);
   EXPECT_EQ(rows_at_their_places(csv().skip(3).take(9).concatenate(csv().take(2)).batch(4)), 11);
   EXPECT_EQ(rows_at_their_places(csv().shard(2, 1).enumerate().batch(4)), all / 2);
+  EXPECT_EQ(rows_at_their_places(csv().window(4)), all);
+  EXPECT_EQ(rows_at_their_places(csv().batch(5).rebatch(3)), all);
+  const auto length = [](const Element& one) { return int64_t(one.features["place"].strings()[0].size()); };
+  EXPECT_EQ(rows_at_their_places(csv().bucket_by_length(length, {.boundaries = {17}, .batch_sizes = {3, 4}})), all);
+  const auto same = [](Element one, RandomStream&) { return one; };
+  EXPECT_EQ(rows_at_their_places(csv().map(same, {.parallel = 3}).ignore_errors(0).batch(4)), all);
+  EXPECT_EQ(rows_at_their_places(csv().scan({}, [](Element&, Element one) { return one; }).batch(4)), all);
+  EXPECT_EQ(rows_at_their_places(Dataset::sample_from({csv(), csv()}, {.seed = 1}).batch(4)), 2 * all);
+  for (const bool parallel : {false, true}) {
+    const auto one_file = [this](const Element&) { return csv(); };
+    EXPECT_EQ(rows_at_their_places(Dataset::range(3).interleave(one_file, {.cycle = 2, .parallel = parallel}).batch(4)), 3 * all);
+  }
   const Split split = csv().split(0.3);
   EXPECT_EQ(rows_at_their_places(split.training.batch(4)) + rows_at_their_places(split.held_out.batch(4)), all);
 }

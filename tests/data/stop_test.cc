@@ -134,6 +134,18 @@ TEST_F(Stopping, EndsEveryStageThatIsGivenNothing) {
       {"prefetch", none.prefetch(2)},
       {"split", Dataset::range(INT64_MAX).map(counted).filter([](const Element&) { return false; }).split(0.5).training},
       {"repeat", none.repeat()},
+      {"random filter", endless.filter([](const Element&, RandomStream&) { return false; })},
+      {"random map", none.map([](Element one, RandomStream&) { return one; })},
+      {"ignore_errors", endless.map([](Element) -> Result<Element> { return data_loss("none"); }).ignore_errors(-1)},
+      {"scan", none.scan({Tensor::scalar(1.0f), {}}, [](Element&, Element one) { return one; })},
+      {"take_while", none.take_while([](const Element&) { return true; })},
+      {"window", endless.window(INT32_MAX)},
+      {"bucket_by_length", endless.bucket_by_length([](const Element&) { return int64_t(1); }, {.batch_sizes = {most}})},
+      {"flat_map", endless.flat_map([](const Element&) { return Dataset::range(0); })},
+      {"flat_map into an endless one", Dataset::range(1).flat_map([none](const Element&) { return none; })},
+      {"interleave", Dataset::range(3).interleave([none](const Element&) { return none; }, {.cycle = 3})},
+      {"interleave in the background", Dataset::range(3).interleave([none](const Element&) { return none; }, {.cycle = 3, .parallel = true})},
+      {"sample_from", Dataset::sample_from({none, none})},
   };
   for (const auto& [name, dataset] : cases) {
     SCOPED_TRACE(name);
@@ -241,6 +253,14 @@ TEST_P(PositionAfterAStop, IsThatBehindTheLastElement) {
         [](Dataset d) { return d.map(kUnchanged, {.parallel = 3}).batch(4); },
         [](Dataset d) { return d.cache().repeat(2).shuffle(9).batch(5).prefetch(2); },
         [](Dataset d) { return d.filter([](const Element& e) { return value_of(e).numbers[0] % 3 != 0; }).batch(4); },
+        [](Dataset d) { return d.window(4, {.shift = 2}); },
+        [](Dataset d) { return d.bucket_by_length([](const Element& e) { return value_of(e).numbers[0] % 5; },
+                                                  {.boundaries = {2, 4}, .batch_sizes = {3}}); },
+        [](Dataset d) {
+          return d.interleave([](const Element& e) { return Dataset::range(value_of(e).numbers[0] % 4); }, {.cycle = 3, .parallel = true})
+              .batch(4);
+        },
+        [](Dataset d) { return d.map([](Element one, RandomStream& random) { return random.next_u32(), one; }, {.parallel = 2}).batch(4); },
     };
     for (size_t i = 0; i < around.size(); ++i) {
       SCOPED_TRACE("around " + std::to_string(i) + ", stopped at " + std::to_string(at));

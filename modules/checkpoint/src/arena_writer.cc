@@ -33,8 +33,9 @@ Result<std::unique_ptr<ArenaWriter>> ArenaWriter::begin(const SaveParts& save, A
 
 Result<void> ArenaWriter::add_file(FileKind kind, std::vector<Segment> segments, std::string_view name_ending) {
   const uint32_t number = save_.files.add(kind);
-  SHOAL_TRY(auto file, DataFileWriter::create(save_.storage, save_.files[number].path,
-                                              {.bytes = bytes_, .segments = std::move(segments)}, save_.global_step, name_ending));
+  SHOAL_TRY(auto file,
+            DataFileWriter::create(save_.storage, save_.files[number].path,
+                                   {.bytes = bytes_, .segments = std::move(segments)}, save_.global_step, name_ending));
   files_.push_back({std::move(file), number});
   return {};
 }

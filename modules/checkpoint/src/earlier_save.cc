@@ -56,7 +56,8 @@ bool EarlierSave::merges(const Piece& piece) const {
   const auto is_mostly_dead = [&](const Patch& patch) {
     return reader_->manifest().files[patch.file].bytes > 2 * used_[patch.file] + kSmallFile;
   };
-  return piece.patches.size() >= kPatchesMax || patch_files_ > kPatchFilesMax || std::ranges::any_of(piece.patches, is_mostly_dead);
+  return piece.patches.size() >= kPatchesMax || patch_files_ > kPatchFilesMax ||
+         std::ranges::any_of(piece.patches, is_mostly_dead);
 }
 
 bool EarlierSave::link(uint32_t file) {
@@ -77,7 +78,8 @@ bool EarlierSave::link(uint32_t file) {
 
 std::optional<EarlierSave::Found> EarlierSave::find(const Segment& segment) {
   const TensorEntry* tensor = reader_->manifest().find(segment.name);
-  if (!tensor || tensor->dtype != segment.dtype || !(tensor->shape == segment.shape) || tensor->slot_of != segment.slot_of) {
+  if (!tensor || tensor->dtype != segment.dtype || !(tensor->shape == segment.shape) ||
+      tensor->slot_of != segment.slot_of) {
     return std::nullopt;
   }
   const auto is_it = [&](const Piece& piece) {
@@ -90,7 +92,8 @@ std::optional<EarlierSave::Found> EarlierSave::find(const Segment& segment) {
   const DataFile& file = reader_->manifest().files[piece->file];
   uint64_t patched = 0;
   for (const Patch& patch : piece->patches) patched += patch.bytes_in_file();
-  if (file.kind != FileKind::kTables || used_[piece->file] < file.bytes / 2 || patched > piece->bytes / 2) return std::nullopt;
+  if (file.kind != FileKind::kTables || used_[piece->file] < file.bytes / 2 || patched > piece->bytes / 2)
+    return std::nullopt;
   Found found{tensor, *piece};
   if (merges(*piece)) found.piece.patches.clear();
   if (!link(piece->file)) return std::nullopt;
@@ -111,7 +114,8 @@ std::optional<EarlierSave::Found> EarlierSave::find(const Segment& segment) {
 PieceStream EarlierSave::stream(const Found& found, bool compares_file) {
   const uint32_t file = found.piece.file;
   FileCheck* whole = nullptr;
-  if (compares_file) whole = &checks_.try_emplace(file, *reader_->files()[file], reader_->manifest().files[file].checksum).first->second;
+  if (compares_file)
+    whole = &checks_.try_emplace(file, *reader_->files()[file], reader_->manifest().files[file].checksum).first->second;
   return PieceStream(reader_->manifest(), reader_->files(), *found.tensor, found.piece, whole);
 }
 

@@ -24,11 +24,8 @@ bool PatchFile::reserve(uint64_t bytes) {
 size_t PatchFile::add(const Segment& segment, ChangedUnits changes) {
   const std::string name = name_in_file(segment) + "@" + std::to_string(global_step_);
   const auto append = [&](const std::string& what, DType dtype, int64_t count, uint64_t bytes) {
-    layout_.segments.push_back({.name = name + what,
-                                .dtype = dtype,
-                                .shape = Shape{count},
-                                .slot_of = {},
-                                .offset = layout_.bytes});
+    layout_.segments.push_back(
+        {.name = name + what, .dtype = dtype, .shape = Shape{count}, .slot_of = {}, .offset = layout_.bytes});
     layout_.bytes += bytes;
   };
   const uint64_t count = changes.count(), bytes = changes.bytes();

@@ -122,8 +122,8 @@ Result<void> TableWriter::write_whole() {
   file_number_ = save_.files.add(FileKind::kTables);
   ArenaLayout layout{.bytes = segment_.bytes(), .segments = {segment_}};
   layout.segments[0].offset = 0;
-  SHOAL_TRY(file_, DataFileWriter::create(save_.storage, save_.files[file_number_].path, std::move(layout), save_.global_step,
-                                          "@" + std::to_string(save_.global_step)));
+  SHOAL_TRY(file_, DataFileWriter::create(save_.storage, save_.files[file_number_].path, std::move(layout),
+                                          save_.global_step, "@" + std::to_string(save_.global_step)));
   stream_.emplace(save_.earlier->stream(earlier_, false));
   auto changed = changes_.blocks.begin();
   for (uint64_t at = 0; at < compared_; at += before_.size()) {

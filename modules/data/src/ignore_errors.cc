@@ -19,7 +19,8 @@ class IgnoreErrorsStage final : public OneInputStage {
       if (more && !*more) tell();
       if (more || !input_->fails_for_one_element() || more.error().kind() == ErrorKind::kCancelled) return more;
       if (count_max_ >= 0 && index_ == count_max_) {
-        return std::move(more).error().with_context("ignore_errors: " + std::to_string(index_) + " elements were left out, as many as may be");
+        return std::move(more).error().with_context("ignore_errors: " + std::to_string(index_) +
+                                                    " elements were left out, as many as may be");
       }
       ++index_;
       if (told_ == 0) context_.env.log().warning("ignore_errors leaves out an element: " + more.error().message());
@@ -49,7 +50,9 @@ class IgnoreErrorsNode final : public Node {
     SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
     return std::make_unique<IgnoreErrorsStage>(context, std::move(stage), count_max_);
   }
-  RandomKey fold_parameters(RandomKey key) const override { return fold_in(fold_in(key, "ignore errors"), uint64_t(count_max_)); }
+  RandomKey fold_parameters(RandomKey key) const override {
+    return fold_in(fold_in(key, "ignore errors"), uint64_t(count_max_));
+  }
   std::optional<int64_t> cardinality() const override {
     return input().cardinality() == 0 ? std::optional<int64_t>(0) : std::nullopt;
   }

@@ -43,7 +43,8 @@ class InterleaveStage final : public Stage {
         go_on();
         continue;
       }
-      if (item.row_of_tensors() >= 0) item.materialise(context_.env.buffers());  // The dataset may end before the item does.
+      if (item.row_of_tensors() >= 0)
+        item.materialise(context_.env.buffers());  // The dataset may end before the item does.
       if (++given_ == options_.block) go_on();
       return true;
     }
@@ -250,10 +251,10 @@ class InterleaveStage final : public Stage {
   uint64_t pass_ = 0;
 
   bool begun_ = false;
-  bool ended_ = false;        // The input has no more elements.
-  int64_t next_number_ = 0;   // That of the input's next element.
-  size_t turn_ = 0;           // The slot whose turn it is.
-  int64_t given_ = 0;         // Elements of it in this turn.
+  bool ended_ = false;       // The input has no more elements.
+  int64_t next_number_ = 0;  // That of the input's next element.
+  size_t turn_ = 0;          // The slot whose turn it is.
+  int64_t given_ = 0;        // Elements of it in this turn.
   std::vector<std::optional<Open>> slots_;
   std::optional<Open> ahead_;  // Begun, in the background, for the next slot that becomes free. Not part of the position.
   std::optional<Error> ahead_error_;  // Of the element behind those that are open or ahead.

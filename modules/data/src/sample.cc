@@ -9,7 +9,8 @@ namespace {
 
 class SampleStage final : public Stage {
  public:
-  SampleStage(const StageContext& context, std::vector<std::unique_ptr<Stage>> inputs, const SampleOptions& options, RandomKey key)
+  SampleStage(const StageContext& context, std::vector<std::unique_ptr<Stage>> inputs, const SampleOptions& options,
+              RandomKey key)
       : context_(context), inputs_(std::move(inputs)), options_(options), key_(key), ended_(inputs_.size(), false) {}
 
   Result<bool> next(Item& item) override {
@@ -101,7 +102,8 @@ class SampleNode final : public Node {
     return options_.seed ? fold_in(key, uint64_t(*options_.seed)) : key;
   }
   std::string_view moves_elements() const override {
-    return options_.seed ? "sample_from has another order in each pass" : "sample_from without a seed has another order in each iteration";
+    return options_.seed ? "sample_from has another order in each pass"
+                         : "sample_from without a seed has another order in each iteration";
   }
   std::optional<bool> is_finite() const override {
     bool all = true;

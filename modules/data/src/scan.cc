@@ -37,8 +37,8 @@ class ScanStage final : public OneInputStage {
     std::string state;
     write_element(state_, state);
     if (state.size() > kStateBytesMax) {
-      return failed_precondition("the state of scan takes " + std::to_string(state.size()) + " bytes, and a position has room for " +
-                                 std::to_string(kStateBytesMax));
+      return failed_precondition("the state of scan takes " + std::to_string(state.size()) +
+                                 " bytes, and a position has room for " + std::to_string(kStateBytesMax));
     }
     out.number(state.size());
     out.raw(state);

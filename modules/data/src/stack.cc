@@ -47,7 +47,8 @@ Shape stacked(const Shape& row, int64_t count) {
 
 }  // namespace
 
-Result<void> stack(std::string_view what, std::span<const Item> rows, const Padding* padding, BufferPool& pool, Item& item) {
+Result<void> stack(std::string_view what, std::span<const Item> rows, const Padding* padding, BufferPool& pool,
+                   Item& item) {
   const Item& first = rows[0];
   SHOAL_TRY_VOID(check_rank(what, first));
   for (size_t row = 1; row < rows.size(); ++row) SHOAL_TRY_VOID(check_alike(what, rows, row, padding != nullptr));
@@ -57,8 +58,8 @@ Result<void> stack(std::string_view what, std::span<const Item> rows, const Padd
   ready_names(batch.features, first, 0, features);
   ready_names(batch.labels, first, features, first.columns() - features);
   for (size_t i = 0; i < first.columns(); ++i) {
-    Tensor& target = i < features ? batch.features.begin()[ptrdiff_t(i)].second
-                                  : batch.labels.begin()[ptrdiff_t(i - features)].second;
+    Tensor& target =
+        i < features ? batch.features.begin()[ptrdiff_t(i)].second : batch.labels.begin()[ptrdiff_t(i - features)].second;
     const Column like = first.column(i);
     Shape shape = like.shape;
     if (padding) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // window: runs of elements, which may overlap, each stacked.
+#include <algorithm>
+
 #include "nodes.h"
 #include "stack.h"
 
@@ -13,15 +15,15 @@ class WindowStage final : public Stage {
         input_(std::move(input)),
         size_(size),
         options_(options),
-        span_((size - 1) * options.stride + 1),
-        rows_(size_t(size)) {}
+        span_((size - 1) * options.stride + 1) {}
 
   Result<bool> next(Item& item) override {
     SHOAL_TRY_VOID(pass_over_gap());
     SHOAL_TRY_VOID(fill());
     if (count_ == 0) return false;
-    size_t rows = 0;
-    for (int64_t at = 0; at < count_ && rows < rows_.size(); at += options_.stride) std::swap(rows_[rows++], items_[size_t(at)]);
+    const size_t rows = size_t(std::min(size_, (count_ - 1) / options_.stride + 1));
+    if (rows_.size() < rows) rows_.resize(rows);
+    for (size_t row = 0; row < rows; ++row) std::swap(rows_[row], items_[row * size_t(options_.stride)]);
     if (options_.drop_remainder && int64_t(rows) < size_) {
       count_ = 0;  // The position is the input's end.
       return false;
@@ -97,8 +99,8 @@ class WindowStage final : public Stage {
   std::unique_ptr<Stage> input_;
   const int64_t size_;
   const WindowOptions options_;
-  const int64_t span_;             // From the first element of a window to its last.
-  std::vector<Item> items_;        // The first count_ are those from the next window's first on.
+  const int64_t span_;               // From the first element of a window to its last.
+  std::vector<Item> items_;          // The first count_ are those from the next window's first on.
   std::vector<std::string> before_;  // The input's position before each of them.
   int64_t count_ = 0;
   int64_t gap_ = 0;  // Elements to pass over before the next window begins.
@@ -108,7 +110,8 @@ class WindowStage final : public Stage {
 
 class WindowNode final : public Node {
  public:
-  WindowNode(NodePtr input, int64_t size, WindowOptions options) : Node({std::move(input)}), size_(size), options_(options) {}
+  WindowNode(NodePtr input, int64_t size, WindowOptions options)
+      : Node({std::move(input)}), size_(size), options_(options) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
     SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
     return std::make_unique<WindowStage>(context, std::move(stage), size_, options_);
