@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "memory_storage.h"
-#include "record.h"
 #include "shoal/base/check.h"
+#include "shoal/base/record_framing.h"
 #include "shoal/monitor/event_reader.h"
 #include "target.h"
 

@@ -7,9 +7,9 @@
 #include "../conformance/op_cases.h"
 #include "event_codec.h"
 #include "model/export_format.h"
-#include "record.h"
 #include "sealed_index.h"
 #include "shoal/base/check.h"
+#include "shoal/base/record_framing.h"
 #include "shoal/checkpoint/directory.h"
 #include "shoal/checkpoint/end_mark.h"
 #include "shoal/checkpoint/writer.h"
@@ -119,6 +119,18 @@ class FileSeeds {
     gzip("zeros", 1000, gzipped(std::string(20000, '\0')));
     gzip("two_members", 7, gzipped("a,b\n") + gzipped("") + gzipped("1,2\n"));
 #endif
+    const auto records = [this](const std::string& name, uint8_t how, uint16_t length, const std::string& file) {
+      seed("record_file", name, char(how) + (bytes_of(uint16_t(length - 1)) + file));
+    };
+    std::string framed;
+    for (const char* record : {"one", "", "three"}) append_record(framed, record);
+    records("tf_records", 0, 100, framed);
+    records("tf_records_cut", 0, 100, framed.substr(0, framed.size() - 2));
+    records("tf_records_too_long", 0, 4, framed);
+    records("tf_records_framed_here", 1, 100, bytes_of(uint16_t(2)) + "ab" + bytes_of(uint16_t(0)) + bytes_of(uint16_t(3)) + "cde");
+    records("fixed_length", 2, 4, "abcdefgh");
+    records("fixed_length_between", 2 + 3 * 2 + 12 * 3, 4, "hhabcdefghfff");
+    records("fixed_length_cut", 2, 4, "abcdefg");
     const auto text = [this](const std::string& name, uint8_t how, const std::string& file) {
       seed("text_file", name, char(how) + (bytes_of(uint16_t(100)) + file));
     };

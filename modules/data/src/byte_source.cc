@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 namespace shoal::data {
 namespace {
@@ -16,7 +17,13 @@ class PlainSource final : public ByteSource {
     offset_ += count;
     return count;
   }
+  Result<uint64_t> skip(uint64_t count) override {
+    const uint64_t skipped = std::min(count, left_max());
+    offset_ += skipped;
+    return skipped;
+  }
   uint64_t left_max() const override { return file_->size() - offset_; }
+  bool knows_its_end() const override { return true; }
 
  private:
   std::unique_ptr<ReadableFile> file_;
@@ -40,7 +47,19 @@ class StoppableSource final : public ByteSource {
     } while (done < out.size());
     return done;
   }
+  Result<uint64_t> skip(uint64_t count) override {
+    constexpr uint64_t kPieceBytes = 64 << 20;
+    for (uint64_t done = 0; done < count;) {
+      if (stop_.stop_requested()) return cancelled();
+      const uint64_t wanted = std::min(kPieceBytes, count - done);
+      SHOAL_TRY(const uint64_t some, source_->skip(wanted));
+      done += some;
+      if (some < wanted) return done;
+    }
+    return count;
+  }
   uint64_t left_max() const override { return source_->left_max(); }
+  bool knows_its_end() const override { return source_->knows_its_end(); }
   uint64_t passed_over() const override { return source_->passed_over(); }
 
  private:
@@ -57,6 +76,17 @@ Result<std::unique_ptr<ByteSource>> open_source(Storage& storage, const std::str
 }
 
 }  // namespace
+
+Result<uint64_t> ByteSource::skip(uint64_t count) {
+  std::vector<std::byte> passed(size_t(std::min<uint64_t>(count, 64 << 10)));
+  for (uint64_t skipped = 0; skipped < count;) {
+    const size_t wanted = size_t(std::min<uint64_t>(passed.size(), count - skipped));
+    SHOAL_TRY(const size_t some, read(std::span(passed).first(wanted)));
+    skipped += some;
+    if (some < wanted) return skipped;
+  }
+  return count;
+}
 
 Result<std::unique_ptr<ByteSource>> open_bytes(Storage& storage, const std::string& path, const StopToken& stop) {
   SHOAL_TRY(std::unique_ptr<ByteSource> source, open_source(storage, path));

@@ -122,6 +122,20 @@ Dataset Dataset::csv(std::vector<std::string> paths, CsvOptions options) {
   return Dataset(make_csv_node(std::move(paths), std::move(options)));
 }
 
+Dataset Dataset::tf_records(std::vector<std::string> paths, TfRecordOptions options) {
+  require(!paths.empty(), "tf_records: there is no path");
+  require(options.record_bytes_max >= 1,
+          "tf_records: record_bytes_max is " + std::to_string(options.record_bytes_max) + "; give 1 or more");
+  return Dataset(make_tf_records_node(std::move(paths), options));
+}
+
+Dataset Dataset::fixed_length_records(std::vector<std::string> paths, FixedLengthOptions options) {
+  require(!paths.empty(), "fixed_length_records: there is no path");
+  require(options.record_bytes >= 1 && options.header_bytes >= 0 && options.footer_bytes >= 0,
+          "fixed_length_records: record_bytes must be at least 1, header_bytes and footer_bytes must not be negative");
+  return Dataset(make_fixed_length_node(std::move(paths), options));
+}
+
 Dataset Dataset::zip(std::vector<Dataset> inputs) {
   require(!inputs.empty(), "zip: there are no inputs");
   std::vector<NodePtr> nodes;

@@ -25,6 +25,9 @@ NodePtr make_list_files_node(std::vector<std::string> patterns);
 // Defined in text_files.cc.
 NodePtr make_text_lines_node(std::vector<std::string> paths, const TextLinesOptions& options);
 NodePtr make_csv_node(std::vector<std::string> paths, CsvOptions options);
+// Defined in record_files.cc.
+NodePtr make_tf_records_node(std::vector<std::string> paths, TfRecordOptions options);
+NodePtr make_fixed_length_node(std::vector<std::string> paths, FixedLengthOptions options);
 // Defined in combine.cc.
 NodePtr make_zip_node(std::vector<NodePtr> inputs);
 NodePtr make_zip_labels_node(NodePtr features, NodePtr labels);

@@ -16,7 +16,8 @@ namespace {
 
 // A record is a line in the lower bits, and a file's number above them.
 constexpr int kLineBits = 40;
-constexpr uint64_t kLineMax = (uint64_t(1) << kLineBits) - 1;
+constexpr uint64_t kNumbered = uint64_t(1) << (kLineBits - 1);  // Set where it is the number of a record, and no line.
+constexpr uint64_t kLineMax = kNumbered - 1;
 
 }  // namespace
 
@@ -45,11 +46,17 @@ RecordId StageContext::record_at(uint64_t file, uint64_t line) {
   return line > kLineMax || file > UINT64_MAX >> kLineBits ? 0 : file << kLineBits | line;
 }
 
+RecordId StageContext::numbered_record(uint64_t file, uint64_t number) {
+  const RecordId record = record_at(file, number);
+  return record == 0 ? 0 : record | kNumbered;
+}
+
 std::string StageContext::place_of(RecordId record) const {
   if (record == 0) return {};
   if (parent_) return parent_->place_of(record);
   const std::lock_guard lock(files_mutex_);
-  return *files_.at(size_t(record >> kLineBits)) + ", line " + std::to_string(record & kLineMax);
+  return *files_.at(size_t(record >> kLineBits)) + ((record & kNumbered) != 0 ? ", record " : ", line ") +
+         std::to_string(record & kLineMax);
 }
 
 RandomKey StageContext::next_random_key(std::optional<int64_t> operation_seed) {

@@ -58,6 +58,8 @@ class StageContext {
   uint64_t add_files(const std::vector<std::string>& paths);
   /// The record that begins at `line` (counted from 1) of the file with that number.
   static RecordId record_at(uint64_t file, uint64_t line);
+  /// The `number`-th record, counted from 1, of a file that has no lines.
+  static RecordId numbered_record(uint64_t file, uint64_t number);
   /// "jan.csv, line 12"; empty if no record is known. Any thread.
   std::string place_of(RecordId record) const;
 

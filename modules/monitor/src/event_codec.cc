@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "event_fields.h"
-#include "record.h"
+#include "shoal/base/record_framing.h"
 
 namespace shoal::monitor {
 namespace {

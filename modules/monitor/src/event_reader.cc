@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "event_codec.h"
-#include "record.h"
+#include "shoal/base/record_framing.h"
 
 namespace shoal::monitor {
 namespace {

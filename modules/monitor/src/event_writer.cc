@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "event_codec.h"
-#include "record.h"
+#include "shoal/base/record_framing.h"
 
 namespace shoal::monitor {
 namespace {

@@ -18,6 +18,7 @@
 #include "shoal/base/std_function.h"
 #include "shoal/data/element.h"
 #include "shoal/data/iterator.h"
+#include "shoal/data/record_files.h"
 #include "shoal/data/text_files.h"
 
 namespace shoal::data {
@@ -150,6 +151,14 @@ class Dataset {
   /// of fields, or a field that is no number where one is expected, is DataLoss too. Raises InvalidArgument for no paths or
   /// options that contradict themselves.
   static Dataset csv(std::vector<std::string> paths, CsvOptions options);
+  /// The records of TFRecord files, one file after another, as string scalars of any bytes; checksums are compared. gzip is recognised by a
+  /// file's first bytes. Iterating ends with NotFound for a missing file, and with DataLoss, naming file, record and offset, for a damaged one and for
+  /// a record beyond the limit. A record that is skipped is not compared with its checksum. Raises InvalidArgument for no paths or
+  /// options out of range.
+  static Dataset tf_records(std::vector<std::string> paths, TfRecordOptions options = {});
+  /// Records of `record_bytes` bytes each, one file after another, as uint8 [record_bytes]. Files are read as by tf_records; one that ends
+  /// within a record is DataLoss.
+  static Dataset fixed_length_records(std::vector<std::string> paths, FixedLengthOptions options);
   /// Element by element of all inputs; features and labels are united. Ends with the shortest. A name that two inputs
   /// have ends iteration with InvalidArgument. Raises InvalidArgument for no inputs.
   static Dataset zip(std::vector<Dataset> inputs);

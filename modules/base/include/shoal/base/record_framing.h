@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "crc32c.h"
+#include "shoal/base/crc32c.h"
 
-namespace shoal::monitor {
+namespace shoal {
 
 inline constexpr size_t kRecordHeadBytes = 12;
 inline constexpr size_t kRecordTailBytes = 4;
@@ -32,4 +32,4 @@ inline void append_record(std::string& out, std::string_view payload) {
   append_little_endian(out, masked_crc(crc32c(payload)));
 }
 
-}  // namespace shoal::monitor
+}  // namespace shoal

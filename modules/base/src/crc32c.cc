@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "crc32c.h"
+#include "shoal/base/crc32c.h"
 
 #include <array>
 #include <cstddef>
 
-namespace shoal::monitor {
+namespace shoal {
 namespace {
 
 constexpr uint32_t kPolynomial = 0x82f63b78u;  // 0x1edc6f41 with its bits reversed.
 
 // `tables[k][b]` is the CRC of byte b followed by k zero bytes. Four bytes per round then need four look-ups and no
-// carried dependency between them; about 1.5 GB/s, which events never ask for. (boost::crc: 0.28 GB/s.)
+// carried dependency between them; about 1.5 GB/s. (boost::crc: 0.28 GB/s.)
 constexpr std::array<std::array<uint32_t, 256>, 4> make_tables() {
   std::array<std::array<uint32_t, 256>, 4> tables{};
   for (uint32_t byte = 0; byte < 256; ++byte) {
@@ -41,4 +41,4 @@ uint32_t crc32c(std::string_view bytes) {
   return ~crc;
 }
 
-}  // namespace shoal::monitor
+}  // namespace shoal

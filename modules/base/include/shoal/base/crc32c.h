@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace shoal::monitor {
+namespace shoal {
 
 /// CRC-32C of `bytes`, as in RFC 3720, appendix B.4: "123456789" gives 0xe3069283.
 uint32_t crc32c(std::string_view bytes);
@@ -13,4 +13,4 @@ uint32_t crc32c(std::string_view bytes);
 /// Source: TensorFlow, lib/hash/crc32c.h.
 constexpr uint32_t masked_crc(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8u; }
 
-}  // namespace shoal::monitor
+}  // namespace shoal

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// What files of binary records are: options of Dataset::tf_records() and Dataset::fixed_length_records(); and a writer of TFRecord.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "shoal/base/result.h"
+#include "shoal/base/storage.h"
+
+namespace shoal::data {
+
+struct TfRecordOptions {
+  /// The most bytes of one record; a longer one is DataLoss, before more of it is kept. At least 1.
+  int64_t record_bytes_max = int64_t(256) << 20;
+};
+
+struct FixedLengthOptions {
+  int64_t record_bytes = 0;  ///< Bytes of each record, >= 1.
+  int64_t header_bytes = 0;  ///< Bytes that are passed over at the start of each file.
+  int64_t footer_bytes = 0;  ///< Bytes at its end that are no records. Not for gzip, of which nobody knows where it ends.
+};
+
+/// Writes a TFRecord file, record by record. One thread at a time. Destroyed before finish(), it leaves a file that ends somewhere.
+class TfRecordWriter {
+ public:
+  /// Truncates a file that is there.
+  static Result<std::unique_ptr<TfRecordWriter>> create(Storage& storage, const std::string& path);
+  Result<void> append(std::string_view record);
+  /// Returns once all records are on the disk.
+  Result<void> finish();
+
+ private:
+  explicit TfRecordWriter(std::unique_ptr<WritableFile> file) : file_(std::move(file)) {}
+  std::unique_ptr<WritableFile> file_;
+};
+
+}  // namespace shoal::data
