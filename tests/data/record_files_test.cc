@@ -37,10 +37,9 @@ class RecordFiles : public ::testing::Test {
     return raised([&] { texts(dataset); });
   }
   std::string write_records(const std::string& name, const std::vector<std::string>& records) {
-    const auto storage = make_file_storage();
-    auto writer = value_or_raise(TfRecordWriter::create(*storage, folder_ / name));
-    for (const std::string& record : records) value_or_raise(writer->append(record));
-    value_or_raise(writer->finish());
+    TfRecordWriter writer = value_or_raise(TfRecordWriter::create(folder_ / name));
+    for (const std::string& record : records) value_or_raise(writer.append(record));
+    value_or_raise(writer.finish());
     return folder_ / name;
   }
   static std::string contents(const std::string& path) {

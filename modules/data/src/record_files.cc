@@ -8,6 +8,7 @@
 #include "byte_source.h"
 #include "nodes.h"
 #include "shoal/base/record_framing.h"
+#include "shoal/base/storage.h"
 
 namespace shoal::data {
 namespace {
@@ -74,9 +75,9 @@ class TfRecordFormat {
     record.clear();
     // A length is believed piece by piece, so that a file that lies takes no more memory than it has bytes.
     while (record.size() < length_) {
-      constexpr uint64_t kPieceBytes = uint64_t(1) << 20;
+      constexpr uint64_t kGrowth = uint64_t(1) << 20;
       const size_t begin = record.size();
-      record.resize(begin + size_t(std::min(kPieceBytes, length_ - begin)));
+      record.resize(begin + size_t(std::min(kGrowth, length_ - begin)));
       SHOAL_TRY(const bool there, file.read(std::span(record).subspan(begin), "a record"));
       if (!there) return file.cut("a record");
     }
@@ -284,9 +285,15 @@ NodePtr make_fixed_length_node(std::vector<std::string> paths, FixedLengthOption
   return std::make_shared<RecordNode<FixedLengthFormat, FixedLengthOptions>>(std::move(paths), options, "fixed length");
 }
 
-Result<std::unique_ptr<TfRecordWriter>> TfRecordWriter::create(Storage& storage, const std::string& path) {
+TfRecordWriter::TfRecordWriter(TfRecordWriter&&) noexcept = default;
+TfRecordWriter& TfRecordWriter::operator=(TfRecordWriter&&) noexcept = default;
+TfRecordWriter::~TfRecordWriter() = default;
+
+Result<TfRecordWriter> TfRecordWriter::create(const std::string& path) { return create(*make_file_storage(), path); }
+
+Result<TfRecordWriter> TfRecordWriter::create(Storage& storage, const std::string& path) {
   SHOAL_TRY(std::unique_ptr<WritableFile> file, storage.create(path));
-  return std::unique_ptr<TfRecordWriter>(new TfRecordWriter(std::move(file)));
+  return TfRecordWriter(file.release());
 }
 
 Result<void> TfRecordWriter::append(std::string_view record) {

@@ -2,12 +2,16 @@
 #pragma once
 /// What files of binary records are: options of Dataset::tf_records() and Dataset::fixed_length_records(); and a writer of TFRecord.
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 
+#include "shoal/base/hidden.h"
 #include "shoal/base/result.h"
-#include "shoal/base/storage.h"
+
+namespace shoal {
+class Storage;
+class WritableFile;
+}  // namespace shoal
 
 namespace shoal::data {
 
@@ -25,15 +29,20 @@ struct FixedLengthOptions {
 /// Writes a TFRecord file, record by record. One thread at a time. Destroyed before finish(), it leaves a file that ends somewhere.
 class TfRecordWriter {
  public:
-  /// Truncates a file that is there.
-  static Result<std::unique_ptr<TfRecordWriter>> create(Storage& storage, const std::string& path);
+  /// A file of this machine, or one of `storage`. Truncates a file that is there.
+  static Result<TfRecordWriter> create(const std::string& path);
+  static Result<TfRecordWriter> create(Storage& storage, const std::string& path);
+  TfRecordWriter(TfRecordWriter&&) noexcept;
+  TfRecordWriter& operator=(TfRecordWriter&&) noexcept;
+  ~TfRecordWriter();
+
   Result<void> append(std::string_view record);
   /// Returns once all records are on the disk.
   Result<void> finish();
 
  private:
-  explicit TfRecordWriter(std::unique_ptr<WritableFile> file) : file_(std::move(file)) {}
-  std::unique_ptr<WritableFile> file_;
+  explicit TfRecordWriter(WritableFile* file) : file_(file) {}
+  Hidden<WritableFile> file_;
 };
 
 }  // namespace shoal::data
