@@ -285,6 +285,7 @@ NodePtr make_fixed_length_node(std::vector<std::string> paths, FixedLengthOption
   return std::make_shared<RecordNode<FixedLengthFormat, FixedLengthOptions>>(std::move(paths), options, "fixed length");
 }
 
+TfRecordWriter::TfRecordWriter(WritableFile* file) : file_(file) {}
 TfRecordWriter::TfRecordWriter(TfRecordWriter&&) noexcept = default;
 TfRecordWriter& TfRecordWriter::operator=(TfRecordWriter&&) noexcept = default;
 TfRecordWriter::~TfRecordWriter() = default;

@@ -41,7 +41,7 @@ class TfRecordWriter {
   Result<void> finish();
 
  private:
-  explicit TfRecordWriter(WritableFile* file) : file_(file) {}
+  explicit TfRecordWriter(WritableFile* file);
   Hidden<WritableFile> file_;
 };
 
