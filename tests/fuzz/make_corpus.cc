@@ -344,7 +344,7 @@ void write_shm() {
 }  // namespace shoal
 
 int main(int argc, char** argv) {
-  if (argc != 2) return std::fprintf(stderr, "usage: %s FOLDER\n", argv[0]), 2;
+  if (argc != 2 || argv[1][0] == '-') return std::fprintf(stderr, "usage: %s FOLDER\n", argv[0]), 2;
   shoal::folder = argv[1];
   shoal::write_bodies();
   shoal::write_control_texts();
