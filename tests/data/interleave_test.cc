@@ -2,10 +2,10 @@
 // flat_map and interleave (CONTRACT DS-2, DS-3): order, errors, random operations inside, work in the background.
 #include <gmock/gmock.h>
 
-#include <atomic>
+#include <condition_variable>
 #include <fstream>
+#include <mutex>
 #include <set>
-#include <thread>
 
 #include "collecting.h"
 
@@ -73,7 +73,6 @@ TEST_P(Interleave, ADatasetWithoutItsFileIsNamedWithItsElement) {
 
 /// Where an element was read is known behind it, too.
 TEST_P(Interleave, RecordsOfFilesKeepTheirPlaces) {
-  if (!has_threads()) GTEST_SKIP() << "files are those of this machine";
   const TemporaryFolder folder;
   for (const char* name : {"a", "b"}) std::ofstream(folder / name) << name << "1\n" << name << "2\n" << name << "3\n";
   const auto lines_of = [](const Element& name) { return Dataset::text_lines({name.features.single().strings()[0]}); };
@@ -147,23 +146,22 @@ TEST_P(Interleave, ADatasetThatIsAnotherOneAfterwardsIsRefused) {
   EXPECT_EQ(open(dataset, env())->restore(position).error().kind(), ErrorKind::kFailedPrecondition);
 }
 
-TEST_P(Interleave, InTheBackgroundAllAreReadAtOnce) {
-  if (!has_threads()) GTEST_SKIP() << "jobs run inline";
-  std::atomic<int> inside = 0;
-  std::atomic<bool> together = false;
+TEST(InterleaveInTheBackground, AllAreReadAtOnce) {
+  const auto env = make_production_environment({.sink = [](const LogRecord&) {}, .pool_threads = 3});
+  std::mutex mutex;
+  std::condition_variable changed;
+  int inside = 0;
+  bool together = true;
   const auto meets = [&](const Element&) {
     return Dataset::range(1).map([&](Element one) {
+      std::unique_lock lock(mutex);
       ++inside;
-      for (int i = 0; i < 1000 && !together; ++i) {
-        if (inside == 2)
-          together = true;
-        else
-          std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
+      changed.notify_all();
+      together = changed.wait_for(lock, std::chrono::seconds(30), [&] { return inside == 2; }) && together;
       return one;
     });
   };
-  collect(Dataset::range(2).interleave(meets, {.cycle = 2, .parallel = true}), env());
+  collect(Dataset::range(2).interleave(meets, {.cycle = 2, .parallel = true}), *env);
   EXPECT_TRUE(together);
 }
 

@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
+#include "framed.h"
 #include "memory_storage.h"
 #include "shoal/base/check.h"
-#include "shoal/base/record_framing.h"
 #include "shoal/monitor/event_reader.h"
 #include "target.h"
 
@@ -16,15 +16,6 @@ namespace shoal::monitor {
 namespace {
 
 const std::string kPath = "m/events.out.tfevents.1";
-
-std::string framed(fuzz::Input& input) {
-  std::string file;
-  while (input.size() > 0) {
-    const auto payload = input.take_bytes(input.take<uint16_t>());
-    append_record(file, {reinterpret_cast<const char*>(payload.data()), payload.size()});
-  }
-  return file;
-}
 
 struct History {
   std::vector<EventValue> values;
@@ -58,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::Input input(data, size);
   const bool whole = input.take<uint8_t>() % 2 == 0;
   const auto first_part = size_t(input.take<uint8_t>());
-  const std::string file = whole ? std::string(input.text()) : framed(input);
+  const std::string file = whole ? std::string(input.text()) : fuzz::framed(input);
 
   fuzz::MemoryStorage storage;
   storage.files[kPath] = file;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file of records. The first byte says whether it is TFRecord as it stands, TFRecord whose records follow (2 bytes of length before each) and
-// are framed here (no chance finds their checksums), or has records of a fixed length; two more bytes are that length or limit. From each
-// position it goes on as before; passing over a record leaves the others what they are.
+// Reads a file of records. The first byte of the input selects one of three kinds: a TFRecord file as it stands; records, each behind
+// two bytes of its length, that are framed here, since no mutation finds a right checksum; or a file of records of a fixed length. Two more
+// bytes are that length, or the limit of a record. An iterator that is restored to a position reads on as the first one did, and skipping
+// a record does not change the others.
 #include <vector>
 
+#include "framed.h"
 #include "memory_storage.h"
 #include "shoal/base/check.h"
-#include "shoal/base/record_framing.h"
 #include "shoal/base/virtual.h"
 #include "shoal/data/dataset.h"
 #include "target.h"
@@ -15,15 +16,6 @@ namespace shoal::data {
 namespace {
 
 constexpr size_t kRecordsMax = 50;
-
-std::string framed(fuzz::Input& input) {
-  std::string file;
-  while (input.size() > 0) {
-    const auto payload = input.take_bytes(input.take<uint16_t>());
-    append_record(file, {reinterpret_cast<const char*>(payload.data()), payload.size()});
-  }
-  return file;
-}
 
 std::string bytes_of(const Element& element) {
   const Tensor& record = element.features.single();
@@ -62,7 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const uint8_t how = input.take<uint8_t>();
   const auto length = int64_t(input.take<uint16_t>()) + 1;
   const auto storage = std::make_shared<fuzz::MemoryStorage>();
-  storage->files["a"] = how % 3 == 1 ? framed(input) : std::string(input.text());
+  storage->files["a"] = how % 3 == 1 ? fuzz::framed(input) : std::string(input.text());
   const Dataset dataset =
       how % 3 == 2 ? Dataset::fixed_length_records(
                          {"a"}, {.record_bytes = length, .header_bytes = how / 3 % 4, .footer_bytes = how / 12 % 4})

@@ -10,7 +10,7 @@ namespace {
 constexpr uint32_t kPolynomial = 0x82f63b78u;  // 0x1edc6f41 with its bits reversed.
 
 // `tables[k][b]` is the CRC of byte b followed by k zero bytes. Four bytes per round then need four look-ups and no
-// carried dependency between them; about 1.5 GB/s. (boost::crc: 0.28 GB/s.)
+// carried dependency between them. This reads about 1.5 GB/s, where boost::crc reads 0.28 GB/s.
 constexpr std::array<std::array<uint32_t, 256>, 4> make_tables() {
   std::array<std::array<uint32_t, 256>, 4> tables{};
   for (uint32_t byte = 0; byte < 256; ++byte) {

@@ -230,8 +230,10 @@ class FileStorage final : public Storage {
   }
 
   Result<void> link(const std::string& from, const std::string& to) override {
-    // Of a symbolic link the file that it leads to: the name may be someone else's.
-    if (::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), AT_SYMLINK_FOLLOW) != 0) return machine_path_error("link " + from + " as", to, errno);
+    // If `from` is a symbolic link, the second name is given to the file that it leads to: the link may be someone else's.
+    if (::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+      return machine_path_error("link " + from + " as", to, errno);
+    }
     return {};
   }
 

@@ -27,15 +27,16 @@ class EarlierSave {
   /// deletes the checkpoint before does not take them away. Nothing where a file cannot have such a name, its patches are damaged, or
   /// long, or most of the file is of no use any more.
   std::optional<Found> find(const Segment& segment);
-  /// The rows of what was found. `compares_file`: what is read counts for is_intact(); once for each piece.
+  /// Reads the rows that find() found. With `compares_file`, is_intact() uses what this stream reads; open one such stream for each piece.
   PieceStream stream(const Found& found, bool compares_file);
-  /// Whether the file that a piece lies in has the checksum that it should have, once the pieces in it that were found were read.
+  /// Returns true if the file of `piece` has the checksum that the checkpoint before says. Call it after the streams of all pieces were
+  /// read.
   bool is_intact(const Piece& piece);
-  /// Keeps the first error of reading it for damage(): what cannot be read is written whole.
+  /// Keeps the first error of reading the checkpoint before, for damage().
   void note(const Error& error);
-  /// What is wrong with the checkpoint before, as far as it was read; nothing if nothing is.
+  /// The first error of reading the checkpoint before. Nothing if all that was read of it is right.
   const std::optional<std::string>& damage() const { return damage_; }
-  /// Unavailable: what was read of it once is not what it gives the second time, so that this save cannot be finished by its help.
+  /// Returns Unavailable: a second reading of the checkpoint before gave other bytes than the first, so this save cannot use it.
   Error unsteady(const std::string& why);
   bool is_unsteady() const { return unsteady_; }
   /// The piece for the new checkpoint, with the numbers that its files have among the pending ones. They are named from here on.

@@ -8,7 +8,7 @@
 
 namespace shoal::checkpoint {
 
-/// The changed units of one piece, as they were found, in blocks.
+/// Holds the units of one piece that a save found changed. Each block holds those of one comparison.
 struct ChangedUnits {
   struct Block {
     std::vector<int64_t> numbers;  ///< Ascending, over all blocks.

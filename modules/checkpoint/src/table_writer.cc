@@ -45,7 +45,7 @@ Result<void> TableWriter::append(std::span<const std::byte> bytes) {
   return is_complete() ? complete() : Result<void>();
 }
 
-/// What cannot be read of the checkpoint before is no reason not to save: this one is written whole then.
+/// If the checkpoint before cannot be read, the save goes on and writes the table whole.
 Result<void> TableWriter::compare_block() {
   before_.resize(block_.size());
   const Result<void> read = stream_->next(before_);
@@ -59,7 +59,7 @@ Result<void> TableWriter::compare_block() {
   return {};
 }
 
-/// False: there are too many.
+/// Keeps the units of block_ that differ from before_. Returns false if there are too many.
 bool TableWriter::collect_changes() {
   if (std::memcmp(block_.data(), before_.data(), block_.size()) == 0) return true;
   std::vector<size_t> changed;  // Where in the block units begin that differ.
@@ -86,7 +86,7 @@ bool TableWriter::collect_changes() {
   return true;
 }
 
-/// A wrong checksum: what was compared is not what the checkpoint before was to be, and is not to be this one's either.
+/// If a checksum is wrong, the table was compared with damaged bytes. Then it is written whole, and nothing damaged is taken over.
 Result<void> TableWriter::complete() {
   const Result<void> intact = file_ ? Result<void>() : stream_->finish();
   if (!intact) {
@@ -117,7 +117,7 @@ Result<void> TableWriter::settle() {
   return save_.earlier->unsteady("variable " + segment_.name + " is another one now");
 }
 
-/// Gives a file of its own what was compared so far: what it was before, with the changes.
+/// Begins a file of the table's own and writes to it what was compared so far: the bytes of the checkpoint before with the changes.
 Result<void> TableWriter::write_whole() {
   file_number_ = save_.files.add(FileKind::kTables);
   ArenaLayout layout{.bytes = segment_.bytes(), .segments = {segment_}};

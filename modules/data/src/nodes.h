@@ -38,6 +38,8 @@ Result<void> apply(const MapFn& fn, Item& item, const StageContext& context, Ele
 NodePtr make_map_node(NodePtr input, MapFn fn);
 NodePtr make_parallel_map_node(NodePtr input, MapFn fn, MapOptions options);
 // Defined in select.cc.
+/// Calls `fn` on the element of `item`, which stays what it is. `what` ("the function of filter") is what errors call `fn`.
+Result<bool> ask(const FilterFn& fn, Item& item, const StageContext& context, std::string_view what, ElementNumber number);
 NodePtr make_filter_node(NodePtr input, FilterFn fn);
 NodePtr make_take_node(NodePtr input, int64_t count);
 NodePtr make_skip_node(NodePtr input, int64_t count);

@@ -31,11 +31,33 @@ class Keys {
   uint64_t pass_ = 0;
 };
 
-/// Gives each element its key as a further feature.
-class KeyStage final : public OneInputStage {
+/// A stage whose elements have keys. It counts the elements of its input.
+class KeyedStage : public OneInputStage {
  public:
-  KeyStage(StageContext& context, std::unique_ptr<Stage> input, RandomKey key)
+  KeyedStage(StageContext& context, std::unique_ptr<Stage> input, RandomKey key)
       : OneInputStage(std::move(input)), context_(context), keys_(key) {}
+  Result<void> restart() override {
+    keys_.next_pass();
+    return OneInputStage::restart();
+  }
+  Result<void> save(StateWriter& out) const override {
+    keys_.save(out);
+    return OneInputStage::save(out);
+  }
+  Result<void> load(StateReader& in) override {
+    SHOAL_TRY_VOID(keys_.load(in));
+    return OneInputStage::load(in);
+  }
+
+ protected:
+  StageContext& context_;
+  Keys keys_;
+};
+
+/// Gives each element its key as a further feature.
+class KeyStage final : public KeyedStage {
+ public:
+  using KeyedStage::KeyedStage;
   Result<bool> next(Item& item) override {
     SHOAL_TRY(const bool more, input_->next(item));
     if (!more) return false;
@@ -50,22 +72,6 @@ class KeyStage final : public OneInputStage {
     index_ += skipped;
     return skipped;
   }
-  Result<void> restart() override {
-    keys_.next_pass();
-    return OneInputStage::restart();
-  }
-  Result<void> save(StateWriter& out) const override {
-    keys_.save(out);
-    return OneInputStage::save(out);
-  }
-  Result<void> load(StateReader& in) override {
-    SHOAL_TRY_VOID(keys_.load(in));
-    return OneInputStage::load(in);
-  }
-
- private:
-  StageContext& context_;
-  Keys keys_;
 };
 
 class KeyNode final : public Node {
@@ -84,46 +90,28 @@ class KeyNode final : public Node {
   const std::optional<int64_t> seed_;
 };
 
-class RandomFilterStage final : public OneInputStage {
+class RandomFilterStage final : public KeyedStage {
  public:
   RandomFilterStage(StageContext& context, std::unique_ptr<Stage> input, const RandomFilterFn& fn, RandomKey key)
-      : OneInputStage(std::move(input)), context_(context), fn_(fn), keys_(key) {}
+      : KeyedStage(context, std::move(input), key), fn_(fn) {}
   Result<bool> next(Item& item) override {
     while (true) {
       failed_ = false;
       SHOAL_TRY_VOID(check_stopping(context_));
       SHOAL_TRY(const bool more, input_->next(item));
       if (!more) return false;
-      const int64_t row = item.row_of_tensors();
-      const Element& element = item.readable(context_.env.buffers());
-      const ElementNumber number{index_, false};
       RandomStream random(keys_.of(index_));
-      const auto where = [&] { return place_of_element(context_, item.record(), row, "filter", number); };
-      const auto call = [&] { return fn_(element, random); };
-      Result<bool> keep = call_user_function("the function of filter", call, where);
+      const auto draws = [&](const Element& element) { return fn_(element, random); };
+      Result<bool> keep = ask(draws, item, context_, "the function of filter", {index_, false});
       ++index_;
       failed_ = !keep;
       if (!keep || *keep) return keep;
     }
   }
   bool fails_for_one_element() const override { return failed_; }
-  Result<void> restart() override {
-    keys_.next_pass();
-    return OneInputStage::restart();
-  }
-  Result<void> save(StateWriter& out) const override {
-    keys_.save(out);
-    return OneInputStage::save(out);
-  }
-  Result<void> load(StateReader& in) override {
-    SHOAL_TRY_VOID(keys_.load(in));
-    return OneInputStage::load(in);
-  }
 
  private:
-  StageContext& context_;
   const RandomFilterFn& fn_;
-  Keys keys_;
   bool failed_ = false;
 };
 

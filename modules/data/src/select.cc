@@ -18,11 +18,7 @@ class FilterStage final : public OneInputStage {
       SHOAL_TRY_VOID(check_stopping(context_));
       SHOAL_TRY(const bool more, input_->next(item));
       if (!more) return false;
-      const int64_t row = item.row_of_tensors();
-      const Element& element = item.readable(context_.env.buffers());
-      const auto where = [&] { return place_of_element(context_, item.record(), row, "filter", next_); };
-      const auto call = [&] { return fn_(element); };
-      Result<bool> keep = call_user_function("the function of filter", call, where);
+      Result<bool> keep = ask(fn_, item, context_, "the function of filter", next_);
       ++next_.number;
       failed_ = !keep;
       if (!keep || *keep) return keep;
@@ -74,11 +70,7 @@ class TakeWhileStage final : public OneInputStage {
     if (index_ > 0) return false;
     SHOAL_TRY(const bool more, input_->next(item));
     if (!more) return false;
-    const int64_t row = item.row_of_tensors();
-    const Element& element = item.readable(context_.env.buffers());
-    const auto where = [&] { return place_of_element(context_, item.record(), row, "take_while", next_); };
-    const auto call = [&] { return fn_(element); };
-    SHOAL_TRY(const bool keep, call_user_function("the function of take_while", call, where));
+    SHOAL_TRY(const bool keep, ask(fn_, item, context_, "the function of take_while", next_));
     ++next_.number;
     if (!keep) index_ = 1;
     return keep;
@@ -296,6 +288,17 @@ class EnumerateNode final : public Node {
 };
 
 }  // namespace
+
+Result<bool> ask(const FilterFn& fn, Item& item, const StageContext& context, std::string_view what, ElementNumber number) {
+  const int64_t row = item.row_of_tensors();
+  const Element& element = item.readable(context.env.buffers());
+  const auto where = [&] {
+    const std::string_view stage = what.substr(what.rfind(' ') + 1);
+    return place_of_element(context, item.record(), row, stage, number);
+  };
+  const auto call = [&] { return fn(element); };
+  return call_user_function(what, call, where);
+}
 
 NodePtr make_filter_node(NodePtr input, FilterFn fn) {
   return std::make_shared<FilterNode>(std::move(input), std::move(fn));

@@ -2,8 +2,8 @@
 #pragma once
 /// The inside of a dataset: Node describes (immutable, shared), Stage walks (one per node and iterator).
 ///
-/// One thread uses a stage at a time, and after an error nobody asks it again (the iterator stays at the error), but for
-/// ignore_errors.
+/// One thread uses a stage at a time. After an error of a stage only ignore_errors asks that stage again: the iterator stays at
+/// the error.
 #include <atomic>
 #include <deque>
 #include <map>
