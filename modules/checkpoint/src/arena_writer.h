@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The arena of a shard while it is saved: most tensors go to one file, tables are compared with the checkpoint before, and those that it does
-/// not have go to a second file, which a later checkpoint can take over.
+/// Writes the arena of a shard. Tables that the checkpoint before has are compared with it (TableWriter). Other tables go to a file that a
+/// later checkpoint can take over, and all other tensors to a second file.
 #include <functional>
 #include <memory>
 #include <span>
@@ -21,9 +21,9 @@ class ArenaWriter {
   Result<void> append(std::span<const std::byte> bytes);
   /// InvalidArgument if the arena is not complete.
   Result<void> finish();
-  /// After finish() of all arenas: see TableWriter.
+  /// Settles its tables (TableWriter::settle()). Call it after finish() of all arenas.
   Result<void> settle();
-  /// Appends where its segments lie to `list`, once all changes are written, to the pending file `patch_file`.
+  /// Appends to `list` where each segment lies. Call it after all changes are written to the pending file `patch_file`.
   void list_written(uint32_t patch_file, std::vector<WrittenSegment>& list) const;
 
  private:

@@ -9,10 +9,11 @@ namespace shoal::checkpoint {
 
 namespace {
 
-// A piece with so many patches is compared without them, so that one patch takes the place of all. So is every piece where there are so
-// many files of patches.
+// A piece with kPatchesMax patches is compared without them, so that one new patch replaces them all. If a checkpoint has more than
+// kPatchFilesMax files of patches, all its pieces are compared so.
 constexpr size_t kPatchesMax = 8, kPatchFilesMax = 32;
-// A reader has all files of a checkpoint open. With more of tables and patches than that, all is written anew.
+// A reader opens all files of a checkpoint at once. If a checkpoint has more files of tables and patches than this, the next one is written
+// anew.
 constexpr size_t kSharedFilesMax = 96;
 
 }  // namespace
@@ -30,7 +31,7 @@ EarlierSave::EarlierSave(Storage& storage, PendingFiles& files, std::string fold
   patch_files_ = size_t(std::ranges::count(manifest.files, FileKind::kPatches, &DataFile::kind));
 }
 
-/// Whatever keeps us from reading it is told by whoever needs it: this save is written whole.
+/// Errors of reading are not returned here: the save writes all tables whole then.
 std::unique_ptr<EarlierSave> EarlierSave::open(Storage& storage, const std::string& model_dir, PendingFiles& files) {
   const Result<std::optional<PointerFile>> pointer = read_pointer(storage, model_dir);
   if (!pointer || !*pointer) return nullptr;
@@ -50,7 +51,7 @@ Error EarlierSave::unsteady(const std::string& why) {
   return unavailable("the checkpoint before does not give what it gave a moment ago: " + why);
 }
 
-/// Whether one patch is to take the place of all patches of the piece: there are many, or most of a file of theirs is of no use.
+/// Returns true if one new patch shall replace all patches of the piece: there are many, or a file of them is mostly unused.
 bool EarlierSave::merges(const Piece& piece) const {
   constexpr uint64_t kSmallFile = 4096;  // A header takes some hundred bytes.
   const auto is_mostly_dead = [&](const Patch& patch) {
@@ -64,7 +65,8 @@ bool EarlierSave::link(uint32_t file) {
   if (const auto known = links_.find(file); known != links_.end()) return known->second.has_value();
   const uint32_t number = files_.add(reader_->manifest().files[file].kind, false);
   const std::string from = join_path(folder_, reader_->manifest().files[file].name);
-  // Who copied the folder may not have synced it; what this checkpoint is made of is on the disk before it is published.
+  // The file is synced, too: somebody may have copied the folder without a sync, and a checkpoint is published only when all of it is on the
+  // disk.
   const auto linked_and_synced = [&]() -> Result<void> {
     SHOAL_TRY_VOID(storage_.link(from, files_[number].path));
     SHOAL_TRY(const std::unique_ptr<WritableFile> handle, storage_.append(files_[number].path));
@@ -87,8 +89,7 @@ std::optional<EarlierSave::Found> EarlierSave::find(const Segment& segment) {
   };
   const auto piece = std::ranges::find_if(tensor->pieces, is_it);
   if (piece == tensor->pieces.end()) return std::nullopt;
-  // Where most of the file is of no use, or much is patched, what lies on the disk for the tensor and is read to restore it is not to grow
-  // further.
+  // A file that is mostly unused, and long patches, would take more and more of the disk, and of the time to restore the table.
   const DataFile& file = reader_->manifest().files[piece->file];
   uint64_t patched = 0;
   for (const Patch& patch : piece->patches) patched += patch.bytes_in_file();
@@ -100,7 +101,7 @@ std::optional<EarlierSave::Found> EarlierSave::find(const Segment& segment) {
   for (const Patch& patch : found.piece.patches) {
     const bool known = links_.contains(patch.file);
     if (!link(patch.file)) return std::nullopt;
-    // Patches are short, and are compared here; what they belong to is compared as it is read.
+    // Files of patches are short, so they are verified here. The file of the piece is verified while it is read.
     if (known) continue;
     if (const Result<void> intact = reader_->verify_file(patch.file); !intact) {
       note(intact.error());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The checkpoint before, as far as a save can take files of it instead of writing the same bytes again.
+/// The checkpoint before. A save takes over files of it instead of writing the same bytes again.
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,9 +23,9 @@ class EarlierSave {
     const TensorEntry* tensor;
     Piece piece;
   };
-  /// The piece that holds the very rows of `segment`, if its files may be taken over. They have a second name from here on: whoever
-  /// deletes the checkpoint before does not take them away. Nothing where a file cannot have such a name, its patches are damaged, or
-  /// long, or most of the file is of no use any more.
+  /// Finds the piece that has exactly the rows of `segment`, and gives a second name to each file that it lies in. So these files stay, even
+  /// if the checkpoint before is deleted. Returns nothing if there is no such piece, if a file cannot have a second name, if a patch is
+  /// damaged, or if the patches or the unused rest of the file have become too long.
   std::optional<Found> find(const Segment& segment);
   /// Reads the rows that find() found. With `compares_file`, is_intact() uses what this stream reads; open one such stream for each piece.
   PieceStream stream(const Found& found, bool compares_file);
@@ -39,7 +39,7 @@ class EarlierSave {
   /// Returns Unavailable: a second reading of the checkpoint before gave other bytes than the first, so this save cannot use it.
   Error unsteady(const std::string& why);
   bool is_unsteady() const { return unsteady_; }
-  /// The piece for the new checkpoint, with the numbers that its files have among the pending ones. They are named from here on.
+  /// Marks the files of `piece` as named, and returns the piece with their numbers among the pending files.
   Piece take(Piece piece);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a save found changed in large tensors: kept in memory, up to a limit, until all of it goes to one file.
+/// The changed rows of a save. They are kept in memory, up to a limit, until all of them are written to one file.
 #include <string>
 #include <vector>
 
@@ -24,10 +24,10 @@ struct ChangedUnits {
 
 class PatchFile {
  public:
-  /// `bytes_max`: of all changes together, with what is reserved for those that are being collected.
+  /// `bytes_max` is the limit of all changes together, those included that reserve() was called for.
   PatchFile(int64_t global_step, uint64_t bytes_max) : global_step_(global_step), bytes_left_(bytes_max) {}
 
-  /// Takes so many bytes of the limit. False: there are not as many left.
+  /// Takes `bytes` from the limit. Returns false if fewer are left.
   bool reserve(uint64_t bytes);
   void give_back(uint64_t bytes) { bytes_left_ += bytes; }
   /// Keeps the changes of `segment` for write(). Returns their number for patch().
@@ -36,7 +36,7 @@ class PatchFile {
 
   /// Writes all changes to one file and frees their memory.
   Result<std::unique_ptr<DataFileWriter>> write(Storage& storage, const std::string& path);
-  /// A patch, once the file is written. Its `file` is left to the caller.
+  /// Returns a patch after the file is written. The caller sets its `file`.
   const Patch& patch(size_t number) const { return patches_[number]; }
 
  private:

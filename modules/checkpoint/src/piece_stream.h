@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// One piece of a tensor, read from its first byte to its last, as it is with its patches.
+/// Reads one piece of a tensor from its first byte to its last, with its patches applied.
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,7 +15,7 @@ namespace shoal::checkpoint {
 
 using OpenFiles = std::vector<std::unique_ptr<ReadableFile>>;  // Those that a manifest names, in its order.
 
-/// Bytes of a file in their order, in small reads from a large buffer, and their checksum.
+/// Reads a region of a file in order through a large buffer, and computes its checksum.
 class RegionReader {
  public:
   RegionReader(const ReadableFile& file, uint64_t offset, uint64_t bytes) : file_(&file), at_(offset), left_(bytes) {}
@@ -33,13 +33,13 @@ class RegionReader {
   Checksum checksum_;
 };
 
-/// The checksum of a whole file of which others read parts, from the first to the last. It reads what they leave out.
+/// Computes the checksum of a whole file while others read parts of it in order. It reads the bytes between the parts itself.
 class FileCheck {
  public:
   FileCheck(const ReadableFile& file, uint64_t expected) : file_(&file), expected_(expected) {}
-  /// Somebody has read these bytes.
+  /// Tells it the `bytes` that somebody has read at `offset`.
   Result<void> pass(uint64_t offset, std::span<const std::byte> bytes);
-  /// After all parts: reads the rest. False if the checksum differs, or parts were read out of order: then nothing is known.
+  /// Reads the rest of the file. Call it after all parts. Returns false if the checksum differs, or if the parts did not come in order.
   Result<bool> finish();
 
  private:
@@ -52,10 +52,11 @@ class FileCheck {
   Checksum checksum_;
 };
 
-/// Its errors are DataLoss of the form "file F, variable V: ...", and those of reading.
+/// Errors: DataLoss of the form "file F, variable V: ..." for damage, and the errors of reading a file.
 class PieceStream {
  public:
-  /// The first three outlive the stream. So does `whole`, which sees the piece's own bytes as they are read; null: nobody does.
+  /// The first three arguments outlive the stream, and so does `whole`, which is told the piece's own bytes as they are read. Null: it is not
+  /// needed.
   PieceStream(const Manifest& manifest, const OpenFiles& files, const TensorEntry& tensor, Piece piece,
               FileCheck* whole = nullptr);
 

@@ -8,11 +8,12 @@ namespace shoal::checkpoint {
 namespace {
 
 constexpr uint64_t kComparedBytes = uint64_t(1) << 20;
-// Rows are the units of change, as tables are updated by rows; longer ones, as of a convolution's kernel, are divided.
+// A unit is a row, since tables are updated by rows. Rows longer than kRowBytesMax, such as those of a convolution's kernel, are divided into
+// units of kUnitBytes.
 constexpr uint64_t kRowBytesMax = uint64_t(16) << 10;
 constexpr uint64_t kUnitBytes = uint64_t(4) << 10;
-// Where more than one part in so many changed, or the patch is longer than one part in so many, the table is written whole. (The second
-// is what rows of single numbers meet: each has a number of eight bytes beside it.)
+// A table is written whole if more than 1/kChangedPartMax of it changed, or if its patch would be longer than 1/kPatchPartMax of it. The
+// second limit matters for short rows, as each row in a patch has its number of eight bytes beside it.
 constexpr uint64_t kChangedPartMax = 4, kPatchPartMax = 2;
 
 uint64_t unit_bytes_of(const Segment& segment) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A tensor that changes little, or some rows of one, while it is saved: compared with the checkpoint before as it passes. Nothing of it is
-/// written where nothing changed, only what changed where that is little, and a file of its own where it is much.
+/// Saves one table, or some rows of one, and compares it with the checkpoint before while its bytes pass. It writes nothing if nothing
+/// changed, the changed rows if few changed, and a file of the table's own if many changed.
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,14 +25,14 @@ struct SaveParts {
 
 class TableWriter {
  public:
-  /// `earlier`: what save.earlier found for `segment`.
+  /// `earlier` is what EarlierSave::find() gave for `segment`.
   TableWriter(const SaveParts& save, Segment segment, EarlierSave::Found earlier);
 
   /// The segment's next bytes, up to its last.
   Result<void> append(std::span<const std::byte> bytes);
-  /// After the last bytes of all tables: what is taken over counts as written from here on.
+  /// Decides which files the new checkpoint takes over for this table. Call it after the last bytes of all tables came.
   Result<void> settle();
-  /// Where it lies, once all changes are written, to the pending file `patch_file`.
+  /// Returns where the table lies. Call it after all changes are written to the pending file `patch_file`.
   WrittenSegment written(uint32_t patch_file) const;
 
  private:

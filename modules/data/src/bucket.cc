@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // bucket_by_length: elements wait in the bucket of their length until there are enough of them for a batch.
 //
-// What the buckets hold is never saved: a position is a place of the input at or before the oldest element that waits (the anchor), how
-// many elements were taken since, and how many wait in each bucket, which are the last ones of that length.
+// Elements in buckets are never saved. A position holds the input's position before the oldest element that waits (the anchor), the number of
+// elements that were taken since, and the number of elements in each bucket. After a resume the input is read again from the anchor,
+// and each bucket keeps the last elements of its lengths.
 #include <algorithm>
 #include <deque>
 
@@ -127,7 +128,7 @@ class BucketStage final : public Stage {
     if (Result<void> saved = input_->save(writer); !saved) unsaved_ = std::move(saved).error();
   }
 
-  /// The bucket that the element now waits in.
+  /// Puts the element into the bucket of its length, and returns that bucket.
   Result<Bucket*> put(Slot slot) {
     const int64_t row = slot.item.row_of_tensors();
     const Element& element = slot.item.readable(context_.env.buffers());

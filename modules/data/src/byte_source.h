@@ -16,11 +16,11 @@ class ByteSource {
   virtual ~ByteSource() = default;
   /// Fills `out` as far as there are bytes; returns how many. DataLoss, naming file and offset, if the file is damaged.
   virtual Result<size_t> read(std::span<std::byte> out) = 0;
-  /// Passes over `count` bytes, seeking where it can, as far as there are so many; returns how many there were.
+  /// Passes over up to `count` bytes, by seeking if it can. Returns how many it passed over: fewer only at the end of the file.
   virtual Result<uint64_t> skip(uint64_t count);
   /// Bytes still to come, at most; for sizes that a header claims. UINT64_MAX if unknown.
   virtual uint64_t left_max() const = 0;
-  /// Whether exactly left_max() bytes are to come: not where a file is compressed.
+  /// Returns true if exactly left_max() bytes are still to come. It is false for compressed files.
   virtual bool knows_its_end() const { return false; }
   /// Bytes at the end of the file that are not part of what it holds, once read() has said that there is no more.
   virtual uint64_t passed_over() const { return 0; }

@@ -11,7 +11,7 @@ namespace shoal::data {
 
 /// Appends `element` to `out`.
 void write_element(const Element& element, std::string& out);
-/// The reverse. FailedPrecondition for bytes that are no element, exactly; safe on any bytes.
+/// Reads what write_element() wrote. FailedPrecondition if the bytes are anything else. Safe on any bytes.
 Result<Element> read_element(std::string_view bytes);
 
 }  // namespace shoal::data

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // flat_map and interleave: each element of the input becomes a dataset, and the elements of some of these come in turn.
 //
-// A position is a place of the input at or before the oldest element whose dataset is open, how many elements were taken since, and for
-// each open dataset which of them it is made of, and its own position. Datasets are made again from their elements.
+// A position holds the input's position before the oldest element whose dataset is open, the number of elements that were taken since, and
+// for each open dataset the number of its element and its own position. After a resume the datasets are made again from their elements.
 #include <algorithm>
 
 #include "background_stage.h"
@@ -123,7 +123,7 @@ class InterleaveStage final : public Stage {
   }
 
  private:
-  /// A dataset that is being read. What comes later here refers to what comes before it.
+  /// A dataset that is being read. Members refer to members above them.
   struct Open {
     int64_t number;      ///< That of its element in the input.
     std::string before;  ///< The input's position before that element.

@@ -7,7 +7,7 @@
 namespace shoal::data {
 namespace {
 
-// What carries an element's key from KeyStage to the function, through maps with or without threads.
+// The name of the feature that carries an element's key from KeyStage to the function.
 constexpr std::string_view kKeyName = "\x01random key";
 
 /// The keys of the elements of a stage's input.

@@ -73,7 +73,7 @@ class TfRecordFormat {
     if (!more) return false;
     std::string& record = text_of(element);
     record.clear();
-    // A length is believed piece by piece, so that a file that lies takes no more memory than it has bytes.
+    // The record is read in pieces, so that a file with a false length takes no more memory than it has bytes.
     while (record.size() < length_) {
       constexpr uint64_t kGrowth = uint64_t(1) << 20;
       const size_t begin = record.size();

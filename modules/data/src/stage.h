@@ -31,7 +31,7 @@ class Stage {
   /// Passes over up to `count` elements; returns how many there were. By next(), where a stage knows nothing better; so what
   /// it asks bounds how long a stop takes to be noticed.
   virtual Result<int64_t> skip(int64_t count);
-  /// After an error of next(): whether it was about that one element, so that next() may be asked for the one behind it.
+  /// After an error of next(): returns true if only that one element failed. Then next() may be called for the element behind it.
   virtual bool fails_for_one_element() const { return false; }
   /// Begins the next pass, from wherever the stage is.
   virtual Result<void> restart() = 0;
@@ -46,8 +46,8 @@ class StageContext {
  public:
   StageContext(Environment& environment, IterateOptions iterate_options)
       : env(environment), options(std::move(iterate_options)) {}
-  /// For the stages of a dataset that is made of an element of another one: random operations without a seed of their own follow from
-  /// `key`, which is that element's. `parent` outlives it.
+  /// The context for the stages of a dataset that is made from an element of another dataset. Its random operations that have no seed of
+  /// their own use `key`, the key of that element. `parent` outlives it.
   StageContext(StageContext& parent, RandomKey key);
 
   /// The sequence of the next random operation (CONTRACT DS-19), in construction order.

@@ -82,7 +82,7 @@ class WindowStage final : public Stage {
     if (Result<void> saved = input_->save(writer); !saved) unsaved_ = std::move(saved).error();
   }
 
-  /// Goes on behind `count` elements; the storage of those is kept.
+  /// Drops the first `count` elements, and keeps their storage for later ones.
   void leave(int64_t count) {
     gap_ = options_.shift - count;
     std::rotate(items_.begin(), items_.begin() + count, items_.begin() + count_);

@@ -15,7 +15,7 @@ class MemoryBudget {
  public:
   /// Without a limit: anything fits, and nothing is measured.
   MemoryBudget() = default;
-  /// Measures what the process holds now, which is the first part of the sum. set() adds the parts that the process does not hold yet.
+  /// Measures the memory that the process holds now. This is the first part of the sum; set() adds the other parts.
   explicit MemoryBudget(const RunConfig& config);
 
   bool has_limit() const { return limit_ != 0; }

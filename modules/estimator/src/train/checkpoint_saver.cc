@@ -124,7 +124,7 @@ Task<Result<void>> CheckpointSaver::save_if_moved(cluster::Store& store, LoopCon
                                                   cluster::Positions own_positions, std::optional<int64_t> last_step) {
   SHOAL_CO_TRY(const uint64_t step, co_await store.global_step());
   context.set_global_step(step);
-  // One that is in the spare folder alone is tried once more.
+  // A checkpoint that is only in the spare folder is written to model_dir once more.
   if (timer_.last_step() && *timer_.last_step() == step && !last_is_spared_) co_return Result<void>{};
   co_return co_await save(store, context, std::move(own_positions), last_step);
 }
@@ -228,7 +228,7 @@ Task<Result<void>> CheckpointSaver::write_to_model_dir(cluster::Store& store, cl
   }
 }
 
-/// Writes the checkpoint; once more without help of the checkpoint before, if that could not be read.
+/// Writes the checkpoint. If the checkpoint before could not be read, writes it again without sharing files of that one.
 Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster::Snapshot& snapshot, const std::string& folder) {
   const bool spare = !options_.spare_dir.empty() && folder == options_.spare_dir;
   Result<void> written = co_await try_to_write(store, snapshot, folder, spare ? std::nullopt : options_.sharing);

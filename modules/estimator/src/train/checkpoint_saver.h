@@ -30,7 +30,7 @@ struct SaverOptions {
   Duration ready_timeout = std::chrono::seconds(7200);
   /// Asked last, on the compute thread: whether this run may still say which checkpoint is the newest. Null: it may.
   std::function<Result<void>()> check_run = {};
-  /// Nothing: checkpoints share no files. Only where this process has locked the folder.
+  /// How checkpoints share files. Default: they share none. Set it only if this process has locked the folder.
   std::optional<checkpoint::Sharing> sharing = {};
   std::vector<std::shared_ptr<CheckpointListener>> listeners;
 };
@@ -51,7 +51,8 @@ class CheckpointSaver {
   /// Nothing is saved, and a line says so, while a trainer has failed for good and is not back (CONTRACT CK-17).
   Task<Result<void>> save_when_due(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
                                    std::optional<int64_t> last_step = {});
-  /// Only if the step moved since the one before, or the one before is in the spare folder alone. Nobody hears of an end. `last_step` as for save_when_due().
+  /// Saves if the step moved since the last checkpoint, or if that one is only in the spare folder. Nobody hears of an end. `last_step` as for
+  /// save_when_due().
   Task<Result<void>> save_if_moved(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
                                    std::optional<int64_t> last_step = {});
   /// The last: only if the step moved since the one before. Then end() of the listeners. Unavailable if the last checkpoint is in the

@@ -232,8 +232,8 @@ struct ModelBytes {
 uint64_t bounded_sum(uint64_t a, uint64_t b) { return __builtin_add_overflow(a, b, &a) ? UINT64_MAX : a; }
 uint64_t bounded_product(uint64_t a, uint64_t b) { return __builtin_mul_overflow(a, b, &a) ? UINT64_MAX : a; }
 
-/// How much of its tables a checkpoint may find changed and still write the changes alone, which wait in memory: more where the tables are
-/// large, as the memory of who has them is.
+/// Returns how many bytes of changed rows a checkpoint may keep in memory. A job with large tables runs on machines with much memory, so the
+/// limit grows with the tables.
 uint64_t changes_max(const ModelBytes& bytes) { return std::max(checkpoint::Sharing{}.changes_max, bytes.tables / 16); }
 
 ModelBytes model_bytes(const std::vector<cluster::VariableSpec>& specs) {

@@ -108,7 +108,8 @@ struct Manifest {
 /// The text of an index file, checksum included. Equal manifests give equal text.
 std::string encode_manifest(const Manifest& manifest);
 /// Reads an index file's text. DataLoss says what is wrong with it: checksum, JSON, a field, pieces that overlap, leave a
-/// gap or lie outside of their file. FailedPrecondition: it is of a newer version, and not damaged. Whatever comes back is consistent. Never throws; safe on any bytes.
+/// gap or lie outside of their file. FailedPrecondition says that it is of a newer version. Whatever comes back is consistent.
+/// Never throws; safe on any bytes.
 Result<Manifest> decode_manifest(std::string_view text);
 
 /// "model.ckpt-200" (CONTRACT CK-2).

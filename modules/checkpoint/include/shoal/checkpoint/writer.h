@@ -43,8 +43,8 @@ struct Segment {
   uint64_t bytes() const;
 };
 
-/// One contiguous arena of which the segments name the parts; it goes to one data file, but for large tensors where files are
-/// shared. Bytes between segments (padding) are
+/// One contiguous arena of which the segments name the parts. It goes to one data file; with Sharing, tables go to files of their
+/// own. Bytes between segments (padding) are
 /// expected in append() and not written. Several arenas of a shard (weights, then slots) are one arena laid end to end.
 struct ArenaLayout {
   uint64_t bytes = 0;
@@ -77,10 +77,10 @@ struct Saved {
   Manifest manifest = {};  ///< What the index says; its text is encode_manifest() of this.
 };
 
-/// What a save need not write again of tensors that change little, since the newest checkpoint of the folder has it on disk. Each is compared
-/// with it as it passes. What did not change is taken over, by a second name of its file (Storage::link); where at most a quarter
-/// changed, that alone is written (Patch); else, and where the file system has no second names, the tensor is written whole. Only for a
-/// folder that nobody else writes into: files taken over have old times, by which another writer would take them for abandoned.
+/// With Sharing, a save compares each tensor that changes little with the newest checkpoint of the folder. If nothing of it changed, the save
+/// takes over its file by a second name (Storage::link). If at most a quarter changed, the save writes that alone (Patch). Otherwise, or if
+/// the file system has no second names, it writes the tensor whole. Use it only for a folder into which nobody else writes: files that were
+/// taken over have old times, so another writer would take them for abandoned.
 struct Sharing {
   uint64_t bytes_min = uint64_t(1) << 20;     ///< Smaller tensors are written whole with each save.
   uint64_t changes_max = uint64_t(16) << 20;  ///< Bytes of changes that a save may hold in memory.
@@ -98,7 +98,7 @@ class Writer {
     kMadeIfMissing,
     kIsThere,  ///< A folder that went while its run was under way is not made anew (CONTRACT RU-4).
   };
-  /// `sharing`: nothing where all is to be written.
+  /// Without `sharing`, everything is written.
   static Result<std::unique_ptr<Writer>> begin(Storage& storage, std::string model_dir, int64_t global_step,
                                                Folder folder = Folder::kMadeIfMissing, std::optional<Sharing> sharing = {});
   virtual ~Writer() = default;
@@ -121,7 +121,7 @@ class Writer {
   virtual Result<void> finish(SaveInfo info) = 0;
   /// Makes it the newest, after finish().
   virtual Result<Saved> publish(CommitOptions options) = 0;
-  /// After an error of append() or finish(): true if reading the checkpoint before was what failed, so that a save without sharing may do.
+  /// After an error of append() or finish(): returns true if the checkpoint before could not be read. A save without sharing may then succeed.
   virtual bool sharing_failed() const = 0;
   /// Calls finish() and then publish().
   Result<Saved> commit(SaveInfo info, CommitOptions options) {
