@@ -89,7 +89,7 @@ TEST_F(Idx, RefusesBytesAfterTheEnd) { expect_error(images_ + "x", ErrorKind::kD
 
 TEST_F(Idx, SaysWhichArchiveAFileIs) {
   expect_error("PK\x03\x04" + images_, ErrorKind::kFailedPrecondition, "the file is a zip archive");
-  expect_error("\x28\xb5\x2f\xfd" + images_, ErrorKind::kFailedPrecondition, "the file is compressed with zstd");
+  expect_error("7z\xbc\xaf\x27\x1c" + images_, ErrorKind::kFailedPrecondition, "the file is a 7z archive");
   // These take more than the four bytes that tell an IDX file.
   const std::string xz(
       "\xfd"

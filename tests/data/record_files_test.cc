@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "collecting.h"
+#include "other_programs.h"
 
 #if __has_include(<zlib.h>)
 #include <zlib.h>
@@ -42,18 +43,6 @@ class RecordFiles : public ::testing::Test {
     value_or_raise(writer.finish());
     return folder_ / name;
   }
-  static std::string contents(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-  static std::string output_of(const std::string& command) {
-    std::string output;
-    FILE* pipe = popen(command.c_str(), "r");
-    if (!pipe) return output;
-    for (int byte; (byte = fgetc(pipe)) != EOF;) output.push_back(char(byte));
-    pclose(pipe);
-    return output;
-  }
   TemporaryFolder folder_;
   const std::vector<std::string> records_{"one", "", std::string("\0\xff two\n", 7), std::string(3'000'000, 'x')};
 };
@@ -70,11 +59,11 @@ TEST_F(RecordFiles, ComeBackFileByFile) {
 
 /// An independent program: its CRC-32C is computed bit by bit.
 TEST_F(RecordFiles, AreThoseOfAnotherProgram) {
-  const std::string script = std::string("python3 ") + SHOAL_DATA_TESTS "/tf_records.py ";
-  if (output_of("python3 -c 'print(1)'") != "1\n") GTEST_SKIP() << "python3 is not installed: the other program cannot run";
+  const std::string script = python("tf_records.py");
+  if (!python_has("struct")) GTEST_SKIP() << "python3 is not installed: the other program cannot run";
   EXPECT_EQ(output_of(script + "write " + (folder_ / "theirs") + " one '' drei"), "");
   EXPECT_THAT(texts(Dataset::tf_records({folder_ / "theirs"})), ElementsAre("one", "", "drei"));
-  EXPECT_EQ(contents(write_records("ours", {"one", "", "drei"})), contents(folder_ / "theirs"));
+  EXPECT_EQ(contents_of(write_records("ours", {"one", "", "drei"})), contents_of(folder_ / "theirs"));
   EXPECT_EQ(output_of(script + "read " + write_records("ours", {"one", "", "drei"})), "one\n\ndrei\n");
 }
 
@@ -97,7 +86,7 @@ TEST_F(RecordFiles, GoOnFromEveryPosition) {
 
 TEST_F(RecordFiles, DamageNamesFileRecordAndOffset) {
   const std::string path = write_records("a", {"one", "two"});
-  const std::string whole = contents(path);
+  const std::string whole = contents_of(path);
   for (size_t at = 0; at < whole.size(); ++at) {
     std::string damaged = whole;
     damaged[at] = char(damaged[at] ^ 0x10);
@@ -133,7 +122,7 @@ TEST_F(RecordFiles, ErrorsOfFunctionsNameTheRecord) {
 
 #if __has_include(<zlib.h>)
 TEST_F(RecordFiles, MayBeCompressed) {
-  const std::string bytes = contents(write_records("a", records_));
+  const std::string bytes = contents_of(write_records("a", records_));
   const std::string path = folder_ / "a.gz";
   gzFile file = gzopen(path.c_str(), "wb");
   ASSERT_EQ(gzwrite(file, bytes.data(), unsigned(bytes.size())), int(bytes.size()));

@@ -17,6 +17,12 @@
 #if SHOAL_FUZZ_ZLIB
 #include "gzipped.h"
 #endif
+#if SHOAL_FUZZ_ZSTD
+#include <zstd.h>
+#endif
+#if SHOAL_FUZZ_LZ4
+#include <lz4frame.h>
+#endif
 
 namespace shoal::fuzz {
 
@@ -98,6 +104,39 @@ class FileSeeds {
 
   // ---- data sets -------------------------------------------------------------------------------------------------------
 
+  /// The target knows the bytes by which a file is recognised.
+  void compressed(uint8_t kind, const std::string& name, uint16_t chunk_bytes, const std::string& file) {
+    constexpr size_t kMagicBytes[] = {2, 4, 4};
+    seed("compressed", name, char(kind) + bytes_of(uint16_t(chunk_bytes - 1)) + file.substr(kMagicBytes[kind]));
+  }
+  void compressed_files([[maybe_unused]] const std::string& labels) {
+#if SHOAL_FUZZ_ZLIB
+    compressed(0, "labels", 4, gzipped(labels));
+    compressed(0, "zeros", 1000, gzipped(std::string(20000, '\0')));
+    compressed(0, "two_members", 7, gzipped("a,b\n") + gzipped("") + gzipped("1,2\n"));
+#endif
+#if SHOAL_FUZZ_ZSTD
+    const auto zstd = [](const std::string& contents) {
+      std::string file(ZSTD_compressBound(contents.size()), '\0');
+      file.resize(ZSTD_compress(file.data(), file.size(), contents.data(), contents.size(), 3));
+      return file;
+    };
+    compressed(1, "zstd_labels", 4, zstd(labels));
+    compressed(1, "zstd_zeros", 1000, zstd(std::string(20000, '\0')));
+    compressed(1, "zstd_two_frames", 7, zstd("a,b\n") + zstd("") + zstd("1,2\n"));
+#endif
+#if SHOAL_FUZZ_LZ4
+    const auto lz4 = [](const std::string& contents) {
+      std::string file(LZ4F_compressFrameBound(contents.size(), nullptr), '\0');
+      file.resize(LZ4F_compressFrame(file.data(), file.size(), contents.data(), contents.size(), nullptr));
+      return file;
+    };
+    compressed(2, "lz4_labels", 4, lz4(labels));
+    compressed(2, "lz4_zeros", 1000, lz4(std::string(20000, '\0')));
+    compressed(2, "lz4_two_frames", 7, lz4("a,b\n") + lz4("") + lz4("1,2\n"));
+#endif
+  }
+
   void data_sets() {
     const auto idx = [](uint8_t type, std::initializer_list<uint8_t> sizes, size_t bytes) {
       std::string file{0, 0, char(type), char(sizes.size())};
@@ -110,15 +149,7 @@ class FileSeeds {
     seed("idx", "doubles", char(1) + idx(0x0e, {2}, 16));
     seed("idx", "shorts", char(1) + idx(0x0b, {3}, 6));
     seed("idx", "cut", char(1) + idx(0x0d, {3, 2}, 20));
-#if SHOAL_FUZZ_ZLIB
-    const auto gzip = [this](const std::string& name, uint16_t chunk_bytes, const std::string& file) {
-      // The target knows the first two bytes.
-      seed("gzip", name, bytes_of(uint16_t(chunk_bytes - 1)) + file.substr(2));
-    };
-    gzip("labels", 4, gzipped(labels));
-    gzip("zeros", 1000, gzipped(std::string(20000, '\0')));
-    gzip("two_members", 7, gzipped("a,b\n") + gzipped("") + gzipped("1,2\n"));
-#endif
+    compressed_files(labels);
     const auto records = [this](const std::string& name, uint8_t how, uint16_t length, const std::string& file) {
       seed("record_file", name, char(how) + (bytes_of(uint16_t(length - 1)) + file));
     };
@@ -127,7 +158,8 @@ class FileSeeds {
     records("tf_records", 0, 100, framed);
     records("tf_records_cut", 0, 100, framed.substr(0, framed.size() - 2));
     records("tf_records_too_long", 0, 4, framed);
-    records("tf_records_framed_here", 1, 100, bytes_of(uint16_t(2)) + "ab" + bytes_of(uint16_t(0)) + bytes_of(uint16_t(3)) + "cde");
+    records("tf_records_framed_here", 1, 100,
+            bytes_of(uint16_t(2)) + "ab" + bytes_of(uint16_t(0)) + bytes_of(uint16_t(3)) + "cde");
     records("fixed_length", 2, 4, "abcdefgh");
     records("fixed_length_between", 2 + 3 * 2 + 12 * 3, 4, "hhabcdefghfff");
     records("fixed_length_cut", 2, 4, "abcdefg");

@@ -156,7 +156,7 @@ void add_predict_command(CLI::App& app, Action& selected) {
   const auto arguments = std::make_shared<PredictArguments>();
   command->add_option("EXPORT", arguments->folder, "An export, or a folder of exports, of which the newest counts")
       ->required();
-  command->add_option("FILE", arguments->file, "The table, plain or gzip'd; -: standard input")->capture_default_str();
+  command->add_option("FILE", arguments->file, "The table, plain or compressed (gzip, zstd, lz4); -: standard input")->capture_default_str();
   const auto add_names = [command](const char* option, NameLists& lists, const char* help) {
     command->add_option(option, lists, help)->allow_extra_args(false)->type_name("NAME,...");
   };

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 #include <vector>
+
+#include "shoal/base/record_framing.h"
 
 namespace shoal::data {
 namespace {
@@ -67,11 +70,40 @@ class StoppableSource final : public ByteSource {
   const StopToken stop_;
 };
 
+enum class Compression { kNone, kGzip, kZstd, kLz4 };
+
+/// Told by the first bytes. zstd and lz4 both allow skippable frames before the first one, as pzstd(1) writes: these are passed over.
+Result<Compression> compression_of(const ReadableFile& file) {
+  constexpr uint32_t kZstdMagic = 0xfd2fb528, kLz4Magic = 0x184d2204, kSkippableMagic = 0x184d2a50,
+                     kSkippableMask = 0xfffffff0;
+  constexpr int kSkippedMax = 16;
+  uint64_t offset = 0;
+  for (int skipped = 0; skipped <= kSkippedMax; ++skipped) {
+    std::array<char, 8> head{};
+    const size_t count = size_t(std::min<uint64_t>(head.size(), file.size() - offset));
+    if (count > 0) SHOAL_TRY_VOID(file.read_at(offset, std::as_writable_bytes(std::span(head)).first(count)));
+    const std::string_view text(head.data(), head.size());
+    if (offset == 0 && text.starts_with("\x1f\x8b")) return Compression::kGzip;
+    const auto magic = load_little_endian<uint32_t>(text.substr(0, 4));
+    if (magic == kZstdMagic) return Compression::kZstd;
+    if (magic == kLz4Magic) return Compression::kLz4;
+    if ((magic & kSkippableMask) != kSkippableMagic || count < head.size()) break;
+    const uint64_t next = offset + head.size() + load_little_endian<uint32_t>(text.substr(4));
+    if (next > file.size()) break;
+    offset = next;
+  }
+  return Compression::kNone;
+}
+
 Result<std::unique_ptr<ByteSource>> open_source(Storage& storage, const std::string& path) {
   SHOAL_TRY(std::unique_ptr<ReadableFile> file, storage.open(path));
-  std::array<std::byte, 2> magic{};
-  if (file->size() >= magic.size()) SHOAL_TRY_VOID(file->read_at(0, magic));
-  if (magic[0] == std::byte(0x1f) && magic[1] == std::byte(0x8b)) return open_gzip(std::move(file), path);
+  SHOAL_TRY(const Compression compression, compression_of(*file));
+  switch (compression) {
+    case Compression::kGzip: return open_gzip(std::move(file), path);
+    case Compression::kZstd: return open_zstd(std::move(file), path);
+    case Compression::kLz4: return open_lz4(std::move(file), path);
+    case Compression::kNone: break;
+  }
   return std::make_unique<PlainSource>(std::move(file));
 }
 

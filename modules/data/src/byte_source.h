@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Bytes of a file from its start, plain or gzip'd.
+/// Bytes of a file from its start, plain or compressed.
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -26,12 +26,17 @@ class ByteSource {
   virtual uint64_t passed_over() const { return 0; }
 };
 
-/// Recognises gzip by its first two bytes. FailedPrecondition for gzip in a build without zlib. Where `stop` can stop, it is asked
-/// before each piece is read, however much a call of read() wants at once: Cancelled.
+/// Recognises gzip, zstd and lz4 by the first bytes of a file, whatever its name is. FailedPrecondition for a compression that this build is
+/// without. Where `stop` can stop, it is asked before each piece is read, however much a call of read() wants at once: Cancelled.
 Result<std::unique_ptr<ByteSource>> open_bytes(Storage& storage, const std::string& path, const StopToken& stop = {});
 
 /// The bytes that gzip'd `file` holds: those of its members, one after another. Zeros between and behind them, and whatever
 /// stands behind the last one, are passed over, as gzip(1) does; the latter counts as passed_over().
 Result<std::unique_ptr<ByteSource>> open_gzip(std::unique_ptr<ReadableFile> file, std::string path);
+
+/// The bytes that the frames of `file` hold, one frame after another; skippable frames are passed over. What is no frame is DataLoss, as
+/// zstd(1) and lz4(1) have it.
+Result<std::unique_ptr<ByteSource>> open_zstd(std::unique_ptr<ReadableFile> file, std::string path);
+Result<std::unique_ptr<ByteSource>> open_lz4(std::unique_ptr<ReadableFile> file, std::string path);
 
 }  // namespace shoal::data

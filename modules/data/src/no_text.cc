@@ -26,12 +26,20 @@ constexpr Kind kKinds[] = {
      "example with gunzip -c"},
     {"\xfd"
      "7zXZ\0"sv,
-     "is compressed with xz; decompress it with unxz (gzip is read as it is)"},
-    {"\x28\xb5\x2f\xfd"sv, "is compressed with zstd; decompress it with unzstd (gzip is read as it is)"},
-    {"\x04\x22\x4d\x18"sv, "is compressed with lz4; decompress it with unlz4 (gzip is read as it is)"},
-    {"\x1f\x9d"sv, "is compressed with compress (.Z); decompress it with uncompress or gunzip -c (gzip is read as it is)"},
-    {"\x5d\0\0"sv, "is compressed with lzma; decompress it with unlzma (gzip is read as it is)"},
-    {"LZIP\x01"sv, "is compressed with lzip; decompress it with lzip -d (gzip is read as it is)"},
+     "is compressed with xz; decompress it with unxz (gzip, zstd and lz4 are read as they are)"},
+    {"\x28\xb5\x2f\xfd"sv,
+     "is compressed with zstd, which is undone once for a file and never for standard input; decompress it first, for "
+     "example with "
+     "unzstd -c"},
+    {"\x04\x22\x4d\x18"sv,
+     "is compressed with lz4, which is undone once for a file and never for standard input; decompress it first, for "
+     "example with "
+     "unlz4 -c"},
+    {"\x1f\x9d"sv,
+     "is compressed with compress (.Z); decompress it with uncompress or gunzip -c (gzip, zstd and lz4 are read as they "
+     "are)"},
+    {"\x5d\0\0"sv, "is compressed with lzma; decompress it with unlzma (gzip, zstd and lz4 are read as they are)"},
+    {"LZIP\x01"sv, "is compressed with lzip; decompress it with lzip -d (gzip, zstd and lz4 are read as they are)"},
     {"7z\xbc\xaf\x27\x1c"sv, "is a 7z archive; unpack it with 7z x"},
     {"Rar!\x1a\x07"sv, "is a rar archive; unpack it with unrar"},
     {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"sv, kWorkbook},
@@ -122,7 +130,7 @@ std::optional<std::string> what_is_no_text(std::string_view begin) {
     if (begin.starts_with(kind.magic)) return kind.sentence;
   }
   if (begin.starts_with("BZh") && begin.substr(std::min<size_t>(begin.size(), 4)).starts_with(kBzip2Block)) {
-    return "is compressed with bzip2; decompress it with bunzip2 (gzip is read as it is)";
+    return "is compressed with bzip2; decompress it with bunzip2 (gzip, zstd and lz4 are read as they are)";
   }
   if (begin.size() > kTarMagicAt && begin.substr(kTarMagicAt).starts_with(kTarMagic)) {
     return "is a tar archive; unpack it with tar xf, and give the file in it";

@@ -76,7 +76,7 @@ struct VocabularyOptions {
 };
 /// Text, or integers by their digits, by its place in a list. Name: the key.
 Column categorical_by_vocabulary(std::string key, std::vector<std::string> vocabulary, VocabularyOptions options = {});
-/// The same with the lines of a file, plain or gzip'd, which is read now (data::read_text()). Raises NotFound, DataLoss for a line
+/// The same with the lines of a file, plain or compressed, which is read now (data::read_text()). Raises NotFound, DataLoss for a line
 /// that occurs twice, and FailedPrecondition for a file that is no text of lines.
 Column categorical_by_vocabulary_file(std::string key, const std::string& path, VocabularyOptions options = {});
 

@@ -27,7 +27,7 @@ using ReadBytes = std::function<Result<size_t>(std::span<std::byte>)>;
 ///   while (reader.next(element)) ...        // Errors left out.
 class CsvReader {
  public:
-  /// Of a file, plain or gzip'd. Errors are those of Storage::open(). The header lines of the options are read by the first
+  /// Of a file, plain or compressed (gzip, zstd, lz4). Errors are those of Storage::open(). The header lines of the options are read by the first
   /// call; if that is next(), columns are found by the last of them, as CsvOptions says. Without columns in the options,
   /// expect() comes before next().
   static Result<CsvReader> open(Storage& storage, const std::string& path, CsvOptions options);

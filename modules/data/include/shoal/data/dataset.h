@@ -141,8 +141,8 @@ class Dataset {
   /// slash), each once, as string scalars. iterate() fails with NotFound, naming the patterns, if nothing matches.
   static Dataset list_files(std::vector<std::string> patterns, ListFilesOptions options = {});
   static Dataset list_files(std::string pattern, ListFilesOptions options = {});
-  /// The lines of files, one file after another, as string scalars without their line ends (\n or \r\n). gzip is recognised
-  /// by a file's first bytes. Iterating ends with NotFound for a missing file, and with DataLoss, naming file, line and
+  /// The lines of files, one file after another, as string scalars without their line ends (\n or \r\n). gzip, zstd and
+  /// lz4 are recognised by a file's first bytes. Iterating ends with NotFound for a missing file, and with DataLoss, naming file, line and
   /// offset, for a damaged file or a line beyond the limit. Raises InvalidArgument for no paths or options out of range.
   static Dataset text_lines(std::vector<std::string> paths, TextLinesOptions options = {});
   /// The records of CSV files (RFC 4180), one file after another: a scalar for each column, by its name. A field may stand
@@ -151,8 +151,8 @@ class Dataset {
   /// of fields, or a field that is no number where one is expected, is DataLoss too. Raises InvalidArgument for no paths or
   /// options that contradict themselves.
   static Dataset csv(std::vector<std::string> paths, CsvOptions options);
-  /// The records of TFRecord files, one file after another, as string scalars of any bytes; checksums are compared. gzip is recognised by a
-  /// file's first bytes. Iterating ends with NotFound for a missing file, and with DataLoss, naming file, record and offset, for a damaged one and for
+  /// The records of TFRecord files, one file after another, as string scalars of any bytes; checksums are compared. gzip, zstd and lz4 are
+  /// recognised by a file's first bytes. Iterating ends with NotFound for a missing file, and with DataLoss, naming file, record and offset, for a damaged one and for
   /// a record beyond the limit. A record that is skipped is not compared with its checksum. Raises InvalidArgument for no paths or
   /// options out of range.
   static Dataset tf_records(std::vector<std::string> paths, TfRecordOptions options = {});

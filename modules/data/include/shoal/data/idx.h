@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// IDX files, plain and gzip'd: the format of MNIST and its successors.
+/// IDX files, plain and compressed: the format of MNIST and its successors.
 /// Format (big-endian): two zero bytes, a type byte, the rank (one byte), one uint32 size per dimension, the elements.
 /// Source: Y. LeCun, C. Cortes, C. Burges, "The MNIST database of handwritten digits".
 #include <cstdint>
@@ -20,9 +20,9 @@ struct IdxOptions {
 };
 
 /// The file as one tensor: unsigned bytes as uint8, signed bytes, shorts and ints as int32, floats and doubles as float32.
-/// gzip is recognised by its first bytes, whatever the name. Errors name the file: NotFound; DataLoss with the offset, and
+/// gzip, zstd and lz4 are recognised by the first bytes, whatever the name. Errors name the file: NotFound; DataLoss with the offset, and
 /// expected and found sizes, for a bad header, a truncated or damaged file, or bytes after the end; InvalidArgument over
-/// options.bytes_max; FailedPrecondition for gzip in a build without zlib.
+/// options.bytes_max; FailedPrecondition for a compression that the build is without.
 Result<Tensor> read_idx(Storage& storage, const std::string& path, const IdxOptions& options = {});
 
 /// Labelled images in memory.

@@ -23,7 +23,7 @@ struct TfRecordOptions {
 struct FixedLengthOptions {
   int64_t record_bytes = 0;  ///< Bytes of each record, >= 1.
   int64_t header_bytes = 0;  ///< Bytes that are passed over at the start of each file.
-  int64_t footer_bytes = 0;  ///< Bytes at its end that are no records. Not for gzip, of which nobody knows where it ends.
+  int64_t footer_bytes = 0;  ///< Bytes at its end that are no records. Not for a compressed file, of which nobody knows where it ends.
 };
 
 /// Writes a TFRecord file, record by record. One thread at a time. Destroyed before finish(), it leaves a file that ends somewhere.

@@ -66,7 +66,7 @@ struct CsvOptions {
   int64_t line_bytes_max = int64_t(1) << 20;  ///< The most bytes of one record.
 };
 
-/// All of a text file, plain or gzip'd, without the byte order mark that it may begin with. FailedPrecondition for a file
+/// All of a text file, plain or compressed (gzip, zstd, lz4), without the byte order mark that it may begin with. FailedPrecondition for a file
 /// that is no text of lines (an archive, another encoding); DataLoss for one that is damaged, or has more than `bytes_max`
 /// bytes; otherwise the errors of Storage::open(). All name the file. Cancelled when `stop` stops.
 Result<std::string> read_text(Storage& storage, const std::string& path, int64_t bytes_max = int64_t(1) << 30,

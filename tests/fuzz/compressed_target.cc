@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A gzip'd file: 2 bytes of how much to ask for at a time, the file. It says the same however it is asked, and has no more
+// A compressed file: a byte that selects gzip, zstd or lz4; 2 bytes of how much to ask for at a time; the file without the bytes by which it
+// is recognised. It says the same however it is asked, and has no more
 // bytes than it announces.
 #include <algorithm>
 
@@ -21,7 +22,10 @@ struct Contents {
 Contents read(fuzz::MemoryStorage& storage, size_t chunk_bytes) {
   Contents contents;
   const auto source = open_bytes(storage, "a");
-  SHOAL_CHECK(source);
+  if (!source) {  // This build is without the library.
+    SHOAL_CHECK(source.error().kind() == ErrorKind::kFailedPrecondition);
+    return contents;
+  }
   while (contents.bytes.size() < kBytesMax) {
     const uint64_t announced = (*source)->left_max();
     const size_t had = contents.bytes.size();
@@ -42,13 +46,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace shoal;
   using namespace shoal::data;
   fuzz::Input input(data, size);
+  static const std::string kMagic[] = {"\x1f\x8b", "\x28\xb5\x2f\xfd", "\x04\x22\x4d\x18"};
+  constexpr size_t kZstd = 1;
+  const size_t kind = input.take<uint8_t>() % std::size(kMagic);
   const size_t chunk_bytes = 1 + input.take<uint16_t>();
   fuzz::MemoryStorage storage;
-  storage.files["a"] = "\x1f\x8b" + std::string(input.text());
+  storage.files["a"] = kMagic[kind] + std::string(input.text());
   const Contents in_chunks = read(storage, chunk_bytes), at_once = read(storage, kBytesMax);
   if (std::max(in_chunks.bytes.size(), at_once.bytes.size()) < kBytesMax) {
-    SHOAL_CHECK(in_chunks.damaged == at_once.damaged);
-    SHOAL_CHECK(in_chunks.damaged || in_chunks.bytes == at_once.bytes);
+    // libzstd 1.5.4 takes a damaged frame that promises no contents, or refuses it, by how much room there is for them.
+    SHOAL_CHECK(in_chunks.damaged == at_once.damaged || kind == kZstd);
+    SHOAL_CHECK(in_chunks.damaged || at_once.damaged || in_chunks.bytes == at_once.bytes);
   }
   fuzz::touch(in_chunks.bytes);
   return 0;

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// zstd (RFC 8878) and lz4 frames, by the libraries of those names. A build without one of them says so here.
+#include <algorithm>
+#include <vector>
+
+#include "byte_source.h"
+
+#if defined(SHOAL_DATA_ZSTD)
+#include <zstd.h>
+#endif
+#if defined(SHOAL_DATA_LZ4)
+#include <lz4frame.h>
+#endif
+
+namespace shoal::data {
+namespace {
+
+#if defined(SHOAL_DATA_ZSTD) || defined(SHOAL_DATA_LZ4)
+
+/// What a decoder did with the bytes that it was given.
+struct Decoded {
+  size_t taken = 0, made = 0;
+  bool frame_ended = false;
+};
+
+/// The bytes of the frames of a file, one frame after another.
+template <class Decoder>
+class FrameSource final : public ByteSource {
+ public:
+  FrameSource(std::unique_ptr<ReadableFile> file, std::string path)
+      : file_(std::move(file)), path_(std::move(path)), input_(kInputBytes) {}
+  Result<void> start() {
+    if (!decoder_.start()) return unavailable(path_ + ": " + Decoder::kName + " has no memory");
+    return {};
+  }
+
+  Result<size_t> read(std::span<std::byte> out) override {
+    size_t done = 0;
+    while (done < out.size()) {
+      if (begin_ == end_) SHOAL_TRY_VOID(refill());
+      if (begin_ == end_ && !inside_) break;
+      const Result<Decoded> step = decoder_.decode(std::span(input_).subspan(begin_, end_ - begin_), out.subspan(done));
+      if (!step) {
+        return data_loss(path_ + ": the " + Decoder::kName + " data is damaged near byte " + std::to_string(offset()) +
+                         " (" + step.error().message() + ")");
+      }
+      if (step->taken == 0 && step->made == 0 && begin_ == end_) {
+        return data_loss(path_ + ": the file is truncated: its " + Decoder::kName + " data goes on beyond byte " +
+                         std::to_string(file_->size()));
+      }
+      begin_ += step->taken;
+      done += step->made;
+      inside_ = !step->frame_ended;
+    }
+    return done;
+  }
+
+  uint64_t left_max() const override {
+    const uint64_t compressed = file_->size() - offset();
+    const uint64_t most = UINT64_MAX - Decoder::kPendingBytesMax;
+    return compressed >= most / Decoder::kRatioMax ? UINT64_MAX
+                                                   : (compressed + 1) * Decoder::kRatioMax + Decoder::kPendingBytesMax;
+  }
+
+ private:
+  static constexpr size_t kInputBytes = 128 << 10;
+
+  uint64_t offset() const { return read_ - (end_ - begin_); }
+  Result<void> refill() {
+    begin_ = 0;
+    end_ = size_t(std::min<uint64_t>(kInputBytes, file_->size() - read_));
+    if (end_ > 0) SHOAL_TRY_VOID(file_->read_at(read_, std::span(input_).first(end_)));
+    read_ += end_;
+    return {};
+  }
+
+  std::unique_ptr<ReadableFile> file_;
+  const std::string path_;
+  Decoder decoder_;
+  std::vector<std::byte> input_;
+  size_t begin_ = 0, end_ = 0;  // Where what was read and not decoded lies in input_.
+  uint64_t read_ = 0;           ///< Bytes of the file that were read.
+  bool inside_ = false;         ///< Whether a frame has begun and not ended.
+};
+
+template <class Decoder>
+Result<std::unique_ptr<ByteSource>> open_frames(std::unique_ptr<ReadableFile> file, std::string path) {
+  auto source = std::make_unique<FrameSource<Decoder>>(std::move(file), std::move(path));
+  SHOAL_TRY_VOID(source->start());
+  return source;
+}
+
+#endif
+
+#if defined(SHOAL_DATA_ZSTD)
+class ZstdDecoder {
+ public:
+  static constexpr const char* kName = "zstd";
+  /// A block has at least three bytes of a header and one of contents, and holds at most 128 KiB.
+  static constexpr uint64_t kRatioMax = 32768;
+  static constexpr uint64_t kPendingBytesMax = 256 << 10;
+
+  ZstdDecoder() = default;
+  ZstdDecoder(const ZstdDecoder&) = delete;
+  ZstdDecoder& operator=(const ZstdDecoder&) = delete;
+  ~ZstdDecoder() { ZSTD_freeDStream(stream_); }
+  bool start() { return stream_ != nullptr; }
+  Result<Decoded> decode(std::span<const std::byte> from, std::span<std::byte> to) {
+    ZSTD_inBuffer in{from.data(), from.size(), 0};
+    ZSTD_outBuffer out{to.data(), to.size(), 0};
+    const size_t hint = ZSTD_decompressStream(stream_, &out, &in);
+    if (ZSTD_isError(hint)) return data_loss(ZSTD_getErrorName(hint));
+    return Decoded{in.pos, out.pos, hint == 0};
+  }
+
+ private:
+  ZSTD_DStream* const stream_ = ZSTD_createDStream();
+};
+#endif
+
+#if defined(SHOAL_DATA_LZ4)
+class Lz4Decoder {
+ public:
+  static constexpr const char* kName = "lz4";
+  /// A byte adds at most 255 to the length of a match.
+  static constexpr uint64_t kRatioMax = 256;
+  /// Two blocks of the largest size.
+  static constexpr uint64_t kPendingBytesMax = 8 << 20;
+
+  Lz4Decoder() = default;
+  Lz4Decoder(const Lz4Decoder&) = delete;
+  Lz4Decoder& operator=(const Lz4Decoder&) = delete;
+  ~Lz4Decoder() { LZ4F_freeDecompressionContext(context_); }
+  bool start() { return !LZ4F_isError(LZ4F_createDecompressionContext(&context_, LZ4F_VERSION)); }
+  Result<Decoded> decode(std::span<const std::byte> from, std::span<std::byte> to) {
+    size_t taken = from.size(), made = to.size();
+    const size_t hint = LZ4F_decompress(context_, to.data(), &made, from.data(), &taken, nullptr);
+    if (LZ4F_isError(hint)) return data_loss(LZ4F_getErrorName(hint));
+    return Decoded{taken, made, hint == 0};
+  }
+
+ private:
+  LZ4F_dctx* context_ = nullptr;
+};
+#endif
+
+[[maybe_unused]] Error without(const std::string& path, const char* name, const char* package, const char* command) {
+  return failed_precondition(path + " is compressed with " + name + ", and this build is without it: install " + package +
+                             " and build again, or decompress the file with " + command);
+}
+
+}  // namespace
+
+#if defined(SHOAL_DATA_ZSTD)
+Result<std::unique_ptr<ByteSource>> open_zstd(std::unique_ptr<ReadableFile> file, std::string path) {
+  return open_frames<ZstdDecoder>(std::move(file), std::move(path));
+}
+#else
+Result<std::unique_ptr<ByteSource>> open_zstd(std::unique_ptr<ReadableFile>, std::string path) {
+  return without(path, "zstd", "libzstd-dev", "unzstd");
+}
+#endif
+
+#if defined(SHOAL_DATA_LZ4)
+Result<std::unique_ptr<ByteSource>> open_lz4(std::unique_ptr<ReadableFile> file, std::string path) {
+  return open_frames<Lz4Decoder>(std::move(file), std::move(path));
+}
+#else
+Result<std::unique_ptr<ByteSource>> open_lz4(std::unique_ptr<ReadableFile>, std::string path) {
+  return without(path, "lz4", "liblz4-dev", "unlz4");
+}
+#endif
+
+}  // namespace shoal::data

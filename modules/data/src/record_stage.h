@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// A source whose elements are the records of files, one file after another. A format reads one record: RecordStage does the rest.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "byte_source.h"
+#include "nodes.h"
+#include "shoal/base/storage.h"
+
+namespace shoal::data {
+
+/// One file of records, read from its start through a buffer, so that many small reads cost one call of the system.
+class RecordFile {
+ public:
+  RecordFile(std::unique_ptr<ByteSource> source, std::string path)
+      : source_(std::move(source)), path_(std::move(path)), buffer_(kBufferBytes) {}
+  uint64_t offset() const { return offset_; }
+  /// Bytes still to come, at most.
+  uint64_t left_max() const {
+    const uint64_t left = source_->left_max();
+    return left > UINT64_MAX - buffered() ? UINT64_MAX : left + buffered();
+  }
+  bool knows_its_end() const { return source_->knows_its_end(); }
+  const std::string& path() const { return path_; }
+
+  /// Fills `out`; false at the end of the file, where nothing is left. DataLoss if only a part of it is there.
+  Result<bool> read(std::span<char> out, std::string_view what) {
+    SHOAL_TRY(const size_t count, read_some(std::as_writable_bytes(out)));
+    offset_ += count;
+    if (count == out.size()) return true;
+    if (count == 0) return false;
+    return cut(what);
+  }
+  /// Passes over `bytes` of a record; false at the end of the file.
+  Result<bool> skip(uint64_t bytes, std::string_view what) {
+    SHOAL_TRY(const uint64_t count, skip_some(bytes));
+    if (count == bytes) return true;
+    if (count == 0) return false;
+    return cut(what);
+  }
+  Result<void> go_to(uint64_t offset) {
+    if (offset < offset_) return damaged_position();
+    const uint64_t wanted = offset - offset_;
+    SHOAL_TRY(const uint64_t skipped, skip_some(wanted));
+    return skipped == wanted ? Result<void>() : damaged_position();
+  }
+
+  /// Counts records, for errors.
+  void begin_record() { begin_ = offset_, ++number_; }
+  void set_number(uint64_t number) { number_ = number; }
+  uint64_t number() const { return number_; }
+  Error damaged(const std::string& what) const {
+    return data_loss(path_ + ", record " + std::to_string(number_) + " (offset " + std::to_string(begin_) + "): " + what);
+  }
+  Error cut(std::string_view what) const { return damaged("the file ends within " + std::string(what)); }
+
+ private:
+  static constexpr size_t kBufferBytes = 16 << 10;
+
+  size_t buffered() const { return buffer_end_ - buffer_begin_; }
+  Result<size_t> read_some(std::span<std::byte> out) {
+    size_t done = std::min(out.size(), buffered());
+    if (done > 0) std::memcpy(out.data(), buffer_.data() + buffer_begin_, done);
+    buffer_begin_ += done;
+    if (done == out.size()) return done;
+    if (out.size() - done >= kBufferBytes) {
+      SHOAL_TRY(const size_t direct, source_->read(out.subspan(done)));
+      return done + direct;
+    }
+    SHOAL_TRY(buffer_end_, source_->read(buffer_));
+    buffer_begin_ = std::min(out.size() - done, buffer_end_);
+    if (buffer_begin_ > 0) std::memcpy(out.data() + done, buffer_.data(), buffer_begin_);
+    return done + buffer_begin_;
+  }
+  Result<uint64_t> skip_some(uint64_t bytes) {
+    uint64_t skipped = std::min<uint64_t>(bytes, buffered());
+    buffer_begin_ += size_t(skipped);
+    if (skipped < bytes) {
+      SHOAL_TRY(const uint64_t more, source_->skip(bytes - skipped));
+      skipped += more;
+    }
+    offset_ += skipped;
+    return skipped;
+  }
+
+  std::unique_ptr<ByteSource> source_;
+  std::string path_;
+  std::vector<std::byte> buffer_;
+  size_t buffer_begin_ = 0, buffer_end_ = 0;  // Where what was read and not handed out lies in buffer_.
+  uint64_t offset_ = 0, begin_ = 0;
+  uint64_t number_ = 0;  // Counted from 1.
+};
+
+/// The stage of a source of files. A position names a file, a place in it, and how many records come before that place.
+///
+/// A Format is a value with these members. `begin` is called where a file was opened, `next` and `skip` for each record; both return false at
+/// the end of the file and call RecordFile::begin_record() first. Where `resume` is called instead of `begin`, the file is at its start and is
+/// to be moved to `offset`, where a record begins.
+///
+///   Result<void> begin(RecordFile& file);
+///   Result<void> resume(RecordFile& file, uint64_t offset);
+///   Result<bool> next(RecordFile& file, Element& element);
+///   Result<bool> skip(RecordFile& file);
+///   RandomKey fold_parameters(RandomKey key) const;  // What changes contents or positions.
+template <class Format>
+class RecordStage final : public Stage {
+ public:
+  RecordStage(const std::vector<std::string>& paths, Format format, StageContext& context)
+      : paths_(paths), format_(std::move(format)), context_(context), first_file_(context.add_files(paths)) {}
+
+  Result<bool> next(Item& item) override {
+    Element& element = item.own();
+    SHOAL_TRY(const bool more, next_of_some_file([&] { return format_.next(*file_, element); }));
+    if (more) item.set_record(StageContext::numbered_record(first_file_ + at_, file_->number()));
+    return more;
+  }
+  Result<int64_t> skip(int64_t count) override {
+    for (int64_t skipped = 0; skipped < count; ++skipped) {
+      SHOAL_TRY(const bool more, next_of_some_file([&] { return format_.skip(*file_); }));
+      if (!more) return skipped;
+    }
+    return count;
+  }
+  Result<void> restart() override {
+    file_.reset();
+    at_ = 0;
+    return {};
+  }
+  Result<void> save(StateWriter& out) const override {
+    out.number(at_);
+    out.flag(file_.has_value());
+    out.number(file_ ? file_->offset() : 0);
+    out.number(file_ ? file_->number() : 0);
+    return {};
+  }
+  Result<void> load(StateReader& in) override {
+    file_.reset();
+    SHOAL_TRY(const int64_t at, in.count(int64_t(paths_.size())));
+    SHOAL_TRY(const bool inside, in.flag());
+    SHOAL_TRY(const uint64_t offset, in.number());
+    SHOAL_TRY(const uint64_t number, in.number());
+    at_ = size_t(at);
+    if (!inside) return {};
+    if (at_ >= paths_.size()) return damaged_position();
+    SHOAL_TRY_VOID(open());
+    SHOAL_TRY_VOID(format_.resume(*file_, offset));
+    file_->set_number(number);
+    return {};
+  }
+
+ private:
+  template <class Read>
+  Result<bool> next_of_some_file(const Read& read) {
+    for (; at_ < paths_.size(); ++at_, file_.reset()) {
+      SHOAL_TRY_VOID(check_stopping(context_));
+      if (!file_) {
+        SHOAL_TRY_VOID(open());
+        SHOAL_TRY_VOID(format_.begin(*file_));
+      }
+      SHOAL_TRY(const bool more, read());
+      if (more) return true;
+    }
+    return false;
+  }
+  Result<void> open() {
+    SHOAL_TRY(auto source, open_bytes(context_.env.storage(), paths_[at_], context_.stop));
+    file_.emplace(std::move(source), paths_[at_]);
+    return {};
+  }
+
+  const std::vector<std::string>& paths_;
+  Format format_;
+  StageContext& context_;
+  const uint64_t first_file_;  // The number that the iterator gave to the first file.
+  size_t at_ = 0;
+  std::optional<RecordFile> file_;  // None: it is not opened yet.
+};
+
+/// `kind` is a literal.
+template <class Format>
+class RecordNode final : public Node {
+ public:
+  RecordNode(std::vector<std::string> paths, Format format, std::string_view kind)
+      : paths_(std::move(paths)), format_(std::move(format)), kind_(kind) {}
+  Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
+    return std::make_unique<RecordStage<Format>>(paths_, format_, context);
+  }
+  RandomKey fold_parameters(RandomKey key) const override {
+    key = fold_in(key, kind_);
+    for (const std::string& path : paths_) key = fold_in(key, path);
+    return format_.fold_parameters(fold_in(key, paths_.size()));
+  }
+  std::optional<bool> is_finite() const override { return true; }
+  std::optional<int64_t> cardinality() const override { return std::nullopt; }
+
+ private:
+  const std::vector<std::string> paths_;
+  const Format format_;
+  const std::string_view kind_;
+};
+
+}  // namespace shoal::data
