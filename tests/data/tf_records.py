@@ -21,17 +21,27 @@ def masked(data):
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
-command, path, *texts = sys.argv[1:]
-if command == "write":
+def write(path, records):
     with open(path, "wb") as file:
-        for text in texts:
-            length, data = struct.pack("<Q", len(text.encode())), text.encode()
+        for data in records:
+            length = struct.pack("<Q", len(data))
             file.write(length + struct.pack("<I", masked(length)) + data + struct.pack("<I", masked(data)))
-else:
+
+
+def read(path):
     with open(path, "rb") as file:
         while head := file.read(12):
             length, check = struct.unpack("<QI", head)
             assert check == masked(head[:8])
             data = file.read(length)
             assert struct.unpack("<I", file.read(4)) == (masked(data),)
-            print(data.decode())
+            yield data
+
+
+if __name__ == "__main__":
+    command, path, *texts = sys.argv[1:]
+    if command == "write":
+        write(path, [text.encode() for text in texts])
+    else:
+        for record in read(path):
+            print(record.decode())

@@ -13,6 +13,7 @@
 #include "shoal/checkpoint/directory.h"
 #include "shoal/checkpoint/end_mark.h"
 #include "shoal/checkpoint/writer.h"
+#include "shoal/data/tf_example.h"
 #include "shoal/graph/ops.h"
 #if SHOAL_FUZZ_ZLIB
 #include "gzipped.h"
@@ -137,6 +138,21 @@ class FileSeeds {
 #endif
   }
 
+  void examples() {
+    using data::TensorMap;
+    const TensorMap all{{"f", Tensor::of<float>({2}, {1, -2})},        {"i", Tensor::scalar(int64_t(-1))},
+                        {"s", Tensor::of_strings({}, {"text"})},       {"u", Tensor::of<uint8_t>({3}, {1, 2, 3})},
+                        {"n", Tensor::scalar(int32_t(300))},           {"F", Tensor::of<float>({1}, {0.5f})},
+                        {"I", Tensor::of<int64_t>({2}, {1, 1 << 20})}, {"S", Tensor::of_strings({2}, {"", "b"})},
+                        {"v", Tensor::of<float>({2}, {7, 8})},         {"p", Tensor::of<int64_t>({2}, {3, 0})}};
+    seed("tf_example", "all", char(0) + data::make_tf_example(all));
+    seed("tf_example", "none", char(0x1f) + data::make_tf_example({}));
+    seed("tf_example", "few", char(0x1c) + data::make_tf_example({{"f", all["f"]}, {"i", all["i"]}}));
+    // Numbers that are not packed, and a feature in two pieces.
+    seed("tf_example", "unpacked",
+         std::string("\x1f\x0a\x15\x0a\x13\x0a\x01I\x12\x0e\x1a\x04\x08\x05\x08\x06\x1a\x06\x0a\x04\x07\x80\x01\x08", 24));
+  }
+
   void data_sets() {
     const auto idx = [](uint8_t type, std::initializer_list<uint8_t> sizes, size_t bytes) {
       std::string file{0, 0, char(type), char(sizes.size())};
@@ -150,6 +166,7 @@ class FileSeeds {
     seed("idx", "shorts", char(1) + idx(0x0b, {3}, 6));
     seed("idx", "cut", char(1) + idx(0x0d, {3, 2}, 20));
     compressed_files(labels);
+    examples();
     const auto records = [this](const std::string& name, uint8_t how, uint16_t length, const std::string& file) {
       seed("record_file", name, char(how) + (bytes_of(uint16_t(length - 1)) + file));
     };

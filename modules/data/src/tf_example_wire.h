@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The bytes of tf.Example: a protocol buffer with a map from names to lists of texts, float32 or int64.
+///
+///   Example     1: Features
+///   Features    1: map<string, Feature>, each entry a message with 1: the name, 2: the Feature
+///   Feature     one of 1: BytesList, 2: FloatList, 3: Int64List
+///   ...List     1: repeated value; numbers are packed or not
+///
+/// Source of the schema: tensorflow/core/example/{example,feature}.proto; of the encoding: protobuf.dev, "Encoding".
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shoal/base/result.h"
+
+namespace shoal::data {
+
+enum class TfList : uint8_t { kNone = 0, kBytes = 1, kFloat = 2, kInt64 = 3 };
+/// "texts", "float32 values", "int64 values", "nothing".
+std::string_view to_string(TfList list);
+
+/// The list that a record has under a name, still encoded. Points into the record, or into the TfRecord that it is of.
+struct TfValues {
+  std::string_view name;
+  TfList list = TfList::kNone;  ///< kNone: the record has the name, and no list under it.
+  std::string_view bytes = {};
+
+  /// How many values there are. DataLoss if the bytes are damaged.
+  Result<int64_t> count() const;
+  // As many values as count() says, of a list of that kind.
+  Result<void> copy_floats(std::span<float> out) const;
+  Result<void> copy_int64s(std::span<int64_t> out) const;
+  /// Views into the record.
+  Result<void> copy_texts(std::span<std::string_view> out) const;
+};
+
+/// What is in one record. Of a name that is there twice the last one counts, and of several lists under one name the last kind; lists of
+/// one kind are one list.
+class TfRecord {
+ public:
+  /// `record` outlives what is read of it. DataLoss, with a sentence that does not name the record, if it is no tf.Example.
+  Result<void> read(std::string_view record);
+  /// In the order of the record.
+  const std::vector<TfValues>& values() const { return values_; }
+  /// nullptr if there is none of that name.
+  const TfValues* find(std::string_view name) const;
+  /// "a, b, c", at most a few, for errors.
+  std::string names() const;
+
+ private:
+  std::vector<TfValues> values_;
+  std::deque<std::string> merged_;
+};
+
+}  // namespace shoal::data
