@@ -56,6 +56,18 @@ class RandomPipeline {
     model_.fails = false;
   }
 
+  /// In memory, and sometimes in a file, which takes a disk's time. The file has the order of the pass that was complete, which the model knows only without shuffles.
+  void cache() {
+    if (shuffles_ || dataset_->repeats_for_ever() || below(8) != 0) {
+      dataset_ = dataset_->cache();
+      text_ += ".cache()";
+      return;
+    }
+    if (!folder_) folder_ = std::make_unique<TemporaryFolder>();
+    dataset_ = dataset_->cache(*folder_ / std::to_string(files_++), {.compress = below(2) == 0});
+    text_ += ".cache(file)";
+  }
+
   void source() {
     const int64_t size = below(25);
     switch (below(4)) {
@@ -125,8 +137,7 @@ class RandomPipeline {
       case 12: return split(0.1 * double(1 + below(9)), below(100), below(2) == 0);
       case 13:  // A cache is tried more often: it hands out the same elements again, and a pass of it may be broken off.
       case 14:
-        dataset_ = dataset_->cache();
-        text_ += ".cache()";
+        cache();
         return below(2) == 0 ? take(2 * n) : void();
       case 15: return below(2) == 0 ? zip(4 * n) : enumerate(n);
       case 16: return below(3) == 0 ? repeat_for_ever(5 * n) : padded_batch(n + 1, 1 + below(2));
@@ -463,6 +474,8 @@ class RandomPipeline {
 
   std::mt19937_64 random_;
   bool shuffles_;
+  std::unique_ptr<TemporaryFolder> folder_;  // Of caches in files.
+  int files_ = 0;
   std::optional<Dataset> dataset_;
   Model model_;
   std::string text_;

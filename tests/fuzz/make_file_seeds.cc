@@ -5,10 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "../conformance/op_cases.h"
+#include "cache_file.h"
 #include "event_codec.h"
 #include "model/export_format.h"
 #include "sealed_index.h"
 #include "shoal/base/check.h"
+#include "shoal/base/memory_storage.h"
 #include "shoal/base/record_framing.h"
 #include "shoal/checkpoint/directory.h"
 #include "shoal/checkpoint/end_mark.h"
@@ -26,6 +28,8 @@
 #endif
 
 namespace shoal::fuzz {
+
+using data::TensorMap;
 
 void write_seed(const std::filesystem::path& folder, const std::string& target, const std::string& name,
                 const std::string& bytes) {
@@ -139,7 +143,6 @@ class FileSeeds {
   }
 
   void examples() {
-    using data::TensorMap;
     const TensorMap all{{"f", Tensor::of<float>({2}, {1, -2})},        {"i", Tensor::scalar(int64_t(-1))},
                         {"s", Tensor::of_strings({}, {"text"})},       {"u", Tensor::of<uint8_t>({3}, {1, 2, 3})},
                         {"n", Tensor::scalar(int32_t(300))},           {"F", Tensor::of<float>({1}, {0.5f})},
@@ -151,6 +154,29 @@ class FileSeeds {
     // Numbers that are not packed, and a feature in two pieces.
     seed("tf_example", "unpacked",
          std::string("\x1f\x0a\x15\x0a\x13\x0a\x01I\x12\x0e\x1a\x04\x08\x05\x08\x06\x1a\x06\x0a\x04\x07\x80\x01\x08", 24));
+  }
+
+  /// Files of cache(), whole and as records without their framing.
+  void cache_files() {
+    for (const bool compress : {false, true}) {
+      const auto storage = make_memory_storage();
+      auto writer = value_or_raise(data::CacheFileWriter::create(*storage, "a", 7, compress));
+      for (int64_t i = 0; i < 3; ++i) {
+        const TensorMap features{{"n", Tensor::scalar(i)}, {"t", Tensor::of_strings({2}, {"", "text"})}};
+        value_or_raise(writer.append({.features = features, .labels = Tensor::of<float>({2}, {1, 2})}));
+      }
+      value_or_raise(writer.finish());
+      const std::string file = value_or_raise(storage->read_all("a"));
+      std::string unframed;
+      for (size_t at = 0; at < file.size() - 16;) {
+        const auto length = load_little_endian<uint64_t>(std::string_view(file).substr(at));
+        unframed += bytes_of(uint16_t(length)) + file.substr(at + kRecordHeadBytes, size_t(length));
+        at += kRecordHeadBytes + size_t(length) + kRecordTailBytes;
+      }
+      const std::string name = compress ? "compressed" : "plain";
+      seed("cache_file", name, char(0) + file);
+      seed("cache_file", name + "_records", char(1) + unframed);
+    }
   }
 
   void data_sets() {
@@ -166,6 +192,7 @@ class FileSeeds {
     seed("idx", "shorts", char(1) + idx(0x0b, {3}, 6));
     seed("idx", "cut", char(1) + idx(0x0d, {3, 2}, 20));
     compressed_files(labels);
+    cache_files();
     examples();
     const auto records = [this](const std::string& name, uint8_t how, uint16_t length, const std::string& file) {
       seed("record_file", name, char(how) + (bytes_of(uint16_t(length - 1)) + file));

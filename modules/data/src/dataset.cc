@@ -315,6 +315,13 @@ Dataset Dataset::prefetch(int64_t count) const {
 
 Dataset Dataset::cache() const { return Dataset(make_cache_node(node_)); }
 
+Dataset Dataset::cache(std::string path, CacheOptions options) const {
+  require(!path.empty(), "cache: the path is empty; name a file, or leave it out for a cache in memory");
+  require(!repeats_for_ever(),
+          "cache: the dataset before it never ends, so that its file would never be complete; put repeat() behind cache()");
+  return Dataset(make_file_cache_node(node_, std::move(path), options, fingerprint()));
+}
+
 Elements Dataset::elements(IterateOptions options) const { return Elements(value_or_raise(iterate(std::move(options)))); }
 
 Result<std::unique_ptr<Iterator>> Dataset::iterate(IterateOptions options) const {

@@ -76,5 +76,7 @@ NodePtr make_repeat_node(NodePtr input, int64_t count);
 NodePtr make_shuffle_node(NodePtr input, int64_t buffer, ShuffleOptions options);
 NodePtr make_prefetch_node(NodePtr input, int64_t count);
 NodePtr make_cache_node(NodePtr input);
+// Defined in cache_to_file.cc.
+NodePtr make_file_cache_node(NodePtr input, std::string path, CacheOptions options, uint64_t fingerprint);
 
 }  // namespace shoal::data

@@ -104,6 +104,10 @@ struct ShuffleOptions {
   std::optional<int64_t> seed = {};
   bool reshuffle_each_iteration = true;  ///< False: every pass has the same order.
 };
+struct CacheOptions {
+  /// Whether blocks are compressed by zstd, where the build has it. A build without it does not read them.
+  bool compress = true;
+};
 struct SplitOptions {
   int64_t seed = 0;  ///< Other seeds hold out other elements. The seed of a RunConfig has no part in it.
   /// The name of a feature that tells elements apart, such as a column of ids: text, integers or float32. Then the side of an
@@ -263,6 +267,15 @@ class Dataset {
   Dataset prefetch(int64_t count = -1) const;
   /// Remembers the first complete pass in memory; later passes read it. Put it before shuffle.
   Dataset cache() const;
+  /// Remembers the first complete pass in a file, which later passes and later runs read, until somebody deletes it. While it is being
+  /// written it has the name `path` with ".unfinished" behind it, and whoever writes it holds `path` with ".lock" behind it, a file that
+  /// stays: others that come meanwhile take their elements from the input. A file that cannot be written is a warning, and the pass goes
+  /// on without. Iterating ends with DataLoss, naming file and offset, for a damaged file, and with FailedPrecondition for one with the
+  /// elements of another pipeline, by fingerprint(): who changes a function or the data deletes the file. Trainers whose elements differ
+  /// (shard, or a shuffle before it) need a file each. A run that resumes within its first pass reads the elements before once more, to
+  /// write them; where the file was deleted or replaced by other elements meanwhile, its input begins anew, with a warning. Raises
+  /// InvalidArgument for an empty path, or a dataset that never ends.
+  Dataset cache(std::string path, CacheOptions options = {}) const;
 
   // Iterating.
 

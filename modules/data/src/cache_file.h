@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The file of cache(path): the elements of one pass, in blocks that are compressed and checked (docs/formats.md, "Files of cache()").
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shoal/base/storage.h"
+#include "shoal/data/element.h"
+#include "state.h"
+
+namespace shoal::data {
+
+/// Writes the file, element by element. Destroyed before finish(), it leaves a file that no reader takes.
+class CacheFileWriter {
+ public:
+  /// Truncates a file that is there. `fingerprint` is that of the pipeline whose elements they are.
+  static Result<CacheFileWriter> create(Storage& storage, const std::string& path, uint64_t fingerprint, bool compress);
+  Result<void> append(const Element& element);
+  /// Returns once all of it is on the disk.
+  Result<void> finish();
+
+ private:
+  struct Block {
+    uint64_t offset = 0;         ///< Of its record in the file.
+    uint64_t first_element = 0;  ///< The number of its first element.
+  };
+  CacheFileWriter(std::unique_ptr<WritableFile> file, bool compress) : file_(std::move(file)), compress_(compress) {}
+  Result<void> write_block();
+  Result<void> write_record(std::string_view payload);
+
+  std::unique_ptr<WritableFile> file_;
+  bool compress_;
+  uint64_t offset_ = 0;
+  std::string element_, raw_;  // The bytes of an element; those of the block's elements.
+  uint64_t elements_ = 0, block_elements_ = 0, contents_ = 0;
+  std::vector<Block> blocks_;
+};
+
+/// Reads such a file. It holds one block in memory, and 16 bytes for each block of the file.
+class CacheFileReader {
+ public:
+  /// NotFound if there is no file. DataLoss, naming the file and the offset, for a damaged one, also from all calls.
+  static Result<CacheFileReader> open(Storage& storage, std::string path);
+  uint64_t fingerprint() const { return fingerprint_; }
+  uint64_t elements() const { return elements_; }
+  /// A hash of all elements: two files with the same one hold the same.
+  uint64_t contents() const { return contents_; }
+  /// False at the end.
+  Result<bool> next(Element& element);
+  /// Element `number` is the next one; at most elements().
+  void go_to(uint64_t number) { next_ = number; }
+  uint64_t next_number() const { return next_; }
+
+ private:
+  struct Block {
+    uint64_t offset = 0, first_element = 0;
+  };
+  CacheFileReader(std::unique_ptr<ReadableFile> file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
+  Result<void> read_header();
+  Result<void> read_index();
+  Result<void> parse_index(std::string_view index, uint64_t offset);
+  Result<std::string> read_record(uint64_t offset, uint64_t end) const;
+  Result<void> load_block(size_t block);
+  Result<void> unpack(std::string payload, uint64_t offset);
+  Error damaged(uint64_t offset, const std::string& why) const;
+
+  std::unique_ptr<ReadableFile> file_;
+  std::string path_;
+  uint64_t fingerprint_ = 0, elements_ = 0, contents_ = 0, index_offset_ = 0;
+  bool compressed_ = false;
+  std::vector<Block> blocks_;
+
+  uint64_t next_ = 0;
+  static constexpr size_t kNoBlock = size_t(-1);
+  size_t block_ = kNoBlock;  // The block that is in memory.
+  std::string raw_;          // Its elements.
+  uint64_t element_ = 0;     // The number of the one that begins at at_.
+  size_t at_ = 0;
+};
+
+}  // namespace shoal::data
