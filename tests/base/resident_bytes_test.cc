@@ -2,6 +2,7 @@
 #include "shoal/base/resident_bytes.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <vector>
 
@@ -17,6 +18,15 @@ TEST(ResidentBytes, GrowByWhatIsWritten) {
   EXPECT_GE(after, before + 60 * kMiB);
   EXPECT_LE(after, before + 600 * kMiB) << "sanitizers take a multiple";
   EXPECT_EQ(written.back(), 'x');
+}
+
+TEST(ResidentBytes, CodeThatWasReadIsGivenBack) {
+  if (access("/proc/self/maps", R_OK) != 0) GTEST_SKIP() << "/proc is not mounted";
+  const uint64_t before = resident_bytes();
+  give_back_code();
+  const uint64_t after = resident_bytes();
+  EXPECT_LT(after + (256 << 10), before);
+  give_back_code();  // The code goes on all the same.
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "print_error.h"
 #include "shoal/base/exhaustion.h"
 #include "shoal/base/path_error.h"
+#include "shoal/base/resident_bytes.h"
 #include "shoal/base/standard_descriptors.h"
 #include "shoal/base/storage.h"
 #include "shoal/base/write_signals.h"
@@ -59,7 +60,9 @@ int run_one(const ProgramCall& call, const TaskHost& host) {
     const auto flag = call.flags.variables.find(name);
     return flag == call.flags.variables.end() ? cluster::process_getenv(name) : std::optional(flag->second);
   };
-  call.body(RunConfig::from_environment(call.config, variables, &log, std::make_shared<TaskHost>(host)), call.command_line);
+  RunConfig config = RunConfig::from_environment(call.config, variables, &log, std::make_shared<TaskHost>(host));
+  if (config.task_type() == cluster::kPsRole) give_back_code();  // It waits from now on, on a board with little memory.
+  call.body(std::move(config), call.command_line);
   return 0;
 }
 

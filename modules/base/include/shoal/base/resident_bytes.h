@@ -13,4 +13,9 @@ uint64_t resident_bytes();
 /// otherwise, since glibc keeps what is freed apart by thread.
 void give_back_freed_memory();
 
+/// Gives back the pages of code that were read so far. Those that are needed again are taken from the page cache. For the end of a start,
+/// which goes through much of a program once: an idle parameter server of a program with oneDNN and TLS had 13.2 MB resident with it, and
+/// 16.4 without. Does nothing where /proc is not mounted.
+void give_back_code();
+
 }  // namespace shoal
