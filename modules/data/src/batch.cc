@@ -49,9 +49,10 @@ class BatchNode final : public Node {
   BatchNode(NodePtr input, int64_t size, bool drop_remainder, std::optional<Padding> padding = std::nullopt)
       : Node({std::move(input)}), size_(size), drop_remainder_(drop_remainder), padding_(std::move(padding)) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
     return std::make_unique<BatchStage>(context, std::move(stage), size_, drop_remainder_, padding_ ? &*padding_ : nullptr);
   }
+  std::string_view kind() const override { return "batch"; }
   RandomKey fold_parameters(RandomKey key) const override {
     key = fold_in(fold_in(fold_in(key, "batch"), uint64_t(size_)), drop_remainder_);
     return padding_ ? padding_->fold_parameters(key) : key;

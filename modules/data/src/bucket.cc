@@ -198,9 +198,10 @@ class BucketNode final : public Node {
   BucketNode(NodePtr input, LengthFn length, BucketOptions options)
       : Node({std::move(input)}), length_(std::move(length)), options_(std::move(options)), padding_(options_.padding) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
     return std::make_unique<BucketStage>(context, std::move(stage), length_, options_, padding_);
   }
+  std::string_view kind() const override { return "bucket_by_length"; }
   RandomKey fold_parameters(RandomKey key) const override {
     key = fold_in(fold_in(key, "bucket by length"), options_.padding.drop_remainder);
     for (const int64_t boundary : options_.boundaries) key = fold_in(key, uint64_t(boundary));

@@ -95,9 +95,10 @@ class CacheNode final : public Node {
  public:
   explicit CacheNode(NodePtr input) : Node({std::move(input)}) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
     return std::make_unique<CacheStage>(context, std::move(stage));
   }
+  std::string_view kind() const override { return "cache"; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, "cache"); }
 };
 

@@ -273,9 +273,10 @@ class FileCacheNode final : public Node {
  public:
   FileCacheNode(NodePtr input, FileCache cache) : Node({std::move(input)}), cache_(std::move(cache)) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
     return std::make_unique<FileCacheStage>(context, std::move(stage), cache_);
   }
+  std::string_view kind() const override { return "cache"; }
   /// Where the file lies changes no element.
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, "cache in a file"); }
 

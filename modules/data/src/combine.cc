@@ -94,7 +94,7 @@ class ZipStage final : public Stage {
 Result<std::vector<std::unique_ptr<Stage>>> make_stages(const Node::Inputs& inputs, StageContext& context) {
   std::vector<std::unique_ptr<Stage>> stages;
   for (const NodePtr& input : inputs) {
-    SHOAL_TRY(std::unique_ptr<Stage> stage, input->make_stage(context));
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input->stage(context));
     stages.push_back(std::move(stage));
   }
   return stages;
@@ -114,6 +114,7 @@ class ZipNode final : public Node {
     }
     return std::make_unique<ZipStage>(context, std::move(stages), std::move(order), labelled_);
   }
+  std::string_view kind() const override { return "zip"; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, labelled_ ? "zip labels" : "zip"); }
   std::optional<bool> is_finite() const override {
     bool known = true;
@@ -189,6 +190,7 @@ class ConcatenateNode final : public Node {
     SHOAL_TRY(std::vector<std::unique_ptr<Stage>> stages, make_stages(inputs(), context));
     return std::make_unique<ConcatenateStage>(std::move(stages));
   }
+  std::string_view kind() const override { return "concatenate"; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, "concatenate"); }
   std::optional<bool> is_finite() const override {
     bool known = true;

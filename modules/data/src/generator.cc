@@ -12,6 +12,7 @@ class GeneratorNode final : public Node {
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
     return std::make_unique<GeneratorStage>(*this, context);
   }
+  std::string_view kind() const override { return "generator"; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(fold_in(key, "generator"), resumable_); }
   std::optional<bool> is_finite() const override { return std::nullopt; }
   std::optional<int64_t> cardinality() const override { return std::nullopt; }

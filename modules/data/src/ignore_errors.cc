@@ -47,9 +47,10 @@ class IgnoreErrorsNode final : public Node {
  public:
   IgnoreErrorsNode(NodePtr input, int64_t count_max) : Node({std::move(input)}), count_max_(count_max) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
     return std::make_unique<IgnoreErrorsStage>(context, std::move(stage), count_max_);
   }
+  std::string_view kind() const override { return "ignore_errors"; }
   RandomKey fold_parameters(RandomKey key) const override {
     return fold_in(fold_in(key, "ignore errors"), uint64_t(count_max_));
   }

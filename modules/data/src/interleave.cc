@@ -266,10 +266,11 @@ class InterleaveNode final : public Node {
   InterleaveNode(NodePtr input, NodeFn fn, InterleaveOptions options, std::string_view name)
       : Node({std::move(input)}), fn_(std::move(fn)), options_(options), name_(name) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
     const RandomKey key = context.next_random_key({});
     return std::make_unique<InterleaveStage>(context, std::move(stage), fn_, options_, name_, key);
   }
+  std::string_view kind() const override { return "interleave"; }
   /// In order it is the same with and without the background.
   RandomKey fold_parameters(RandomKey key) const override {
     key = fold_in(key, options_.deterministic ? "interleave" : "interleave/any order");

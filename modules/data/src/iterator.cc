@@ -33,6 +33,9 @@ class PipelineIterator final : public Iterator {
   std::string place_of_row(int64_t row) const override { return context_->place_of(item_.record_of_row(row)); }
 
   uint64_t ordinal() const override { return ordinal_; }
+  InputStatistics statistics() const override {
+    return context_->meters ? context_->meters->statistics() : InputStatistics{};
+  }
 
   Result<Position> save() const override {
     Position position;
@@ -193,6 +196,7 @@ class OwnIterator final : public Iterator {
     return inner_->next(batch);
   }
   uint64_t ordinal() const override { return inner_->ordinal(); }
+  InputStatistics statistics() const override { return inner_->statistics(); }
   Result<Position> save() const override { return inner_->save(); }
   Result<void> save_to(Position& position) const override { return inner_->save_to(position); }
   Result<void> restore(const Position& position) override {
@@ -219,7 +223,7 @@ std::unique_ptr<Iterator> make_iterator_of_its_own(std::unique_ptr<Environment> 
 Result<std::unique_ptr<Iterator>> make_iterator(NodePtr node, uint64_t fingerprint, Environment& env,
                                                 IterateOptions options) {
   auto context = std::make_unique<StageContext>(env, std::move(options));
-  SHOAL_TRY(std::unique_ptr<Stage> stage, node->make_stage(*context));
+  SHOAL_TRY(std::unique_ptr<Stage> stage, node->stage(*context));
   return std::make_unique<PipelineIterator>(std::move(node), fingerprint, std::move(context), std::move(stage));
 }
 

@@ -80,6 +80,7 @@ class ListFilesNode final : public Node {
     if (names.empty()) return not_found("list_files: no file matches " + quoted_patterns());
     return std::make_unique<FilesStage>(context, std::move(names));
   }
+  std::string_view kind() const override { return "list_files"; }
   RandomKey fold_parameters(RandomKey key) const override {
     key = fold_in(key, "list_files");
     for (const std::string& pattern : patterns_) key = fold_in(key, pattern);

@@ -48,9 +48,10 @@ class MapNode final : public Node {
  public:
   MapNode(NodePtr input, MapFn fn) : Node({std::move(input)}), fn_(std::move(fn)) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
     return std::make_unique<MapStage>(context, std::move(stage), fn_);
   }
+  std::string_view kind() const override { return "map"; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, "map"); }
   bool has_errors_of_elements() const override { return true; }
 

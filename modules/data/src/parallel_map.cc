@@ -2,6 +2,7 @@
 // map() with threads: up to `parallel` calls at once. The consumer takes inputs, jobs (or the consumer itself, when
 // nobody was quicker) call the function. The position is that of what was handed out, without what was read ahead.
 #include <algorithm>
+#include <chrono>
 #include <deque>
 
 #include "nodes.h"
@@ -17,6 +18,7 @@ class ParallelMapStage final : public Stage {
         input_(std::move(input)),
         fn_(fn),
         options_(options),
+        meter_(context.meters ? &context.meters->open() : nullptr),
         workers_(context.env.pool(), options.parallel, [this](Workers::Lock& lock) { return work(lock); }) {}
 
   Result<bool> next(Item& item) override {
@@ -151,11 +153,20 @@ class ParallelMapStage final : public Stage {
     slot.state = State::kRunning;
     lock.unlock();
     Result<void> called = check_stopping(context_);
-    if (called) called = apply(fn_, slot.item, context_, slot.number);
+    if (called) called = measured_apply(slot);
     lock.lock();
     if (!called) slot.error = std::move(called).error();
     slot.state = State::kDone;
     workers_.changed();
+  }
+
+  Result<void> measured_apply(Slot& slot) {
+    if (!meter_) return apply(fn_, slot.item, context_, slot.number);
+    const SteadyTime begin = context_.env.now();
+    Result<void> called = apply(fn_, slot.item, context_, slot.number);
+    const auto taken = std::chrono::duration_cast<std::chrono::nanoseconds>(context_.env.now() - begin);
+    meter_->work_nanoseconds.fetch_add(taken.count(), std::memory_order_relaxed);
+    return called;
   }
 
   /// What to hand out next, or else to wait for.
@@ -231,6 +242,7 @@ class ParallelMapStage final : public Stage {
   std::unique_ptr<Stage> input_;  ///< Used by the consumer only.
   const MapFn& fn_;
   const MapOptions options_;
+  StageMeter* const meter_;  // Null where nobody measures.
 
   // These are the consumer's.
   bool begun_ = false;
@@ -256,9 +268,14 @@ class ParallelMapNode final : public Node {
   ParallelMapNode(NodePtr input, MapFn fn, MapOptions options)
       : Node({std::move(input)}), fn_(std::move(fn)), options_(options) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
+    if (context.meters) {
+      context.meters->open().waits = true;
+      context.meters->open().threads = options_.parallel;
+    }
     return std::make_unique<ParallelMapStage>(context, std::move(stage), fn_, options_);
   }
+  std::string_view kind() const override { return "map"; }
   /// A map in order is the same as the map without threads: a run may resume with more or fewer.
   RandomKey fold_parameters(RandomKey key) const override {
     return fold_in(key, options_.deterministic ? "map" : "map/any order");

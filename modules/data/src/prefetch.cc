@@ -154,9 +154,11 @@ class PrefetchNode final : public Node {
  public:
   PrefetchNode(NodePtr input, int64_t count) : Node({std::move(input)}), count_(count) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
+    if (context.meters) context.meters->open().waits = context.meters->open().is_border = true;
     return std::make_unique<PrefetchStage>(context, std::move(stage), count_);
   }
+  std::string_view kind() const override { return "prefetch"; }
   /// Contents, order and position are the input's: a run may resume with another prefetch.
   RandomKey fold_parameters(RandomKey key) const override { return key; }
 

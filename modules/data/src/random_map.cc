@@ -78,9 +78,10 @@ class KeyNode final : public Node {
  public:
   KeyNode(NodePtr input, std::optional<int64_t> seed) : Node({std::move(input)}), seed_(seed) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
     return std::make_unique<KeyStage>(context, std::move(stage), context.next_random_key(seed_));
   }
+  std::string_view kind() const override { return "map"; }
   RandomKey fold_parameters(RandomKey key) const override {
     key = fold_in(key, "random keys");
     return seed_ ? fold_in(key, uint64_t(*seed_)) : key;
@@ -120,9 +121,10 @@ class RandomFilterNode final : public Node {
   RandomFilterNode(NodePtr input, RandomFilterFn fn, std::optional<int64_t> seed)
       : Node({std::move(input)}), fn_(std::move(fn)), seed_(seed) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
     return std::make_unique<RandomFilterStage>(context, std::move(stage), fn_, context.next_random_key(seed_));
   }
+  std::string_view kind() const override { return "filter"; }
   RandomKey fold_parameters(RandomKey key) const override {
     key = fold_in(key, "random filter");
     return seed_ ? fold_in(key, uint64_t(*seed_)) : key;

@@ -191,6 +191,7 @@ class RecordNode final : public Node {
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
     return std::make_unique<RecordStage<Format>>(paths_, format_, context);
   }
+  std::string_view kind() const override { return kind_; }
   RandomKey fold_parameters(RandomKey key) const override {
     key = fold_in(key, kind_);
     for (const std::string& path : paths_) key = fold_in(key, path);

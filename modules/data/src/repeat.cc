@@ -78,9 +78,10 @@ class RepeatNode final : public Node {
  public:
   RepeatNode(NodePtr input, int64_t passes) : Node({std::move(input)}), passes_(passes) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
     return std::make_unique<RepeatStage>(context, std::move(stage), passes_);
   }
+  std::string_view kind() const override { return "repeat"; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(fold_in(key, "repeat"), uint64_t(passes_)); }
   std::optional<bool> is_finite() const override {
     if (passes_ == 0 || input().cardinality() == 0) return true;

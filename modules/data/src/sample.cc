@@ -90,12 +90,13 @@ class SampleNode final : public Node {
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
     std::vector<std::unique_ptr<Stage>> stages;
     for (const NodePtr& input : inputs()) {
-      SHOAL_TRY(std::unique_ptr<Stage> stage, input->make_stage(context));
+      SHOAL_TRY(std::unique_ptr<Stage> stage, input->stage(context));
       stages.push_back(std::move(stage));
     }
     const RandomKey key = context.next_random_key(options_.seed);
     return std::make_unique<SampleStage>(context, std::move(stages), options_, key);
   }
+  std::string_view kind() const override { return "sample_from"; }
   RandomKey fold_parameters(RandomKey key) const override {
     key = fold_in(fold_in(key, "sample from"), options_.stops_with_the_first);
     for (const double weight : options_.weights) key = fold_in(key, std::bit_cast<uint64_t>(weight));

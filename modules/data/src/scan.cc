@@ -63,9 +63,10 @@ class ScanNode final : public Node {
   ScanNode(NodePtr input, Element initial, ScanFn fn)
       : Node({std::move(input)}), initial_(std::move(initial)), fn_(std::move(fn)) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
     return std::make_unique<ScanStage>(context, std::move(stage), initial_, fn_);
   }
+  std::string_view kind() const override { return "scan"; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, "scan"); }
 
  private:

@@ -176,9 +176,10 @@ class FilterNode final : public Node {
  public:
   FilterNode(NodePtr input, FilterFn fn) : Node({std::move(input)}), fn_(std::move(fn)) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
     return std::make_unique<FilterStage>(context, std::move(stage), fn_);
   }
+  std::string_view kind() const override { return "filter"; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, "filter"); }
   bool has_errors_of_elements() const override { return true; }
   std::optional<int64_t> cardinality() const override {
@@ -193,9 +194,10 @@ class TakeWhileNode final : public Node {
  public:
   TakeWhileNode(NodePtr input, FilterFn fn) : Node({std::move(input)}), fn_(std::move(fn)) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
     return std::make_unique<TakeWhileStage>(context, std::move(stage), fn_);
   }
+  std::string_view kind() const override { return "take_while"; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, "take while"); }
   std::optional<bool> is_finite() const override { return input().is_finite() == true ? std::optional<bool>(true) : std::nullopt; }
   bool repeats_for_ever() const override { return false; }
@@ -211,9 +213,10 @@ class TakeNode final : public Node {
  public:
   TakeNode(NodePtr input, int64_t count) : Node({std::move(input)}), count_(count) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
     return std::make_unique<TakeStage>(std::move(stage), count_);
   }
+  std::string_view kind() const override { return "take"; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(fold_in(key, "take"), uint64_t(count_)); }
   bool cuts_by_position() const override { return true; }
   std::optional<bool> is_finite() const override { return true; }
@@ -232,9 +235,10 @@ class SkipNode final : public Node {
  public:
   SkipNode(NodePtr input, int64_t count) : Node({std::move(input)}), count_(count) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
     return std::make_unique<SkipStage>(std::move(stage), count_);
   }
+  std::string_view kind() const override { return "skip"; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(fold_in(key, "skip"), uint64_t(count_)); }
   bool cuts_by_position() const override { return true; }
   std::optional<bool> is_finite() const override { return count_ < 0 ? true : input().is_finite(); }
@@ -253,9 +257,10 @@ class ShardNode final : public Node {
  public:
   ShardNode(NodePtr input, int64_t count, int64_t index) : Node({std::move(input)}), count_(count), index_(index) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
     return std::make_unique<ShardStage>(std::move(stage), count_, index_);
   }
+  std::string_view kind() const override { return "shard"; }
   RandomKey fold_parameters(RandomKey key) const override {
     return fold_in(fold_in(fold_in(key, "shard"), uint64_t(count_)), uint64_t(index_));
   }
@@ -275,9 +280,10 @@ class EnumerateNode final : public Node {
   EnumerateNode(NodePtr input, int64_t start, std::string name)
       : Node({std::move(input)}), start_(start), name_(std::move(name)) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
     return std::make_unique<EnumerateStage>(context, std::move(stage), start_, name_);
   }
+  std::string_view kind() const override { return "enumerate"; }
   RandomKey fold_parameters(RandomKey key) const override {
     return fold_in(fold_in(fold_in(key, "enumerate"), uint64_t(start_)), name_);
   }

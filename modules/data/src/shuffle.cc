@@ -283,12 +283,13 @@ class ShuffleNode final : public Node {
       : Node({std::move(input)}), buffer_(std::min(buffer, kBufferMax)), options_(options) {}
 
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
     // A buffer beyond the input's size changes nothing, and a position may not ask for more memory than the input has.
     const uint64_t capacity = std::min(buffer_, uint64_t(std::max<int64_t>(input().cardinality().value_or(INT64_MAX), 1)));
     return std::make_unique<ShuffleStage>(context, std::move(stage), capacity, options_.reshuffle_each_iteration,
                                           context.next_random_key(options_.seed));
   }
+  std::string_view kind() const override { return "shuffle"; }
   RandomKey fold_parameters(RandomKey key) const override {
     key = fold_in(fold_in(fold_in(key, "shuffle"), buffer_), options_.reshuffle_each_iteration);
     return options_.seed ? fold_in(key, uint64_t(*options_.seed)) : key;

@@ -43,6 +43,7 @@ class SlicesNode final : public Node {
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
     return std::make_unique<SlicesStage>(context, rows_);
   }
+  std::string_view kind() const override { return "from_tensor_slices"; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_element(fold_in(key, "slices"), rows_.tensors()); }
   std::optional<bool> is_finite() const override { return true; }
   std::optional<int64_t> cardinality() const override { return rows_.count(); }
@@ -69,6 +70,7 @@ class TensorsNode final : public Node {
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
     return std::make_unique<TensorsStage>(context, held_);
   }
+  std::string_view kind() const override { return "from_tensors"; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_element(fold_in(key, "tensors"), held_->element); }
   std::optional<bool> is_finite() const override { return true; }
   std::optional<int64_t> cardinality() const override { return 1; }
@@ -96,6 +98,7 @@ class RangeNode final : public Node {
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
     return std::make_unique<RangeStage>(context, begin_, step_, count());
   }
+  std::string_view kind() const override { return "range"; }
   RandomKey fold_parameters(RandomKey key) const override {
     return fold_in(fold_in(fold_in(fold_in(key, "range"), uint64_t(begin_)), uint64_t(end_)), uint64_t(step_));
   }

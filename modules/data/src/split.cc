@@ -72,9 +72,10 @@ class SplitNode final : public Node {
  public:
   SplitNode(NodePtr input, SplitRule rule) : Node({std::move(input)}), rule_(rule) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
     return std::make_unique<SplitStage>(context, std::move(stage), rule_);
   }
+  std::string_view kind() const override { return "split"; }
   RandomKey fold_parameters(RandomKey key) const override {
     key = fold_in(fold_in(fold_in(key, "split"), std::bit_cast<uint64_t>(rule_.held_out)), rule_.key);
     return fold_in(key, uint64_t(rule_.wants_held_out));

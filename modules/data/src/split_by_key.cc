@@ -114,9 +114,10 @@ class SplitByKeyNode final : public Node {
  public:
   SplitByKeyNode(NodePtr input, KeyRule rule) : Node({std::move(input)}), rule_(std::move(rule)) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
     return std::make_unique<SplitByKeyStage>(context, std::move(stage), rule_);
   }
+  std::string_view kind() const override { return "split"; }
   RandomKey fold_parameters(RandomKey key) const override {
     key = fold_in(fold_in(fold_in(key, "split by key"), rule_.key), std::bit_cast<uint64_t>(rule_.held_out));
     return fold_in(fold_in(key, rule_.seed), uint64_t(rule_.wants_held_out));

@@ -19,6 +19,7 @@
 #include "shoal/base/random.h"
 #include "shoal/base/stop.h"
 #include "shoal/data/dataset.h"
+#include "stage_meter.h"
 #include "state.h"
 
 namespace shoal::data {
@@ -45,7 +46,9 @@ class Stage {
 class StageContext {
  public:
   StageContext(Environment& environment, IterateOptions iterate_options)
-      : env(environment), options(std::move(iterate_options)) {}
+      : env(environment), options(std::move(iterate_options)) {
+    if (options.measure) meters.emplace();
+  }
   /// The context for the stages of a dataset that is made from an element of another dataset. Its random operations that have no seed of
   /// their own use `key`, the key of that element. `parent` outlives it.
   StageContext(StageContext& parent, RandomKey key);
@@ -65,6 +68,8 @@ class StageContext {
 
   Environment& env;
   const IterateOptions options;
+  /// Set where the stages are measured; not for those of datasets that a stage makes, whose work counts as that of the stage.
+  std::optional<StageMeters> meters;
   /// Stops where somebody asks for it (IterateOptions::stop), and where the iterator is being destroyed.
   const StopSource stopping{options.stop};
   /// For what waits, or is given away: generators, and readers of files.
@@ -104,6 +109,10 @@ class Node {
 
   /// `context` outlives the stage. Inputs first, left to right, so that random operations are numbered alike everywhere.
   virtual Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const = 0;
+  /// The same, measured where the context measures. Nodes make the stages of their inputs by this.
+  Result<std::unique_ptr<Stage>> stage(StageContext& context) const;
+  /// The method of Dataset that made it, for statistics; a literal.
+  virtual std::string_view kind() const = 0;
   /// Kind and parameters, folded into `key`; nothing for a stage that changes neither contents nor order nor position.
   virtual RandomKey fold_parameters(RandomKey key) const = 0;
   /// What Dataset::is_finite and cardinality say, from the inputs'. By default those of the only input.

@@ -148,6 +148,7 @@ class LinesNode final : public TextNode {
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
     return std::make_unique<TextStage<LineParser>>(files_, LineParser(), context);
   }
+  std::string_view kind() const override { return "text_lines"; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_files(fold_in(key, "text_lines"), files_); }
 };
 
@@ -157,6 +158,7 @@ class CsvNode final : public TextNode {
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
     return std::make_unique<TextStage<RecordParser>>(files_, RecordParser(options_), context);
   }
+  std::string_view kind() const override { return "csv"; }
   RandomKey fold_parameters(RandomKey key) const override {
     key = fold_files(fold_in(key, "csv"), files_);
     for (const CsvColumn& column : options_.columns) {

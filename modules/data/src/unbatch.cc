@@ -92,9 +92,10 @@ class UnbatchNode final : public Node {
  public:
   explicit UnbatchNode(NodePtr input) : Node({std::move(input)}) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
     return std::make_unique<UnbatchStage>(context, std::move(stage));
   }
+  std::string_view kind() const override { return "unbatch"; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, "unbatch"); }
   std::optional<int64_t> cardinality() const override {
     return input().cardinality() == 0 ? std::optional<int64_t>(0) : std::nullopt;

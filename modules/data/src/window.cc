@@ -113,9 +113,10 @@ class WindowNode final : public Node {
   WindowNode(NodePtr input, int64_t size, WindowOptions options)
       : Node({std::move(input)}), size_(size), options_(options) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    SHOAL_TRY(std::unique_ptr<Stage> stage, input().make_stage(context));
+    SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
     return std::make_unique<WindowStage>(context, std::move(stage), size_, options_);
   }
+  std::string_view kind() const override { return "window"; }
   RandomKey fold_parameters(RandomKey key) const override {
     key = fold_in(fold_in(fold_in(key, "window"), uint64_t(size_)), uint64_t(options_.shift));
     return fold_in(fold_in(key, uint64_t(options_.stride)), options_.drop_remainder);

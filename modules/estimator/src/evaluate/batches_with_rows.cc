@@ -32,6 +32,7 @@ class BatchesWithRows final : public data::Iterator {
   Result<void> restore(const data::Position& position) override { return all_->restore(position); }
   Result<void> check(const data::Position& position) const override { return all_->check(position); }
   Result<int64_t> skip(int64_t count) override { return all_->skip(count); }
+  data::InputStatistics statistics() const override { return all_->statistics(); }
 
  private:
   Environment& env_;

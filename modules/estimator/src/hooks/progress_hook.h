@@ -27,23 +27,27 @@ class ProgressHook final : public Hook {
                                  .max_steps = max_steps_,
                                  .examples = examples_,
                                  .loss = values.loss(),
-                                 .note = note_});
+                                 .note = note()});
   }
   /// Shown last from the next step on.
   void set_note(std::string note) { note_ = std::move(note); }
+  /// Shown behind that. Empty: nothing is.
+  void set_input_note(std::string note) { input_note_ = std::move(note); }
   int64_t examples() const { return examples_; }
   /// That of the last step; nothing before the first.
   std::optional<double> loss() const { return loss_; }
   double seconds() const { return started_ && ended_ > *started_ ? to_seconds(ended_ - *started_) : 0; }
 
  private:
+  std::string note() const { return note_.empty() || input_note_.empty() ? note_ + input_note_ : note_ + ", " + input_note_; }
+
   std::shared_ptr<monitor::ProgressDisplay> display_;
   std::optional<int64_t> max_steps_;
   std::optional<SteadyTime> started_;
   SteadyTime ended_{};
   int64_t examples_ = 0;
   std::optional<double> loss_;
-  std::string note_;
+  std::string note_, input_note_;
 };
 
 }  // namespace shoal

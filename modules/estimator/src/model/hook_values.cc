@@ -48,7 +48,7 @@ namespace {
 bool is_reserved_summary(std::string_view name) {
   constexpr std::string_view kOfTheJob[] = {"batches_per_sec", "loss", "staleness", "staleness_max", "dropped", "waiting"};
   if (name.starts_with("job/")) return std::ranges::find(kOfTheJob, name.substr(4)) != std::end(kOfTheJob);
-  return name == "loss" || name == "global_step/sec" ||
+  return name == "loss" || name == "global_step/sec" || name == "input_wait" ||
          (name.starts_with("trainer_") && name.ends_with("/batches_per_sec"));
 }
 

@@ -93,7 +93,8 @@ Result<void> ResumableInput::begin_by(int64_t run_seed) {
                                                         .trainer_index = config.trainer_index(),
                                                         .num_trainers = config.num_trainers(),
                                                         .run_seed = run_seed,
-                                                        .stop = scope_.env.interrupted()}));
+                                                        .stop = scope_.env.interrupted(),
+                                                        .measure = true}));
   return {};
 }
 

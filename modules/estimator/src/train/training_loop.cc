@@ -28,7 +28,7 @@ Result<data::Position> decode_position(std::string_view bytes) {
 }
 
 TrainingLoop::TrainingLoop(Environment& env, LoopContext& context, LoopOptions options)
-    : env_(env), context_(context), options_(std::move(options)), replicas_(options_.inputs.size()) {
+    : env_(env), context_(context), options_(std::move(options)), replicas_(options_.inputs.size()), input_watch_(env, options_.input_watch) {
   if (const auto& train_op = options_.model->spec().train_op) {
     scalars_.resize(train_op->scalars.size());
     scalar_values_.resize(nn::scalar_values(*train_op).size());
@@ -132,6 +132,7 @@ checkpoint::EndReason TrainingLoop::reason() const {
 
 Task<Result<void>> TrainingLoop::ready() {
   if (options_.metrics) options_.metrics->restart();
+  input_watch_.restart();
   if (options_.saver) {
     SHOAL_CO_TRY(cluster::Positions own, co_await compute(env_, &TrainingLoop::input_positions, this));
     SHOAL_CO_TRY_VOID(co_await options_.saver->save_at_start(*options_.store, context_, std::move(own), last_of_several()));
@@ -373,15 +374,22 @@ Result<bool> TrainingLoop::draw_batch(size_t replica) {
     const auto position = input.iterator->save();
     input.first_position = position ? encode_position(*position) : std::string();
   }
-  if (!input.first_batch && options_.final_values.empty()) return input.iterator->next(replicas_[replica].batch);
+  if (!input.first_batch && options_.final_values.empty()) return next_of(input, replicas_[replica].batch);
   if (!input.first_batch) {
-    SHOAL_TRY(const bool more, input.iterator->next(next_batch_));
+    SHOAL_TRY(const bool more, next_of(input, next_batch_));
     if (more) std::swap(replicas_[replica].batch, next_batch_);
     return more;
   }
   replicas_[replica].batch = std::move(*input.first_batch);
   input.first_batch.reset();
   return true;
+}
+
+Result<bool> TrainingLoop::next_of(TrainingInput& input, data::Batch& batch) {
+  const SteadyTime asked = env_.now();
+  Result<bool> more = input.iterator->next(batch);
+  input_watch_.waited(env_.now() - asked);
+  return more;
 }
 
 Result<void> TrainingLoop::begin_program(size_t replica, bool observed) {
@@ -474,10 +482,12 @@ Result<void> TrainingLoop::call_after_step() {
   for (const auto& hook : options_.hooks) {
     SHOAL_TRY_VOID(call_user("hook after_step", [&] { hook->after_step(context_, values_); }));
   }
-  return {};
+  return input_watch_.stepped(context_.global_step(), *options_.inputs[0]->iterator);
 }
 
 Result<void> TrainingLoop::call_end() {
+  constexpr bool kEnds = true;
+  SHOAL_TRY_VOID(input_watch_.stepped(context_.global_step(), *options_.inputs[0]->iterator, kEnds));
   for (const auto& hook : options_.hooks) {
     SHOAL_TRY_VOID(call_user("hook end", [&] { hook->end(context_); }));
   }

@@ -15,6 +15,7 @@
 #include "shoal/data/iterator.h"
 #include "shoal/estimator/hook.h"
 #include "train/checkpoint_saver.h"
+#include "train/input_watch.h"
 
 namespace shoal {
 
@@ -41,6 +42,7 @@ struct LoopOptions {
   std::vector<std::shared_ptr<Hook>> hooks;
   CheckpointSaver* saver = nullptr;  ///< Null if this task saves no checkpoints.
   JobMetrics* metrics = nullptr;     ///< Null if this task reports no rates of the job.
+  InputWatchOptions input_watch;
   std::optional<int64_t> max_steps;  ///< A global step: no step is begun at or beyond it.
   uint64_t trainer_index = 0;
   bool allow_non_finite = false;
@@ -107,6 +109,7 @@ class TrainingLoop {
   Result<void> compute_step();
   Result<bool> draw_batches();
   Result<bool> draw_batch(size_t replica);
+  Result<bool> next_of(TrainingInput& input, data::Batch& batch);
   void put_back(size_t failed);
   Result<void> compute_replica(size_t replica, bool observed);
   Result<void> begin_program(size_t replica, bool observed);
@@ -147,6 +150,7 @@ class TrainingLoop {
   std::vector<float> scalar_values_;                  // Sources of the scalars that are not known before the step.
   cluster::Step step_;
   SteadyTime next_look_at_place_{};
+  InputWatch input_watch_;
   std::optional<Error> fault_;  // What is wrong with the step at hand, of which no update may be made.
   bool poisoned_ = false;
   bool end_of_input_ = false;

@@ -12,6 +12,7 @@
 #include "shoal/base/environment.h"
 #include "shoal/base/hidden.h"
 #include "shoal/data/element.h"
+#include "shoal/data/input_statistics.h"
 
 namespace shoal::data {
 
@@ -33,6 +34,7 @@ struct IterateOptions {
   /// element, and before each piece of a file; a generator may ask for it (Dataset::from_generator). Functions of map() and filter()
   /// run to their ends. save() then gives the position after the last element handed out. Any thread may stop it.
   StopToken stop = {};
+  bool measure = false;  ///< Whether Iterator::statistics() knows what stages cost. It takes some nanoseconds for each element and stage.
 };
 
 /// It is not thread-safe: one thread uses it at a time. Destroying it stops its jobs promptly: also a generator that has asked for
@@ -60,6 +62,8 @@ class Iterator {
   /// Passes over up to `count` elements, seeking where it can; returns how many there were. What is passed over by
   /// seeking is not looked at, so its errors go unseen.
   virtual Result<int64_t> skip(int64_t count) = 0;
+  /// What the stages have cost so far. Empty without IterateOptions::measure. Any thread, also while next() is at work.
+  virtual InputStatistics statistics() const { return {}; }
 };
 
 /// The elements of a dataset in a range-based for (Dataset::elements()). One loop, from where the iterator is.

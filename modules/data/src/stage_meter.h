@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Measures stages while they work. Reading a clock takes as long as a cheap stage does, so that not every call is measured: a measured call
+/// stands for those since the one before.
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "shoal/base/environment.h"
+#include "shoal/data/input_statistics.h"
+
+namespace shoal::data {
+
+class Stage;
+
+/// What is known of one stage. Threads that use the stage write, one at a time, and any thread reads.
+struct StageMeter {
+  std::string_view kind = {};       ///< A literal.
+  std::vector<size_t> inputs = {};  ///< Numbers of the meters of its inputs.
+  /// Its calls wait for work that other threads do: what they take counts for nothing.
+  bool waits = false;
+  /// A prefetch: its inputs work beside the consumer.
+  bool is_border = false;
+  int threads = 1;  ///< How many share its own work.
+  std::atomic<uint64_t> elements = 0;
+  std::atomic<int64_t> nanoseconds = 0;       ///< Of its calls, with those of its inputs.
+  std::atomic<int64_t> work_nanoseconds = 0;  ///< Of functions that it has other threads call.
+};
+
+/// The meters of a pipeline. begin() and end() are called around the making of each stage, inputs inside.
+class StageMeters {
+ public:
+  StageMeter& begin(std::string_view kind);
+  void end() { open_.pop_back(); }
+  /// The meter of the stage that is being made.
+  StageMeter& open() { return meters_[open_.back()]; }
+  /// Any thread, once all stages are made.
+  InputStatistics statistics() const;
+
+ private:
+  std::deque<StageMeter> meters_;
+  std::vector<size_t> open_;  // Numbers of those whose stages are being made, outermost first.
+};
+
+/// `stage`, measured by `meter`. Both the meter and the environment, whose clock it reads, outlive it.
+std::unique_ptr<Stage> measured_stage(std::unique_ptr<Stage> stage, StageMeter& meter, Environment& env);
+
+}  // namespace shoal::data
