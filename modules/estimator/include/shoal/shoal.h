@@ -56,6 +56,7 @@
 #include "shoal/data/element.h"
 #include "shoal/data/idx.h"
 #include "shoal/data/record_files.h"
+#include "shoal/data/tar_files.h"
 #include "shoal/data/text_files.h"
 
 // Tables.
