@@ -34,7 +34,7 @@ inline void set_checksum(std::string& archive, size_t block) {
 inline std::string tar_block(const TarFields& fields) {
   std::string block(512, '\0');
   const auto put = [&block](size_t begin, size_t bytes, const std::string& text) {
-    std::copy_n(text.begin(), std::min(bytes, text.size()), block.begin() + ptrdiff_t(begin));
+    block.replace(begin, std::min(bytes, text.size()), text, 0, bytes);
   };
   put(0, 100, fields.name);
   put(124, 12, fields.size);

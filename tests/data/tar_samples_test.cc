@@ -13,7 +13,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::StartsWith;
 
 /// "key: extension=contents extension=contents".
 std::string line_of(const Element& element) {

@@ -187,7 +187,8 @@ class FileSeeds {
     archive("version_7", 1,
             tar_block({.name = "d/", .type = '\0', .magic = ""}) + tar_block({.name = "a.x", .type = '\0', .magic = ""}));
     archive("base_256", 1,
-            tar_block({.name = "a.x", .prefix = "p", .size = std::string("\x80\0\0\0\0\0\0\0\0\0\0\3", 12)}) + "one");
+            tar_block({.name = "a.x", .prefix = "p", .size = std::string("\x80\0\0\0\0\0\0\0\0\0\0\3", 12)}) + "one" +
+                std::string(509, '\0'));
     const auto entry = [](char type, const std::string& name, const std::string& contents) {
       return type + (bytes_of(uint16_t(name.size())) + name) + (bytes_of(uint16_t(contents.size())) + contents);
     };

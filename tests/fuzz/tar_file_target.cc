@@ -4,6 +4,8 @@
 // type, two bytes of the length of its name, the name, two bytes of a length, and the contents. Two more bits select what
 // is read of a sample, and two bytes are the limit of a file. An iterator that is restored to a position reads on as the
 // first one did, and skipping a sample does not change the others.
+#include <algorithm>
+#include <cstddef>
 #include <vector>
 
 #include "../data/tar_blocks.h"
@@ -20,7 +22,7 @@ constexpr size_t kSamplesMax = 50;
 
 std::string with_checksums(std::string archive) {
   for (size_t block = 0; block + 512 <= archive.size(); block += 512) {
-    const auto begin = archive.begin() + ptrdiff_t(block);
+    const auto begin = archive.begin() + std::ptrdiff_t(block);
     if (std::any_of(begin, begin + 512, [](char byte) { return byte != 0; })) set_checksum(archive, block);
   }
   return archive;
@@ -95,7 +97,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto resumed = value_or_raise(dataset.iterate(env));
     value_or_raise(resumed->restore(all.positions[i]));
     const Reading rest = read_on(*resumed, limit);
-    const std::vector<std::string> expected(all.samples.begin() + ptrdiff_t(i), all.samples.end());
+    const std::vector<std::string> expected(all.samples.begin() + std::ptrdiff_t(i), all.samples.end());
     if (all.samples.size() == kSamplesMax) {
       SHOAL_CHECK(rest.samples.size() >= expected.size() &&
                   std::equal(expected.begin(), expected.end(), rest.samples.begin()));

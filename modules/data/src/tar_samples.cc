@@ -2,6 +2,7 @@
 // The samples of tar archives: files that stand next to each other and share a name but for its extension.
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "record_stage.h"
 #include "shoal/data/tar_files.h"
@@ -41,8 +42,8 @@ std::string in_lower_case(std::string_view text) {
   return lower;
 }
 
-/// The first file of a sample is read before anybody knows that the sample before it has ended. So that file waits in
-/// `member_`, and positions are those of the entry that it is.
+/// A sample ends where another one begins. So this format has read the headers of a file of the next sample when it gives a
+/// sample. That file waits in `member_`, and a position is the place where its entry begins.
 class TarFormat {
  public:
   explicit TarFormat(const TarOptions& options) : options_(options) {}
@@ -153,7 +154,7 @@ class TarFormat {
   TarOptions options_;
   TarReader reader_;
   TarPlace next_place_;           // Where the next sample begins.
-  uint64_t entries_ = 0;          // Of a position that is being restored.
+  uint64_t entries_ = 0;          // How many entries come before the position that is being restored.
   std::optional<Member> member_;  // The next file of a sample; none at the end of the archive.
   bool has_started_ = false;
 };

@@ -168,9 +168,9 @@ class Dataset {
   ///
   /// Passed over are folders, links and devices, and files that belong to no sample: those whose last part of the path has
   /// no dot, begins with a dot, or ends with its first dot; and those whose path begins with a part like "__index__".
-  /// WebDataset passes over the same files, but for two cases: a name that begins with a dot, in a folder, is a sample
-  /// there, and an extension may be empty. A sample ends with its archive. What stands behind the first block of zeros is
-  /// not read, as other programs do not read it.
+  /// WebDataset passes over the same files but for two kinds: it makes samples of files in folders whose name begins with a
+  /// dot, and of files whose extension is empty. A sample ends with its archive. Nothing behind the first block of zeros is
+  /// read, which is how tar(1) and tarfile of Python find the end.
   ///
   /// Archives may be of the formats ustar, pax, GNU and Version 7, and compressed by gzip, zstd or lz4, which is recognised
   /// by a file's first bytes. skip() and shard() read the headers of what they pass over and seek behind its contents,
@@ -182,7 +182,7 @@ class Dataset {
   /// archive that was cut off right between two entries looks whole, and gives the samples until there. Raises
   /// InvalidArgument for no paths or options out of range.
   ///
-  /// Source: the WebDataset library, version 0.2, functions base_plus_ext() and group_by_keys().
+  /// Source: the WebDataset library, version 1.0.2, functions base_plus_ext() and group_by_keys().
   static Dataset tar_samples(std::vector<std::string> paths, TarOptions options = {});
   /// Element by element of all inputs; features and labels are united. Ends with the shortest. A name that two inputs
   /// have ends iteration with InvalidArgument. Raises InvalidArgument for no inputs.
