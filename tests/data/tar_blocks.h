@@ -15,10 +15,7 @@ struct TarFields {
   std::string prefix = "";
   std::string size = "";
   char type = '0';
-  std::string magic = std::string(
-      "ustar\0"
-      "00",
-      8);
+  std::string magic = std::string("ustar\00000", 8);  // A zero byte, and the version 00.
 };
 
 inline void set_checksum(std::string& archive, size_t block) {
