@@ -246,6 +246,7 @@ ALLOWED = {
         ("modules/columns/src/statistics.cc", "edge", "statistics_of(): a pass over data before training begins"),
         ("modules/data/src/dataset.cc", "edge", "elements() and iterate(): a walk of a program that has no environment"),
         ("modules/data/src/record_files.cc", "edge", "TfRecordWriter::create(): a program that writes data has no environment"),
+        ("modules/data/src/tar_writer.cc", "edge", "TarWriter::create(): the same"),
         ("modules/data/src/csv_columns.cc", "edge", "csv_columns(): a look at a file before training begins"),
         ("modules/estimator/src/task/process_host.cc", "edge", "the host where a program gives none"),
         ("modules/estimator/src/task/task_network.cc", "edge", "the environment of a task whose host gives none"),

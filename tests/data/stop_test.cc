@@ -13,6 +13,7 @@
 #include "csv_text.h"
 #include "shoal/data/csv_columns.h"
 #include "shoal/data/idx.h"
+#include "tar_blocks.h"
 
 namespace shoal::data {
 namespace {
@@ -202,6 +203,15 @@ TEST_F(StopsWhileReading, FilesAreReadInPieces) {
   Element element;
   EXPECT_EQ(iterator->next(element).error().kind(), ErrorKind::kCancelled);
 
+  // Archives: a large file that is read, and many that are passed over.
+  const std::string tar = folder_.write("large.tar", tar_entry("a.x", std::string(64 << 20, 'x')) + tar_entry("b.x", ""));
+  for (const TarOptions& options : {TarOptions{}, TarOptions{.extensions = {"y"}}}) {
+    const StopSource halfway;
+    const auto samples = open(Dataset::tar_samples({tar}, options), *env, {.stop = halfway.token()});
+    halfway.request_stop();
+    EXPECT_EQ(samples->next(element).error().kind(), ErrorKind::kCancelled);
+  }
+
   const auto storage = make_file_storage();
   const std::string idx = folder_.write("idx", std::string("\0\0\x08\x01\0\0\0\x02", 8) + "ab");
   EXPECT_EQ(read_idx(*storage, idx, {.stop = source.token()}).error().kind(), ErrorKind::kCancelled);
@@ -225,6 +235,7 @@ TEST_F(StopsWhileReading, APipeThatNobodyWritesIsRefused) {
   const auto env = make_production_environment({.sink = [](const LogRecord&) {}});
   Element element;
   EXPECT_EQ(open(Dataset::text_lines({pipe}), *env)->next(element).error().kind(), ErrorKind::kFailedPrecondition);
+  EXPECT_EQ(open(Dataset::tar_samples({pipe}), *env)->next(element).error().kind(), ErrorKind::kFailedPrecondition);
   EXPECT_EQ(read_idx(env->storage(), pipe).error().kind(), ErrorKind::kFailedPrecondition);
   EXPECT_EQ(infer_csv_columns(pipe, {.header_lines = 1}).error().kind(), ErrorKind::kFailedPrecondition);
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../conformance/op_cases.h"
+#include "../data/tar_blocks.h"
 #include "cache_file.h"
 #include "event_codec.h"
 #include "model/export_format.h"
@@ -207,6 +208,7 @@ class FileSeeds {
     records("fixed_length", 2, 4, "abcdefgh");
     records("fixed_length_between", 2 + 3 * 2 + 12 * 3, 4, "hhabcdefghfff");
     records("fixed_length_cut", 2, 4, "abcdefg");
+    tar_files();
     const auto text = [this](const std::string& name, uint8_t how, const std::string& file) {
       seed("text_file", name, char(how) + (bytes_of(uint16_t(100)) + file));
     };
@@ -215,6 +217,40 @@ class FileSeeds {
     text("quotes", 1, "\"a \"\"b\"\"\",\"two\nlines\",c\n?,,\n");
     text("blanks", 11, " a ; \"b\" ;c\n1 ; 2 ; 3\n");
     text("tabs", 13, "\"a\"\t b \t\"c\"\n\t\"2\"\t3\n");
+  }
+
+  /// The target puts archives together, or computes the checksums of their headers.
+  void tar_files() {
+    using namespace data;
+    const auto archive = [this](const std::string& name, uint8_t how, const std::string& file) {
+      seed("tar_file", name, char(how) + (bytes_of(uint16_t(100)) + file));
+    };
+    const std::string whole = tar_entry("a.x", "one") + tar_entry("a.txt", "") + tar_entry("b.x", "two");
+    archive("whole", 0, whole + tar_end());
+    archive("checksums", 1, whole + tar_end());
+    archive("version_7", 1,
+            tar_block({.name = "d/", .type = '\0', .magic = ""}) + tar_block({.name = "a.x", .type = '\0', .magic = ""}));
+    archive("base_256", 1,
+            tar_block({.name = "a.x", .prefix = "p", .size = std::string("\x80\0\0\0\0\0\0\0\0\0\0\3", 12)}) + "one" +
+                std::string(509, '\0'));
+    const auto entry = [](char type, const std::string& name, const std::string& contents) {
+      return type + (bytes_of(uint16_t(name.size())) + name) + (bytes_of(uint16_t(contents.size())) + contents);
+    };
+    const std::string samples = entry('5', "d", "") + entry('0', "d/a.x", "one") + entry('0', "none", "") +
+                                entry('0', "d/a.TXT", "two") + entry('2', "d/b.x", "") + entry('0', "d/b.y", "three") +
+                                entry('0', "d/c.x", std::string(90, 'x'));
+    archive("samples", 2, samples);
+    archive("extensions", 5, samples);
+    archive("sizes", 8, samples + entry('0', "d/c.y", std::string(101, 'x')));
+    archive("pax", 2,
+            entry('g', "", "17 comment=hello\n") + entry('x', "", "14 path=n.txt\n9 size=3\n") + entry('0', "cut", "one") +
+                samples);
+    archive("long_names", 2,
+            entry('L', "", std::string(120, 'n') + ".x") + entry('K', "", "link") + entry('0', "cut", "one") + samples);
+    archive("second_file", 2, entry('0', "a.x", "1") + entry('0', "a.X", "2"));
+    archive("sparse", 2,
+            samples + entry('x', "", "22 GNU.sparse.major=1\n") + entry('0', "e.x", "") + entry('S', "f.x", ""));
+    archive("global_path", 2, samples + entry('g', "", "12 path=abc\n") + entry('0', "e.x", ""));
   }
 
   // ---- graphs ----------------------------------------------------------------------------------------------------------

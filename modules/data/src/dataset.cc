@@ -17,6 +17,15 @@ void require(bool condition, const std::string& sentence) {
   if (!condition) raise(invalid_argument(sentence));
 }
 
+void check_extensions(const std::vector<std::string>& extensions) {
+  for (const std::string& extension : extensions) {
+    const bool has_capitals = std::any_of(extension.begin(), extension.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+    const bool can_be = !extension.empty() && extension.front() != '.' && extension.find('/') == std::string::npos;
+    require(can_be && !has_capitals && extension != "__key__",
+            "tar_samples: extensions has \"" + extension + "\"; give what follows the dot, in lower case, as \"jpg\"");
+  }
+}
+
 void check_padding(const std::string& what, const PaddedBatchOptions& options) {
   require(options.multiple_of >= 1,
           what + ": multiple_of is " + std::to_string(options.multiple_of) + "; give 1 or more");
@@ -134,6 +143,14 @@ Dataset Dataset::fixed_length_records(std::vector<std::string> paths, FixedLengt
   require(options.record_bytes >= 1 && options.header_bytes >= 0 && options.footer_bytes >= 0,
           "fixed_length_records: record_bytes must be at least 1, header_bytes and footer_bytes must not be negative");
   return Dataset(make_fixed_length_node(std::move(paths), options));
+}
+
+Dataset Dataset::tar_samples(std::vector<std::string> paths, TarOptions options) {
+  require(!paths.empty(), "tar_samples: there is no path");
+  require(options.member_bytes_max >= 1 && options.sample_bytes_max >= 1,
+          "tar_samples: member_bytes_max and sample_bytes_max must be at least 1");
+  check_extensions(options.extensions);
+  return Dataset(make_tar_samples_node(std::move(paths), std::move(options)));
 }
 
 Dataset Dataset::zip(std::vector<Dataset> inputs) {

@@ -31,15 +31,14 @@ class RecordFile {
 
   /// Fills `out`; false at the end of the file, where nothing is left. DataLoss if only a part of it is there.
   Result<bool> read(std::span<char> out, std::string_view what) {
-    SHOAL_TRY(const size_t count, read_some(std::as_writable_bytes(out)));
-    offset_ += count;
+    SHOAL_TRY(const size_t count, read_up_to(out));
     if (count == out.size()) return true;
     if (count == 0) return false;
     return cut(what);
   }
   /// Passes over `bytes` of a record; false at the end of the file.
   Result<bool> skip(uint64_t bytes, std::string_view what) {
-    SHOAL_TRY(const uint64_t count, skip_some(bytes));
+    SHOAL_TRY(const uint64_t count, skip_up_to(bytes));
     if (count == bytes) return true;
     if (count == 0) return false;
     return cut(what);
@@ -47,8 +46,24 @@ class RecordFile {
   Result<void> go_to(uint64_t offset) {
     if (offset < offset_) return damaged_position();
     const uint64_t wanted = offset - offset_;
-    SHOAL_TRY(const uint64_t skipped, skip_some(wanted));
+    SHOAL_TRY(const uint64_t skipped, skip_up_to(wanted));
     return skipped == wanted ? Result<void>() : damaged_position();
+  }
+  /// These two do as read() and skip(), but return how many bytes there were; a format then says itself what is wrong.
+  Result<size_t> read_up_to(std::span<char> out) {
+    SHOAL_TRY(const size_t count, read_some(std::as_writable_bytes(out)));
+    offset_ += count;
+    return count;
+  }
+  Result<uint64_t> skip_up_to(uint64_t bytes) {
+    uint64_t skipped = std::min<uint64_t>(bytes, buffered());
+    buffer_begin_ += size_t(skipped);
+    if (skipped < bytes) {
+      SHOAL_TRY(const uint64_t more, source_->skip(bytes - skipped));
+      skipped += more;
+    }
+    offset_ += skipped;
+    return skipped;
   }
 
   /// Counts records, for errors.
@@ -78,16 +93,6 @@ class RecordFile {
     if (buffer_begin_ > 0) std::memcpy(out.data() + done, buffer_.data(), buffer_begin_);
     return done + buffer_begin_;
   }
-  Result<uint64_t> skip_some(uint64_t bytes) {
-    uint64_t skipped = std::min<uint64_t>(bytes, buffered());
-    buffer_begin_ += size_t(skipped);
-    if (skipped < bytes) {
-      SHOAL_TRY(const uint64_t more, source_->skip(bytes - skipped));
-      skipped += more;
-    }
-    offset_ += skipped;
-    return skipped;
-  }
 
   std::unique_ptr<ByteSource> source_;
   std::string path_;
@@ -95,6 +100,17 @@ class RecordFile {
   size_t buffer_begin_ = 0, buffer_end_ = 0;  // Where what was read and not handed out lies in buffer_.
   uint64_t offset_ = 0, begin_ = 0;
   uint64_t number_ = 0;  // Counted from 1.
+};
+
+/// True for a Format (see RecordStage) that reads beyond the record that it gives. It has three members more. A position
+/// then has the offset that the format says, and what the format saves; `load` is called before `resume`.
+///
+///   uint64_t next_offset() const;  // Where the next record begins.
+///   void save(StateWriter& out) const;
+///   Result<void> load(StateReader& in);
+template <class Format>
+concept ReadsAhead = requires(const Format& format) {
+  format.next_offset();
 };
 
 /// The stage of a source of files. A position names a file, a place in it, and how many records come before that place.
@@ -135,8 +151,11 @@ class RecordStage final : public Stage {
   Result<void> save(StateWriter& out) const override {
     out.number(at_);
     out.flag(file_.has_value());
-    out.number(file_ ? file_->offset() : 0);
+    out.number(file_ ? next_offset() : 0);
     out.number(file_ ? file_->number() : 0);
+    if constexpr (ReadsAhead<Format>) {
+      if (file_) format_.save(out);
+    }
     return {};
   }
   Result<void> load(StateReader& in) override {
@@ -148,6 +167,7 @@ class RecordStage final : public Stage {
     at_ = size_t(at);
     if (!inside) return {};
     if (at_ >= paths_.size()) return damaged_position();
+    if constexpr (ReadsAhead<Format>) SHOAL_TRY_VOID(format_.load(in));
     SHOAL_TRY_VOID(open());
     SHOAL_TRY_VOID(format_.resume(*file_, offset));
     file_->set_number(number);
@@ -155,6 +175,12 @@ class RecordStage final : public Stage {
   }
 
  private:
+  uint64_t next_offset() const {
+    if constexpr (ReadsAhead<Format>)
+      return format_.next_offset();
+    else
+      return file_->offset();
+  }
   template <class Read>
   Result<bool> next_of_some_file(const Read& read) {
     for (; at_ < paths_.size(); ++at_, file_.reset()) {

@@ -57,6 +57,7 @@
 #include "shoal/data/idx.h"
 #include "shoal/data/input_statistics.h"
 #include "shoal/data/record_files.h"
+#include "shoal/data/tar_files.h"
 #include "shoal/data/text_files.h"
 #include "shoal/data/tf_example.h"
 

@@ -19,6 +19,7 @@
 #include "shoal/data/element.h"
 #include "shoal/data/iterator.h"
 #include "shoal/data/record_files.h"
+#include "shoal/data/tar_files.h"
 #include "shoal/data/text_files.h"
 
 namespace shoal::data {
@@ -163,6 +164,30 @@ class Dataset {
   /// Records of `record_bytes` bytes each, one file after another, as uint8 [record_bytes]. Files are read as by tf_records; one that ends
   /// within a record is DataLoss.
   static Dataset fixed_length_records(std::vector<std::string> paths, FixedLengthOptions options);
+  /// The samples of tar archives as WebDataset has them, one archive after another. Files that stand next to each other are
+  /// one sample if their names are the same up to the first dot of the last part of the path. A sample has a feature for
+  /// each of its files, a string scalar of the file's bytes, whose name is the extension: what follows that dot, with the
+  /// letters A to Z in lower case. The feature "__key__" has what comes before the dot. From the files train/7.jpg and
+  /// train/7.seg.PNG comes {"__key__": "train/7", "jpg": ..., "seg.png": ...}.
+  ///
+  /// Passed over are folders, links and devices, and files that belong to no sample: those whose last part of the path has
+  /// no dot, begins with a dot, or ends with its first dot; and those whose path begins with a part like "__index__".
+  /// WebDataset passes over the same files but for two kinds: it makes samples of files in folders whose name begins with a
+  /// dot, and of files whose extension is empty. A sample ends with its archive. Nothing behind the first block of zeros is
+  /// read, which is how tar(1) and tarfile of Python find the end.
+  ///
+  /// Archives may be of the formats ustar, pax, GNU and Version 7, and compressed by gzip, zstd or lz4, which is recognised
+  /// by a file's first bytes. skip() and shard() read the headers of what they pass over and seek behind its contents,
+  /// unless the file is compressed.
+  ///
+  /// Iterating ends with NotFound for a missing file; with DataLoss, naming archive, entry and offset, for a damaged one,
+  /// for two files of one extension in a sample, for more than 4096 files in a sample, and beyond the limits of the
+  /// options; and with FailedPrecondition for sparse files and for global pax headers that have a name or a size. An
+  /// archive that was cut off right between two entries looks whole, and gives the samples until there. Raises
+  /// InvalidArgument for no paths or options out of range.
+  ///
+  /// Source: the WebDataset library, version 1.0.2, functions base_plus_ext() and group_by_keys().
+  static Dataset tar_samples(std::vector<std::string> paths, TarOptions options = {});
   /// Element by element of all inputs; features and labels are united. Ends with the shortest. A name that two inputs
   /// have ends iteration with InvalidArgument. Raises InvalidArgument for no inputs.
   static Dataset zip(std::vector<Dataset> inputs);
