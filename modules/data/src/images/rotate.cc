@@ -26,12 +26,11 @@ template <class T>
 class Sampler {
  public:
   Sampler(const T* pixels, const ImageShape& shape, double y, double x) : channels_(shape.channels) {
-    const double top = std::floor(y), left = std::floor(x);
-    down_ = float(y - top);
-    right_ = float(x - left);
+    const auto first_row = int64_t(y + 1) - 1, first_column = int64_t(x + 1) - 1;  // Rounded down; neither is below -1.
+    down_ = float(y - double(first_row));
+    right_ = float(x - double(first_column));
     const auto row = [&](int64_t i) { return std::clamp<int64_t>(i, 0, shape.height - 1) * shape.width; };
     const auto column = [&](int64_t i) { return std::clamp<int64_t>(i, 0, shape.width - 1); };
-    const auto first_row = int64_t(top), first_column = int64_t(left);
     for (int i = 0; i < 4; ++i) corners_[i] = pixels + (row(first_row + i / 2) + column(first_column + i % 2)) * channels_;
   }
   float value(int64_t channel) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A folder of images that has a folder for each class.
+/// Finds the images in a folder that has a folder for each class.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,12 +15,12 @@ class Storage;
 namespace shoal::data {
 
 struct ImageFolderOptions {
-  /// The classes and their order, as those of a training for its validation. Empty: every folder is a class, in byte order
-  /// of the names.
+  /// The classes in the order of their labels. A validation takes those of its training: {.classes = training.classes}.
+  /// Empty: every folder is a class, in byte order of the names.
   std::vector<std::string> classes = {};
 };
 
-/// The names of image files by class. Nothing of the files themselves has been read.
+/// The paths of image files, and the class of each. No file has been opened.
 struct ImageFolder {
   std::vector<std::string> classes;  ///< Label i is classes[i].
   std::vector<std::string> paths;    ///< Class by class, and in a class in byte order of the names.
@@ -29,19 +29,20 @@ struct ImageFolder {
   /// these folders, and all whose names begin with a dot. A program may warn of them.
   int64_t passed_over_count = 0;
 
-  /// An element for each file: the feature is its path, a string scalar, and the label its class, an int64 scalar. Its
-  /// order can be shuffled before any image is read:
+  /// Has an element for each file: the feature is the path, a string scalar, and the label is the class, an int64 scalar.
+  /// Paths can be shuffled before any image is read:
   ///
-  ///   images_by_class("train").value().dataset().shuffle(50000).map(read_images({.channels = 3}), {.parallel = 2})
+  ///   const ImageFolder training = value_or_raise(images_by_class("train"));
+  ///   training.dataset().shuffle(50000).map(read_images({.channels = 3}), {.parallel = 2})
   ///
-  /// A position that was saved is good for the same files only, which nobody checks.
+  /// A saved position is right for the same files only. Nothing checks that they are the same.
   Dataset dataset() const;
 };
 
-/// Finds the files in `folder`: those that end in .jpg, .jpeg or .png, in small or large letters, in the folders of the
-/// classes. Without a storage `folder` is one of this machine. NotFound, naming the folder, where there is no such folder,
-/// no class, or no image of one of the classes; InvalidArgument, naming it, for a folder that is none of options.classes,
-/// and for a class that these name twice.
+/// Finds the files that end in .jpg, .jpeg or .png, in small or large letters, in the folders that lie in `folder`. Without
+/// a storage `folder` is one of this machine. NotFound, naming the folder, where there is no such folder, no class, or no
+/// image of one of the classes; InvalidArgument, naming it, for a folder that is none of options.classes, and for a class
+/// that these name twice.
 Result<ImageFolder> images_by_class(const std::string& folder, const ImageFolderOptions& options = {});
 Result<ImageFolder> images_by_class(Storage& storage, const std::string& folder, const ImageFolderOptions& options = {});
 
