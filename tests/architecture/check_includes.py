@@ -28,6 +28,7 @@ FOR_SOURCES = ["json"]
 ROOMS = {
     "modules/cli": [[""], ["launch"]],
     "modules/cluster": [["job"], ["state"], ["server", "trainer"]],
+    "modules/data": [[""], ["images"]],
     "modules/estimator": [["task"], ["hooks"], ["model"], ["evaluate"], ["train"], [""]],
 }
 # Public headers stand in the room of the source file of their name. Those without one, and those of which it is not true:
@@ -67,8 +68,9 @@ THIRD_PARTY = {
     "zlib.h": ["modules/data"],
     "zstd.h": ["modules/data"],
     "lz4frame.h": ["modules/data"],
-    "jpeglib.h": ["modules/data"],
-    "png.h": ["modules/data"],
+    "jerror.h": ["modules/data/src/images"],
+    "jpeglib.h": ["modules/data/src/images"],
+    "png.h": ["modules/data/src/images"],
     "protozero/": ["modules/monitor", "modules/data"],
     "xxhash.h": ["modules/base", "modules/checkpoint", "modules/data", "modules/graph", "modules/cluster", "transport"],
     "boost/": ["modules", "transport"],

@@ -16,5 +16,6 @@ std::string bytes_of(const T& value) {
 }
 
 void write_file_seeds(const std::filesystem::path& folder);
+void write_image_seeds(const std::filesystem::path& folder);  // write_file_seeds() calls this.
 
 }  // namespace shoal::fuzz

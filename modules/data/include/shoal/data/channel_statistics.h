@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Mean and standard deviation of the channels of images, in one pass, to normalize images by.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shoal/base/learned.h"
+#include "shoal/base/result.h"
+#include "shoal/data/dataset.h"
+
+namespace shoal::data {
+
+/// For normalize(image, statistics.mean, statistics.stddev).
+struct ChannelStatistics {
+  int64_t pixel_count = 0;       ///< The pixels of all images together.
+  std::vector<float> mean = {};  ///< One for each channel. Of uint8 images: of their values divided by 255.
+  std::vector<float> stddev =
+      {};  ///< The same. Of the population: divided by the number of pixels. 0 where all values are equal.
+};
+
+struct ChannelStatisticsOptions {
+  std::string feature = {};  ///< The name of the feature that has the images. "": the lone one.
+  /// Where the dataset is read, and a stop comes from (Cancelled): RunConfig::environment(). Null: on this machine.
+  std::shared_ptr<Environment> env = nullptr;
+};
+
+/// Reads all images of `dataset`, uint8 or float32 [height, width, channels] or batches of such images, which must end. The
+/// images may have different heights and widths. The same images in the same order give the same bits on every machine.
+///
+/// InvalidArgument for a dataset that does not end (repeat()) or has no images, for another type or shape, and for images
+/// that differ in type or number of channels; errors of the dataset. Source: Chan, Golub, LeVeque, "Algorithms for
+/// computing the sample variance" (1983).
+Result<ChannelStatistics> measure_channels(const Dataset& dataset, const ChannelStatisticsOptions& options = {});
+/// The same, raising its errors: for programs.
+///
+///   const auto channels = config.learned("channels", [&] { return data::channel_statistics(images); });
+ChannelStatistics channel_statistics(const Dataset& dataset, const ChannelStatisticsOptions& options = {});
+
+}  // namespace shoal::data
+
+namespace shoal {
+
+/// A run keeps statistics of channels (RunConfig::learned()). New is another number of channels.
+template <>
+struct Learned<data::ChannelStatistics> {
+  static std::string encode(const data::ChannelStatistics& value);
+  static Result<data::ChannelStatistics> decode(std::string_view json);
+  static std::string news(const data::ChannelStatistics& kept, const data::ChannelStatistics& found);
+};
+
+}  // namespace shoal

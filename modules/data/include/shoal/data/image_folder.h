@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Finds the images in a folder that has a folder for each class.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "shoal/base/result.h"
+#include "shoal/data/dataset.h"
+
+namespace shoal {
+class Storage;
+}  // namespace shoal
+
+namespace shoal::data {
+
+struct ImageFolderOptions {
+  /// The classes in the order of their labels. A validation takes those of its training: {.classes = training.classes}.
+  /// Empty: every folder is a class, in byte order of the names.
+  std::vector<std::string> classes = {};
+};
+
+/// The paths of image files, and the class of each. No file has been opened.
+struct ImageFolder {
+  std::vector<std::string> classes;  ///< Label i is classes[i].
+  std::vector<std::string> paths;    ///< Class by class, and in a class in byte order of the names.
+  std::vector<int64_t> labels;       ///< As many as paths.
+  /// How many files and folders were passed over: files with other endings, folders in the folder of a class, files beside
+  /// these folders, and all whose names begin with a dot. A program may warn of them.
+  int64_t passed_over_count = 0;
+
+  /// Has an element for each file: the feature is the path, a string scalar, and the label is the class, an int64 scalar.
+  /// Paths can be shuffled before any image is read:
+  ///
+  ///   const ImageFolder training = value_or_raise(images_by_class("train"));
+  ///   training.dataset().shuffle(50000).map(read_images({.channels = 3}), {.parallel = 2})
+  ///
+  /// A saved position is right for the same files only. Nothing checks that they are the same.
+  Dataset dataset() const;
+};
+
+/// Finds the files that end in .jpg, .jpeg or .png, in small or large letters, in the folders that lie in `folder`. Without
+/// a storage `folder` is one of this machine. NotFound, naming the folder, where there is no such folder, no class, or no
+/// image of one of the classes; InvalidArgument, naming it, for a folder that is none of options.classes, and for a class
+/// that these name twice.
+Result<ImageFolder> images_by_class(const std::string& folder, const ImageFolderOptions& options = {});
+Result<ImageFolder> images_by_class(Storage& storage, const std::string& folder, const ImageFolderOptions& options = {});
+
+}  // namespace shoal::data

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The two formats of images, each of which has a source file for reading and one for writing. A build without a format's
+/// library says so there.
+#include <string>
+#include <string_view>
+
+#include "shoal/data/images.h"
+
+namespace shoal::data {
+
+/// `bytes` begin as a file of the format does. Options are in their ranges.
+Result<Tensor> decode_jpeg(std::string_view bytes, const ImageOptions& options);
+Result<Tensor> decode_png(std::string_view bytes, const ImageOptions& options);
+
+/// DataLoss where an image has more pixels than `pixels_max`.
+Result<void> check_pixels(ImageSize size, int64_t pixels_max);
+
+/// FailedPrecondition: the build is without `library`, which Debian has in `package`.
+Error without_image_library(std::string_view format, std::string_view library, std::string_view package);
+
+}  // namespace shoal::data
