@@ -202,6 +202,12 @@ TEST_F(StopsWhileReading, FilesAreReadInPieces) {
   Element element;
   EXPECT_EQ(iterator->next(element).error().kind(), ErrorKind::kCancelled);
 
+  for (const Dataset& dataset : {Dataset::npy_rows({lines})}) {
+    const auto stopped = open(dataset, *env, {.stop = source.token()});
+    EXPECT_EQ(stopped->next(element).error().kind(), ErrorKind::kCancelled);
+    EXPECT_EQ(stopped->skip(INT64_MAX).error().kind(), ErrorKind::kCancelled);
+  }
+
   const auto storage = make_file_storage();
   const std::string idx = folder_.write("idx", std::string("\0\0\x08\x01\0\0\0\x02", 8) + "ab");
   EXPECT_EQ(read_idx(*storage, idx, {.stop = source.token()}).error().kind(), ErrorKind::kCancelled);

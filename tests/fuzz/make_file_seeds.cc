@@ -266,6 +266,7 @@ void write_file_seeds(const std::filesystem::path& folder) {
   seeds.data_sets();
   seeds.graphs();
   seeds.exports();
+  write_array_seeds(folder);
 }
 
 }  // namespace shoal::fuzz

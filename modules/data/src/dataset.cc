@@ -136,6 +136,13 @@ Dataset Dataset::fixed_length_records(std::vector<std::string> paths, FixedLengt
   return Dataset(make_fixed_length_node(std::move(paths), options));
 }
 
+Dataset Dataset::npy_rows(std::vector<std::string> paths, NpyRowsOptions options) {
+  require(!paths.empty(), "npy_rows: there is no path");
+  require(options.row_bytes_max >= 1,
+          "npy_rows: row_bytes_max is " + std::to_string(options.row_bytes_max) + "; give 1 or more");
+  return Dataset(make_npy_rows_node(std::move(paths), options));
+}
+
 Dataset Dataset::zip(std::vector<Dataset> inputs) {
   require(!inputs.empty(), "zip: there are no inputs");
   std::vector<NodePtr> nodes;

@@ -31,11 +31,16 @@ class RecordFile {
 
   /// Fills `out`; false at the end of the file, where nothing is left. DataLoss if only a part of it is there.
   Result<bool> read(std::span<char> out, std::string_view what) {
-    SHOAL_TRY(const size_t count, read_some(std::as_writable_bytes(out)));
-    offset_ += count;
+    SHOAL_TRY(const size_t count, read_up_to(std::as_writable_bytes(out)));
     if (count == out.size()) return true;
     if (count == 0) return false;
     return cut(what);
+  }
+  /// Fills `out` as far as there are bytes; returns how many.
+  Result<size_t> read_up_to(std::span<std::byte> out) {
+    SHOAL_TRY(const size_t count, read_some(out));
+    offset_ += count;
+    return count;
   }
   /// Passes over `bytes` of a record; false at the end of the file.
   Result<bool> skip(uint64_t bytes, std::string_view what) {

@@ -18,6 +18,7 @@
 #include "shoal/base/std_function.h"
 #include "shoal/data/element.h"
 #include "shoal/data/iterator.h"
+#include "shoal/data/npy.h"
 #include "shoal/data/record_files.h"
 #include "shoal/data/text_files.h"
 
@@ -159,6 +160,14 @@ class Dataset {
   /// Records of `record_bytes` bytes each, one file after another, as uint8 [record_bytes]. Files are read as by tf_records; one that ends
   /// within a record is DataLoss.
   static Dataset fixed_length_records(std::vector<std::string> paths, FixedLengthOptions options);
+  /// The rows (along the first axis) of NPY files, one file after another, as tensors of the shape of a row and of the type that
+  /// read_npy() would give. One row at a time is in memory. gzip, zstd and lz4 are recognised by a file's first bytes.
+  ///
+  /// Iterating ends with the errors of read_npy(), which name file and row: those of the header, and of a length that does not fit it
+  /// where the file is not compressed, when the file is opened. Also: DataLoss for a row over options.row_bytes_max;
+  /// InvalidArgument, naming both files, where the rows of two have other types or shapes; FailedPrecondition for an array in
+  /// Fortran's order, for a scalar and for rows without elements. Raises InvalidArgument for no paths or options out of range.
+  static Dataset npy_rows(std::vector<std::string> paths, NpyRowsOptions options = {});
   /// Element by element of all inputs; features and labels are united. Ends with the shortest. A name that two inputs
   /// have ends iteration with InvalidArgument. Raises InvalidArgument for no inputs.
   static Dataset zip(std::vector<Dataset> inputs);
