@@ -202,7 +202,7 @@ TEST_F(StopsWhileReading, FilesAreReadInPieces) {
   Element element;
   EXPECT_EQ(iterator->next(element).error().kind(), ErrorKind::kCancelled);
 
-  for (const Dataset& dataset : {Dataset::npy_rows({lines})}) {
+  for (const Dataset& dataset : {Dataset::npy_rows({lines}), Dataset::json_lines({lines}, {.fields = {{"x"}}})}) {
     const auto stopped = open(dataset, *env, {.stop = source.token()});
     EXPECT_EQ(stopped->next(element).error().kind(), ErrorKind::kCancelled);
     EXPECT_EQ(stopped->skip(INT64_MAX).error().kind(), ErrorKind::kCancelled);

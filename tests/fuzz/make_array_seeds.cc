@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The seeds of the targets that read arrays of NumPy.
+// The seeds of the targets that read arrays of NumPy and lines of JSON.
 #include "crc32.h"
 #include "make_file_seeds.h"
 #include "shoal/base/record_framing.h"
@@ -64,6 +64,16 @@ void write_array_seeds(const std::filesystem::path& folder) {
 #if SHOAL_FUZZ_ZLIB
   arrays("archive_deflated", 1, deflated_archive("a.npy", bytes, crc_of(bytes)));
 #endif
+  const auto lines = [&](const std::string& name, char how, const std::string& file) {
+    write_seed(folder, "json_lines", name, how + (bytes_of(uint16_t(400)) + file));
+  };
+  const std::string line =
+      R"({"t":"a\u00e4","f":1.5e0,"i":-7,"b":true,"p":[1,2],"g":[[0.5],[1]],"o":{"w":["x",""],"n":3},"z":null})";
+  lines("one", 0, line);
+  lines("labels", 3, line + "\n\n" + line + "\r\n");
+  lines("missing", 4, "{\"o\":null}\n{\"i\":9223372036854775807,\"f\":16777217}\n{\"o\":{\"w\":[],\"n\":1e2}}\n");
+  lines("nested", 7, R"({"z":[[[{"a":{"b":[]}}]]],"p":[70.0,-0],"t":"\ud83d\udc1f\n"})");
+  lines("doubled", 4, R"({"t":"x","z":{"a":1,"a":2}})");
 }
 
 }  // namespace shoal::fuzz

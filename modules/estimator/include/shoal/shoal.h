@@ -55,6 +55,7 @@
 #include "shoal/data/dataset.h"
 #include "shoal/data/element.h"
 #include "shoal/data/idx.h"
+#include "shoal/data/json_lines.h"
 #include "shoal/data/npy.h"
 #include "shoal/data/record_files.h"
 #include "shoal/data/text_files.h"
