@@ -26,7 +26,7 @@ class CompressedFiles : public ::testing::TestWithParam<Program> {
   std::string compressed(const std::string& contents) {
     const std::string plain = folder_ / "plain", path = folder_ / "packed";
     write_file(plain, contents);
-    output_of(std::string(GetParam().name) + " -c " + GetParam().options + " < " + plain + " > " + path);
+    output_of(std::string(GetParam().name) + " -c " + GetParam().options + " < " + plain + " > " + path + " 2>/dev/null");
     return path;
   }
   /// All bytes, read `piece` at a time, or the error.

@@ -96,6 +96,14 @@ TEST_F(RowPlaces, AreKnownBehindMapAndFilterOfElements) {
   EXPECT_EQ(rows_at_their_places(Dataset::text_lines({lines}).filter(not_empty).map(parsed).batch(2)), 3);
 }
 
+TEST_F(RowPlaces, AreKnownOfEverySource) {
+  const std::string json = folder_.write("d.jsonl", "{\"place\":\"d.jsonl, line 1\"}\n\n{\"place\":\"d.jsonl, line 3\"}\n");
+  EXPECT_EQ(rows_at_their_places(Dataset::json_lines({json}, {.fields = {{"place"}}}).shuffle(2, {.seed = 1}).batch(2)), 2);
+  const std::vector<std::string> records{"e.npy, record 1", "e.npy, record 2"};
+  EXPECT_TRUE(write_npy(env().storage(), folder_ / "e.npy", Tensor::of_strings({2}, records)));
+  EXPECT_EQ(rows_at_their_places(Dataset::npy_rows({folder_ / "e.npy"}).shuffle(2, {.seed = 1}).batch(2)), 2);
+}
+
 TEST_F(RowPlaces, AreNotGuessed) {
   const auto place = [this](const Dataset& dataset) {
     const auto iterator = open(dataset, env());

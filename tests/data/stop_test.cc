@@ -211,6 +211,11 @@ TEST_F(StopsWhileReading, FilesAreReadInPieces) {
     halfway.request_stop();
     EXPECT_EQ(samples->next(element).error().kind(), ErrorKind::kCancelled);
   }
+  for (const Dataset& dataset : {Dataset::npy_rows({lines}), Dataset::json_lines({lines}, {.fields = {{"x"}}})}) {
+    const auto stopped = open(dataset, *env, {.stop = source.token()});
+    EXPECT_EQ(stopped->next(element).error().kind(), ErrorKind::kCancelled);
+    EXPECT_EQ(stopped->skip(INT64_MAX).error().kind(), ErrorKind::kCancelled);
+  }
 
   const auto storage = make_file_storage();
   const std::string idx = folder_.write("idx", std::string("\0\0\x08\x01\0\0\0\x02", 8) + "ab");

@@ -347,6 +347,7 @@ void write_file_seeds(const std::filesystem::path& folder) {
   seeds.graphs();
   seeds.exports();
   write_image_seeds(folder);
+  write_array_seeds(folder);
 }
 
 }  // namespace shoal::fuzz

@@ -17,5 +17,7 @@ std::string bytes_of(const T& value) {
 
 void write_file_seeds(const std::filesystem::path& folder);
 void write_image_seeds(const std::filesystem::path& folder);  // write_file_seeds() calls this.
+/// Defined in make_array_seeds.cc.
+void write_array_seeds(const std::filesystem::path& folder);
 
 }  // namespace shoal::fuzz

@@ -122,6 +122,10 @@ Result<uint64_t> ByteSource::skip(uint64_t count) {
 
 Result<std::unique_ptr<ByteSource>> open_bytes(Storage& storage, const std::string& path, const StopToken& stop) {
   SHOAL_TRY(std::unique_ptr<ByteSource> source, open_source(storage, path));
+  return stoppable(std::move(source), stop);
+}
+
+std::unique_ptr<ByteSource> stoppable(std::unique_ptr<ByteSource> source, const StopToken& stop) {
   if (!stop.stop_possible()) return source;
   return std::make_unique<StoppableSource>(std::move(source), stop);
 }

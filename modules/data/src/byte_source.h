@@ -30,6 +30,9 @@ class ByteSource {
 /// without. Where `stop` can stop, it is asked before each piece is read, however much a call of read() wants at once: Cancelled.
 Result<std::unique_ptr<ByteSource>> open_bytes(Storage& storage, const std::string& path, const StopToken& stop = {});
 
+/// The bytes of `source`, where `stop` is asked before each piece is read, as by open_bytes(). `source` itself if `stop` cannot stop.
+std::unique_ptr<ByteSource> stoppable(std::unique_ptr<ByteSource> source, const StopToken& stop);
+
 /// The bytes that gzip'd `file` holds: those of its members, one after another. Zeros between and behind them, and whatever
 /// stands behind the last one, are passed over, as gzip(1) does; the latter counts as passed_over().
 Result<std::unique_ptr<ByteSource>> open_gzip(std::unique_ptr<ReadableFile> file, std::string path);

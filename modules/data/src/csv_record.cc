@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "csv_number.h"
+#include "item.h"
 #include "shoal/base/check.h"
 #include "shoal/base/nearest_text.h"
 #include "shoal/base/utf8.h"
@@ -37,15 +38,6 @@ bool is_no_finite_number(const Tensor& tensor) {
 constexpr const char* kLabelHelp =
     "give the row a label, or take the row out; rows without one are read if missing_labels is set, for filter() to pass "
     "over";
-
-/// Makes `map` one of scalars of these names, in their order; keeps what it has if it is one already.
-void ready_map(TensorMap& map, const std::vector<std::string>& names) {
-  const bool same = std::equal(map.begin(), map.end(), names.begin(), names.end(),
-                               [](const auto& entry, const std::string& name) { return entry.first == name; });
-  if (same) return;
-  map = TensorMap();
-  for (const std::string& name : names) map.set(name, Tensor());
-}
 
 Result<void> check_column(const CsvColumn& column) {
   const bool has_text = column.dtype == DType::kString || column.dtype == DType::kFloat32 ||
@@ -250,8 +242,8 @@ Result<void> follow_header(const RecordReader& reader, std::string_view record, 
 
 Result<void> CsvParser::parse(std::string_view record, Element& element) {
   SHOAL_TRY_VOID(split(record));
-  ready_map(element.features, feature_names_);
-  ready_map(element.labels, label_names_);
+  ready_names(element.features, feature_names_);
+  ready_names(element.labels, label_names_);
   for (size_t i = 0; i < layout_.size(); ++i) {
     if (layout_[i] == kPassedOver) continue;
     const Target& target = targets_[layout_[i]];

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "csv_record.h"
+#include "json_line.h"
 #include "nodes.h"
 #include "positions.h"
 #include "shoal/base/production.h"
@@ -151,6 +152,19 @@ Dataset Dataset::tar_samples(std::vector<std::string> paths, TarOptions options)
           "tar_samples: member_bytes_max and sample_bytes_max must be at least 1");
   check_extensions(options.extensions);
   return Dataset(make_tar_samples_node(std::move(paths), std::move(options)));
+}
+
+Dataset Dataset::npy_rows(std::vector<std::string> paths, NpyRowsOptions options) {
+  require(!paths.empty(), "npy_rows: there is no path");
+  require(options.row_bytes_max >= 1,
+          "npy_rows: row_bytes_max is " + std::to_string(options.row_bytes_max) + "; give 1 or more");
+  return Dataset(make_npy_rows_node(std::move(paths), options));
+}
+
+Dataset Dataset::json_lines(std::vector<std::string> paths, JsonLinesOptions options) {
+  require(!paths.empty(), "json_lines: there is no path");
+  if (auto checked = check_json_lines(options); !checked) raise(std::move(checked).error());
+  return Dataset(make_json_lines_node(std::move(paths), std::move(options)));
 }
 
 Dataset Dataset::zip(std::vector<Dataset> inputs) {

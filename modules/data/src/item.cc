@@ -148,6 +148,14 @@ void ready_names(TensorMap& map, const Item& like, size_t first, size_t count) {
   for (size_t i = 0; i < count; ++i) map.set(*like.column(first + i).name, Tensor());
 }
 
+void ready_names(TensorMap& map, const std::vector<std::string>& names) {
+  const bool same = std::equal(map.begin(), map.end(), names.begin(), names.end(),
+                               [](const auto& entry, const std::string& name) { return entry.first == name; });
+  if (same) return;
+  map = TensorMap();
+  for (const std::string& name : names) map.set(name, Tensor());
+}
+
 void ready_tensor(Tensor& tensor, DType dtype, const Shape& shape, BufferPool& pool) {
   if (tensor.dtype() == dtype && tensor.shape() == shape && tensor.unique()) return;
   if (dtype == DType::kString) {

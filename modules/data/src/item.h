@@ -113,6 +113,8 @@ class Item {
 
 /// Gives `map` tensors of these columns' names; each is then made ready by ready_tensor().
 void ready_names(TensorMap& map, const Item& like, size_t first, size_t count);
+/// The same for tensors of `names`, which are in byte order. A map that has these names stays as it is.
+void ready_names(TensorMap& map, const std::vector<std::string>& names);
 /// A tensor that may be written, of this type and shape: `tensor` itself if it is one, else new from `pool`.
 void ready_tensor(Tensor& tensor, DType dtype, const Shape& shape, BufferPool& pool);
 /// Copies `column` into row `row` of `target`, whose rows have its type and shape.

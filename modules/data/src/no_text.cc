@@ -47,7 +47,7 @@ constexpr Kind kKinds[] = {
     {"ARROW1\0"sv, "is an Arrow file; write it as CSV, for example with pandas.read_feather(...).to_csv(...)"},
     {"SQLite format 3\0"sv, "is a database of SQLite; write the table as CSV, for example with sqlite3 -header -csv"},
     {"\x89HDF\r\n"sv, "is an HDF5 file; write the table as CSV"},
-    {"\x93NUMPY"sv, "is an array of NumPy; write it as CSV, for example with numpy.savetxt"},
+    {"\x93NUMPY"sv, "is an array of NumPy; read it by npy_rows(), or write it as CSV, for example with numpy.savetxt"},
     {"\x89PNG\r\n"sv, "is an image (PNG); what is read is text"},
     {"\xff\xd8\xff"sv, "is an image (JPEG); what is read is text"},
     {"GIF87a"sv, "is an image (GIF); what is read is text"},
@@ -133,7 +133,7 @@ std::optional<std::string> what_is_no_text(std::string_view begin) {
     return "is compressed with bzip2; decompress it with bunzip2 (gzip, zstd and lz4 are read as they are)";
   }
   if (begin.size() > kTarMagicAt && begin.substr(kTarMagicAt).starts_with(kTarMagic)) {
-    return "is a tar archive; unpack it with tar xf, and give the file in it";
+    return "is a tar archive; read samples by tar_samples(), or unpack it with tar xf, and give the file in it";
   }
   return std::nullopt;
 }
@@ -153,7 +153,9 @@ std::optional<std::string> what_is_no_table(std::string_view begin, const CsvSyn
   }
   if (has_lone_cr(begin, syntax)) return kLoneCr;
   const bool json = begin.starts_with("{\"") || begin.starts_with("[{\"");
-  if (json && syntax.quoting) return "is JSON; write it as CSV, for example with pandas.read_json(...).to_csv(...)";
+  if (json && syntax.quoting)
+    return "is JSON; read lines of JSON by json_lines(), or write it as CSV, for example with "
+           "pandas.read_json(...).to_csv(...)";
   if (begin.starts_with("<?xml ")) return "is XML; if it is a workbook, save the sheet as CSV (UTF-8)";
   return std::nullopt;
 }

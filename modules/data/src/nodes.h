@@ -30,6 +30,9 @@ NodePtr make_tf_records_node(std::vector<std::string> paths, TfRecordOptions opt
 NodePtr make_fixed_length_node(std::vector<std::string> paths, FixedLengthOptions options);
 // Defined in tar_samples.cc.
 NodePtr make_tar_samples_node(std::vector<std::string> paths, TarOptions options);
+// Defined in npy_rows.cc and json_lines.cc.
+NodePtr make_npy_rows_node(std::vector<std::string> paths, const NpyRowsOptions& options);
+NodePtr make_json_lines_node(std::vector<std::string> paths, JsonLinesOptions options);
 // Defined in combine.cc.
 NodePtr make_zip_node(std::vector<NodePtr> inputs);
 NodePtr make_zip_labels_node(NodePtr features, NodePtr labels);

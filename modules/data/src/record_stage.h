@@ -31,7 +31,7 @@ class RecordFile {
 
   /// Fills `out`; false at the end of the file, where nothing is left. DataLoss if only a part of it is there.
   Result<bool> read(std::span<char> out, std::string_view what) {
-    SHOAL_TRY(const size_t count, read_up_to(out));
+    SHOAL_TRY(const size_t count, read_up_to(std::as_writable_bytes(out)));
     if (count == out.size()) return true;
     if (count == 0) return false;
     return cut(what);
@@ -50,8 +50,8 @@ class RecordFile {
     return skipped == wanted ? Result<void>() : damaged_position();
   }
   /// These two do as read() and skip(), but return how many bytes there were; a format then says itself what is wrong.
-  Result<size_t> read_up_to(std::span<char> out) {
-    SHOAL_TRY(const size_t count, read_some(std::as_writable_bytes(out)));
+  Result<size_t> read_up_to(std::span<std::byte> out) {
+    SHOAL_TRY(const size_t count, read_some(out));
     offset_ += count;
     return count;
   }

@@ -74,7 +74,7 @@ Result<bool> TarReader::next_header(RecordFile& file) {
 
 Result<bool> TarReader::read_header(RecordFile& file) {
   TarBlock block;
-  SHOAL_TRY(const size_t count, file.read_up_to(block));
+  SHOAL_TRY(const size_t count, file.read_up_to(std::as_writable_bytes(std::span(block))));
   if (count == 0) return false;
   if (count < block.size()) return cut(file, "a header");
   if (is_zero_block(block)) return false;
@@ -123,7 +123,7 @@ Result<void> TarReader::read(RecordFile& file, std::string& contents) {
     const size_t begin = contents.size();
     contents.resize(begin + size_t(std::min(kGrowth, left_)));
     const std::span<char> piece = std::span(contents).subspan(begin);
-    SHOAL_TRY(const size_t count, file.read_up_to(piece));
+    SHOAL_TRY(const size_t count, file.read_up_to(std::as_writable_bytes(std::span(piece))));
     if (count < piece.size()) return cut(file, "the contents of an entry");
     left_ -= count;
   }

@@ -60,6 +60,8 @@
 #include "shoal/data/image_folder.h"
 #include "shoal/data/images.h"
 #include "shoal/data/input_statistics.h"
+#include "shoal/data/json_lines.h"
+#include "shoal/data/npy.h"
 #include "shoal/data/record_files.h"
 #include "shoal/data/tar_files.h"
 #include "shoal/data/text_files.h"

@@ -18,6 +18,8 @@
 #include "shoal/base/std_function.h"
 #include "shoal/data/element.h"
 #include "shoal/data/iterator.h"
+#include "shoal/data/json_lines.h"
+#include "shoal/data/npy.h"
 #include "shoal/data/record_files.h"
 #include "shoal/data/tar_files.h"
 #include "shoal/data/text_files.h"
@@ -188,6 +190,20 @@ class Dataset {
   ///
   /// Source: the WebDataset library, version 1.0.2, functions base_plus_ext() and group_by_keys().
   static Dataset tar_samples(std::vector<std::string> paths, TarOptions options = {});
+  /// The rows (along the first axis) of NPY files, one file after another, as tensors of the shape of a row and of the type that
+  /// read_npy() would give. One row at a time is in memory. gzip, zstd and lz4 are recognised by a file's first bytes.
+  ///
+  /// Iterating ends with the errors of read_npy(), which name file and row: those of the header, and of a length that does not fit it
+  /// where the file is not compressed, when the file is opened. Also: DataLoss for a row over options.row_bytes_max;
+  /// InvalidArgument, naming both files, where the rows of two have other types or shapes; FailedPrecondition for an array in
+  /// Fortran's order, for a scalar and for rows without elements. Raises InvalidArgument for no paths or options out of range.
+  static Dataset npy_rows(std::vector<std::string> paths, NpyRowsOptions options = {});
+  /// The JSON objects of files that have one on each line (JSON Lines, NDJSON), one file after another: a tensor for each field of
+  /// the options, by its name. Files are read as by text_lines. Lines with nothing but blanks are passed over, as are members of
+  /// objects that no field names. JsonField says which values fit. Another value, a line that is no JSON object (RFC 8259) or nests
+  /// more than 100 deep, and an object that has a key twice are DataLoss, naming file, line, offset and field. Raises
+  /// InvalidArgument for no paths or options that contradict themselves.
+  static Dataset json_lines(std::vector<std::string> paths, JsonLinesOptions options);
   /// Element by element of all inputs; features and labels are united. Ends with the shortest. A name that two inputs
   /// have ends iteration with InvalidArgument. Raises InvalidArgument for no inputs.
   static Dataset zip(std::vector<Dataset> inputs);

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// What files of JSON lines are: options of Dataset::json_lines().
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shoal/base/dtype.h"
+#include "shoal/base/tensor.h"
+
+namespace shoal::data {
+
+/// One member of the objects, which becomes one tensor.
+///
+/// Values are checked against the type: strings for kString; true and false for kBool; numbers for the others. A float32 is
+/// the nearest one to the number as it is written: 1e39 is infinity, which is DataLoss in a label, and 1e-59 is 0. A number
+/// that double does not hold, such as 1e400, is DataLoss. A whole number that int64 or int32 does not hold is DataLoss; one
+/// of a fraction of zero ("70.0", "7e1", up to 2^53) is that number. NaN and Infinity are no JSON.
+struct JsonField {
+  std::string name;              ///< The name of the feature or label.
+  DType dtype = DType::kString;  ///< One of kString, kFloat32, kInt64, kInt32 and kBool.
+  /// {}: the value itself, a scalar. {3}: a list of 3. {2, 3}: a list of 2 lists of 3; and so on. Other lengths are
+  /// DataLoss.
+  std::vector<int64_t> shape = {};
+  bool variable = false;  ///< True: a list of any length, which gives the shape [length]. `shape` is {}.
+  /// Where an object has the value: keys with dots between them ("user.address.city") lead into nested objects. "": `name`
+  /// is the key, with its dots, if it has any.
+  std::string path = {};
+  /// What a missing field, or null, counts as: a tensor of the type and the shape of the field, or a scalar, which all
+  /// elements become. For a field of variable length: a list. None: a missing field is DataLoss. Null inside of a list
+  /// always is.
+  std::optional<Tensor> missing = {};
+};
+
+struct JsonLinesOptions {
+  /// At least one that is no label. No two have one name or one path, and none lies inside of another.
+  std::vector<JsonField> fields{};
+  std::vector<std::string> labels{};  ///< Names of fields that become labels; a lone one has the name "".
+  /// The most bytes of one line; a longer one is DataLoss, before more of it is kept. At least 1.
+  int64_t line_bytes_max = int64_t(1) << 20;
+};
+
+}  // namespace shoal::data

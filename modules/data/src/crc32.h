@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// CRC-32, the checksum of zip archives. It is Shoal's own, so that builds without zlib compare it as well.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace shoal::data {
+
+/// CRC-32 of bytes that come behind others, whose CRC-32 is `before`; 0 for none. The polynomial is 0x04c11db7, reflected,
+/// as in ISO 3309 and in RFC 1952, section 8: "123456789" gives 0xcbf43926.
+uint32_t crc32_of(std::span<const std::byte> bytes, uint32_t before = 0);
+
+}  // namespace shoal::data

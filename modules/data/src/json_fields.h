@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The values of one field of JSON objects, gathered into a tensor.
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shoal/base/result.h"
+#include "shoal/base/tensor.h"
+#include "shoal/data/json_lines.h"
+
+namespace shoal::data {
+
+/// What a JSON value is, for errors.
+enum class JsonKind { kNull, kBool, kNumber, kString, kList, kObject };
+
+/// Gathers the elements of one value after another: begin(), then a call for each element and for both ends of each list,
+/// until is_done(). Errors are InvalidArgument with a sentence that names the field; the caller knows file and line.
+class JsonGatherer {
+ public:
+  void begin(const JsonField& field);
+  /// Whether the value is complete.
+  bool is_done() const { return is_done_; }
+  const JsonField& field() const { return *field_; }
+
+  Result<void> boolean(bool value);
+  Result<void> number(std::string_view text);
+  Result<void> string(std::string& text);
+  Result<void> begin_list();
+  Result<void> end_list();
+  /// The value is of another kind than the field takes here.
+  Error mismatch(JsonKind found, std::string_view text = {}) const;
+
+  /// Writes the elements into `tensor`, whose storage is reused if it has the type and the shape.
+  void store(Tensor& tensor);
+
+ private:
+  int64_t rank() const { return field_->variable ? 1 : int64_t(field_->shape.size()); }
+  bool wants_element() const { return int64_t(counts_.size()) == rank(); }
+  /// The size that the innermost list must have; -1: any.
+  int64_t wanted_size() const { return field_->variable ? -1 : field_->shape[counts_.size() - 1]; }
+  /// Behind an element, or behind a list.
+  Result<void> count_one();
+  template <class T>
+  Result<void> add(T value);
+  template <class T>
+  Result<void> add_number(std::string_view text);
+  Error wrong(const std::string& what) const;
+
+  const JsonField* field_ = nullptr;
+  bool is_done_ = false;
+  std::vector<int64_t> counts_;  // How many values each open list has so far.
+  int64_t elements_ = 0;
+  std::vector<std::byte> bytes_;      // The elements, unless they are strings.
+  std::vector<std::string> strings_;  // Longer than elements_ where earlier values had more of them.
+};
+
+/// What a field that is missing counts as. `field` has a value for that.
+void store_missing(const JsonField& field, Tensor& tensor);
+
+/// InvalidArgument unless the type, the shape and the value for missing ones fit each other.
+Result<void> check_json_field(const JsonField& field);
+
+}  // namespace shoal::data

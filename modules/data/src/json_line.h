@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// One line with a JSON object to one element.
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "json_fields.h"
+#include "shoal/data/element.h"
+#include "shoal/data/json_lines.h"
+#include "shoal/json/events.h"
+
+namespace shoal::data {
+
+/// InvalidArgument for options that cannot be: no fields, a name or a path twice, a field inside of another, a type that
+/// JSON does not have, a value for missing ones that does not fit.
+Result<void> check_json_lines(const JsonLinesOptions& options);
+
+/// Which fields lie where in an object: a tree of keys.
+class JsonTree {
+ public:
+  static constexpr size_t kRoot = 0, kNowhere = size_t(-1);
+  struct Node {
+    std::map<std::string, size_t, std::less<>> children;
+    size_t field = kNowhere;  ///< The field whose value stands here. Then there are no children.
+  };
+  /// InvalidArgument where two fields have one path, or one lies inside of another.
+  static Result<JsonTree> of(const std::vector<JsonField>& fields);
+  const Node& operator[](size_t index) const { return nodes_[index]; }
+  /// The node that `key` leads to from `node`; kNowhere if no field lies there.
+  size_t child(size_t node, std::string_view key) const;
+  /// A field that lies at or below a node, for errors.
+  size_t field_below(size_t node) const;
+
+ private:
+  Result<void> add(const JsonField& field, size_t index);
+  std::vector<Node> nodes_ = std::vector<Node>(1);
+};
+
+/// Makes elements of lines: each field becomes a feature or a label. `options` are checked.
+class JsonLineParser final : json::Events {
+ public:
+  explicit JsonLineParser(const JsonLinesOptions& options);
+  /// InvalidArgument or DataLoss with a sentence about what does not fit; the caller knows file and line.
+  Result<void> parse(std::string_view line, Element& element);
+
+ private:
+  /// What becomes of a field.
+  struct Target {
+    bool label = false;
+    size_t index = 0;    ///< Its place in its map.
+    bool found = false;  ///< In this line.
+  };
+  Result<void> null() override;
+  Result<void> boolean(bool value) override;
+  Result<void> number(std::string_view text) override;
+  Result<void> string(std::string& text) override;
+  Result<void> begin_list() override;
+  Result<void> end_list() override;
+  Result<void> begin_object() override;
+  Result<void> key(std::string_view text) override;
+  Result<void> end_object() override;
+
+  enum class Place { kNowhere, kField, kObject };
+  /// Where a value that begins here belongs: to no field, to one (which the gatherer is then at), or to an object with
+  /// fields.
+  Place place_of_value();
+  template <class Give>
+  Result<void> give(JsonKind kind, const Give& give_it);
+  Error no_object(JsonKind found) const;
+  Result<void> store_if_done();
+  Tensor& tensor_of(size_t field);
+  Result<void> store_missing_fields();
+
+  const JsonLinesOptions options_;
+  const JsonTree tree_;
+  std::vector<Target> targets_;
+  std::vector<std::string> feature_names_, label_names_;
+
+  // Where the walk through a line is.
+  Element* element_ = nullptr;
+  std::vector<size_t> objects_;            // The nodes of the open objects that have fields.
+  size_t next_ = JsonTree::kRoot;          // The node that the next value belongs to.
+  size_t passed_over_ = 0;                 // How many lists and objects are open of a value that no field has.
+  size_t gathering_ = JsonTree::kNowhere;  // The field whose value has begun and not ended.
+  JsonGatherer gatherer_;
+};
+
+}  // namespace shoal::data

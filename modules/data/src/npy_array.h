@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// A whole array in the bytes of an NPY file, which may lie in a file of its own or in an archive.
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "byte_source.h"
+#include "npy_header.h"
+#include "shoal/base/storage.h"
+#include "shoal/base/tensor.h"
+
+namespace shoal::data {
+
+/// Reads the array that `source` holds from its start to its end, as read_npy() documents it. Errors do not name the file.
+/// `bytes_max`: what is left of NpyOptions::bytes_max.
+Result<Tensor> read_npy_array(ByteSource& source, uint64_t bytes_max);
+
+/// The bytes of an NPY file that holds a tensor, made piece by piece.
+class NpyImage {
+ public:
+  /// The errors are those of write_npy(). `tensor` outlives the image.
+  static Result<NpyImage> of(const Tensor& tensor);
+  uint64_t bytes() const { return header_.size() + uint64_t(tensor_->elements()) * type_.width; }
+  using Sink = std::function<Result<void>(std::span<const std::byte> bytes)>;
+  /// Gives all bytes to `sink`, in order. Ends with the first error of `sink`.
+  Result<void> write(const Sink& sink) const;
+
+ private:
+  NpyImage(const Tensor& tensor, const NpyType& type);
+  const Tensor* tensor_;
+  NpyType type_;
+  std::string header_;
+};
+
+/// Writes `path` by `fill` under another name, and gives it its own name once all is on the disk: readers see the old or
+/// the new file, and after an error the old one is still there.
+Result<void> write_in_its_place(Storage& storage, const std::string& path,
+                                const std::function<Result<void>(WritableFile& file)>& fill);
+
+/// The name of the file before the sentence, unless a lower layer named it already.
+Error in_npy_file(Error error, const std::string& path);
+
+}  // namespace shoal::data

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// What sources of text files have in common: lines, CSV and JSON lines are the records of files, one file after another.
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "nodes.h"
+#include "record_reader.h"
+
+namespace shoal::data {
+
+/// Which files are read, and how.
+struct TextFiles {
+  std::vector<std::string> paths;
+  RecordOptions records;
+  int64_t header_lines;
+};
+
+/// Reads the records one after another, and lets `Parser` turn each into an element. A position names a file and a place in
+/// it; resuming reads that file again from its start up to the place. A Parser has these members:
+///
+///   static bool is_passed_over(std::string_view record);  // Such a record is no element.
+///   // Called for each file that has header lines, with the last of them.
+///   Result<void> follow(const RecordReader& reader, std::string_view header);
+///   Result<void> parse(std::string_view record, Element& element);
+///   size_t error_at() const;  // Where in the record the error of parse() lies, in bytes.
+template <class Parser>
+class TextStage final : public Stage {
+ public:
+  TextStage(const TextFiles& files, Parser parser, StageContext& context)
+      : files_(files), parser_(std::move(parser)), context_(context), first_file_(context.add_files(files.paths)) {}
+
+  Result<bool> next(Item& item) override {
+    std::string_view record;
+    SHOAL_TRY(const bool more, next_record(record));
+    if (!more) return false;
+    Result<void> parsed = parser_.parse(record, item.own());
+    if (!parsed) return reader_->damaged_at(parsed.error().message(), record, parser_.error_at());
+    item.set_record(StageContext::record_at(first_file_ + file_, reader_->last().line));
+    return true;
+  }
+  Result<int64_t> skip(int64_t count) override {
+    std::string_view record;
+    for (int64_t skipped = 0; skipped < count; ++skipped) {
+      SHOAL_TRY(const bool more, next_record(record));
+      if (!more) return skipped;
+    }
+    return count;
+  }
+  Result<void> restart() override {
+    reader_.reset();
+    file_ = 0;
+    return {};
+  }
+  Result<void> save(StateWriter& out) const override {
+    out.number(file_);
+    out.flag(reader_.has_value());
+    const RecordReader::Place place = reader_ ? reader_->place() : RecordReader::Place{};
+    out.number(place.offset);
+    out.number(place.line);
+    return {};
+  }
+  Result<void> load(StateReader& in) override {
+    reader_.reset();
+    SHOAL_TRY(const int64_t file, in.count(int64_t(files_.paths.size())));
+    SHOAL_TRY(const bool inside, in.flag());
+    RecordReader::Place place;
+    SHOAL_TRY(place.offset, in.number());
+    SHOAL_TRY(place.line, in.number());
+    file_ = size_t(file);
+    if (!inside) return {};
+    if (file_ >= files_.paths.size()) return damaged_position();
+    SHOAL_TRY_VOID(open());
+    if (place.offset < reader_->place().offset) return damaged_position();
+    return reader_->go_to(place);
+  }
+
+ private:
+  Result<bool> next_record(std::string_view& record) {
+    for (; file_ < files_.paths.size(); ++file_, reader_.reset()) {
+      if (!reader_) SHOAL_TRY_VOID(open());
+      for (;;) {
+        SHOAL_TRY_VOID(check_stopping(context_));
+        SHOAL_TRY(const bool more, reader_->next(record));
+        if (!more) {
+          if (const auto remark = reader_->remark()) context_.env.log().warning_once(*remark, *remark);
+          break;
+        }
+        if (!Parser::is_passed_over(record)) return true;
+      }
+    }
+    return false;
+  }
+  Result<void> open() {
+    RecordOptions options = files_.records;
+    options.stop = context_.stop;
+    SHOAL_TRY(reader_, RecordReader::open(context_.env.storage(), files_.paths[file_], options));
+    std::string_view header;
+    bool more = false;
+    for (int64_t i = 0; i < files_.header_lines; ++i) {
+      SHOAL_TRY(more, reader_->next(header));
+    }
+    return more ? parser_.follow(*reader_, header) : Result<void>();
+  }
+
+  const TextFiles& files_;
+  Parser parser_;
+  StageContext& context_;
+  const uint64_t first_file_;  // The number that the iterator gave to the first file.
+  size_t file_ = 0;
+  std::optional<RecordReader> reader_;  // Reads that file. None: it is not opened yet.
+};
+
+inline RandomKey fold_files(RandomKey key, const TextFiles& files) {
+  for (const std::string& path : files.paths) key = fold_in(key, path);
+  return fold_in(fold_in(key, files.paths.size()), uint64_t(files.header_lines));
+}
+
+class TextNode : public Node {
+ public:
+  explicit TextNode(TextFiles files) : files_(std::move(files)) {}
+  std::optional<bool> is_finite() const override { return true; }
+  std::optional<int64_t> cardinality() const override { return std::nullopt; }
+
+ protected:
+  const TextFiles files_;
+};
+
+}  // namespace shoal::data

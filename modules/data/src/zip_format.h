@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The numbers of zip archives, for who reads and who writes them. All are little-endian.
+/// Source: PKWARE, "APPNOTE.TXT - .ZIP File Format Specification", version 6.3.10, section 4.3.
+///
+///   local header   signature, version needed, flags, method, time, date, CRC-32, packed bytes, bytes, lengths of the name
+///                  and of the extra fields; name; extra fields; then the bytes of the member
+///   directory      for each member: signature, version made by, version needed, flags, method, time, date, CRC-32, packed
+///                  bytes, bytes, lengths of name, extra fields and comment, disk, attributes (2 and 4 bytes), offset of the
+///                  local header; name; extra fields; comment
+///   zip64 end      signature, bytes of the rest, versions, disks, members (twice), bytes of the directory, its offset; 8 bytes
+///                  for each of the last four and for the second
+///   locator        signature, disk, offset of the zip64 end, number of disks
+///   end            signature, disks, members (twice), bytes of the directory, its offset, length of the comment; comment
+#include <cstddef>
+#include <cstdint>
+
+namespace shoal::data {
+
+inline constexpr uint32_t kZipLocalSignature = 0x04034b50, kZipDirectorySignature = 0x02014b50,
+                          kZipEndSignature = 0x06054b50, kZip64EndSignature = 0x06064b50,
+                          kZip64LocatorSignature = 0x07064b50;
+inline constexpr size_t kZipLocalBytes = 30, kZipDirectoryBytes = 46, kZipEndBytes = 22, kZip64EndBytes = 56,
+                        kZip64LocatorBytes = 20;
+
+inline constexpr uint16_t kZipStored = 0, kZipDeflated = 8;
+inline constexpr uint16_t kZipEncryptedFlag = 1 << 0, kZipPatchFlag = 1 << 5, kZipUtf8Flag = 1 << 11,
+                          kZipMaskedFlag = 1 << 13;
+inline constexpr uint16_t kZip64ExtraId = 1;
+/// In the place of a number, it says that the number stands in the zip64 part.
+inline constexpr uint16_t kZip64Mark16 = 0xffff;
+inline constexpr uint32_t kZip64Mark32 = 0xffffffff;
+
+}  // namespace shoal::data
