@@ -114,6 +114,23 @@ TEST_F(MnistProgram, RefusesBfloat16WhereTheProcessorDoesNotMultiplyIt) {
   EXPECT_FALSE(has("model.ckpt-0.index"));
 }
 
+/// The records hold the same images in the same order, so that the training has the same bits.
+TEST_F(MnistProgram, TrainsOnRecordsAsOnTheImagesInMemory) {
+  const TemporaryFolder records, other;
+  const Ended written = run_mnist("--data-dir " + data_.path() + " --write-records " + records.path());
+  ASSERT_EQ(written.status, 0) << written.output;
+  const Ended from_memory = train("--steps 20 --seed 4");
+  const Ended from_files = run_mnist("--json --model mlp --batch 8 --throttle-secs 0 --steps 20 --seed 4 --records " +
+                                     records.path() + " --model-dir " + other.path());
+  ASSERT_EQ(from_files.status, 0) << from_files.output;
+  EXPECT_GT(loss(from_memory), 0);
+  EXPECT_EQ(loss(from_files), loss(from_memory));
+  write(records / "train.tfrecord", "no record");
+  const Ended damaged = run_mnist("--model mlp --records " + records.path() + " --model-dir " + records.path());
+  EXPECT_EQ(damaged.status, 4);
+  EXPECT_THAT(damaged.output, HasSubstr("train.tfrecord, record 1 (offset 0)"));
+}
+
 TEST_F(MnistProgram, TrainsAsAClusterOfThreads) {
   const Ended ended = train("--steps 6 --save-checkpoints-steps 3 --cluster ps:1,worker:1,evaluator");
   ASSERT_EQ(ended.status, 0) << ended.output;
