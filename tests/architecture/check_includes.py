@@ -38,6 +38,7 @@ ROOMS_OF_HEADERS = {
     "shoal/cluster/snapshot.h": "state",
     "shoal/cluster/store.h": "trainer",
     "shoal/cluster/witness.h": "state",
+    "shoal/data/tar_files.h": "",
     "shoal/estimator/estimator.h": "model",  # What Estimator's calls do stands above all rooms.
     "shoal/estimator/eval_listener.h": "model",
     "shoal/estimator/exported_model.h": "model",

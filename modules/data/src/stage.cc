@@ -3,15 +3,6 @@
 
 namespace shoal::data {
 
-Result<std::unique_ptr<Stage>> Node::stage(StageContext& context) const {
-  if (!context.meters) return make_stage(context);
-  StageMeter& meter = context.meters->begin(kind());
-  Result<std::unique_ptr<Stage>> made = make_stage(context);
-  context.meters->end();
-  if (!made) return made;
-  return measured_stage(*std::move(made), meter, context.env);
-}
-
 Result<int64_t> Stage::skip(int64_t count) {
   Item item;
   for (int64_t done = 0; done < count; ++done) {

@@ -5,16 +5,12 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <string_view>
 #include <vector>
 
-#include "shoal/base/environment.h"
 #include "shoal/data/input_statistics.h"
 
 namespace shoal::data {
-
-class Stage;
 
 /// What is known of one stage. Threads that use the stage write, one at a time, and any thread reads.
 struct StageMeter {
@@ -44,8 +40,5 @@ class StageMeters {
   std::deque<StageMeter> meters_;
   std::vector<size_t> open_;  // Numbers of those whose stages are being made, outermost first.
 };
-
-/// `stage`, measured by `meter`. Both the meter and the environment, whose clock it reads, outlive it.
-std::unique_ptr<Stage> measured_stage(std::unique_ptr<Stage> stage, StageMeter& meter, Environment& env);
 
 }  // namespace shoal::data

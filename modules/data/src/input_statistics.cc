@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shoal/data/input_statistics.h"
+
+#include <algorithm>
+
+namespace shoal::data {
+namespace {
+
+std::string advice_for(const StageStatistics& stage, int cores) {
+  const std::string& name = stage.name;
+  if (name == "map" && stage.threads < cores) {
+    return "give map " + std::string(stage.threads > 1 ? "more " : "") + "threads: {.parallel = " + std::to_string(cores) +
+           "}";
+  }
+  if (name == "map") return "make the function of map cheaper, or put cache() behind it if it gives the same in each pass";
+  if (name == "generator") return "make the generator cheaper, or put cache() behind it if it gives the same in each pass";
+  if (name == "interleave") return "read more files at once: a larger `cycle`, and {.parallel = true}";
+  if (stage.is_source)
+    return "read several files at once, by interleave(..., {.parallel = true}), or put cache() behind " + name;
+  return "put cache() behind " + name + " if it gives the same in each pass";
+}
+
+}  // namespace
+
+SlowestStage slowest_stage(const InputStatistics& statistics, int cores) {
+  double sum = 0;
+  const StageStatistics* slowest = nullptr;
+  const auto load = [](const StageStatistics& stage) { return stage.seconds / std::max(stage.threads, 1); };
+  for (const StageStatistics& stage : statistics.stages) {
+    sum += load(stage);
+    if (!slowest || load(stage) > load(*slowest)) slowest = &stage;
+  }
+  if (!slowest || sum <= 0) return {};
+  SlowestStage found{.name = slowest->name, .share = load(*slowest) / sum, .advice = advice_for(*slowest, cores)};
+  const bool works_beside =
+      std::ranges::any_of(statistics.stages, [](const StageStatistics& stage) { return stage.is_beside; });
+  if (!works_beside && cores > 1) {
+    found.advice = "put prefetch() at the end of the pipeline, so that it works beside the training; then " + found.advice;
+  }
+  return found;
+}
+
+}  // namespace shoal::data

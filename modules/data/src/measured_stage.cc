@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stage with a meter around it.
+#include <chrono>
+
+#include "stage.h"
+
+namespace shoal::data {
+namespace {
+
+int64_t nanoseconds(Duration duration) { return std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count(); }
+
+class MeasuredStage final : public Stage {
+ public:
+  MeasuredStage(std::unique_ptr<Stage> stage, StageMeter& meter, Environment& env)
+      : stage_(std::move(stage)), meter_(meter), env_(env) {}
+
+  Result<bool> next(Item& item) override {
+    ++calls_;
+    if (calls_ - measured_ < interval_) return counted(stage_->next(item));
+    const SteadyTime begin = env_.now();
+    Result<bool> more = stage_->next(item);
+    const int64_t taken = nanoseconds(env_.now() - begin);
+    meter_.nanoseconds.fetch_add(taken * int64_t(calls_ - measured_), std::memory_order_relaxed);
+    measured_ = calls_;
+    interval_ = taken > kDearNanoseconds ? 1 : kInterval;
+    return counted(std::move(more));
+  }
+  Result<int64_t> skip(int64_t count) override { return stage_->skip(count); }
+  bool fails_for_one_element() const override { return stage_->fails_for_one_element(); }
+  Result<void> restart() override { return stage_->restart(); }
+  Result<void> save(StateWriter& out) const override { return stage_->save(out); }
+  Result<void> load(StateReader& in) override { return stage_->load(in); }
+
+ private:
+  /// A prime, so that no batch or buffer has its border at every measured call.
+  static constexpr uint64_t kInterval = 17;
+  /// Next to a call of this length reading the clock takes nothing, and every call is measured.
+  static constexpr int64_t kDearNanoseconds = 10'000;
+
+  Result<bool> counted(Result<bool> more) {
+    if (more && *more) {  // One thread at a time writes it.
+      meter_.elements.store(meter_.elements.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    }
+    return more;
+  }
+
+  const std::unique_ptr<Stage> stage_;
+  StageMeter& meter_;
+  Environment& env_;
+  uint64_t calls_ = 0, measured_ = 0;  // All calls, and their number at the last measured one.
+  uint64_t interval_ = 1;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Stage>> Node::stage(StageContext& context) const {
+  if (!context.meters) return make_stage(context);
+  StageMeter& meter = context.meters->begin(kind());
+  Result<std::unique_ptr<Stage>> made = make_stage(context);
+  context.meters->end();
+  if (!made) return made;
+  return std::make_unique<MeasuredStage>(*std::move(made), meter, context.env);
+}
+
+}  // namespace shoal::data
