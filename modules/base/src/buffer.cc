@@ -89,10 +89,6 @@ Buffer::Buffer(std::span<const std::byte> bytes, std::span<const std::byte> rest
 std::span<std::byte> Buffer::bytes() { return {data_, size_}; }
 std::span<const std::byte> Buffer::bytes() const { return {data_, size_}; }
 
-bool Buffer::unique() const {
-  return references_.load(std::memory_order_acquire) == 1 && !retired_.load(std::memory_order_relaxed);
-}
-
 void Buffer::release() const {
   // `acq_rel`: what this holder did is done before the block is reused, and what the others did is seen by who reuses
   // it.

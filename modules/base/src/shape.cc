@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shoal/base/shape.h"
 
-#include <algorithm>
-
 namespace shoal {
 
 namespace {
@@ -20,8 +18,6 @@ Error negative(size_t axis, int64_t size) {
 }  // namespace
 
 Shape::Shape(std::initializer_list<int64_t> dims) : Shape(std::span<const int64_t>(dims.begin(), dims.size())) {}
-
-std::span<const int64_t> Shape::dims() const { return {dims_.data(), size_t(rank_)}; }
 
 Shape::Shape(std::span<const int64_t> dims) {
   if (dims.size() > size_t(kRankMax)) raise(too_many(dims.size()));
@@ -44,12 +40,6 @@ Result<Shape> Shape::checked(std::span<const int64_t> dims) {
   return Shape(dims);
 }
 
-int64_t Shape::elements() const {
-  int64_t product = 1;
-  for (int64_t dim : dims()) product *= dim;
-  return product;
-}
-
 Shape Shape::with(int axis, int64_t size) const {
   if (axis < 0 || axis >= rank_) {
     raise(invalid_argument("a shape with another size on axis " + std::to_string(axis) + " is asked for, and " +
@@ -60,8 +50,6 @@ Shape Shape::with(int axis, int64_t size) const {
   changed.dims_[size_t(axis)] = size;
   return changed;
 }
-
-bool operator==(const Shape& a, const Shape& b) { return std::ranges::equal(a.dims(), b.dims()); }
 
 std::string to_string(const Shape& shape) {
   std::string text = "[";

@@ -70,35 +70,20 @@ void Tensor::raise_count(const Shape& shape, size_t values) {
                          " elements, but there are " + std::to_string(values) + " values for it"));
 }
 
-TensorView Tensor::view() const {
-  if (dtype_ == DType::kString) raise(type_mismatch("a tensor of strings has no bytes to view; read it with strings()"));
-  return {dtype_, shape_, std::as_const(*buffer_).data() + offset_};
+void Tensor::raise_no_bytes() { raise(type_mismatch("a tensor of strings has no bytes to view; read it with strings()")); }
+
+void Tensor::raise_no_writing() const {
+  if (dtype_ != DType::kString) raise(is_shared());
+  raise(type_mismatch("a tensor of strings has no bytes to write; use mutable_strings()"));
+}
+
+void Tensor::raise_no_writing_of_strings() const {
+  if (dtype_ != DType::kString) raise_type(DType::kString);
+  raise(is_shared());
 }
 
 const void* Tensor::address() const {
   return dtype_ == DType::kString ? static_cast<const void*>(strings().data()) : view().data;
-}
-
-MutableTensorView Tensor::mutable_view() {
-  if (dtype_ == DType::kString) raise(type_mismatch("a tensor of strings has no bytes to write; use mutable_strings()"));
-  if (!unique()) raise(is_shared());
-  return {dtype_, shape_, buffer_->data() + offset_};
-}
-
-bool Tensor::unique() const {
-  // Strings belong to one dataset stage at a time, so a relaxed count is enough for them.
-  return dtype_ == DType::kString ? strings_.use_count() == 1 : buffer_ && buffer_->unique();
-}
-
-const std::vector<std::string>& Tensor::strings() const {
-  if (dtype_ != DType::kString) raise_type(DType::kString);
-  return *strings_;
-}
-
-std::vector<std::string>& Tensor::mutable_strings() {
-  if (dtype_ != DType::kString) raise_type(DType::kString);
-  if (!unique()) raise(is_shared());
-  return *strings_;
 }
 
 Tensor Tensor::reshaped(Shape shape) const {

@@ -99,7 +99,9 @@ class Buffer {
   }
   /// True if the caller holds the only reference: it may write. An acquire load, so that everything other holders
   /// read is done before the write (shared_ptr::use_count() is relaxed and may not decide this).
-  bool unique() const;
+  bool unique() const {
+    return references_.load(std::memory_order_acquire) == 1 && !retired_.load(std::memory_order_relaxed);
+  }
   /// A holder says that others, who hold no reference, may read this memory for as long as they like. It is never
   /// unique() again, and when the last reference is gone it is given back to the system instead of being used again.
   void retire() const { retired_.store(true, std::memory_order_relaxed); }

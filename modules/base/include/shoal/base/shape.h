@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The size of a dense array in each dimension, all known. (Sizes that vary are graph/dim.h.)
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <initializer_list>
@@ -26,14 +27,18 @@ class Shape {
 
   int rank() const { return rank_; }
   int64_t operator[](int axis) const { return SHOAL_DCHECK(axis >= 0 && axis < rank_), dims_[size_t(axis)]; }
-  std::span<const int64_t> dims() const;
+  std::span<const int64_t> dims() const { return {dims_.data(), size_t(rank_)}; }
   /// Product of the sizes; 1 for a scalar.
-  int64_t elements() const;
+  int64_t elements() const {
+    int64_t product = 1;
+    for (const int64_t dim : dims()) product *= dim;
+    return product;
+  }
   /// This shape with dimension `axis` changed to `size`. Raises InvalidArgument for an axis that it does not have, and for a
   /// negative size.
   Shape with(int axis, int64_t size) const;
 
-  friend bool operator==(const Shape& a, const Shape& b);
+  friend bool operator==(const Shape& a, const Shape& b) { return std::ranges::equal(a.dims(), b.dims()); }
 
  private:
   std::array<int64_t, kRankMax> dims_{};

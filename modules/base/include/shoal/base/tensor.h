@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "shoal/base/buffer.h"
@@ -97,16 +98,35 @@ class Tensor {
     return mutable_view().as<T>();
   }
   /// Raises TypeMismatch for strings.
-  TensorView view() const;
+  TensorView view() const {
+    if (dtype_ == DType::kString) [[unlikely]]
+      raise_no_bytes();
+    return {dtype_, shape_, std::as_const(*buffer_).data() + offset_};
+  }
   /// Where the elements lie, of any type: two tensors that share their storage have one address.
   const void* address() const;
   /// Nobody else may share the storage. Raises TypeMismatch for strings.
-  MutableTensorView mutable_view();
+  MutableTensorView mutable_view() {
+    if (dtype_ == DType::kString || !unique()) [[unlikely]]
+      raise_no_writing();
+    return {dtype_, shape_, buffer_->data() + offset_};
+  }
   /// True if this tensor may be written: its storage has no other holder.
-  bool unique() const;
+  bool unique() const {
+    // Strings belong to one dataset stage at a time, so a relaxed count is enough for them.
+    return dtype_ == DType::kString ? strings_.use_count() == 1 : buffer_ && buffer_->unique();
+  }
 
-  const std::vector<std::string>& strings() const;
-  std::vector<std::string>& mutable_strings();
+  const std::vector<std::string>& strings() const {
+    if (dtype_ != DType::kString) [[unlikely]]
+      raise_type(DType::kString);
+    return *strings_;
+  }
+  std::vector<std::string>& mutable_strings() {
+    if (dtype_ != DType::kString || !unique()) [[unlikely]]
+      raise_no_writing_of_strings();
+    return *strings_;
+  }
 
   /// The same elements under another shape of as many elements.
   Tensor reshaped(Shape shape) const;
@@ -114,6 +134,9 @@ class Tensor {
 
  private:
   [[noreturn]] void raise_type(DType asked) const;
+  [[noreturn]] static void raise_no_bytes();
+  [[noreturn]] void raise_no_writing() const;
+  [[noreturn]] void raise_no_writing_of_strings() const;
   [[noreturn]] static void raise_count(const Shape& shape, size_t values);
 
   DType dtype_;
