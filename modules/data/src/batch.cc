@@ -14,16 +14,12 @@ class BatchStage final : public Stage {
       : context_(context), input_(std::move(input)), size_(size), drop_remainder_(drop_remainder), padding_(padding) {}
 
   Result<bool> next(Item& item) override {
-    size_t count = 0;
-    for (; int64_t(count) < size_; ++count) {
-      SHOAL_TRY_VOID(check_stopping(context_));
-      if (rows_.size() == count) rows_.emplace_back();
-      SHOAL_TRY(const bool more, input_->next(rows_[count]));
-      if (!more) break;
-    }
-    if (count == 0 || (drop_remainder_ && int64_t(count) < size_)) return false;
-    SHOAL_TRY_VOID(stack("batch", std::span(rows_).first(count), padding_, context_.env.buffers(), item));
-    return true;
+    if (rows_.empty()) rows_.emplace_back();
+    SHOAL_TRY_VOID(check_stopping(context_));
+    SHOAL_TRY(const bool more, input_->next(rows_[0]));
+    if (!more) return false;
+    const bool filled = !padding_ && BatchFiller::is_small(rows_[0], size_);
+    return filled ? fill(item) : collect(item);
   }
 
   Result<int64_t> skip(int64_t count) override {
@@ -36,11 +32,43 @@ class BatchStage final : public Stage {
   Result<void> load(StateReader& in) override { return input_->load(in); }
 
  private:
+  /// Copies elements into the batch as they come. rows_[0] is the first one. An element that does not fit is an error only once
+  /// all elements of the batch are there: one that is dropped has no errors.
+  Result<bool> fill(Item& item) {
+    Result<void> fits = filler_.begin(rows_[0], size_, item);
+    if (fits) fits = filler_.add(rows_[0]);
+    int64_t count = 1;
+    for (; count < size_; ++count) {
+      SHOAL_TRY_VOID(check_stopping(context_));
+      SHOAL_TRY(const bool more, input_->next(rows_[0]));
+      if (!more) break;
+      if (fits) fits = filler_.add(rows_[0]);
+    }
+    if (drop_remainder_ && count < size_) return false;
+    SHOAL_TRY_VOID(std::move(fits));
+    filler_.finish(item);
+    return true;
+  }
+  /// Makes the batch of elements that are all there: where their sizes decide what becomes of them, or they are large.
+  Result<bool> collect(Item& item) {
+    size_t count = 1;
+    for (; int64_t(count) < size_; ++count) {
+      SHOAL_TRY_VOID(check_stopping(context_));
+      if (rows_.size() == count) rows_.emplace_back();
+      SHOAL_TRY(const bool more, input_->next(rows_[count]));
+      if (!more) break;
+    }
+    if (drop_remainder_ && int64_t(count) < size_) return false;
+    SHOAL_TRY_VOID(stack("batch", std::span(rows_).first(count), padding_, context_.env.buffers(), item));
+    return true;
+  }
+
   StageContext& context_;
   std::unique_ptr<Stage> input_;
   const int64_t size_;
   const bool drop_remainder_;
   const Padding* const padding_;
+  BatchFiller filler_{context_.env.buffers()};
   std::vector<Item> rows_;
 };
 

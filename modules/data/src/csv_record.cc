@@ -167,6 +167,11 @@ CsvParser::CsvParser(CsvOptions options) : options_(std::move(options)), splitte
     targets_[i].index = size_t(std::ranges::lower_bound(names, options_.columns[i].name) - names.begin());
   }
   if (label_names_.size() == 1) label_names_[0].clear();
+  // Where the separator may stand in a number, only the splitter knows where that number ends.
+  constexpr std::string_view kOfNumbers = "+-.0123456789";
+  const char lower = char(options_.separator | 0x20);
+  may_be_plain_ = !options_.trim_blanks && !(lower >= 'a' && lower <= 'z') &&
+                  kOfNumbers.find(options_.separator) == std::string_view::npos;
   set_layout(layout_left_to_right(options_.columns.size()));
 }
 
@@ -241,20 +246,16 @@ Result<void> follow_header(const RecordReader& reader, std::string_view record, 
 }
 
 Result<void> CsvParser::parse(std::string_view record, Element& element) {
-  SHOAL_TRY_VOID(split(record));
   ready_names(element.features, feature_names_);
   ready_names(element.labels, label_names_);
+  if (parse_plain(record, element)) return {};
+  SHOAL_TRY_VOID(split(record));
   for (size_t i = 0; i < layout_.size(); ++i) {
     if (layout_[i] == kPassedOver) continue;
     const Target& target = targets_[layout_[i]];
     if (!target.used) continue;
     const CsvColumn& column = options_.columns[layout_[i]];
-    TensorMap& map = target.label ? element.labels : element.features;
-    Tensor& tensor = (map.begin() + ptrdiff_t(target.index))->second;
-    if (tensor.dtype() != column.dtype || tensor.shape() != Shape{} || !tensor.unique()) {
-      tensor = Tensor(column.dtype, Shape{});
-    }
-    SHOAL_TRY_VOID(store(column, target.label, splitter_.fields()[i], tensor));
+    SHOAL_TRY_VOID(store(column, target.label, splitter_.fields()[i], tensor_for(layout_[i], element)));
   }
   return {};
 }

@@ -62,6 +62,16 @@ class CsvParser {
     bool label = false;
     size_t index = 0;  ///< Its place in its map.
   };
+  /// Reads a record whose numbers are digits, and whose texts have no doubled quotes, as most do: where a number ends shows
+  /// while it is read, so that nobody has to look for its separator first. False: the general way, by split(), decides what
+  /// the record is; some tensors have been written by then.
+  bool parse_plain(std::string_view record, Element& element);
+  bool take_plain_field(size_t column, const char*& at, const char* end, bool quotes, Element& element);
+  bool take_plain_text(const char*& at, const char* end, bool quotes, std::string_view& field) const;
+  template <class T>
+  bool take_plain_number(const char*& at, const char* end, Tensor& tensor) const;
+  /// The tensor of a column, ready to be written.
+  Tensor& tensor_for(size_t column, Element& element);
   Result<void> split(std::string_view record);
   Result<void> store(const CsvColumn& column, bool label, std::string_view field, Tensor& tensor);
   Result<void> store_missing(const CsvColumn& column, bool label, Tensor& tensor);
@@ -72,6 +82,7 @@ class CsvParser {
   std::vector<std::string> feature_names_, label_names_;
   CsvSplitter splitter_;
   size_t error_at_ = 0;
+  bool may_be_plain_ = false;  // Whether parse_plain() may be tried.
 };
 
 }  // namespace shoal::data

@@ -23,12 +23,7 @@ TensorMap::TensorMap(std::initializer_list<std::pair<std::string, Tensor>> tenso
 
 TensorMap::TensorMap(Tensor tensor) { set("", std::move(tensor)); }
 
-size_t TensorMap::size() const { return tensors_.size(); }
 bool TensorMap::is_single() const { return size() == 1 && tensors_[0].first.empty(); }
-const std::pair<std::string, Tensor>* TensorMap::begin() const { return tensors_.data(); }
-const std::pair<std::string, Tensor>* TensorMap::end() const { return tensors_.data() + tensors_.size(); }
-std::pair<std::string, Tensor>* TensorMap::begin() { return tensors_.data(); }
-std::pair<std::string, Tensor>* TensorMap::end() { return tensors_.data() + tensors_.size(); }
 
 void TensorMap::set(std::string name, Tensor tensor) {
   const auto place = place_of(tensors_, name);

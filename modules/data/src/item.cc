@@ -106,6 +106,12 @@ void Item::set_records_of_rows(std::span<const Item> items) {
   for (const Item& item : items) held_.rows->push_back(item.record());
 }
 
+void Item::set_records_of_rows(std::span<const RecordId> records) {
+  if (std::ranges::all_of(records, [](RecordId record) { return record == 0; })) return;
+  if (!held_.rows) held_.rows = std::make_unique<std::vector<RecordId>>();
+  held_.rows->assign(records.begin(), records.end());
+}
+
 void Item::take_records(const Item& other) {
   held_.forget_records();
   if (!other.has_records()) return;
@@ -150,7 +156,7 @@ void ready_names(TensorMap& map, const Item& like, size_t first, size_t count) {
 
 void ready_names(TensorMap& map, const std::vector<std::string>& names) {
   const bool same = std::equal(map.begin(), map.end(), names.begin(), names.end(),
-                               [](const auto& entry, const std::string& name) { return entry.first == name; });
+                               [](const auto& entry, const std::string& name) { return same_name(entry.first, name); });
   if (same) return;
   map = TensorMap();
   for (const std::string& name : names) map.set(name, Tensor());
@@ -158,11 +164,12 @@ void ready_names(TensorMap& map, const std::vector<std::string>& names) {
 
 void ready_tensor(Tensor& tensor, DType dtype, const Shape& shape, BufferPool& pool) {
   if (tensor.dtype() == dtype && tensor.shape() == shape && tensor.unique()) return;
-  if (dtype == DType::kString) {
-    tensor = Tensor(dtype, shape);
-  } else {
-    tensor = Tensor(dtype, shape, pool.get(size_t(shape.elements()) * size_of(dtype)));
-  }
+  tensor = new_tensor(dtype, shape, pool);
+}
+
+Tensor new_tensor(DType dtype, const Shape& shape, BufferPool& pool) {
+  if (dtype == DType::kString) return Tensor(dtype, shape);
+  return Tensor(dtype, shape, pool.get(size_t(shape.elements()) * size_of(dtype)));
 }
 
 void copy_row(const Column& column, Tensor& target, int64_t row) {

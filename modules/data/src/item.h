@@ -37,6 +37,14 @@ class Rows {
   size_t columns() const { return columns_.size(); }
   /// Features first, then labels.
   Column column(size_t index, int64_t row) const;
+  /// Where the values of a row lie. The column is not one of strings.
+  const std::byte* address(size_t index, int64_t row) const {
+    return columns_[index].data + size_t(row) * row_bytes_[index];
+  }
+  /// The same for a column of strings.
+  const std::string* texts(size_t index, int64_t row) const {
+    return columns_[index].strings + size_t(row) * row_strings_[index];
+  }
   const Element& tensors() const { return tensors_; }
 
  private:
@@ -85,12 +93,20 @@ class Item {
   void set_record(RecordId record) { held_.record = record; }
   /// Of the item's own element, which is a batch of `items`; nothing if they come from no records.
   void set_records_of_rows(std::span<const Item> items);
+  /// The same, with the record of each row.
+  void set_records_of_rows(std::span<const RecordId> records);
   /// The same records as those of `other`, of the item's own element.
   void take_records(const Item& other);
 
   size_t features() const { return rows_ ? rows_->features() : element().features.size(); }
   size_t columns() const;
   Column column(size_t index) const;
+  /// The tensors that the item refers to a row of; null: it refers to none.
+  const Rows* rows() const { return rows_; }
+  /// The element that the item owns or refers to as a whole; rows() is null.
+  const Element& whole() const { return element(); }
+  /// The element that belongs to the item alone, if it has one; else null.
+  Element* owned() { return rows_ || shared_ ? nullptr : &held_.element; }
   /// True if both have the same names, types and shapes without looking.
   bool alike(const Item& other) const { return rows_ && rows_ == other.rows_; }
 
@@ -111,12 +127,26 @@ class Item {
   Held held_;
 };
 
+/// Whether two names are equal, for loops over the columns of each element: most names are short, and a call would take
+/// longer than to compare them.
+inline bool same_name(const std::string& a, const std::string& b) {
+  constexpr size_t kShort = 8;
+  if (a.size() != b.size()) return false;
+  if (a.size() > kShort) return a == b;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+}
+
 /// Gives `map` tensors of these columns' names; each is then made ready by ready_tensor().
 void ready_names(TensorMap& map, const Item& like, size_t first, size_t count);
 /// The same for tensors of `names`, which are in byte order. A map that has these names stays as it is.
 void ready_names(TensorMap& map, const std::vector<std::string>& names);
 /// A tensor that may be written, of this type and shape: `tensor` itself if it is one, else new from `pool`.
 void ready_tensor(Tensor& tensor, DType dtype, const Shape& shape, BufferPool& pool);
+/// A tensor of this type and shape, whose memory is from `pool`.
+Tensor new_tensor(DType dtype, const Shape& shape, BufferPool& pool);
 /// Copies `column` into row `row` of `target`, whose rows have its type and shape.
 void copy_row(const Column& column, Tensor& target, int64_t row);
 

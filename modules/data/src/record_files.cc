@@ -23,12 +23,11 @@ class TfRecordFormat {
     SHOAL_TRY(const bool more, read_length(file));
     if (!more) return false;
     std::string& record = text_of(element);
-    record.clear();
+    if (record.size() > length_) record.resize(size_t(length_));  // What is longer already need not be set to 0 first.
     // The record is read in pieces, so that a file with a false length takes no more memory than it has bytes.
-    while (record.size() < length_) {
+    for (size_t begin = 0; begin < length_; begin = record.size()) {
       constexpr uint64_t kGrowth = uint64_t(1) << 20;
-      const size_t begin = record.size();
-      record.resize(begin + size_t(std::min(kGrowth, length_ - begin)));
+      if (begin == record.size()) record.resize(begin + size_t(std::min(kGrowth, length_ - begin)));
       SHOAL_TRY(const bool there, file.read(std::span(record).subspan(begin), "a record"));
       if (!there) return file.cut("a record");
     }

@@ -116,7 +116,7 @@ bool RecordReader::find_end(Walk& walk) const {
     const bool plain =
         walk.state != CsvState::kQuoted && line_end != std::string_view::npos && line.find('"') == std::string_view::npos;
     if (options_.table && !plain) {
-      for (const char c : line) step(walk, c);
+      walk_through(line, walk);
     } else {
       walk.size += line.size();
     }
@@ -127,6 +127,20 @@ bool RecordReader::find_end(Walk& walk) const {
     if (int64_t(walk.size) > options_.record_bytes_max) return false;
   }
   return false;
+}
+
+/// Goes through a part of a line, and steps only at bytes that may change the state.
+void RecordReader::walk_through(std::string_view line, Walk& walk) const {
+  for (size_t at = 0; at < line.size();) {
+    const size_t begin = at;
+    if (walk.state == CsvState::kQuoted) {
+      at = std::min(line.find('"', at), line.size());
+    } else if (walk.state == CsvState::kUnquoted) {
+      while (at < line.size() && line[at] != options_.table->separator && line[at] != '"' && line[at] != '\r') ++at;
+    }
+    walk.size += at - begin;
+    if (at < line.size()) step(walk, line[at++]);
+  }
 }
 
 void RecordReader::step(Walk& walk, char c) const {

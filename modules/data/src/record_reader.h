@@ -64,6 +64,7 @@ class RecordReader {
   };
   Result<bool> find(std::string_view& record);
   bool find_end(Walk& walk) const;
+  void walk_through(std::string_view line, Walk& walk) const;
   void step(Walk& walk, char c) const;
   void hand_out(const Walk& walk, bool ended, std::string_view& record);
   Result<void> pass_over_mark();

@@ -2,6 +2,9 @@
 #pragma once
 /// Elements as the rows of one: what batch, padded_batch, window and bucket_by_length make.
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "item.h"
 #include "padding.h"
@@ -12,5 +15,49 @@ namespace shoal::data {
 /// the rows come from. `padding`: null if all have to be alike. InvalidArgument, beginning with `what` ("batch"), if they cannot be
 /// stacked.
 Result<void> stack(std::string_view what, std::span<const Item> rows, const Padding* padding, BufferPool& pool, Item& item);
+
+/// Makes what stack() makes without padding, of elements that need not stay: each is copied into the batch when it comes.
+///
+///   SHOAL_TRY_VOID(filler.begin(first, rows_max, batch));
+///   SHOAL_TRY_VOID(filler.add(next));  // For each element, the first one too.
+///   filler.finish(batch);
+class BatchFiller {
+ public:
+  explicit BatchFiller(BufferPool& pool) : pool_(pool) {}
+  /// Whether a batch of `rows_max` elements like `first` is small enough to get its memory before its elements are there.
+  static bool is_small(const Item& first, int64_t rows_max);
+  /// Begins a batch of up to `rows_max` elements like `first`, in the own element of `batch`.
+  Result<void> begin(const Item& first, int64_t rows_max, Item& batch);
+  /// The next element. Texts that nobody else holds are taken out of it, so that it has other texts then. InvalidArgument if
+  /// it is not like the first one.
+  Result<void> add(Item& next);
+  /// Ends the batch with as many rows as there were elements.
+  void finish(Item& batch);
+
+ private:
+  /// Where a column goes.
+  struct Target {
+    Tensor* tensor = nullptr;
+    std::byte* data = nullptr;
+    std::string* texts = nullptr;
+    size_t row_elements = 0, row_bytes = 0;
+  };
+  /// A row of `rows_of_` that has not been copied yet, and its place in the batch.
+  struct WaitingRow {
+    int64_t row = 0;
+    size_t place = 0;
+  };
+  bool copy_whole(Item& next);
+  static void copy_values(const std::byte* from, const Target& target, size_t row);
+  void copy_waiting_rows();
+
+  BufferPool& pool_;
+  size_t features_ = 0;
+  std::vector<Column> columns_;  // Names, types and shapes of an element; the names are those of the batch.
+  std::vector<Target> targets_;
+  std::vector<RecordId> records_;  // Of the elements that are there.
+  const Rows* rows_of_ = nullptr;
+  std::vector<WaitingRow> rows_;
+};
 
 }  // namespace shoal::data

@@ -18,7 +18,7 @@ class TensorMap {
   TensorMap(std::initializer_list<std::pair<std::string, Tensor>> tensors);
 
   bool empty() const { return size() == 0; }
-  size_t size() const;
+  size_t size() const { return tensors_.size(); }
   bool is_single() const;
   void set(std::string name, Tensor tensor);
   void erase(std::string_view name);  ///< Does nothing if there is no such tensor.
@@ -33,10 +33,10 @@ class TensorMap {
   Tensor& single();
   /// The names, for errors.
   std::string names() const;
-  const std::pair<std::string, Tensor>* begin() const;
-  const std::pair<std::string, Tensor>* end() const;
-  std::pair<std::string, Tensor>* begin();
-  std::pair<std::string, Tensor>* end();
+  const std::pair<std::string, Tensor>* begin() const { return tensors_.data(); }
+  const std::pair<std::string, Tensor>* end() const { return tensors_.data() + tensors_.size(); }
+  std::pair<std::string, Tensor>* begin() { return tensors_.data(); }
+  std::pair<std::string, Tensor>* end() { return tensors_.data() + tensors_.size(); }
 
  private:
   std::vector<std::pair<std::string, Tensor>> tensors_;
