@@ -2,6 +2,7 @@
 /// Numbers in CSV fields, about which csv_columns() and the reading by its columns agree.
 #include <gmock/gmock.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -10,6 +11,7 @@
 #include "csv_text.h"
 #include "shoal/base/random.h"
 #include "shoal/data/csv_columns.h"
+#include "shoal/data/csv_reader.h"
 
 namespace shoal::data {
 namespace {
@@ -54,6 +56,39 @@ TEST(CsvNumbers, KnowWhichWholeNumbersFloat32Changes) {
     EXPECT_TRUE(is_changed_by_float32(changed)) << changed;
   }
   EXPECT_TRUE(is_changed_by_float32("1" + std::string(60, '0')));
+}
+
+/// Field "x" of the records of a table with this one column, read in one pass or, where quotes are around it, the general way.
+std::vector<float> column_of(const std::vector<std::string>& texts, const std::string& quote) {
+  std::string table;
+  for (const std::string& text : texts) table += quote + text + quote + "\n";
+  CsvReader reader(bytes_of(table), "t.csv", {.columns = {{.name = "x", .dtype = DType::kFloat32}}});
+  std::vector<float> numbers;
+  for (Element element; value_or_raise(reader.next(element));) numbers.push_back(element.features["x"].as<float>()[0]);
+  return numbers;
+}
+
+TEST(CsvNumbers, AreTheSameBitsInOnePassAndTheGeneralWay) {
+  std::vector<std::string> texts = {"0",         "-0",           "-0.0",        "16777216",    "16777217",    "1677721.6",
+                                    "1677721.7", "0.0000001",    "0.00000001",  "1.",          "1e5",         "1.5E-3",
+                                    "00012.500", "4294967296.5", "42949672960", "-99999999.9", "3.4028236e38"};
+  RandomStream random(RandomKey{5});
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text = random.below(2) == 0 ? "-" : "";
+    for (uint64_t digits = 1 + random.below(9); digits > 0; --digits) text += char('0' + random.below(10));
+    if (random.below(4) > 0) text += ".";
+    for (uint64_t digits = random.below(10); digits > 0 && text.find('.') != std::string::npos; --digits) {
+      text += char('0' + random.below(10));
+    }
+    texts.push_back(text);
+  }
+  const std::vector<float> plain = column_of(texts, ""), general = column_of(texts, "\"");
+  ASSERT_EQ(plain.size(), texts.size());
+  ASSERT_EQ(general.size(), texts.size());
+  for (size_t i = 0; i < texts.size(); ++i) {
+    ASSERT_EQ(std::bit_cast<uint32_t>(plain[i]), std::bit_cast<uint32_t>(*field_number<float>(texts[i]))) << texts[i];
+    ASSERT_EQ(std::bit_cast<uint32_t>(general[i]), std::bit_cast<uint32_t>(plain[i])) << texts[i];
+  }
 }
 
 class CsvNumbersOfFiles : public testing::Test {

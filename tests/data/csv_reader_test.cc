@@ -9,6 +9,7 @@
 
 #include "../base/temporary_folder.h"
 #include "csv_text.h"
+#include "shoal/base/random.h"
 
 namespace shoal::data {
 namespace {
@@ -213,6 +214,46 @@ TEST(CsvReader, ReadsAFile) {
   CsvReader reader = value_or_raise(CsvReader::open(*storage, folder / "t.csv", {.separator = ';'}));
   EXPECT_THAT(value_or_raise(reader.fields()), ElementsAre("a", "b"));
   EXPECT_EQ(CsvReader::open(*storage, folder / "none.csv", {}).error().kind(), ErrorKind::kNotFound);
+}
+
+/// The three texts of the one record in `text`, or the error.
+std::string texts_by_columns(const std::string& text, CsvOptions options) {
+  options.columns = {{.name = "a"}, {.name = "b"}, {.name = "c"}};
+  CsvReader reader(bytes_of(text), "t.csv", options);
+  Element element;
+  const auto more = reader.next(element);
+  if (!more) return " " + more.error().message();
+  if (!*more) return "";
+  std::string all;
+  for (const char* name : {"a", "b", "c"}) all += (all.empty() ? "[" : "|") + element.features[name].strings()[0];
+  return all + "]";
+}
+
+// Most records take another way to their columns than fields() takes: all that may stand in a record gives the same texts and
+// the same errors.
+TEST(CsvReader, ColumnsAreTheFields) {
+  constexpr std::string_view kBytes = "\"\"\",,;a1 \t\r";
+  RandomStream random(RandomKey{11});
+  int64_t alike = 0, refused = 0;
+  for (int i = 0; i < 200'000; ++i) {
+    std::string text = random.below(2) == 0 ? "b" : "";
+    for (uint64_t bytes = random.below(14); bytes > 0; --bytes) text += kBytes[random.below(kBytes.size())];
+    const CsvOptions options{.separator = random.below(4) == 0 ? ';' : ',',
+                             .trim_blanks = random.below(4) == 0,
+                             .quoting = random.below(4) != 0};
+    const std::string fields = records_of(text + "\n", options), columns = texts_by_columns(text + "\n", options);
+    if (fields.starts_with("[") && std::ranges::count(fields, '|') == 2) {
+      ASSERT_EQ(columns, fields) << text;
+      ++alike;
+    } else if (fields.starts_with(" ")) {
+      ASSERT_EQ(columns, fields) << text;
+      ++refused;
+    } else {
+      ASSERT_FALSE(columns.starts_with("[")) << text;
+    }
+  }
+  EXPECT_GT(alike, 1000);
+  EXPECT_GT(refused, 1000);
 }
 
 }  // namespace

@@ -183,7 +183,7 @@ void BatchFiller::copy_values(const std::byte* from, const Target& target, size_
 
 /// Rows of tensors wait until here: copied one right after another, several of them are on their way from memory at once.
 void BatchFiller::copy_waiting_rows() {
-  constexpr size_t kAhead = 4, kLineBytes = 64, kAheadBytesMax = 4096;
+  constexpr size_t kAhead = 4, kLineBytes = 64, kAheadBytesMax = 512;
   for (size_t i = 0; i < columns_.size(); ++i) {
     const Target& target = targets_[i];
     for (size_t k = 0; k < rows_.size(); ++k) {
