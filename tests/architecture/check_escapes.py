@@ -152,6 +152,7 @@ ALLOWED = {
         ("modules/base/src/start_thread.*", "thread", "a thread of these, or why there is none"),
         ("modules/base/src/exhaustion.cc", "file host global locale edge system",
          "limits, for people, written where no memory is left; handlers of a whole program, which reach globals alone"),
+        ("modules/base/src/crc32c.cc", "host", "which instructions the processor has; a checksum is the same with and without them"),
         ("modules/base/src/topology.cc", "file", "which processors are hyper-threads of one core, for process()"),
         ("modules/base/src/signals.*", "thread lock clock file global system",
          "interrupted(): handlers reach globals alone, and tell two signals of one request by when they came"),

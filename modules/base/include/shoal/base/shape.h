@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The size of a dense array in each dimension, all known. (Sizes that vary are graph/dim.h.)
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <initializer_list>
@@ -38,7 +37,13 @@ class Shape {
   /// negative size.
   Shape with(int axis, int64_t size) const;
 
-  friend bool operator==(const Shape& a, const Shape& b) { return std::ranges::equal(a.dims(), b.dims()); }
+  friend bool operator==(const Shape& a, const Shape& b) {
+    if (a.rank_ != b.rank_) return false;
+    for (int axis = 0; axis < a.rank_; ++axis) {
+      if (a.dims_[size_t(axis)] != b.dims_[size_t(axis)]) return false;
+    }
+    return true;
+  }
 
  private:
   std::array<int64_t, kRankMax> dims_{};
