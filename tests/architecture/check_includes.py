@@ -68,6 +68,7 @@ THIRD_PARTY = {
     "nlohmann/": ["modules", "backends", "transport"],
     "zlib.h": ["modules/data"],
     "zstd.h": ["modules/data"],
+    "zstd_errors.h": ["modules/data"],
     "lz4frame.h": ["modules/data"],
     "jerror.h": ["modules/data/src/images"],
     "jpeglib.h": ["modules/data/src/images"],

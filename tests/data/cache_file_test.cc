@@ -155,6 +155,29 @@ TEST_P(CacheFile, GoesOnFromEveryPosition) {
   }
 }
 
+/// A pass that was broken off, or that another one was writing, leaves no count for the next pass.
+TEST_P(CacheFile, GoesOnFromBeforeTheFirstElementOfAPass) {
+  const auto expect_the_same_rest = [&](const Dataset& dataset, size_t elements) {
+    const auto whole = open(dataset, env_);
+    drain(*whole, elements);
+    const auto resumed = open(dataset, new_environment());
+    ASSERT_TRUE(resumed->restore(value_or_raise(whole->save())));
+    const Values rest = drain(*resumed).values;
+    EXPECT_EQ(rest, drain(*whole).values);
+    EXPECT_GT(rest.size(), 1u);
+  };
+  for (size_t elements = 0; elements < 16; ++elements) {
+    if (storage_->exists("c/file")) value_or_raise(storage_->remove("c/file"));
+    expect_the_same_rest(Dataset::range(100, 103).concatenate(cached(10).take(5)).repeat(3), elements);
+  }
+  const auto writing = open(tens(4).cache("c/other", {.compress = GetParam()}), env_);
+  drain(*writing, 1);  // It holds the lock.
+  for (size_t elements = 0; elements < 10; ++elements) {
+    expect_the_same_rest(Dataset::range(100, 102).concatenate(tens(4).cache("c/other", {.compress = GetParam()})).repeat(2),
+                         elements);
+  }
+}
+
 TEST_P(CacheFile, AFileOfOtherElementsIsNoPlaceToGoOn) {
   const auto first = open(cached(5).repeat(2), env_);
   ASSERT_EQ(drain(*first, 7).values.size(), 7u);

@@ -102,6 +102,14 @@ TEST_P(CompressedFiles, AreToldToBeTruncatedOrDamaged) {
   EXPECT_GT(found, 40);
 }
 
+/// Such a file is whole, but no program unpacks it unasked.
+TEST_P(CompressedFiles, OfATooLargeWindowAreRefusedWithWhatToDo) {
+  if (GetParam().name != std::string("zstd")) return;
+  write_file(folder_ / "plain", numbers(1000));
+  output_of("zstd -c --long=28 < " + (folder_ / "plain") + " > " + (folder_ / "packed"));
+  EXPECT_THAT(read(folder_ / "packed"), AllOf(HasSubstr(folder_ / "packed"), HasSubstr("--long=27 at most")));
+}
+
 INSTANTIATE_TEST_SUITE_P(Programs, CompressedFiles,
                          ::testing::Values(Program{"gzip"}, Program{"zstd"}, Program{"zstd", " -19 --long=25"},
                                            Program{"pzstd"}, Program{"lz4", " -q"}, Program{"lz4", " -9 -B4 -BD -q"},

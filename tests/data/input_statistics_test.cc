@@ -86,6 +86,18 @@ TEST_F(InputStatisticsOf, CountWhatAStageReadsForItself) {
   EXPECT_THAT(all.stages[1].seconds, DoubleNear(40 * 11e-6, 1e-9));
 }
 
+/// What is passed over costs the stage that passes it over.
+TEST_F(InputStatisticsOf, CountWhatIsPassedOver) {
+  const auto wanted = [this](const Element&) -> Result<bool> {
+    env_->take(microseconds(20));
+    return true;
+  };
+  const InputStatistics all = after_all(Dataset::range(60).filter(wanted).shard(3, 1));
+  ASSERT_THAT(names(all), ElementsAre("range", "filter", "shard"));
+  EXPECT_THAT(all.stages[1].seconds, DoubleNear(60 * 20e-6, 1e-9));
+  EXPECT_EQ(all.stages[2].seconds, 0);
+}
+
 TEST_F(InputStatisticsOf, AreEmptyWhereNobodyMeasures) {
   const auto iterator = open(Dataset::range(3), *env_);
   drain(*iterator);
@@ -99,6 +111,9 @@ TEST_F(InputStatisticsOf, NameTheSlowestStageAndWhatToChange) {
   EXPECT_EQ(map.name, "map");
   EXPECT_EQ(map.share, 1);
   EXPECT_THAT(map.advice, AllOf(HasSubstr("put prefetch() at the end"), HasSubstr("{.parallel = 2}")));
+  EXPECT_THAT(slowest_stage({.stages = {{.name = "cache", .seconds = 1}}}, 1).advice, HasSubstr("{.compress = false}"));
+  EXPECT_THAT(slowest_stage({.stages = {{.name = "range", .seconds = 1, .is_source = true}}}, 1).advice,
+              HasSubstr("only hands out what is in memory"));
   // With one core neither helps.
   EXPECT_EQ(slowest_stage(serial, 1).advice,
             "make the function of map cheaper, or put cache() behind it if it gives the same in each pass");

@@ -67,6 +67,14 @@ TEST_F(RecordFiles, AreThoseOfAnotherProgram) {
   EXPECT_EQ(output_of(script + "read " + write_records("ours", {"one", "", "drei"})), "one\n\ndrei\n");
 }
 
+/// The first two bytes of such a file are those of gzip.
+TEST_F(RecordFiles, AreToldFromGzipWhereALengthBeginsAsThatDoes) {
+  for (const size_t size : {35615u, 35615u + 65536u, 0x88b1fu}) {
+    const std::vector<std::string> records{std::string(size, 'r'), "two"};
+    EXPECT_EQ(texts(Dataset::tf_records({write_records("a", records)})), records) << size;
+  }
+}
+
 TEST_F(RecordFiles, GoOnFromEveryPosition) {
   const Dataset dataset = Dataset::tf_records({write_records("a", {"1", "22", "333"}), write_records("b", {"4444"})});
   const auto env = make_production_environment({});

@@ -117,6 +117,28 @@ TEST_F(TfExample, HasTheMergingRulesOfProtobuf) {
   EXPECT_THAT(value_or_raise(parse_tf_example(example, ids)).features["a"].as<int64_t>(), ElementsAre(5, 6, 7));
 }
 
+/// Each piece of a list is put behind those before it, once.
+TEST_F(TfExample, AListInManyPiecesTakesTheMemoryOfItsBytes) {
+  const std::string values = make_tf_example({{"a", Tensor::of_strings({}, {std::string(100'000, 'x')})}});
+  std::string feature("\x0a\xa4\x8d\x06\x0a\xa0\x8d\x06", 8);  // A list of 100,004 bytes with one text.
+  feature += std::string(100'000, 'x');
+  for (int i = 0; i < 200'000; ++i) feature += std::string("\x0a\0", 2);  // Lists without texts.
+  const auto framed = [](char tag, const std::string& bytes) {
+    std::string size;
+    for (size_t left = bytes.size();; left >>= 7) {
+      size += char((left & 0x7f) | (left >= 0x80 ? 0x80 : 0));
+      if (left < 0x80) break;
+    }
+    return tag + size + bytes;
+  };
+  const std::string record = framed('\x0a', framed('\x0a', std::string("\x0a\x01"
+                                                                       "a") +
+                                                               framed('\x12', feature)));
+  const TfExampleOptions options{.features = {{.name = "a"}}};
+  EXPECT_EQ(value_or_raise(parse_tf_example(record, options)).features["a"].strings()[0].size(), 100'000u);
+  EXPECT_TRUE(parse_tf_example(values, options));
+}
+
 TEST_F(TfExample, MissingFeaturesTakeTheirValues) {
   const std::string record = make_tf_example({{"x", Tensor::scalar(1.0f)}});
   const auto element = value_or_raise(parse_tf_example(

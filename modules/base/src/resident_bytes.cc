@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 #if defined(__GLIBC__)
 #include <malloc.h>
 #endif
@@ -21,17 +23,29 @@ void give_back_freed_memory() {
 }
 
 void give_back_code() {
-  std::ifstream maps("/proc/self/maps");  // begin-end rights offset device inode path
+  // For each mapping: begin-end rights offset device inode path, and then lines of what it has in memory.
+  std::ifstream maps("/proc/self/smaps");
+  std::optional<std::pair<uintptr_t, uintptr_t>> code;  // The mapping that the lines are about, if it is code of a file.
   for (std::string line; std::getline(maps, line);) {
     std::istringstream fields(line);
+    if (line.starts_with("Anonymous:")) {
+      std::string name;
+      uint64_t kib = 0;
+      // Pages that somebody has written to (a loader, a debugger) are no longer those of the file, and would be lost.
+      if (code && fields >> name >> kib && kib == 0) {
+        static_cast<void>(::madvise(reinterpret_cast<void*>(code->first), code->second - code->first, MADV_DONTNEED));
+      }
+      code.reset();
+      continue;
+    }
     uintptr_t begin = 0, end = 0;
     char dash = 0;
     std::string rights, offset, device;
     uint64_t inode = 0;
-    fields >> std::hex >> begin >> dash >> end >> rights >> offset >> device >> std::dec >> inode;
-    // Pages of a file that nobody may write are those of the file: none of them has anything that would be lost.
-    if (!fields || rights != "r-xp" || inode == 0) continue;
-    static_cast<void>(::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED));
+    if (fields >> std::hex >> begin >> dash >> end >> rights >> offset >> device >> std::dec >> inode && dash == '-') {
+      code.reset();
+      if (rights == "r-xp" && inode != 0) code.emplace(begin, end);
+    }
   }
 }
 

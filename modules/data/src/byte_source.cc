@@ -72,6 +72,15 @@ class StoppableSource final : public ByteSource {
 
 enum class Compression { kNone, kGzip, kZstd, kLz4 };
 
+/// Whether the file begins with the length of a TFRecord and its checksum. One length in 65,536 begins as gzip does.
+Result<bool> begins_with_a_record(const ReadableFile& file) {
+  std::array<char, kRecordHeadBytes> head{};
+  if (file.size() < head.size()) return false;
+  SHOAL_TRY_VOID(file.read_at(0, std::as_writable_bytes(std::span(head))));
+  const std::string_view text(head.data(), head.size());
+  return masked_crc(crc32c(text.substr(0, 8))) == load_little_endian<uint32_t>(text.substr(8));
+}
+
 /// Told by the first bytes. zstd and lz4 both allow skippable frames before the first one, as pzstd(1) writes: these are passed over.
 Result<Compression> compression_of(const ReadableFile& file) {
   constexpr uint32_t kZstdMagic = 0xfd2fb528, kLz4Magic = 0x184d2204, kSkippableMagic = 0x184d2a50,
@@ -83,7 +92,10 @@ Result<Compression> compression_of(const ReadableFile& file) {
     const size_t count = size_t(std::min<uint64_t>(head.size(), file.size() - offset));
     if (count > 0) SHOAL_TRY_VOID(file.read_at(offset, std::as_writable_bytes(std::span(head)).first(count)));
     const std::string_view text(head.data(), head.size());
-    if (offset == 0 && text.starts_with("\x1f\x8b")) return Compression::kGzip;
+    if (offset == 0 && text.starts_with("\x1f\x8b")) {
+      SHOAL_TRY(const bool is_record, begins_with_a_record(file));
+      return is_record ? Compression::kNone : Compression::kGzip;
+    }
     const auto magic = load_little_endian<uint32_t>(text.substr(0, 4));
     if (magic == kZstdMagic) return Compression::kZstd;
     if (magic == kLz4Magic) return Compression::kLz4;

@@ -43,7 +43,10 @@ class UnfinishedCache {
   Result<void> finish() {
     SHOAL_TRY_VOID(writer_.finish());
     SHOAL_TRY(const bool in_place, lock_->is_in_place());
-    if (!in_place) return unavailable(cache_.lock_path() + " was removed while " + cache_.path + " was being written");
+    if (!in_place) {  // Another one may be writing a file of that name by now.
+      finished_ = true;
+      return unavailable(cache_.lock_path() + " was removed while " + cache_.path + " was being written");
+    }
     SHOAL_TRY_VOID(storage_.rename(cache_.unfinished_path(), cache_.path));
     finished_ = true;
     const size_t slash = cache_.path.rfind('/');
@@ -55,7 +58,7 @@ class UnfinishedCache {
   const FileCache& cache_;
   const std::unique_ptr<StorageLock> lock_;
   CacheFileWriter writer_;
-  bool finished_ = false;
+  bool finished_ = false;  // The destructor removes nothing.
 };
 
 class FileCacheStage final : public Stage {
@@ -78,6 +81,7 @@ class FileCacheStage final : public Stage {
   }
   Result<void> restart() override {
     unfinished_.reset();
+    index_ = 0;
     if (reader_) {
       reader_->go_to(0);
       state_ = State::kReading;

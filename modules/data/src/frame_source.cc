@@ -7,6 +7,7 @@
 
 #if defined(SHOAL_DATA_ZSTD)
 #include <zstd.h>
+#include <zstd_errors.h>
 #endif
 #if defined(SHOAL_DATA_LZ4)
 #include <lz4frame.h>
@@ -40,6 +41,7 @@ class FrameSource final : public ByteSource {
       if (begin_ == end_) SHOAL_TRY_VOID(refill());
       if (begin_ == end_ && !inside_) break;
       const Result<Decoded> step = decoder_.decode(std::span(input_).subspan(begin_, end_ - begin_), out.subspan(done));
+      if (!step && step.error().kind() == ErrorKind::kFailedPrecondition) return step.error().with_context(path_);
       if (!step) {
         return data_loss(path_ + ": the " + Decoder::kName + " data is damaged near byte " + std::to_string(offset()) +
                          " (" + step.error().message() + ")");
@@ -109,6 +111,10 @@ class ZstdDecoder {
     ZSTD_inBuffer in{from.data(), from.size(), 0};
     ZSTD_outBuffer out{to.data(), to.size(), 0};
     const size_t hint = ZSTD_decompressStream(stream_, &out, &in);
+    if (ZSTD_getErrorCode(hint) == ZSTD_error_frameParameter_windowTooLarge) {
+      return failed_precondition(
+          "unpacking its zstd data takes a window of more than 128 MiB; compress the file with zstd --long=27 at most");
+    }
     if (ZSTD_isError(hint)) return data_loss(ZSTD_getErrorName(hint));
     return Decoded{in.pos, out.pos, hint == 0};
   }

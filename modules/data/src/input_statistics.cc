@@ -2,6 +2,8 @@
 #include "shoal/data/input_statistics.h"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 
 namespace shoal::data {
 namespace {
@@ -15,6 +17,12 @@ std::string advice_for(const StageStatistics& stage, int cores) {
   if (name == "map") return "make the function of map cheaper, or put cache() behind it if it gives the same in each pass";
   if (name == "generator") return "make the generator cheaper, or put cache() behind it if it gives the same in each pass";
   if (name == "interleave") return "read more files at once: a larger `cycle`, and {.parallel = true}";
+  if (name == "cache") return "put its file on a faster disk, or give cache() {.compress = false}";
+  constexpr std::string_view kOfFiles[] = {"text_lines",           "csv",         "json_lines", "tf_records",
+                                           "fixed_length_records", "tar_samples", "npy_rows"};
+  if (stage.is_source && std::ranges::find(kOfFiles, name) == std::end(kOfFiles)) {
+    return "look at how many elements a batch takes: " + name + " only hands out what is in memory";
+  }
   if (stage.is_source)
     return "read several files at once, by interleave(..., {.parallel = true}), or put cache() behind " + name;
   return "put cache() behind " + name + " if it gives the same in each pass";

@@ -15,17 +15,15 @@ class MeasuredStage final : public Stage {
       : stage_(std::move(stage)), meter_(meter), env_(env) {}
 
   Result<bool> next(Item& item) override {
-    ++calls_;
-    if (calls_ - measured_ < interval_) return counted(stage_->next(item));
-    const SteadyTime begin = env_.now();
-    Result<bool> more = stage_->next(item);
-    const int64_t taken = nanoseconds(env_.now() - begin);
-    meter_.nanoseconds.fetch_add(taken * int64_t(calls_ - measured_), std::memory_order_relaxed);
-    measured_ = calls_;
-    interval_ = taken > kDearNanoseconds ? 1 : kInterval;
-    return counted(std::move(more));
+    Result<bool> more = next_.measured(*this, [&] { return stage_->next(item); });
+    if (more && *more) {  // One thread at a time writes it.
+      meter_.elements.store(meter_.elements.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    }
+    return more;
   }
-  Result<int64_t> skip(int64_t count) override { return stage_->skip(count); }
+  Result<int64_t> skip(int64_t count) override {
+    return skip_.measured(*this, [&] { return stage_->skip(count); });
+  }
   bool fails_for_one_element() const override { return stage_->fails_for_one_element(); }
   Result<void> restart() override { return stage_->restart(); }
   Result<void> save(StateWriter& out) const override { return stage_->save(out); }
@@ -37,18 +35,29 @@ class MeasuredStage final : public Stage {
   /// Next to a call of this length reading the clock takes nothing, and every call is measured.
   static constexpr int64_t kDearNanoseconds = 10'000;
 
-  Result<bool> counted(Result<bool> more) {
-    if (more && *more) {  // One thread at a time writes it.
-      meter_.elements.store(meter_.elements.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  /// The calls of one function.
+  struct Calls {
+    uint64_t all = 0, measured_last = 0;  // Their number, now and at the last measured one.
+    uint64_t interval = 1;
+
+    template <class Call>
+    auto measured(MeasuredStage& stage, const Call& call) -> decltype(call()) {
+      ++all;
+      if (all - measured_last < interval) return call();
+      const SteadyTime begin = stage.env_.now();
+      auto result = call();
+      const int64_t taken = nanoseconds(stage.env_.now() - begin);
+      stage.meter_.nanoseconds.fetch_add(taken * int64_t(all - measured_last), std::memory_order_relaxed);
+      measured_last = all;
+      interval = taken > kDearNanoseconds ? 1 : kInterval;
+      return result;
     }
-    return more;
-  }
+  };
 
   const std::unique_ptr<Stage> stage_;
   StageMeter& meter_;
   Environment& env_;
-  uint64_t calls_ = 0, measured_ = 0;  // All calls, and their number at the last measured one.
-  uint64_t interval_ = 1;
+  Calls next_, skip_;
 };
 
 }  // namespace

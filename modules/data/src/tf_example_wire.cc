@@ -101,7 +101,8 @@ void read_entry(pbf_reader entry, TfValues& values, std::deque<std::string>& mer
         const auto list = TfList(feature.tag());
         const std::string_view bytes = view_of(feature);
         if (values.list == list) {
-          values.bytes = merged.emplace_back(std::string(values.bytes).append(bytes));
+          if (merged.empty() || values.bytes.data() != merged.back().data()) merged.emplace_back(values.bytes);
+          values.bytes = merged.back().append(bytes);  // In place, so that many pieces take no more than their bytes.
         } else {
           values.list = list;
           values.bytes = bytes;
