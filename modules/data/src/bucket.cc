@@ -14,7 +14,7 @@ namespace shoal::data {
 namespace {
 
 /// Inputs between two anchors, at least.
-constexpr uint64_t kAnchorDistance = 256;
+constexpr uint64_t kBucketAnchorDistance = 256;
 
 class BucketStage final : public Stage {
  public:
@@ -158,7 +158,7 @@ class BucketStage final : public Stage {
 
   /// The anchor follows the oldest element that waits, so that an endless input is not replayed from its beginning.
   void move_anchor() {
-    if (unsaved_ || ended_ || taken_ - anchor_.taken < kAnchorDistance) return;
+    if (unsaved_ || ended_ || taken_ - anchor_.taken < kBucketAnchorDistance) return;
     uint64_t oldest = taken_;
     for (const Bucket& bucket : buckets_) {
       if (!bucket.empty()) oldest = std::min(oldest, bucket.front().number);

@@ -15,16 +15,16 @@
 namespace shoal::data {
 namespace {
 
-constexpr std::string_view kMagic = "shoal cache 1\n";
+constexpr std::string_view kCacheMagic = "shoal cache 1\n";
 constexpr std::string_view kEndMark = "shoalend";
 constexpr size_t kTailBytes = 16;  // The offset of the index, and the mark.
-constexpr size_t kHeaderBytes = kMagic.size() + 9;
+constexpr size_t kCacheHeaderBytes = kCacheMagic.size() + 9;
 constexpr size_t kBlockBytes = 256 << 10;
 constexpr uint64_t kFramingBytes = kRecordHeadBytes + kRecordTailBytes;
 /// The most that zstd makes of a byte: a block of four bytes holds 128 KiB.
-constexpr uint64_t kRatioMax = 32768;
+constexpr uint64_t kUnpackedMax = 32768;
 
-std::string_view text_of(const std::vector<char>& bytes) { return {bytes.data(), bytes.size()}; }
+std::string_view view_of_bytes(const std::vector<char>& bytes) { return {bytes.data(), bytes.size()}; }
 
 /// zstd's fastest level: what is read from a disk again and again is worth little time to write.
 Result<std::string> packed([[maybe_unused]] std::string_view raw) {
@@ -48,7 +48,7 @@ Result<CacheFileWriter> CacheFileWriter::create(Storage& storage, const std::str
   compress = false;
 #endif
   CacheFileWriter writer(std::move(file), compress);
-  std::string header(kMagic);
+  std::string header(kCacheMagic);
   append_little_endian(header, fingerprint);
   header += char(compress);
   SHOAL_TRY_VOID(writer.write_record(header));
@@ -124,8 +124,8 @@ Result<std::string> CacheFileReader::read_record(uint64_t offset, uint64_t end) 
   if (offset > end || end - offset < kFramingBytes) return damaged(offset, "the file is cut");
   std::vector<char> head(kRecordHeadBytes);
   SHOAL_TRY_VOID(file_->read_at(offset, std::as_writable_bytes(std::span(head))));
-  const auto length = load_little_endian<uint64_t>(text_of(head));
-  if (masked_crc(crc32c(text_of(head).substr(0, 8))) != load_little_endian<uint32_t>(text_of(head).substr(8)) ||
+  const auto length = load_little_endian<uint64_t>(view_of_bytes(head));
+  if (masked_crc(crc32c(view_of_bytes(head).substr(0, 8))) != load_little_endian<uint32_t>(view_of_bytes(head).substr(8)) ||
       length > end - offset - kFramingBytes) {
     return damaged(offset, "the file is damaged, or no file of cache()");
   }
@@ -139,10 +139,10 @@ Result<std::string> CacheFileReader::read_record(uint64_t offset, uint64_t end) 
 
 Result<void> CacheFileReader::read_header() {
   SHOAL_TRY(const std::string header, read_record(0, file_->size()));
-  if (header.size() != kHeaderBytes || !header.starts_with(kMagic)) {
+  if (header.size() != kCacheHeaderBytes || !header.starts_with(kCacheMagic)) {
     return damaged(0, "this is no file of cache(), or one of another version of Shoal");
   }
-  fingerprint_ = load_little_endian<uint64_t>(std::string_view(header).substr(kMagic.size()));
+  fingerprint_ = load_little_endian<uint64_t>(std::string_view(header).substr(kCacheMagic.size()));
   compressed_ = header.back() != 0;
 #if !defined(SHOAL_DATA_ZSTD)
   if (compressed_) {
@@ -160,8 +160,8 @@ Result<void> CacheFileReader::read_index() {
   if (size < kTailBytes) return damaged(size, "the file is cut");
   std::vector<char> tail(kTailBytes);
   SHOAL_TRY_VOID(file_->read_at(size - kTailBytes, std::as_writable_bytes(std::span(tail))));
-  const uint64_t offset = load_little_endian<uint64_t>(text_of(tail));
-  if (!text_of(tail).ends_with(kEndMark)) return damaged(size - kTailBytes, "the file has no end, it is cut");
+  const uint64_t offset = load_little_endian<uint64_t>(view_of_bytes(tail));
+  if (!view_of_bytes(tail).ends_with(kEndMark)) return damaged(size - kTailBytes, "the file has no end, it is cut");
   SHOAL_TRY(const std::string index, read_record(offset, size - kTailBytes));
   if (offset + kFramingBytes + index.size() != size - kTailBytes) return damaged(offset, "the index does not end the file");
   index_offset_ = offset;
@@ -198,7 +198,7 @@ Result<void> CacheFileReader::load_block(size_t block) {
   return {};
 }
 
-Result<void> CacheFileReader::unpack(std::string payload, uint64_t offset) {
+Result<void> CacheFileReader::unpack(std::string payload, [[maybe_unused]] uint64_t offset) {
   if (!compressed_) {
     raw_ = std::move(payload);
     return {};
@@ -207,7 +207,7 @@ Result<void> CacheFileReader::unpack(std::string payload, uint64_t offset) {
   constexpr size_t kSizeBytes = 8;
   if (payload.size() < kSizeBytes) return damaged(offset, "a block is cut");
   const auto bytes = load_little_endian<uint64_t>(payload);
-  if (bytes / kRatioMax > payload.size()) return damaged(offset, "a block promises more bytes than it can hold");
+  if (bytes / kUnpackedMax > payload.size()) return damaged(offset, "a block promises more bytes than it can hold");
   raw_.resize(size_t(bytes));
   const size_t size = ZSTD_decompress(raw_.data(), raw_.size(), payload.data() + kSizeBytes, payload.size() - kSizeBytes);
   if (ZSTD_isError(size) || size != bytes) return damaged(offset, "a block cannot be unpacked");

@@ -17,10 +17,10 @@ namespace shoal::data {
 namespace {
 
 constexpr size_t kChunkBytes = 64 << 10;
-constexpr size_t kMagicBytes = 2;
-constexpr Bytef kMagic[kMagicBytes] = {0x1f, 0x8b};
+constexpr size_t kGzipMagicBytes = 2;
+constexpr Bytef kGzipMagic[kGzipMagicBytes] = {0x1f, 0x8b};
 /// DEFLATE makes at most 1032 bytes of one.
-constexpr uint64_t kRatioMax = 1032;
+constexpr uint64_t kDeflateRatioMax = 1032;
 
 class GzipSource final : public ByteSource {
  public:
@@ -65,7 +65,8 @@ class GzipSource final : public ByteSource {
 
   uint64_t left_max() const override {
     const uint64_t compressed = file_->size() - read_ + stream_.avail_in;
-    return compressed > UINT64_MAX / kRatioMax - 1 ? UINT64_MAX : (compressed + 1) * kRatioMax + kPendingBytesMax;
+    return compressed > UINT64_MAX / kDeflateRatioMax - 1 ? UINT64_MAX
+                                                          : (compressed + 1) * kDeflateRatioMax + kPendingBytesMax;
   }
   uint64_t passed_over() const override { return passed_over_; }
 
@@ -77,12 +78,12 @@ class GzipSource final : public ByteSource {
   /// blocks are filled up, and over all that follows if it is no member.
   Result<bool> find_member() {
     for (;;) {
-      SHOAL_TRY_VOID(refill(kMagicBytes));
+      SHOAL_TRY_VOID(refill(kGzipMagicBytes));
       while (stream_.avail_in > 0 && *stream_.next_in == 0) ++stream_.next_in, --stream_.avail_in;
-      if (stream_.avail_in >= kMagicBytes) break;
+      if (stream_.avail_in >= kGzipMagicBytes) break;
       if (read_ == file_->size()) return pass_over_rest();
     }
-    return stream_.next_in[0] == kMagic[0] && stream_.next_in[1] == kMagic[1] ? true : pass_over_rest();
+    return stream_.next_in[0] == kGzipMagic[0] && stream_.next_in[1] == kGzipMagic[1] ? true : pass_over_rest();
   }
 
   bool pass_over_rest() {

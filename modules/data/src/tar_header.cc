@@ -11,7 +11,7 @@ namespace {
 struct TarField {
   size_t begin, bytes;
 };
-constexpr TarField kName{0, 100}, kSize{124, 12}, kChecksum{148, 8}, kMagic{257, 6}, kPrefix{345, 155};
+constexpr TarField kName{0, 100}, kSize{124, 12}, kChecksum{148, 8}, kMagicField{257, 6}, kPrefix{345, 155};
 constexpr size_t kTypeAt = 156;
 constexpr std::string_view kUstarMagic("ustar\0", 6);
 
@@ -112,7 +112,7 @@ Result<TarHeader> parse_tar_header(const TarBlock& block) {
   TarHeader header;
   header.kind = kind_of(block[kTypeAt]);
   // GNU tar, whose magic is "ustar  ", may have other things where the prefix is.
-  if (field_of(block, kMagic) == kUstarMagic && block[kPrefix.begin] != 0) {
+  if (field_of(block, kMagicField) == kUstarMagic && block[kPrefix.begin] != 0) {
     header.name.append(text_of_field(block, kPrefix)).push_back('/');
   }
   header.name += text_of_field(block, kName);

@@ -11,7 +11,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr const char* kKeyName = "__key__";
+constexpr const char* kSampleKey = "__key__";
 constexpr size_t kSampleFilesMax = 4096;
 
 /// The name of a file of a sample, taken apart.
@@ -92,7 +92,7 @@ class TarFormat {
       if (!member_) return false;
       const std::string key = member_->key;
       uint64_t bytes = 0;
-      if (features) features->set(kKeyName, Tensor::of_strings(Shape{}, {key}));
+      if (features) features->set(kSampleKey, Tensor::of_strings(Shape{}, {key}));
       do {
         if (is_wanted(member_->extension)) {
           found = true;
@@ -124,7 +124,7 @@ class TarFormat {
 
   Result<void> add_file(RecordFile& file, TensorMap& features, uint64_t& bytes) {
     const TarEntry& entry = member_->entry;
-    if (member_->extension == kKeyName) {
+    if (member_->extension == kSampleKey) {
       return reader_.damaged(
           file, shown_tar_name(entry.name) + " has the extension __key__, which is the name of another feature");
     }

@@ -68,14 +68,14 @@ void check_options(const ImageOptions& options) {
 
 Result<std::string> read_file(Storage& storage, const std::string& path) {
   constexpr uint64_t kFileBytesMax = uint64_t(1) << 30;
-  constexpr size_t kPieceBytes = 256 << 10;
+  constexpr size_t kImagePieceBytes = 256 << 10;
   SHOAL_TRY(const std::unique_ptr<ByteSource> source, open_bytes(storage, path));
   std::string bytes;
   for (;;) {
     const size_t had = bytes.size();
     const uint64_t left = source->left_max();
     if (source->knows_its_end() && left > kFileBytesMax - had) break;
-    bytes.resize(had + size_t(source->knows_its_end() ? left : std::min<uint64_t>(left, kPieceBytes)));
+    bytes.resize(had + size_t(source->knows_its_end() ? left : std::min<uint64_t>(left, kImagePieceBytes)));
     SHOAL_TRY(const size_t count, source->read(std::as_writable_bytes(std::span(bytes)).subspan(had)));
     bytes.resize(had + count);
     if (count == 0) return bytes;

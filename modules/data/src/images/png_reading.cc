@@ -105,11 +105,11 @@ class PngDecoder {
 
   /// Compares with the limit, and with what the file can hold: deflate makes at most 1032 bytes of one.
   Result<void> check_size() const {
-    constexpr uint64_t kRatioMax = 1032;
+    constexpr uint64_t kPngRatioMax = 1032;
     const uint64_t height = png_get_image_height(library_, info_), width = png_get_image_width(library_, info_);
     SHOAL_TRY_VOID(check_pixels({.height = int64_t(height), .width = int64_t(width)}, options_.pixels_max));
     const uint64_t bytes = uint64_t(png_get_rowbytes(library_, info_)) * height;
-    if (bytes / kRatioMax <= bytes_.size()) return {};
+    if (bytes / kPngRatioMax <= bytes_.size()) return {};
     return data_loss("the PNG file is truncated: " + std::to_string(height) + " rows of " + std::to_string(width) +
                      " pixels take more than its " + std::to_string(bytes_.size()) + " bytes");
   }

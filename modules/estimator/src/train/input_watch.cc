@@ -32,7 +32,11 @@ Result<void> InputWatch::stepped(uint64_t global_step, const data::Iterator& inp
 Result<void> InputWatch::look(uint64_t global_step, const data::Iterator& input, Duration time) {
   const double share = to_seconds(waited_) / to_seconds(time);
   if (options_.progress) options_.progress->set_input_note(share < kToldShare ? "" : "waits for input " + percent(share));
-  if (options_.events) SHOAL_TRY_VOID(options_.events->add_scalar(int64_t(global_step), "input_wait", share));
+  const bool tells = share >= kToldShare;
+  if (options_.events && (tells || told_)) {  // The last one shows that it is over.
+    SHOAL_TRY_VOID(options_.events->add_scalar(int64_t(global_step), "input_wait", share));
+  }
+  told_ = tells;
   if (share >= kWarnedShare && !warned_) warn(share, input, time);
   return {};
 }

@@ -15,8 +15,8 @@ namespace shoal {
 struct InputWatchOptions {
   std::shared_ptr<ProgressHook> progress;  ///< May be null, as the next.
   monitor::EventWriter* events =
-      nullptr;    ///< Gets the scalar "input_wait", the share of a window that went by with waiting.
-  int cores = 1;  ///< What advice goes by.
+      nullptr;  ///< Gets the scalar "input_wait", the share of a window that went by with waiting, where that is a tenth or more, and once after.
+  int cores = 1;                               ///< What advice goes by.
   Duration window = std::chrono::seconds(10);  ///< How much time each look is about.
 };
 
@@ -40,6 +40,7 @@ class InputWatch {
   const InputWatchOptions options_;
   std::optional<SteadyTime> begin_;  // Of the window.
   Duration waited_{};                // In the window.
+  bool told_ = false;                // Of the window before.
   bool warned_ = false;
 };
 
