@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Images for tests: some with known pixels, and those that a program in Python wrote.
+/// Gives tests their images: images whose pixels are known, and image files that a Python program wrote.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

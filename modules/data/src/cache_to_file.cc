@@ -58,7 +58,7 @@ class UnfinishedCache {
   const FileCache& cache_;
   const std::unique_ptr<StorageLock> lock_;
   CacheFileWriter writer_;
-  bool finished_ = false;  // The destructor removes nothing.
+  bool finished_ = false;  // True: the destructor leaves the unfinished file alone.
 };
 
 class FileCacheStage final : public Stage {
@@ -103,8 +103,8 @@ class FileCacheStage final : public Stage {
     SHOAL_TRY_VOID(input_->save(writer));
     if (state_ != State::kNew && unsaved_) return *unsaved_;
     out.number(index_);
-    write_text(state_ == State::kNew ? now : beginning_, out);
-    write_text(now, out);
+    out.text(state_ == State::kNew ? now : beginning_);
+    out.text(now);
     return {};
   }
   Result<void> load(StateReader& in) override {
@@ -124,15 +124,6 @@ class FileCacheStage final : public Stage {
     kPassing,  ///< Elements come from the input, and are not written.
     kEnded,    ///< The input has ended.
   };
-
-  static void write_text(std::string_view text, StateWriter& out) {
-    out.number(text.size());
-    out.raw(text);
-  }
-  static Result<std::string_view> read_text(StateReader& in) {
-    SHOAL_TRY(const int64_t bytes, in.count());
-    return in.raw(size_t(bytes));
-  }
 
   Storage& storage() { return context_.env.storage(); }
 
@@ -229,8 +220,8 @@ class FileCacheStage final : public Stage {
 
   Result<void> load_not_reading(StateReader& in) {
     SHOAL_TRY(const int64_t index, in.count());
-    SHOAL_TRY(const std::string_view beginning, read_text(in));
-    SHOAL_TRY(const std::string_view now, read_text(in));
+    SHOAL_TRY(const std::string_view beginning, in.text());
+    SHOAL_TRY(const std::string_view now, in.text());
     if (index == 0) return load_input(now);
     beginning_ = beginning;
     unsaved_.reset();

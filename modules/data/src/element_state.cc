@@ -8,33 +8,23 @@
 namespace shoal::data {
 namespace {
 
-void write_text(std::string_view text, StateWriter& out) {
-  out.number(text.size());
-  out.raw(text);
-}
-
 void write_tensors(const TensorMap& tensors, StateWriter& out) {
   out.number(tensors.size());
   for (const auto& [name, tensor] : tensors) {
-    write_text(name, out);
-    write_text(to_string(tensor.dtype()), out);
+    out.text(name);
+    out.text(to_string(tensor.dtype()));
     out.number(uint64_t(tensor.shape().rank()));
     for (const int64_t dim : tensor.shape().dims()) out.number(uint64_t(dim));
     if (tensor.dtype() == DType::kString) {
-      for (const std::string& text : tensor.strings()) write_text(text, out);
+      for (const std::string& text : tensor.strings()) out.text(text);
     } else {
       out.raw({reinterpret_cast<const char*>(tensor.view().data), tensor.bytes()});
     }
   }
 }
 
-Result<std::string_view> read_text(StateReader& in) {
-  SHOAL_TRY(const int64_t size, in.count());
-  return in.raw(size_t(size));
-}
-
 Result<Tensor> read_tensor(StateReader& in) {
-  SHOAL_TRY(const std::string_view name, read_text(in));
+  SHOAL_TRY(const std::string_view name, in.text());
   const std::optional<DType> dtype = dtype_from_string(name);
   SHOAL_TRY(const int64_t rank, in.count(Shape::kRankMax));
   std::vector<int64_t> dims;
@@ -48,7 +38,7 @@ Result<Tensor> read_tensor(StateReader& in) {
   if (*dtype == DType::kString) {
     std::vector<std::string> texts;
     for (int64_t i = 0; i < shape->elements(); ++i) {
-      SHOAL_TRY(const std::string_view text, read_text(in));
+      SHOAL_TRY(const std::string_view text, in.text());
       texts.emplace_back(text);
     }
     return Tensor::of_strings(*shape, std::move(texts));
@@ -63,7 +53,7 @@ Result<TensorMap> read_tensors(StateReader& in) {
   TensorMap tensors;
   SHOAL_TRY(const int64_t count, in.count());
   for (int64_t i = 0; i < count; ++i) {
-    SHOAL_TRY(const std::string_view name, read_text(in));
+    SHOAL_TRY(const std::string_view name, in.text());
     SHOAL_TRY(Tensor tensor, read_tensor(in));
     tensors.set(std::string(name), std::move(tensor));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A whole array in the bytes of an NPY file, which may lie in a file of its own or in an archive.
+/// Reads and writes the bytes of one NPY file. These bytes are a file of their own, or a member of an NPZ archive.
 #include <cstdint>
 #include <functional>
 #include <span>

@@ -115,9 +115,9 @@ concept ReadsAhead = requires(const Format& format) {
 
 /// The stage of a source of files. A position names a file, a place in it, and how many records come before that place.
 ///
-/// A Format is a value with these members. `begin` is called where a file was opened, `next` and `skip` for each record; both return false at
-/// the end of the file and call RecordFile::begin_record() first. Where `resume` is called instead of `begin`, the file is at its start and is
-/// to be moved to `offset`, where a record begins.
+/// A Format is a copyable value with the members below. The stage calls `begin` once after it has opened a file, and then `next` or `skip` for
+/// each record. `next` and `skip` call RecordFile::begin_record() first, and return false at the end of the file. To resume, the stage calls
+/// `resume` in place of `begin`: it moves the file from its start to `offset`, where a record begins.
 ///
 ///   Result<void> begin(RecordFile& file);
 ///   Result<void> resume(RecordFile& file, uint64_t offset);

@@ -20,14 +20,17 @@ class StateWriter {
   }
   void flag(bool value) { number(value); }
   void raw(std::string_view bytes) { out_.append(bytes); }
+  /// Bytes of any number.
+  void text(std::string_view bytes) {
+    number(bytes.size());
+    raw(bytes);
+  }
 
  private:
   std::string& out_;
 };
 
-inline Error damaged_position() {
-  return failed_precondition("the saved input position does not fit this input pipeline");
-}
+inline Error damaged_position() { return failed_precondition("the saved input position does not fit this input pipeline"); }
 
 class StateReader {
  public:
@@ -58,6 +61,11 @@ class StateReader {
     const std::string_view taken = left_.substr(0, bytes);
     left_.remove_prefix(bytes);
     return taken;
+  }
+  /// What text() has written; a view into the bytes.
+  Result<std::string_view> text() {
+    SHOAL_TRY(const int64_t size, count());
+    return raw(size_t(size));
   }
   size_t left() const { return left_.size(); }
   bool at_end() const { return left_.empty(); }

@@ -58,7 +58,7 @@ Result<void> parse_pax(std::string_view records, PaxValues& values);
 /// takes.
 std::string encode_tar_header(std::string_view name, uint64_t bytes);
 
-/// How many bytes there are from the end of contents of `bytes` bytes to the end of their last block.
+/// Returns the number of zero bytes that fill the last block of an entry whose contents have `bytes` bytes.
 inline uint64_t tar_padding(uint64_t bytes) { return (kTarBlockBytes - bytes % kTarBlockBytes) % kTarBlockBytes; }
 
 }  // namespace shoal::data

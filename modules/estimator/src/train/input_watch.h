@@ -13,23 +13,25 @@
 namespace shoal {
 
 struct InputWatchOptions {
-  std::shared_ptr<ProgressHook> progress;  ///< May be null, as the next.
-  monitor::EventWriter* events =
-      nullptr;  ///< Gets the scalar "input_wait", the share of a window that went by with waiting, where that is a tenth or more, and once after.
-  int cores = 1;                               ///< What advice goes by.
-  Duration window = std::chrono::seconds(10);  ///< How much time each look is about.
+  std::shared_ptr<ProgressHook>
+      progress;  ///< Shows the share of the time that goes by with waiting. Null: nobody shows it.
+  /// Gets that share of each window as the scalar "input_wait", where it is a tenth or more, and once after. Null: no events.
+  monitor::EventWriter* events = nullptr;
+  int cores = 1;                               ///< How many threads the advice may count on.
+  Duration window = std::chrono::seconds(10);  ///< The time that each look is about.
 };
 
-/// It is used on the compute thread.
+/// The training loop calls it on the compute thread.
 class InputWatch {
  public:
   InputWatch(Environment& env, InputWatchOptions options) : env_(env), options_(std::move(options)) {}
 
   /// The batch of a step took `waited` to come.
   void waited(Duration waited) { waited_ += waited; }
-  /// At the end of each step, and with `ends` at the end of the training: looks where the window is full, or the training was at least a fifth of one.
+  /// Called at the end of each step: looks at the window if it is full. Called with `ends` at the end of the training: looks also at a
+  /// window of which a fifth or more is over.
   Result<void> stepped(uint64_t global_step, const data::Iterator& input, bool ends = false);
-  /// What goes by before the next step is no part of a window: the training waits for others.
+  /// Begins a new window with the next step: until then the training waits for servers, and not for its input.
   void restart() { begin_.reset(); }
 
  private:

@@ -30,9 +30,9 @@ struct ChannelStatisticsOptions {
 /// Reads all images of `dataset`, uint8 or float32 [height, width, channels] or batches of such images, which must end. The
 /// images may have different heights and widths. The same images in the same order give the same bits on every machine.
 ///
-/// InvalidArgument for a dataset that does not end (repeat()) or has no images, for another type or shape, and for images
-/// that differ in type or number of channels; errors of the dataset. Source: Chan, Golub, LeVeque, "Algorithms for
-/// computing the sample variance" (1983).
+/// Returns InvalidArgument if the dataset does not end (repeat()) or has no images, if an image has another type or shape, or if two
+/// images differ in their type or their number of channels. Errors of the dataset are returned as they are. Source: Chan, Golub,
+/// LeVeque, "Algorithms for computing the sample variance" (1983).
 Result<ChannelStatistics> measure_channels(const Dataset& dataset, const ChannelStatisticsOptions& options = {});
 /// The same, raising its errors: for programs.
 ///
