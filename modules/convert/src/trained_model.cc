@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shoal/convert/trained_model.h"
+
+namespace shoal::convert {
+
+std::vector<NodeId> needed_nodes(const Graph& graph, const std::vector<Value>& values) {
+  std::vector<bool> needed(graph.nodes().size());
+  for (const Value& value : values) needed[size_t(value.node())] = true;
+  for (size_t i = needed.size(); i-- > 0;) {  // Inputs of a node come before it.
+    if (!needed[i]) continue;
+    for (const Value& input : graph.node(NodeId(i)).inputs) needed[size_t(input.node())] = true;
+  }
+  std::vector<NodeId> ids;
+  for (size_t i = 0; i < needed.size(); ++i) {
+    if (needed[i]) ids.push_back(NodeId(i));
+  }
+  return ids;
+}
+
+}  // namespace shoal::convert
