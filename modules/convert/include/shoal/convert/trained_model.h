@@ -37,7 +37,8 @@ struct TrainedModel {
 };
 
 /// The nodes that these values are computed from, each before those that use it; nodes whose output is used for its shape alone
-/// are among them.
-std::vector<NodeId> needed_nodes(const Graph& graph, const std::vector<Value>& values);
+/// are among them. What a node with `is_source` is computed from is not.
+std::vector<NodeId> needed_nodes(const Graph& graph, const std::vector<Value>& values,
+                                 const std::function<bool(const Node& node)>& is_source = {});
 
 }  // namespace shoal::convert

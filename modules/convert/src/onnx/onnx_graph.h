@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Builds the bytes of an ONNX file: nodes, constants, inputs and outputs. It knows the format, and nothing of Shoal's ops.
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "shoal/base/dtype.h"
+#include "shoal/base/result.h"
+#include "shoal/base/tensor.h"
+#include "shoal/graph/dim.h"
+
+namespace shoal::convert {
+
+/// The constants of an ONNX node, in the order in which they are written.
+using OnnxAttribute = std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<std::string>>;
+using OnnxAttributes = std::vector<std::pair<std::string, OnnxAttribute>>;
+
+/// What follows from one node of Shoal is named after it: "/dense_1/dense/Gemm".
+class OnnxGraph {
+ public:
+  /// The domains that a file may use: ops of ONNX itself, and those for text.
+  enum class Domain { kOnnx, kMl };
+
+  /// Names are made of this one from here on.
+  void set_scope(std::string_view node_name) { scope_ = "/" + std::string(node_name); }
+  /// Adds a node with one output, and returns its name. An operand that is left out is "".
+  std::string add(std::string_view op, std::vector<std::string> inputs, const OnnxAttributes& attributes = {},
+                  Domain domain = Domain::kOnnx);
+  /// The same with more outputs.
+  std::vector<std::string> add_many(std::string_view op, const std::vector<std::string>& inputs, size_t outputs,
+                                    const OnnxAttributes& attributes = {}, Domain domain = Domain::kOnnx);
+  /// Gives a value another name: an output of the file has the name that users know.
+  void add_identity(const std::string& from, const std::string& to);
+
+  /// A tensor in the file, of this name.
+  std::string initializer(const std::string& name, const TensorView& tensor);
+  std::string constant(float value);
+  std::string constant(int64_t value);                           ///< A scalar.
+  std::string constant(const std::vector<int64_t>& values);      ///< Of rank 1.
+  std::string constant(const std::vector<float>& values);        ///< Of rank 1.
+  std::string constant(const std::vector<std::string>& values);  ///< Of rank 1.
+
+  void add_input(const std::string& name, DType dtype, const DimShape& shape);
+  void add_output(const std::string& name, DType dtype, const DimShape& shape);
+
+  struct Header {
+    std::string name;
+    int64_t model_version = 0;
+    std::map<std::string, std::string> metadata;
+  };
+  /// The whole file, without nodes and tensors that no output is computed from. InvalidArgument if it has 2 GiB or more, which no reader of protocol buffers takes.
+  Result<std::string> finish(const Header& header) const;
+
+ private:
+  std::string unique(const std::string& name);
+  /// Adds the tensor that `key` says unless it is there.
+  template <class T>
+  std::string shared_constant(const std::string& key, std::vector<int64_t> shape, std::span<const T> values);
+  void add_value(uint32_t field, const std::string& name, DType dtype, const DimShape& shape);
+
+  /// An encoded field of the graph, and the names that it uses and makes.
+  struct Part {
+    std::vector<std::string> uses, makes;
+    std::string bytes;
+  };
+  std::vector<const std::string*> needed_parts() const;
+  std::string& new_node(std::vector<std::string> uses, std::vector<std::string> makes);
+
+  std::string scope_ = "/";
+  std::vector<Part> nodes_, initializers_;
+  std::vector<std::string> output_names_;
+  std::string inputs_, outputs_;  // Encoded fields of the graph.
+  std::set<std::string, std::less<>> names_;
+  std::map<std::string, std::string> constants_;  // The names of small constants, by type, shape and bytes.
+  bool uses_ml_ = false;
+};
+
+/// The ONNX element type of a dtype; InvalidArgument for one that Shoal stores only.
+Result<int32_t> onnx_element_type(DType dtype);
+
+}  // namespace shoal::convert
