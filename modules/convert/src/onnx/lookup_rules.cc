@@ -22,10 +22,14 @@ std::string one_hot(Lowering& node, const std::string& ids, int64_t depth, float
                   {{"axis", int64_t(-1)}});
 }
 
+/// OneHot takes no scalar.
 void write_one_hot(Lowering& node) {
   const Attributes& of = node.attributes();
-  node.set(0, one_hot(node, ids_of(node, 0), of.get_int("depth"), float(of.get_real("off_value")),
-                      float(of.get_real("on_value"))));
+  const auto off = float(of.get_real("off_value")), on = float(of.get_real("on_value"));
+  const bool is_scalar = node.type(0).shape.rank() == 0;
+  const std::string ids = is_scalar ? node.unsqueeze(ids_of(node, 0), 0) : ids_of(node, 0);
+  const std::string rows = one_hot(node, ids, of.get_int("depth"), off, on);
+  node.set(0, is_scalar ? node.squeeze(rows, 0) : rows);
 }
 
 /// To OneHot, -1 is the last position; `depth` is none.
