@@ -2,6 +2,7 @@
 // Every op of the catalogue in onnxruntime: the cases are those of the backends' conformance suite.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "onnx_runtime.h"
@@ -60,6 +61,11 @@ bool is_gradient(const std::string& op) {
   return op.find("_grad") != std::string::npos || op == "matmul_sum" || op == "bias_grad";
 }
 
+/// onnxruntime ends with an arithmetic exception for some ops without elements.
+bool is_empty(const Feeds& feeds) {
+  return std::ranges::any_of(feeds, [](const auto& feed) { return feed.second.elements() == 0; });
+}
+
 struct Written {
   std::vector<OnnxJob> jobs;
   std::vector<std::unique_ptr<CaseModel>> models;
@@ -70,7 +76,8 @@ Written write_cases() {
   Written written;
   for (const OpCase& op_case : backends::testing::op_cases()) {
     auto model = std::make_unique<CaseModel>(op_case);
-    if (!onnx_obstacles(model->model).empty()) continue;
+    if (!onnx_obstacles(model->model).empty() || is_empty(model->builder.feeds())) continue;
+    if (op_case.name() == "top_k_ties_and_nan" || op_case.name() == "argmax_nan") continue;  // To ONNX, NaN has no place in an order.
     auto file = to_onnx(model->model);
     if (!file) {
       ADD_FAILURE() << op_case.name() << ": " << file.error().message();
@@ -98,6 +105,7 @@ TEST(OnnxOps, EveryOpGivesWhatShoalPredicts) {
   double worst = 0;
   for (size_t i = 0; i < results.size(); ++i) {
     SCOPED_TRACE(written.jobs[i].name);
+    ASSERT_EQ(results[i].error.find("no results"), std::string::npos) << results[i].error;
     EXPECT_EQ(results[i].error, "");
     const std::vector<Tensor> expected = written.models[i]->expected();
     for (size_t k = 0; k < expected.size() && results[i].error.empty(); ++k) {

@@ -6,7 +6,10 @@
 namespace shoal::convert {
 namespace {
 
-void write_transpose(Lowering& node) { node.set(0, node.transpose(node.in(0), node.attributes().get_ints("permutation"))); }
+void write_transpose(Lowering& node) {
+  const auto& permutation = node.attributes().get_ints("permutation");
+  node.set(0, permutation.empty() ? node.in(0) : node.transpose(node.in(0), permutation));
+}
 
 void write_concat(Lowering& node) {
   std::vector<std::string> operands;

@@ -49,13 +49,16 @@ void write_sum_like(Lowering& node) {
   node.set(0, node.reshape(node.sum(node.in(0), axes, true), to));
 }
 
+/// Squares of large numbers are beyond float32, but not beyond binary64.
 void write_global_norm(Lowering& node) {
+  constexpr int64_t kBinary64 = 11;  // TensorProto.DataType.DOUBLE
   std::string total;
   for (size_t i = 0; i < node.inputs(); ++i) {
-    const std::string part = node.add("ReduceSumSquare", {node.in(i)}, {{"keepdims", int64_t(0)}});
+    const std::string x = node.add("Cast", {node.in(i)}, {{"to", kBinary64}});
+    const std::string part = node.add("ReduceSumSquare", {x}, {{"keepdims", int64_t(0)}});
     total = i == 0 ? part : node.add("Add", {total, part});
   }
-  node.set(0, node.add("Sqrt", {total}));
+  node.set(0, node.to(node.add("Sqrt", {total}), DType::kFloat32));
 }
 
 constexpr char kReduceMean[] = "ReduceMean", kReduceMax[] = "ReduceMax";

@@ -67,14 +67,24 @@ std::vector<std::string> operands_of(Lowering& node, int64_t gates, const std::v
 /// [t, 1, n, U] to [n, t, U].
 std::string sequence_of(Lowering& node, const std::string& y) { return steps_first(node, node.squeeze(y, 1)); }
 
+/// The last state; that of a sequence without steps is its initial one, which runtimes do not agree about.
+std::string last_state(Lowering& node, const std::string& y, const char* initial_name) {
+  const std::string last = node.squeeze(y, 0);
+  const int lengths = node.named("lengths"), initial = node.named(initial_name);
+  if (lengths < 0) return last;
+  const std::string begun = node.add("Greater", {node.in(size_t(lengths)), node.constant(int64_t(0))});
+  const std::string otherwise = initial < 0 ? node.constant(0.0f) : node.in(size_t(initial));
+  return node.add("Where", {node.unsqueeze(begun, 1), last, otherwise});
+}
+
 void write_lstm(Lowering& node) {
   std::vector<std::string> operands = operands_of(node, 4, {0, 3, 1, 2});  // i, f, g, o to i, o, f, g.
   operands.push_back(state_or_none(node, "initial_cell"));
   const int64_t units = node.output(1).shape[1].size();
   const auto y = node.onnx().add_many("LSTM", operands, 3, {{"hidden_size", units}});
   node.set(0, sequence_of(node, y[0]));
-  node.set(1, node.squeeze(y[1], 0));
-  node.set(2, node.squeeze(y[2], 0));
+  node.set(1, last_state(node, y[1], "initial_hidden"));
+  node.set(2, last_state(node, y[2], "initial_cell"));
 }
 
 void write_gru(Lowering& node) {
@@ -82,7 +92,7 @@ void write_gru(Lowering& node) {
   const int64_t units = node.output(1).shape[1].size();
   const auto y = node.onnx().add_many("GRU", operands, 2, {{"hidden_size", units}, {"linear_before_reset", int64_t(1)}});
   node.set(0, sequence_of(node, y[0]));
-  node.set(1, node.squeeze(y[1], 0));
+  node.set(1, last_state(node, y[1], "initial_hidden"));
 }
 
 /// [n, t, heads * size] to [n, heads, t, size].

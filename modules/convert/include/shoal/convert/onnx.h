@@ -7,8 +7,9 @@
 /// outputs are the predictions. (ONNX has no empty names: a lone feature is called "features", a lone prediction
 /// "predictions".)
 ///
-/// Three things differ from a prediction in Shoal. An id or a number out of its range is no error, and gives any result. Text
-/// that a vocabulary refuses becomes an id beyond all others. And what is hashed comes in as ids: see TransformedInput.
+/// Four things differ from a prediction in Shoal. An id or a number out of its range is no error, and gives any result. Text
+/// that a vocabulary refuses becomes an id beyond all others. Of numbers among which is a NaN, the largest is any one. And what
+/// is hashed comes in as ids: see TransformedInput.
 #include <cstdint>
 #include <string>
 #include <vector>
