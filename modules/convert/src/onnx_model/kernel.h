@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// What computes one node: a function for each op, and what it is given.
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "onnx_model/onnx_file.h"
+#include "shoal/base/result.h"
+#include "shoal/base/tensor.h"
+
+namespace shoal::convert::onnx_model {
+
+/// What a run may still do.
+class Budget {
+ public:
+  explicit Budget(const OnnxLimits& limits) : elements_max_(limits.elements_max), work_left_(limits.work_max) {}
+
+  /// InvalidArgument if the product of the factors, each >= 0, is more than what is left. 0 counts as 1: a loop that does nothing
+  /// takes time, too.
+  Result<void> take(std::initializer_list<int64_t> factors);
+  int64_t elements_max() const { return elements_max_; }
+
+ private:
+  int64_t elements_max_, work_left_;
+};
+
+/// One node in one run. Errors of kernels say what is wrong; who calls them adds the node.
+class Call {
+ public:
+  /// A null input is left out. `inputs`, `node` and `budget` outlive the call.
+  Call(const Node& node, std::vector<const Tensor*> inputs, Budget& budget)
+      : node_(node), inputs_(std::move(inputs)), results_(node.outputs.size()), budget_(budget) {}
+
+  size_t inputs() const { return inputs_.size(); }
+  bool has(size_t i) const { return i < inputs_.size() && inputs_[i]; }
+  const Tensor& in(size_t i) const { return *inputs_[i]; }
+  DType dtype(size_t i = 0) const { return in(i).dtype(); }
+  const Shape& shape(size_t i = 0) const { return in(i).shape(); }
+
+  // Attributes: Program has checked their types.
+  const Attribute* find(std::string_view name) const;
+  int64_t number(std::string_view name, int64_t otherwise) const;
+  float real(std::string_view name, float otherwise) const;
+  std::vector<int64_t> numbers(std::string_view name, std::vector<int64_t> otherwise = {}) const;
+
+  // InvalidArgument, naming the input, unless it is as asked for.
+  Result<void> want(size_t i, DType dtype) const;
+  Result<void> want(size_t i, DType dtype, std::initializer_list<int64_t> dims) const;
+  Result<void> want_rank(size_t i, int rank) const;
+  /// All inputs from the first on are of this one's type.
+  Result<void> want_one_type(size_t first = 0) const;
+  Error unknown_type(size_t i = 0) const;
+  /// The elements of an input of int64 or int32 with at most one axis.
+  Result<std::vector<int64_t>> int64s(size_t i) const;
+  /// The only element of such an input.
+  Result<int64_t> int64_scalar(size_t i) const;
+
+  /// A tensor to be written. Takes its elements from the budget.
+  Result<Tensor> make(DType dtype, std::span<const int64_t> dims);
+  Result<Tensor> make(DType dtype, const Shape& shape) { return make(dtype, shape.dims()); }
+  /// Zeros for sums; `dims` as in Budget::take.
+  Result<std::vector<double>> sums(std::initializer_list<int64_t> dims);
+  Budget& budget() { return budget_; }
+
+  size_t outputs() const { return results_.size(); }
+  void give(Tensor tensor, size_t output = 0) {
+    if (output < results_.size()) results_[output] = std::move(tensor);
+  }
+  std::vector<Tensor>& results() { return results_; }
+
+ private:
+  const Node& node_;
+  std::vector<const Tensor*> inputs_;
+  std::vector<Tensor> results_;
+  Budget& budget_;
+};
+
+/// An attribute that a kernel knows.
+struct KnownAttribute {
+  std::string_view name;
+  AttributeType type;
+  std::string_view only = {};  ///< Not empty: no other value of this number or text is known.
+};
+
+struct Kernel {
+  Result<void> (*run)(Call& call) = nullptr;
+  size_t inputs_min = 1, inputs_max = 1;
+  std::vector<KnownAttribute> attributes = {};
+  size_t outputs_max = 1;
+};
+
+constexpr size_t kAnyCount = size_t(1) << 30;
+
+/// Kernels by op; those of ai.onnx.ml by "ai.onnx.ml.<op>".
+using Kernels = std::map<std::string_view, Kernel>;
+const Kernels& kernels();
+
+// Each family adds its ops.
+void add_arranging(Kernels& kernels);
+void add_convolutions(Kernels& kernels);
+void add_elementwise(Kernels& kernels);
+void add_lookups(Kernels& kernels);
+void add_norms(Kernels& kernels);
+void add_operands(Kernels& kernels);
+void add_pools(Kernels& kernels);
+void add_products(Kernels& kernels);
+void add_reductions(Kernels& kernels);
+void add_sequences(Kernels& kernels);
+
+/// An axis of a tensor of this rank, counted from the end if it is below 0.
+Result<int> axis_of(int64_t axis, int rank);
+
+/// The elements of a tensor of T, which are texts, too.
+template <class T>
+std::span<const T> elements_of(const Tensor& tensor) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    return tensor.strings();
+  } else {
+    return tensor.as<T>();
+  }
+}
+template <class T>
+std::span<T> elements_of(Tensor& tensor) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    return tensor.mutable_strings();
+  } else {
+    return tensor.mutable_as<T>();
+  }
+}
+
+/// Calls run(T()) with the type of the elements; `run` returns Result<void>.
+template <class Run>
+Result<void> with_type(DType dtype, Run run) {
+  switch (dtype) {
+    case DType::kFloat32: return run(float());
+    case DType::kInt32: return run(int32_t());
+    case DType::kInt64: return run(int64_t());
+    case DType::kUInt8: return run(uint8_t());
+    case DType::kBool: return run(bool());
+    case DType::kString: return run(std::string());
+    default: return invalid_argument("there are elements of type " + std::string(to_string(dtype)));
+  }
+}
+
+}  // namespace shoal::convert::onnx_model

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// An ONNX file as it stands: nodes, constants, inputs and outputs by name. Whether they fit is program.h's matter.
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "shoal/convert/onnx_model.h"
+
+namespace shoal::convert::onnx_model {
+
+/// AttributeProto.AttributeType, of the types that are known here.
+enum class AttributeType : int32_t { kReal = 1, kInt = 2, kText = 3, kTensor = 4, kReals = 6, kInts = 7, kTexts = 8 };
+
+struct Attribute {
+  AttributeType type = AttributeType::kInt;
+  int64_t number = 0;
+  float real = 0;
+  std::string text = {};
+  std::vector<int64_t> numbers = {};
+  std::vector<float> reals = {};
+  std::vector<std::string> texts = {};
+  Tensor tensor = {};
+};
+
+struct Node {
+  std::string name, op, domain;
+  std::vector<std::string> inputs, outputs;  ///< "": left out.
+  std::map<std::string, Attribute, std::less<>> attributes;
+};
+
+struct File {
+  std::map<std::string, int64_t> opsets;  ///< By domain; that of ONNX is "".
+  std::vector<Node> nodes;
+  std::vector<std::pair<std::string, Tensor>> constants;
+  std::vector<OnnxPort> inputs, outputs;
+};
+
+/// DataLoss for damage, InvalidArgument for what is not known here, or beyond the limits.
+Result<File> read_file(std::string_view bytes, const OnnxLimits& limits);
+
+/// The type of elements that an ONNX file means by this number; InvalidArgument if it is none that is known here.
+Result<DType> dtype_of_element(int64_t element_type);
+
+/// A shape from sizes that come from outside. InvalidArgument for more than eight axes, sizes below 0, and sizes so large that offsets
+/// would overflow; also where another size of 0 leaves no elements.
+Result<Shape> shape_of(std::span<const int64_t> dims);
+
+}  // namespace shoal::convert::onnx_model

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The loops that take most of the time. Sums are double; all operands are dense.
+#include <cstdint>
+
+namespace shoal::convert::onnx_model {
+
+/// c += a b, of [m, k] and [k, n].
+void add_product(const double* a, const double* b, double* c, int64_t m, int64_t k, int64_t n);
+
+/// A picture with its padding around it, and how a window goes over it.
+struct Windows {
+  int64_t channels, height, width;  ///< Of the padded picture.
+  int64_t window_height, window_width;
+  int64_t stride_y, stride_x, dilation_y, dilation_x;
+  int64_t out_height, out_width;
+};
+
+/// sums [out_height, out_width] += picture [channels, height, width] * kernel [channels, window_height, window_width].
+void add_convolution(const Windows& windows, const double* picture, const double* kernel, double* sums);
+
+}  // namespace shoal::convert::onnx_model

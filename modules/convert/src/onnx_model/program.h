@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// A file whose names are resolved: what each node reads and makes, and the kernel that computes it.
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "onnx_model/kernel.h"
+#include "onnx_model/onnx_file.h"
+
+namespace shoal::convert::onnx_model {
+
+struct Step {
+  static constexpr size_t kNone = size_t(-1);
+
+  size_t node = 0;
+  const Kernel* kernel = nullptr;
+  std::vector<size_t> inputs, outputs;  ///< Values by number; kNone: left out.
+  std::vector<size_t> last_uses;        ///< The values that nothing reads after this step.
+};
+
+struct Program {
+  OnnxLimits limits;
+  std::vector<Node> nodes;
+  std::vector<OnnxPort> inputs, outputs;
+  std::vector<size_t> input_values, output_values;
+  std::vector<std::pair<size_t, Tensor>> constants;
+  std::vector<Step> steps;
+  size_t values = 0;
+};
+
+/// InvalidArgument if an opset, an op or an attribute is not known, if a name stands for nothing or for two things, or if a node reads
+/// what is not made before it.
+Result<Program> make_program(File file, const OnnxLimits& limits);
+
+/// "node 3, Gemm \"/dense/Gemm\"", for errors.
+std::string shown_node(size_t number, const Node& node);
+
+}  // namespace shoal::convert::onnx_model
