@@ -5,28 +5,17 @@
 #include <algorithm>
 
 #include "evaluate/evaluation.h"
+#include "evaluate/opened_export.h"
 #include "evaluate/predictor_pool.h"
 #include "model/export_files.h"
-#include "model/read_inputs.h"
-#include "model/signatures.h"
 #include "shoal/base/random.h"
 #include "shoal/estimator/task_host.h"
-#include "shoal/graph/graph_json.h"
 
 namespace shoal {
 namespace {
 
 // Errors call an export in memory so, and its files seem to lie in a folder of this name.
 constexpr char kMemory[] = "in-memory";
-
-ValueType value_type(const ExportedTensor& tensor) {
-  std::vector<Dim> dims;
-  auto axis = tensor.axes.begin();
-  for (int64_t size : tensor.shape) {
-    dims.push_back(size >= 0 ? Dim(size) : Dim::symbol(axis == tensor.axes.end() ? kBatchAxis : *axis++));
-  }
-  return {tensor.dtype, DimShape(std::move(dims))};
-}
 
 data::TensorMap generated_features(const std::vector<ExportedTensor>& inputs, int64_t batch) {
   data::TensorMap features;
@@ -122,102 +111,17 @@ Result<backends::Profile> LoadedExport::try_profile(const ProfileOptions& option
   return profiler.profile(backends::measure_machine_limits(predictor->model().numerics().threads));
 }
 
-Result<EstimatorSpec> spec_of(Graph& graph, const ExportDescription& description) {
-  EstimatorSpec spec;
-  spec.mode = Mode::kPredict;
-  for (const ExportedOutput& output : description.outputs) {
-    const auto node =
-        std::find_if(graph.nodes().begin(), graph.nodes().end(), [&](const Node& n) { return n.name == output.node; });
-    if (node == graph.nodes().end() || output.output < 0 || size_t(output.output) >= node->outputs.size()) {
-      return data_loss("prediction " + output.tensor.name + " is not in the graph");
-    }
-    spec.predictions.emplace_back(output.tensor.name, Value(&graph, NodeId(node - graph.nodes().begin()), output.output));
-  }
-  for (const ExportedText& text : description.texts) {
-    std::shared_ptr<const Vocabulary> vocabulary;
-    if (!text.vocabulary.empty()) {
-      SHOAL_TRY(Vocabulary names, Vocabulary::make(text.vocabulary));
-      vocabulary = std::make_shared<const Vocabulary>(std::move(names));
-    }
-    spec.text_predictions.push_back(text.by_position
-                                        ? nn::TextPrediction::of_positions(text.name, text.source, std::move(vocabulary))
-                                        : nn::TextPrediction(text.name, text.source, std::move(vocabulary)));
-  }
-  spec.export_outputs = description.signatures;
-  if (auto checked = check_signatures(spec.export_outputs, spec); !checked) return data_loss(checked.error().message());
-  return spec;
-}
-
-/// The model's inputs, which have to be those of the graph; what no node reads may be missing there.
-Result<InputTypes> inputs_of(Graph& graph, const std::vector<ExportedTensor>& inputs) {
-  InputTypes types;
-  for (const ExportedTensor& input : inputs) {
-    types.features.emplace_back(input.name, value_type(input));
-    const ValueType& stated = types.features.back().second;
-    const Value value = graph.find(input_name("features", input.name));
-    if (!value.valid() || value.type() == stated) continue;
-    return data_loss("input \"" + input.name + "\" is " + std::string(to_string(stated.dtype)) + " " +
-                     to_string(stated.shape) + " there, and " + std::string(to_string(value.dtype())) + " " +
-                     to_string(value.shape()) + " in " + std::string(kExportGraph));
-  }
-  return types;
-}
-
-/// One export while it is loaded: where its files are, and what they say.
-class ExportLoader {
- public:
-  ExportLoader(std::shared_ptr<Environment> env, Storage& storage, const std::string& folder,
-               std::shared_ptr<const OpCatalogue> ops)
-      : env_(std::move(env)), storage_(storage), folder_(folder), ops_(std::move(ops)), files_(&storage) {}
-  Result<std::unique_ptr<ExportedModel>> load(RunConfig config);
-
- private:
-  Result<std::shared_ptr<Graph>> read_graph();
-  std::string path_of(std::string_view name) const { return join_path(folder_, name); }
-
-  std::shared_ptr<Environment> env_;
-  Storage& storage_;
-  const std::string& folder_;
-  const std::shared_ptr<const OpCatalogue> ops_;
-  MemoryFiles files_;  // Files that were compared with their checksums; all others are those of the storage.
-};
-
-/// An op that this program lacks, or has in another version, does not mean damage.
-Result<std::shared_ptr<Graph>> ExportLoader::read_graph() {
-  SHOAL_TRY(const std::string text, read_export_graph(folder_, files_));
-  auto graph = graph_from_json(text, ops_.get());
-  if (graph) return with_ops(std::move(graph).value(), ops_);
-  const ErrorKind kind = graph.error().kind();
-  if (kind == ErrorKind::kNotFound || kind == ErrorKind::kFailedPrecondition)
-    return std::move(graph).error().with_context("export " + folder_);
-  return damaged_export(folder_, path_of(kExportGraph), graph.error().message());
-}
-
-Result<std::unique_ptr<ExportedModel>> ExportLoader::load(RunConfig config) {
-  SHOAL_TRY(ExportDescription description, read_export_description(storage_, folder_, files_));
-  SHOAL_TRY(std::shared_ptr<Graph> graph, read_graph());
-  const auto misfit = [this](const Error& error) { return damaged_export(folder_, path_of(kExportFile), error.message()); };
-  auto spec = spec_of(*graph, description);
-  if (!spec) return misfit(spec.error());
-  description.signatures = signatures_of(*spec);
-  auto types = inputs_of(*graph, description.inputs);
-  if (!types) return misfit(types.error());
-  Result<ReadInputs> inputs = read_inputs(*graph, *spec, description.inputs);
-  if (!inputs) return damaged_export(folder_, path_of(kExportGraph), inputs.error().message());
-  SHOAL_TRY(types, inputs_of(*graph, inputs->read));
-  SHOAL_TRY(const auto reader, open_exported_variables(files_, folder_));
-  SHOAL_TRY_VOID(reader->verify());  // All of it: the header of a file, which holds no weights, is part of the export, too.
-  SHOAL_TRY(LoadedVariables variables, LoadedVariables::load(*env_, *graph, *reader));
-  const int threads = config.compute_threads(env_->process().usable_cores);
+Result<std::unique_ptr<ExportedModel>> serve(std::shared_ptr<Environment> env, OpenedExport opened, RunConfig config) {
+  const int threads = config.compute_threads(env->process().usable_cores);
   auto served = std::make_shared<const ServedModel>(ServedModel{.config = std::move(config),
                                                                 .threads = threads,
-                                                                .graph = std::move(graph),
-                                                                .spec = std::move(spec).value(),
-                                                                .types = std::move(types).value(),
-                                                                .variables = std::move(variables)});
+                                                                .graph = std::move(opened.graph),
+                                                                .spec = std::move(opened.spec),
+                                                                .types = std::move(opened.types),
+                                                                .variables = std::move(opened.variables)});
   SHOAL_TRY(auto first, served->make_predictor());
-  return std::unique_ptr<ExportedModel>(new LoadedExport(std::move(env_), std::move(description), std::move(inputs).value(),
-                                                         std::move(served), std::move(first)));
+  return std::unique_ptr<ExportedModel>(new LoadedExport(std::move(env), std::move(opened.description),
+                                                         std::move(opened.inputs), std::move(served), std::move(first)));
 }
 
 /// `storage` null: the file system.
@@ -228,7 +132,8 @@ Result<std::unique_ptr<ExportedModel>> load(Storage* storage, const std::string&
   RunConfig config({.runtime = std::move(runtime)});
   auto env = make_call_environment(config);
   Storage& files = storage ? *storage : env->storage();
-  return ExportLoader(std::move(env), files, folder, std::move(catalogue).value()).load(std::move(config));
+  SHOAL_TRY(OpenedExport opened, open_export(*env, files, folder, std::move(catalogue).value()));
+  return serve(std::move(env), std::move(opened), std::move(config));
 }
 
 /// Names may have the "./" in front that archives write.

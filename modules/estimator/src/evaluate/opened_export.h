@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// An export that was read and compared with its checksums: its graph, what the graph is called with, and its weights.
+#include <memory>
+#include <string>
+
+#include "evaluate/evaluation.h"
+#include "model/export_format.h"
+#include "model/model.h"
+#include "model/read_inputs.h"
+#include "shoal/base/environment.h"
+#include "shoal/base/storage.h"
+
+namespace shoal {
+
+struct OpenedExport {
+  ExportDescription description;
+  std::shared_ptr<Graph> graph;
+  EstimatorSpec spec;  ///< Its predictions.
+  InputTypes types;    ///< The types of the inputs that are read.
+  ReadInputs inputs;
+  LoadedVariables variables;
+};
+
+/// `folder` is one of `storage`; `ops` null: Shoal's alone. Errors: those of load_exported_model().
+Result<OpenedExport> open_export(Environment& env, Storage& storage, const std::string& folder,
+                                 std::shared_ptr<const OpCatalogue> ops);
+
+}  // namespace shoal
