@@ -87,7 +87,7 @@ Written write_cases() {
     for (const auto& [name, tensor] : model->builder.feeds()) inputs.emplace(name, tensor);
     for (const TransformedInput& transformed : file->transformed) {  // Its ids are what Shoal makes of them.
       auto reference = backends::testing::backend_or_die("reference");
-      const Value value = model->builder.graph().find(transformed.name);
+      const Value value = model->builder.graph().find(transformed.node);
       inputs.emplace(transformed.name, value_or_raise(backends::testing::run_once(*reference, model->builder.graph(),
                                                                                   {value}, model->builder.feeds()))[0]);
     }

@@ -45,7 +45,7 @@ std::string folder() {
 Json write_tensor(const std::string& name, const Tensor& tensor, const std::string& file) {
   std::ofstream out(file, std::ios::binary);
   if (tensor.dtype() == DType::kString) {
-    const auto texts = tensor.as<std::string>();
+    const auto texts = tensor.strings();
     out << Json(std::vector<std::string>(texts.begin(), texts.end()));
   } else {
     out.write(reinterpret_cast<const char*>(tensor.view().data), std::streamsize(tensor.bytes()));
@@ -128,7 +128,7 @@ double difference(const Tensor& actual, const Tensor& expected) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (actual.dtype() != expected.dtype() || actual.shape() != expected.shape()) return kInfinity;
   if (expected.dtype() == DType::kString) {
-    return std::ranges::equal(actual.as<std::string>(), expected.as<std::string>()) ? 0 : kInfinity;
+    return std::ranges::equal(actual.strings(), expected.strings()) ? 0 : kInfinity;
   }
   if (expected.bytes() == 0) return 0;
   if (expected.dtype() != DType::kFloat32) {

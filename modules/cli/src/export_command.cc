@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements `shoal export list DIR` and `shoal export show EXPORT`.
+// Implements `shoal export list DIR`, `shoal export show EXPORT` and `shoal export onnx EXPORT -o FILE`.
 #include <CLI/CLI.hpp>
 
 #include "command.h"
@@ -7,6 +7,7 @@
 #include "json_out.h"
 #include "shoal/base/environment.h"
 #include "shoal/base/names_text.h"
+#include "shoal/estimator/export_form.h"
 #include "shoal/estimator/export_names.h"
 #include "shoal/estimator/exported_model.h"
 #include "shoal/json/fields.h"
@@ -92,6 +93,29 @@ Result<int> show_export(Context& context, const std::string& path) {
   return 0;
 }
 
+struct OnnxRequest {
+  std::string path, file, signature;
+};
+
+Result<int> write_onnx_file(Context& context, const OnnxRequest& request) {
+  SHOAL_TRY(const std::string folder, find_export(context.storage, request.path));
+  SHOAL_TRY(const auto transformed, try_write_onnx(folder, request.file, {.signature = request.signature}));
+  Json json{{"path", request.file}, {"export", folder}, {"transformed_inputs", Json::array()}};
+  for (const convert::TransformedInput& input : transformed)
+    json["transformed_inputs"].push_back({{"name", input.name}, {"how", input.how}});
+  print(context, json);
+  return 0;
+}
+
+void add_onnx_command(CLI::App& exports, Action& selected) {
+  CLI::App* onnx = exports.add_subcommand("onnx", "Writes an export as an ONNX file, for onnxruntime and others");
+  const auto request = std::make_shared<OnnxRequest>();
+  onnx->add_option("EXPORT", request->path, "An export, or a folder of exports, of which the newest counts")->required();
+  onnx->add_option("-o,--output", request->file, "The file to write; one that is there is replaced")->required();
+  onnx->add_option("--signature", request->signature, "Only the outputs of this signature, with its names for them");
+  onnx->callback([&selected, request] { selected = [request](Context& context) { return write_onnx_file(context, *request); }; });
+}
+
 }  // namespace
 
 void add_export_command(CLI::App& app, Action& selected) {
@@ -104,6 +128,7 @@ void add_export_command(CLI::App& app, Action& selected) {
       "show", "What an export takes and gives: inputs, predictions, and by signature the prediction behind each output");
   show->add_option("EXPORT", *folder, "An export, or a folder of exports, of which the newest counts")->required();
   show->callback([&selected, folder] { selected = [folder](Context& context) { return show_export(context, *folder); }; });
+  add_onnx_command(*exports, selected);
 }
 
 }  // namespace shoal::cli

@@ -79,6 +79,7 @@ Result<TrainAndEvaluateResult> run_local(Environment& env, const Call& call) {
                              .hooks = call.train.hooks,
                              .listeners = std::move(listeners),
                              .types_from = &call.eval.input_fn,
+                             .before_training = [&call] { return check_obstacles(call.estimator, call.eval); },
                              .write_end_mark = true};
   const Result<TrainOutcome> outcome = env.run(train_task(env, request));
   const bool was_interrupted = !outcome && is_interrupt(outcome.error()) && env.interrupted().stop_requested();
@@ -112,6 +113,10 @@ Result<TrainAndEvaluateResult> run_trainer(Environment& env, const Call& call,
                              .listeners = std::move(listeners),
                              .last_evaluation = evaluation.get(),
                              .types_from = &call.eval.input_fn,
+                             .before_training = [&call, chief]() -> Result<void> {
+                               if (!chief) return {};
+                               return check_obstacles(call.estimator, call.eval);
+                             },
                              .write_end_mark = chief};
   const auto outcome = env.run(trainer_task(env, request));
   if (!outcome && is_interrupt(outcome.error()) && !gives_way(env, outcome.error())) return TrainAndEvaluateResult();

@@ -171,7 +171,7 @@ class Conversion {
       how = words_of(node);
     }
     values_.names[{id, 0}].plain = add_input(name, node.outputs[0]);
-    transformed_.push_back({std::move(name), std::move(how)});
+    transformed_.push_back({std::move(name), std::move(how), node.name});
     return {};
   }
 

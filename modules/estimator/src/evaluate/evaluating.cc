@@ -9,6 +9,18 @@
 
 namespace shoal {
 
+Result<void> check_obstacles(const Estimator& estimator, const EvalSpec& spec) {
+  for (const auto& exporter : spec.exporters) {
+    SHOAL_TRY(const std::vector<std::string> obstacles,
+              call_user("exporter " + exporter->name(), [&] { return exporter->obstacles(estimator, spec.input_fn); }));
+    if (obstacles.empty()) continue;
+    std::string list;
+    for (const std::string& obstacle : obstacles) list += (list.empty() ? "" : "; ") + obstacle;
+    return invalid_argument("exporter " + exporter->name() + " cannot export the model: " + list);
+  }
+  return {};
+}
+
 Result<void> Evaluating::evaluate(Environment& env, const std::string& prefix, const StopToken& stop) {
   if (!last_prefix_) sweep_exports(env);
   SHOAL_TRY(Evaluation evaluation,

@@ -14,6 +14,9 @@
 
 namespace shoal {
 
+/// InvalidArgument if an exporter of `spec` cannot export the model, saying why (Exporter::obstacles()).
+Result<void> check_obstacles(const Estimator& estimator, const EvalSpec& spec);
+
 class Evaluating {
  public:
   Evaluating(const Estimator& estimator, const EvalSpec& spec, std::optional<int64_t> max_steps)

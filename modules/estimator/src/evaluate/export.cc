@@ -4,15 +4,18 @@
 #include <cstring>
 
 #include "evaluate/evaluation.h"
+#include "evaluate/export_form.h"
 #include "model/check_meaning.h"
 #include "model/export_files.h"
 #include "model/open_checkpoint.h"
+#include "model/read_inputs.h"
 #include "model/signatures.h"
 #include "model/trained_weights.h"
 #include "shoal/base/blocking.h"
 #include "shoal/base/durable_folder.h"
 #include "shoal/base/random.h"
 #include "shoal/checkpoint/directory.h"
+#include "shoal/convert/onnx.h"
 #include "shoal/estimator/estimator.h"
 #include "shoal/estimator/export_names.h"
 #include "shoal/estimator/exported_model.h"
@@ -188,8 +191,9 @@ struct ServingModel {
   LoadedVariables variables;
 };
 
-Result<ServingModel> build_serving(Environment& env, const Estimator& estimator, const InputFn& serving_input,
-                                   const Origin& origin) {
+/// The model of PREDICT for the features that `serving_input` gives.
+Result<std::unique_ptr<BuiltModel>> build_predict_model(Environment& env, const Estimator& estimator,
+                                                        const InputFn& serving_input) {
   const std::optional<int64_t> seed = seed_of_run(env, estimator.config(), estimator.model_dir());
   SHOAL_TRY(const OpenedInput input,
             open_input(env, estimator, serving_input, Mode::kPredict, seed, stop_of_call(estimator.config())));
@@ -198,35 +202,47 @@ Result<ServingModel> build_serving(Environment& env, const Estimator& estimator,
   if (!any) return invalid_argument("export: serving_input gave no batch; it must give one, to tell names and types");
   batch.labels = {};
   SHOAL_TRY(const InputTypes types, input_types(batch, estimator.varying()));
-  SHOAL_TRY(auto model, BuiltModel::build({estimator.model_fn(), Mode::kPredict, estimator.params(), estimator.config(),
-                                           graph_seed(env, seed), estimator.ops()},
-                                          types));
+  return BuiltModel::build({estimator.model_fn(), Mode::kPredict, estimator.params(), estimator.config(),
+                            graph_seed(env, seed), estimator.ops()},
+                           types);
+}
+
+Result<ServingModel> build_serving(Environment& env, const Estimator& estimator, const InputFn& serving_input,
+                                   const Origin& origin) {
+  SHOAL_TRY(auto model, build_predict_model(env, estimator, serving_input));
   SHOAL_TRY(LoadedVariables variables, origin.trained
                                            ? load_trained(env, estimator, *model, *origin.trained)
                                            : load_variables(env, estimator, Mode::kPredict, *model, origin.reader.get()));
   return ServingModel{std::move(model), std::move(variables)};
 }
 
-/// Writes all files of an export to `folder`, export.json last.
-Result<void> write_export(Environment& env, const std::string& folder, const ServingModel& serving,
-                          ExportDescription description, const std::map<std::string, std::string>& assets) {
+/// Writes all files of an export, export.json last. Returns why it is not to be published; "" if it is.
+Result<std::string> write_export(const FormToWrite& to, ServingModel serving, ExportDescription description) {
   const Graph& graph = serving.model->graph();
-  SHOAL_TRY_VOID(make_durable_folder(env.storage(), folder));
+  const std::string& folder = to.folder;
+  SHOAL_TRY_VOID(make_durable_folder(to.env.storage(), folder));
   SHOAL_TRY(std::vector<ExportedFile> files,
-            write_variables(env, join_path(folder, kExportVariables), graph, serving.variables, description));
+            write_variables(to.env, join_path(folder, kExportVariables), graph, serving.variables, description));
   const std::string text = graph.to_json();
-  SHOAL_TRY_VOID(env.storage().write_atomically(join_path(folder, kExportGraph), text));
+  SHOAL_TRY_VOID(to.env.storage().write_atomically(join_path(folder, kExportGraph), text));
   files.push_back(exported_file(std::string(kExportGraph), text));
-  SHOAL_TRY_VOID(copy_assets(env, folder, assets, files));
+  SHOAL_TRY_VOID(copy_assets(to.env, folder, to.options.assets, files));
+  SHOAL_TRY(const ReadInputs inputs, read_inputs(graph, serving.model->spec(), description.inputs));
+  SHOAL_TRY(const WrittenForm form, write_form(to, std::move(serving.model), std::move(serving.variables), inputs.read,
+                                               description.global_step));
+  if (!form.refusal.empty()) return form.refusal;
+  files.insert(files.end(), form.files.begin(), form.files.end());
   std::ranges::sort(files, {}, &ExportedFile::name);
   description.files = std::move(files);
-  return env.storage().write_atomically(join_path(folder, kExportFile), encode_export(description));
+  SHOAL_TRY_VOID(to.env.storage().write_atomically(join_path(folder, kExportFile), encode_export(description)));
+  return std::string();
 }
 
-Result<std::string> export_to(Environment& env, const Estimator& estimator, const TrainedWeights* trained,
-                              const std::string& base_dir, const InputFn& serving_input, const ExportOptions& options) {
+Result<ExportOutcome> export_to(Environment& env, const Estimator& estimator, const TrainedWeights* trained,
+                                const std::string& base_dir, const InputFn& serving_input, const ExportOptions& options) {
+  SHOAL_TRY_VOID(check_proof(options.format, options.proof));
   SHOAL_TRY(const Origin origin, find_origin(env, estimator, trained, options));
-  SHOAL_TRY(const ServingModel serving, build_serving(env, estimator, serving_input, origin));
+  SHOAL_TRY(ServingModel serving, build_serving(env, estimator, serving_input, origin));
   const Graph& graph = serving.model->graph();
   SHOAL_TRY(std::string meaning, exported_meaning(graph, origin.meaning()));
   ExportDescription description =
@@ -235,12 +251,15 @@ Result<std::string> export_to(Environment& env, const Estimator& estimator, cons
   description.run = origin.run();
   remove_temporary_files(env, base_dir, {kUnfinishedExport});
   const std::string temporary = join_path(base_dir, std::string(kUnfinishedExport) + std::to_string(env.entropy()));
-  const auto write = [&]() -> Result<std::string> {
-    SHOAL_TRY_VOID(write_export(env, temporary, serving, std::move(description), options.assets));
-    return publish(env, base_dir, temporary);
+  const auto write = [&]() -> Result<ExportOutcome> {
+    SHOAL_TRY(std::string refusal,
+              write_export({env, estimator, options, temporary}, std::move(serving), std::move(description)));
+    if (!refusal.empty()) return ExportOutcome{{}, std::move(refusal)};
+    SHOAL_TRY(std::string path, publish(env, base_dir, temporary));
+    return ExportOutcome{std::move(path), {}};
   };
-  Result<std::string> written = write();
-  if (!written) static_cast<void>(env.storage().remove_all(temporary).has_value());
+  Result<ExportOutcome> written = write();
+  if (!written || !written->refusal.empty()) static_cast<void>(env.storage().remove_all(temporary).has_value());
   return written;
 }
 
@@ -255,7 +274,30 @@ Result<std::string> Estimator::try_export_model(const std::string& base_dir, con
                                                 ExportOptions options) const {
   if (!serving_input) return type_mismatch("Estimator::export_model: a serving input function is required");
   const std::shared_ptr<Environment> env = make_call_environment(config_);
-  return export_to(*env, *this, trained_.get(), base_dir, serving_input, options);
+  SHOAL_TRY(ExportOutcome outcome, export_to(*env, *this, trained_.get(), base_dir, serving_input, options));
+  if (!outcome.refusal.empty()) return failed_precondition("export: " + outcome.refusal);
+  return std::move(outcome.path);
+}
+
+Result<ExportOutcome> export_checkpoint(const Estimator& estimator, const std::string& base_dir,
+                                        const InputFn& serving_input, const ExportOptions& options) {
+  const std::shared_ptr<Environment> env = make_call_environment(estimator.config());
+  return export_to(*env, estimator, nullptr, base_dir, serving_input, options);
+}
+
+std::vector<std::string> Estimator::export_obstacles(ExportFormat format, const InputFn& serving_input) const {
+  return value_or_raise(try_export_obstacles(format, serving_input));
+}
+
+Result<std::vector<std::string>> Estimator::try_export_obstacles(ExportFormat format, const InputFn& serving_input) const {
+  if (!serving_input) return type_mismatch("Estimator::export_obstacles: a serving input function is required");
+  if (format == ExportFormat::kShoal) return std::vector<std::string>();
+  const std::shared_ptr<Environment> env = make_call_environment(config_);
+  SHOAL_TRY(const auto model, build_predict_model(*env, *this, serving_input));
+  std::vector<ExportedTensor> inputs;
+  for (const auto& [name, type] : model->types().features) inputs.push_back(exported_tensor(name, type));
+  SHOAL_TRY(const ReadInputs read, read_inputs(model->graph(), model->spec(), inputs));
+  return convert::onnx_obstacles(trained_model_of(model->graph(), model->spec(), read.read, nullptr, 0));
 }
 
 }  // namespace shoal

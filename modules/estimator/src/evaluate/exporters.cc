@@ -3,6 +3,7 @@
 #include "shoal/estimator/exporter.h"
 
 #include "evaluate/best_result.h"
+#include "evaluate/export_form.h"
 #include "shoal/base/finite.h"
 #include "shoal/estimator/estimator.h"
 #include "shoal/estimator/export_names.h"
@@ -48,9 +49,30 @@ void collect_garbage(Environment& env, const std::string& folder, const std::opt
   }
 }
 
-std::string export_now(const ExportRequest& request, const InputFn& serving_input) {
-  return request.estimator.export_model(request.export_path, serving_input,
-                                        {.checkpoint = request.checkpoint_path, .assets = {}});
+/// What is written beside the files that Shoal loads.
+struct Form {
+  ExportFormat format;
+  ExportProof proof;
+
+  std::vector<std::string> obstacles(const Estimator& estimator, const InputFn& serving_input) const {
+    if (format == ExportFormat::kShoal) return {};
+    return estimator.export_obstacles(format, serving_input);
+  }
+};
+
+void check_form(const std::string& name, const Form& form) {
+  const Result<void> checked = check_proof(form.format, form.proof);
+  if (!checked) raise(Error(checked.error()).with_context("exporter " + name));
+}
+
+/// The folder of the export; nothing if it lacks the proof that is asked for, which is no reason to end the task.
+std::optional<std::string> export_now(const std::string& name, const ExportRequest& request, const Form& form) {
+  ExportOutcome outcome = value_or_raise(export_checkpoint(
+      request.estimator, request.export_path, request.serving_input,
+      {.checkpoint = request.checkpoint_path, .assets = {}, .format = form.format, .proof = form.proof}));
+  if (outcome.refusal.empty()) return std::move(outcome.path);
+  request.env.log().error("export " + name + ": " + outcome.refusal);
+  return std::nullopt;
 }
 
 /// No comparison says so, whatever it compares: such an evaluation is never the best.
@@ -61,31 +83,41 @@ bool has_nan_loss(const Metrics& metrics) {
 
 class LatestExporter final : public Exporter {
  public:
-  LatestExporter(std::string name, LatestExporterOptions options) : name_(std::move(name)), options_(options) {}
+  LatestExporter(std::string name, LatestExporterOptions options)
+      : name_(std::move(name)), keep_(options.exports_to_keep), form_{options.format, std::move(options.proof)} {}
   const std::string& name() const override { return name_; }
   std::optional<std::string> export_model(const ExportRequest& request) override {
-    std::string path = export_now(request, request.serving_input);
-    collect_garbage(request.env, request.export_path, options_.exports_to_keep, path);
+    std::optional<std::string> path = export_now(name_, request, form_);
+    if (path) collect_garbage(request.env, request.export_path, keep_, *path);
     return path;
+  }
+  std::vector<std::string> obstacles(const Estimator& estimator, const InputFn& serving_input) const override {
+    return form_.obstacles(estimator, serving_input);
   }
 
  private:
   std::string name_;
-  LatestExporterOptions options_;
+  std::optional<int64_t> keep_;
+  Form form_;
 };
 
 class FinalExporter final : public Exporter {
  public:
-  explicit FinalExporter(std::string name) : name_(std::move(name)) {}
+  FinalExporter(std::string name, FinalExporterOptions options)
+      : name_(std::move(name)), form_{options.format, std::move(options.proof)} {}
   const std::string& name() const override { return name_; }
   bool final_only() const override { return true; }
   std::optional<std::string> export_model(const ExportRequest& request) override {
     if (!request.is_the_final_export) return std::nullopt;
-    return export_now(request, request.serving_input);
+    return export_now(name_, request, form_);
+  }
+  std::vector<std::string> obstacles(const Estimator& estimator, const InputFn& serving_input) const override {
+    return form_.obstacles(estimator, serving_input);
   }
 
  private:
   std::string name_;
+  Form form_;
 };
 
 class BestExporter final : public Exporter {
@@ -111,10 +143,17 @@ class BestExporter final : public Exporter {
       best_.insert_or_assign(model_dir, std::move(best));
       return std::nullopt;
     }
-    std::string path = export_now(request, request.serving_input);
-    best_.insert_or_assign(model_dir, Best{.result = current, .newest = path.substr(path.rfind('/') + 1)});
-    collect_garbage(request.env, request.export_path, options_.exports_to_keep, path);
+    std::optional<std::string> path = export_now(name_, request, {options_.format, options_.proof});
+    if (!path) {
+      best_.insert_or_assign(model_dir, std::move(best));
+      return path;
+    }
+    best_.insert_or_assign(model_dir, Best{.result = current, .newest = path->substr(path->rfind('/') + 1)});
+    collect_garbage(request.env, request.export_path, options_.exports_to_keep, *path);
     return path;
+  }
+  std::vector<std::string> obstacles(const Estimator& estimator, const InputFn& serving_input) const override {
+    return Form{options_.format, options_.proof}.obstacles(estimator, serving_input);
   }
 
  private:
@@ -176,15 +215,24 @@ void BestExporter::tell_of_first_skip(const Best& best, const ExportRequest& req
 
 }  // namespace
 
+std::vector<std::string> Exporter::obstacles(const Estimator&, const InputFn&) const { return {}; }
+
 std::shared_ptr<Exporter> latest_exporter(std::string name, LatestExporterOptions options) {
   check_name(name);
   check_keep(name, options.exports_to_keep);
-  return std::make_shared<LatestExporter>(std::move(name), options);
+  check_form(name, {options.format, options.proof});
+  return std::make_shared<LatestExporter>(std::move(name), std::move(options));
 }
 
-std::shared_ptr<Exporter> final_exporter(std::string name) {
+std::shared_ptr<Exporter> onnx_exporter(std::string name, LatestExporterOptions options) {
+  options.format = ExportFormat::kOnnx;
+  return latest_exporter(std::move(name), std::move(options));
+}
+
+std::shared_ptr<Exporter> final_exporter(std::string name, FinalExporterOptions options) {
   check_name(name);
-  return std::make_shared<FinalExporter>(std::move(name));
+  check_form(name, {options.format, options.proof});
+  return std::make_shared<FinalExporter>(std::move(name), std::move(options));
 }
 
 bool smaller_loss(const Metrics& best, const Metrics& current) {
@@ -199,6 +247,7 @@ std::shared_ptr<Exporter> best_exporter(std::string name, BestExporterOptions op
   check_name(name);
   check_keep(name, options.exports_to_keep);
   if (!options.compare) raise(invalid_argument("exporter " + name + ": a compare function is required"));
+  check_form(name, {options.format, options.proof});
   return std::make_shared<BestExporter>(std::move(name), std::move(options));
 }
 

@@ -69,5 +69,7 @@ inline constexpr std::string_view kExportFile = "export.json";
 inline constexpr std::string_view kExportGraph = "graph.json";
 inline constexpr std::string_view kExportVariables = "variables";
 inline constexpr std::string_view kExportAssets = "assets";
+inline constexpr std::string_view kExportOnnx = "model.onnx";
+inline constexpr std::string_view kExportProof = "proof.json";
 
 }  // namespace shoal

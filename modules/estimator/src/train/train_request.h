@@ -2,6 +2,7 @@
 #pragma once
 /// What is asked of a training, and what comes of it.
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -27,6 +28,9 @@ struct TrainRequest {
   LocalEvaluation* last_evaluation = nullptr;
   /// Tells the types of an input that turns out to be empty; null: nothing is known then.
   const InputFn* types_from = nullptr;
+  /// Called once, on the compute thread, when there is something to train and before the first step; an error ends the task. Empty:
+  /// nothing is called.
+  std::function<Result<void>()> before_training = {};
   bool write_end_mark = false;
   /// Begin a new pass where the position of the checkpoint is the input's end: a program that calls train() pass by pass. A
   /// job that is merely restarted must not (it would repeat batches).

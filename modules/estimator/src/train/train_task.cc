@@ -74,6 +74,9 @@ Task<Result<TrainOutcome>> TrainTask::run_steps() {
     SHOAL_CO_TRY_VOID(co_await end_.without_input());
     co_return end_.outcome();
   }
+  if (scope_.request.before_training) {
+    SHOAL_CO_TRY_VOID(co_await compute(env, scope_.request.before_training));
+  }
   SHOAL_CO_TRY(TrainSetup setup, co_await set_up_training(scope_, folder_, *typed));
   run_.emplace(scope_, folder_, inputs_, end_, std::move(setup));
   SHOAL_CO_TRY_VOID(co_await run_->run());

@@ -28,6 +28,7 @@ struct OnnxOptions {
 struct TransformedInput {
   std::string name;  ///< The input of the file; int64, of the shape that the ids have in Shoal.
   std::string how;   ///< How its ids are computed, in words: "hash64(text of feature \"town\") modulo 100; ...".
+  std::string node;  ///< The node of the model's graph whose output they are.
 };
 
 struct OnnxFile {

@@ -10,6 +10,7 @@
 #include "shoal/base/result.h"
 #include "shoal/base/std_function.h"
 #include "shoal/data/element.h"
+#include "shoal/estimator/export_form.h"
 #include "shoal/estimator/exporter.h"
 #include "shoal/estimator/hook.h"
 #include "shoal/estimator/input_fn.h"
@@ -54,6 +55,8 @@ class Predictions {
 struct ExportOptions {
   std::optional<std::string> checkpoint = {};      ///< The prefix of a checkpoint; by default the newest.
   std::map<std::string, std::string> assets = {};  ///< Maps a relative destination to a source file.
+  ExportFormat format = ExportFormat::kShoal;      ///< What is added to the files that Shoal loads.
+  ExportProof proof = {};                          ///< For a format: what its file has to show before it is published.
 };
 
 /// Axes of inputs whose sizes change from batch to batch. By input ("features" or "labels" for a lone tensor,
@@ -135,9 +138,13 @@ class Estimator {
   /// those of the seconds since 1970, or of one more than the largest number there, whichever is larger. `serving_input` gives
   /// one batch of the features that the exported model takes. After train() with checkpoints off: the weights that this estimator
   /// has just trained, which it keeps in memory (evaluate() and predict() read checkpoints alone). Without a checkpoint: the
-  /// warm-started model at step 0; NotFound, if there is no warm start. FailedPrecondition where 9999999999 is there. Returns the
-  /// folder.
+  /// warm-started model at step 0; NotFound, if there is no warm start. FailedPrecondition where 9999999999 is there, and where the
+  /// proof that is asked for fails: then nothing is published. InvalidArgument for a model that options.format cannot say. Returns
+  /// the folder.
   std::string export_model(const std::string& base_dir, const InputFn& serving_input, ExportOptions options = {}) const;
+  /// Every reason why options.format cannot say the model, each naming node and op; nothing if it can. Needs no weights.
+  std::vector<std::string> export_obstacles(ExportFormat format, const InputFn& serving_input) const;
+  Result<std::vector<std::string>> try_export_obstacles(ExportFormat format, const InputFn& serving_input) const;
   Result<std::string> try_export_model(const std::string& base_dir, const InputFn& serving_input,
                                        ExportOptions options = {}) const;
 

@@ -5,9 +5,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "shoal/base/environment.h"
 #include "shoal/base/std_function.h"
+#include "shoal/estimator/export_form.h"
 #include "shoal/estimator/input_fn.h"
 #include "shoal/estimator/metrics.h"
 
@@ -32,20 +34,33 @@ class Exporter {
   virtual const std::string& name() const = 0;
   /// The folder written, or nothing if skipped. What it throws ends the evaluating task.
   virtual std::optional<std::string> export_model(const ExportRequest& request) = 0;
+  /// Reasons why this exporter cannot export the model, each a sentence. They are asked for before training begins, which ends
+  /// then with InvalidArgument. `serving_input`: as in ExportRequest.
+  virtual std::vector<std::string> obstacles(const Estimator& estimator, const InputFn& serving_input) const;
   /// True for exporters that write only at the final export, for the warning that one never did (CONTRACT EX-10).
   virtual bool final_only() const { return false; }
 };
 
 struct LatestExporterOptions {
   std::optional<int64_t> exports_to_keep = 5;  ///< None to keep all.
+  ExportFormat format = ExportFormat::kShoal;  ///< What is added to the files that Shoal loads.
+  /// What the added file has to show. An export that does not show it is not published, which is an error in the log; training goes
+  /// on, and the last good export stays the newest.
+  ExportProof proof = {};
 };
 /// Exports after every evaluation. Raises InvalidArgument for exports_to_keep <= 0 or an empty name.
 std::shared_ptr<Exporter> latest_exporter(std::string name, LatestExporterOptions options = {});
+/// The same with ExportFormat::kOnnx, whatever `options` say of the format.
+std::shared_ptr<Exporter> onnx_exporter(std::string name, LatestExporterOptions options = {});
 
+struct FinalExporterOptions {
+  ExportFormat format = ExportFormat::kShoal;  ///< As LatestExporterOptions::format.
+  ExportProof proof = {};                      ///< As LatestExporterOptions::proof.
+};
 /// Exports once, after the evaluation of the checkpoint that has reached TrainSpec::max_steps. Where training ends earlier (by
 /// early stopping, the end of the input, or a signal), it makes no export and warns of that. best_exporter() and
 /// latest_exporter() do not wait for that step.
-std::shared_ptr<Exporter> final_exporter(std::string name);
+std::shared_ptr<Exporter> final_exporter(std::string name, FinalExporterOptions options = {});
 
 /// True if `current` is better than `best`.
 using CompareMetrics = std::function<bool(const Metrics& best, const Metrics& current)>;
@@ -58,6 +73,9 @@ struct BestExporterOptions {
   CompareMetrics compare = by_smaller_loss();
   /// Where past results are read at the first decision of a process, below model_dir; default: the unnamed evaluation's.
   std::optional<std::string> event_dir = {};
+  ExportFormat format = ExportFormat::kShoal;  ///< As LatestExporterOptions::format.
+  /// As LatestExporterOptions::proof. A result whose export is not published does not have to be beaten.
+  ExportProof proof = {};
 };
 /// Exports whenever an evaluation is strictly better than the best one so far. At its first decision for a model_dir it
 /// reads past results from event_dir: to be beaten is the result at the step of the newest export in its folder, or the
