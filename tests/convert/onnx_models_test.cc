@@ -57,8 +57,7 @@ ModelCase layer_case(std::string name, std::function<data::TensorMap(int64_t)> f
     if (mode == Mode::kTrain) spec.train_op = nn::sgd({.learning_rate = 0.1}).minimize(spec.loss);
     return spec;
   };
-  return {std::move(name), std::move(features), {},
-          [model_fn, varying](RunConfig config) {
+  return {std::move(name), std::move(features), {}, [model_fn, varying](RunConfig config) {
             Estimator estimator(model_fn, std::move(config));
             estimator.vary(varying);
             return estimator;
@@ -67,12 +66,18 @@ ModelCase layer_case(std::string name, std::function<data::TensorMap(int64_t)> f
 
 ModelCase on_images(std::string name, std::function<Value(Value, Mode)> layer) {
   return layer_case(
-      std::move(name), [](int64_t rows) { return data::TensorMap(floats({rows, 9, 8, 6}, 1)); },
+      std::move(name),
+      [](int64_t rows) {
+        return data::TensorMap(floats({rows, 9, 8, 6}, 1));
+      },
       [layer](const Features& inputs, Mode mode) { return layer(inputs.single(), mode); });
 }
 ModelCase on_rows(std::string name, std::function<Value(Value, Mode)> layer) {
   return layer_case(
-      std::move(name), [](int64_t rows) { return data::TensorMap(floats({rows, 5}, 2)); },
+      std::move(name),
+      [](int64_t rows) {
+        return data::TensorMap(floats({rows, 5}, 2));
+      },
       [layer](const Features& inputs, Mode mode) { return layer(inputs.single(), mode); });
 }
 /// Sequences of any length: `x`, and how many positions of each count.
@@ -90,15 +95,15 @@ ModelCase on_sequences(std::string name, std::function<Value(Value x, Value leng
 std::vector<ModelCase> layer_cases() {
   std::vector<ModelCase> cases;
   using nn::Activation;
-  for (const Activation activation : {Activation::kNone, Activation::kRelu, Activation::kSigmoid, Activation::kTanh,
-                                      Activation::kSoftplus, Activation::kLeakyRelu, Activation::kElu, Activation::kGelu,
-                                      Activation::kGeluTanh, Activation::kSilu}) {
-    cases.push_back(on_rows("dense_" + std::to_string(int(activation)), [activation](Value x, Mode) {
-      return nn::dense(x, {.units = 7, .activation = activation});
-    }));
+  for (const Activation activation :
+       {Activation::kNone, Activation::kRelu, Activation::kSigmoid, Activation::kTanh, Activation::kSoftplus,
+        Activation::kLeakyRelu, Activation::kElu, Activation::kGelu, Activation::kGeluTanh, Activation::kSilu}) {
+    cases.push_back(on_rows("dense_" + std::to_string(int(activation)),
+                            [activation](Value x, Mode) { return nn::dense(x, {.units = 7, .activation = activation}); }));
   }
   cases.push_back(on_rows("dropout", [](Value x, Mode mode) { return nn::dropout(nn::dense(x, {.units = 4}), mode); }));
-  cases.push_back(on_rows("batch_norm_rows", [](Value x, Mode mode) { return nn::batch_norm(nn::dense(x, {.units = 4}), mode); }));
+  cases.push_back(
+      on_rows("batch_norm_rows", [](Value x, Mode mode) { return nn::batch_norm(nn::dense(x, {.units = 4}), mode); }));
   cases.push_back(on_rows("layer_norm", [](Value x, Mode) { return nn::layer_norm(nn::dense(x, {.units = 9})); }));
   cases.push_back(on_rows("recompute", [](Value x, Mode) {
     return nn::recompute(x, [](Value inner) { return nn::dense(inner, {.units = 3, .activation = Activation::kRelu}); });
@@ -131,7 +136,8 @@ std::vector<ModelCase> layer_cases() {
   cases.push_back(on_images("batch_norm", [](Value x, Mode mode) {
     return nn::batch_norm(nn::conv2d(x, {.filters = 4, .use_bias = false}), mode, {.activation = Activation::kRelu});
   }));
-  cases.push_back(on_images("group_norm", [](Value x, Mode) { return nn::group_norm(nn::conv2d(x, {.filters = 8}), {.groups = 4}); }));
+  cases.push_back(
+      on_images("group_norm", [](Value x, Mode) { return nn::group_norm(nn::conv2d(x, {.filters = 8}), {.groups = 4}); }));
   cases.push_back(on_images("residual_block", [](Value x, Mode mode) {
     return nn::residual_block(nn::residual_block(x, mode, {.filters = 6}), mode, {.filters = 8, .strides = 2});
   }));
@@ -156,46 +162,75 @@ std::vector<ModelCase> layer_cases() {
                                  {.heads = 2, .dropout = 0.1, .lengths = lengths});
   }));
   cases.push_back(layer_case(
-      "conv1d", [](int64_t rows) { return data::TensorMap(floats({rows, 12, 3}, 8)); },
+      "conv1d",
+      [](int64_t rows) {
+        return data::TensorMap(floats({rows, 12, 3}, 8));
+      },
       [](const Features& inputs, Mode) { return nn::conv1d(inputs.single(), {.filters = 4, .stride = 2}); }));
   cases.push_back(layer_case(
-      "position_embedding", [](int64_t rows) { return data::TensorMap(floats({rows, 12, 3}, 21)); },
+      "position_embedding",
+      [](int64_t rows) {
+        return data::TensorMap(floats({rows, 12, 3}, 21));
+      },
       [](const Features& inputs, Mode) { return nn::position_embedding(inputs.single(), {.positions_max = 16}); }));
   cases.push_back(layer_case(
-      "embedding", [](int64_t rows) { return data::TensorMap(integers({rows, 6}, 0, 20, 9)); },
+      "embedding",
+      [](int64_t rows) {
+        return data::TensorMap(integers({rows, 6}, 0, 20, 9));
+      },
       [](const Features& inputs, Mode) { return nn::embedding(inputs.single(), {.ids = 20, .dimension = 4}); }));
   return cases;
 }
 
 ModelCase head_case(std::string name, std::function<std::shared_ptr<const nn::Head>()> head,
                     std::function<Tensor(int64_t)> labels) {
-  return {std::move(name), [](int64_t rows) { return data::TensorMap{{"x", floats({rows, 4}, 10)}}; }, std::move(labels),
+  return {std::move(name),
+          [](int64_t rows) {
+            return data::TensorMap{{"x", floats({rows, 4}, 10)}};
+          },
+          std::move(labels),
           [head](RunConfig config) {
             return dnn_estimator({.columns = {columns::numeric("x", {.shape = {4}})}, .hidden_units = {8}}, head(), config);
           }};
 }
 
 std::vector<ModelCase> head_cases() {
-  const auto ids = [](int64_t classes) {
-    return [classes](int64_t rows) { return integers({rows}, 0, classes, 11); };
-  };
+  const auto ids = [](int64_t classes) { return [classes](int64_t rows) { return integers({rows}, 0, classes, 11); }; };
   const auto numbers = [](int64_t columns) { return [columns](int64_t rows) { return floats({rows, columns}, 12); }; };
   std::vector<ModelCase> cases;
-  cases.push_back(head_case("multi_class", [] { return nn::multi_class_head({.n_classes = 5}); }, ids(5)));
   cases.push_back(head_case(
-      "multi_class_words", [] { return nn::multi_class_head({.n_classes = 3, .label_vocabulary = {"red", "green", "blue"}}); },
-      [](int64_t rows) { return words(rows, {"red", "green", "blue"}, 13); }));
-  cases.push_back(head_case("binary", [] { return nn::binary_head(); }, ids(2)));
+      "multi_class", [] { return nn::multi_class_head({.n_classes = 5}); }, ids(5)));
   cases.push_back(head_case(
-      "binary_words", [] { return nn::binary_head({.label_vocabulary = {"no", "yes"}}); },
-      [](int64_t rows) { return words(rows, {"no", "yes"}, 14); }));
-  cases.push_back(head_case("regression", [] { return nn::regression_head({.label_dimension = 3}); }, numbers(3)));
-  cases.push_back(head_case("poisson", [] { return nn::poisson_regression_head(); },
-                            [](int64_t rows) { return Tensor::zeros(DType::kFloat32, {rows}); }));
-  cases.push_back(head_case("logistic", [] { return nn::logistic_regression_head(); },
-                            [](int64_t rows) { return Tensor::zeros(DType::kFloat32, {rows}); }));
-  cases.push_back(head_case("multi_label", [] { return nn::multi_label_head({.n_classes = 4}); },
-                            [](int64_t rows) { return integers({rows, 4}, 0, 2, 15); }));
+      "multi_class_words",
+      [] {
+        return nn::multi_class_head({.n_classes = 3, .label_vocabulary = {"red", "green", "blue"}});
+      },
+      [](int64_t rows) {
+        return words(rows, {"red", "green", "blue"}, 13);
+      }));
+  cases.push_back(head_case(
+      "binary", [] { return nn::binary_head(); }, ids(2)));
+  cases.push_back(head_case(
+      "binary_words",
+      [] {
+        return nn::binary_head({.label_vocabulary = {"no", "yes"}});
+      },
+      [](int64_t rows) {
+        return words(rows, {"no", "yes"}, 14);
+      }));
+  cases.push_back(head_case(
+      "regression", [] { return nn::regression_head({.label_dimension = 3}); }, numbers(3)));
+  cases.push_back(head_case(
+      "poisson", [] { return nn::poisson_regression_head(); },
+      [](int64_t rows) { return Tensor::zeros(DType::kFloat32, {rows}); }));
+  cases.push_back(head_case(
+      "logistic", [] { return nn::logistic_regression_head(); },
+      [](int64_t rows) { return Tensor::zeros(DType::kFloat32, {rows}); }));
+  cases.push_back(head_case(
+      "multi_label", [] { return nn::multi_label_head({.n_classes = 4}); },
+      [](int64_t rows) {
+        return integers({rows, 4}, 0, 2, 15);
+      }));
   return cases;
 }
 
@@ -227,15 +262,15 @@ std::vector<ModelCase> column_cases() {
     return Columns{columns::indicator(id()), columns::embedding(id(), {.dimension = 3})};
   }));
   cases.push_back(column_case("vocabulary", [=] {
-    return Columns{columns::indicator(job()), columns::embedding(job(), {.dimension = 2, .combiner = ops::Combiner::kSqrtN})};
+    return Columns{columns::indicator(job()),
+                   columns::embedding(job(), {.dimension = 2, .combiner = ops::Combiner::kSqrtN})};
   }));
   cases.push_back(column_case("vocabulary_missing", [=] {
-    const Column missing = columns::categorical_by_vocabulary("job", {"baker", "miller"}, {.default_id = 1, .missing_bucket = true});
+    const Column missing =
+        columns::categorical_by_vocabulary("job", {"baker", "miller"}, {.default_id = 1, .missing_bucket = true});
     return Columns{columns::indicator(missing)};
   }));
-  cases.push_back(column_case("weighted", [=] {
-    return Columns{columns::indicator(columns::weighted(job(), "weight"))};
-  }));
+  cases.push_back(column_case("weighted", [=] { return Columns{columns::indicator(columns::weighted(job(), "weight"))}; }));
   return cases;
 }
 
@@ -249,7 +284,8 @@ uint64_t hash_of_ids(const std::vector<int64_t>& ids) {
 
 /// The folder of the export of a model after three steps.
 std::string train_and_export(const ModelCase& model, const std::string& folder) {
-  Estimator estimator = model.make(RunConfig({.model_dir = folder, .random_seed = 3, .runtime = RuntimeOptions{.threads = 1}}));
+  Estimator estimator =
+      model.make(RunConfig({.model_dir = folder, .random_seed = 3, .runtime = RuntimeOptions{.threads = 1}}));
   estimator.train(input_of(model, 64), {.steps = 3});
   return estimator.export_model(folder + "/export", data::Dataset::from_tensor_slices(model.features(4)).batch(4));
 }
@@ -312,9 +348,10 @@ TEST_F(OnnxModels, WhatIsHashedComesInAsIds) {
   Tensor crossed(DType::kInt64, {100, 1});
   for (size_t i = 0; i < 100; ++i) {
     const std::string& job = features["job"].strings()[i];
-    const auto id = features["id"].as<int64_t>()[i];
+    const std::string id = std::to_string(features["id"].as<int64_t>()[i]);
     hashed.mutable_as<int64_t>()[i] = job.empty() ? -1 : int64_t(hash64(job) % 50);
-    crossed.mutable_as<int64_t>()[i] = job.empty() ? -1 : int64_t(hash_of_ids({int64_t(hash64(job)), id}) % 30);
+    crossed.mutable_as<int64_t>()[i] =
+        job.empty() ? -1 : int64_t(hash_of_ids({int64_t(hash64(id)), int64_t(hash64(job))}) % 30);
   }
   for (const TransformedInput& input : transformed) {
     const bool is_hash = input.how.find("modulo 50") != std::string::npos;

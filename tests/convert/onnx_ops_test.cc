@@ -77,7 +77,8 @@ Written write_cases() {
   for (const OpCase& op_case : backends::testing::op_cases()) {
     auto model = std::make_unique<CaseModel>(op_case);
     if (!onnx_obstacles(model->model).empty() || is_empty(model->builder.feeds())) continue;
-    if (op_case.name() == "top_k_ties_and_nan" || op_case.name() == "argmax_nan") continue;  // To ONNX, NaN has no place in an order.
+    if (op_case.name() == "top_k_ties_and_nan" || op_case.name() == "argmax_nan")
+      continue;  // To ONNX, NaN has no place in an order.
     auto file = to_onnx(model->model);
     if (!file) {
       ADD_FAILURE() << op_case.name() << ": " << file.error().message();

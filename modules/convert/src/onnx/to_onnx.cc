@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "onnx/hashes.h"
 #include "onnx/lowering.h"
 #include "shoal/convert/onnx.h"
 #include "shoal/graph/op.h"
@@ -12,9 +13,6 @@
 
 namespace shoal::convert {
 namespace {
-
-constexpr std::string_view kHashHelp =
-    "; hash64 is XXH3-64, read as a number of 64 bits without a sign (docs/how-to/serve-a-model.md)";
 
 std::string shown_name(const std::string& name, std::string_view lone) { return name.empty() ? std::string(lone) : name; }
 
@@ -65,31 +63,8 @@ std::vector<Value> values_of(const TrainedModel& model, const Outputs& outputs) 
   return values;
 }
 
-/// A hash: its result is an input of the file.
+/// A hash of ids: its result is an input of the file.
 bool is_hash(const Node& node) { return node.op == "cross_ids"; }
-
-bool hashes(const TextEncoding& encoding) { return !encoding.vocabulary || encoding.buckets > 0; }
-
-std::string words_of(const TextEncoding& encoding, const std::string& feature) {
-  std::string how;
-  if (encoding.vocabulary) {
-    how = "the place of the text of feature \"" + feature + "\" in its vocabulary of " +
-          std::to_string(encoding.vocabulary->size()) + " words; for other texts " +
-          std::to_string(encoding.vocabulary->size()) + " + hash64(text) modulo " + std::to_string(encoding.buckets);
-  } else {
-    how = "hash64(text of feature \"" + feature + "\")";
-    how += encoding.buckets == 0 ? ", read as a number with a sign" : " modulo " + std::to_string(encoding.buckets);
-  }
-  for (const std::string& missing : encoding.missing)
-    how += "; \"" + missing + "\" is " + std::to_string(encoding.missing_id);
-  return how + std::string(kHashHelp);
-}
-
-std::string words_of(const Node& crossing) {
-  return "for each combination of ids of " + std::to_string(crossing.inputs.size()) +
-         " columns, those of the last changing fastest: hash64(the ids as 8 bytes each, the lowest first) modulo " +
-         std::to_string(crossing.attributes.get_int("buckets")) + "; -1 if one of them is -1" + std::string(kHashHelp);
-}
 
 class Conversion {
  public:
@@ -109,13 +84,6 @@ class Conversion {
   }
 
  private:
-  /// The feature that comes into the graph by this node; null if none does.
-  const NamedValue* feature_at(std::string_view node) const {
-    const auto found = std::ranges::find_if(
-        model_.inputs, [&](const NamedValue& input) { return model_.graph->node(input.value.node()).name == node; });
-    return found == model_.inputs.end() ? nullptr : &*found;
-  }
-
   std::string add_input(const std::string& name, const ValueType& type) {
     values_.onnx.add_input(name, type.dtype, type.shape);
     for (int axis = 0; axis < type.shape.rank(); ++axis) {
@@ -134,7 +102,7 @@ class Conversion {
       SHOAL_TRY(const auto encoded, encoded_input(node));
       if (!encoded) read.insert(id);
       if (encoded && !hashes(encoded->encoding)) {
-        if (const NamedValue* text = feature_at(encoded->of)) read.insert(text->value.node());
+        if (const NamedValue* text = feature_at(model_, encoded->of)) read.insert(text->value.node());
       }
     }
     for (const NamedValue& input : model_.inputs) {
@@ -159,17 +127,15 @@ class Conversion {
     const Node& node = model_.graph->node(id);
     SHOAL_TRY(const auto encoded, encoded_input(node));
     if (!is_hash(node) && !(encoded && hashes(encoded->encoding))) return {};
-    std::string name = node.name, how;
+    std::string name = node.name;
     if (encoded) {
-      const NamedValue* feature = feature_at(encoded->of);
+      const NamedValue* feature = feature_at(model_, encoded->of);
       const std::string feature_name = feature ? feature->name : encoded->of;
-      how = words_of(encoded->encoding, feature_name);
       name = shown_name(feature_name, "features") + "/ids";
       for (int i = 1; std::ranges::find(transformed_, name, &TransformedInput::name) != transformed_.end(); ++i)
         name = shown_name(feature_name, "features") + "/ids_" + std::to_string(i);
-    } else {
-      how = words_of(node);
     }
+    std::string how = words_of_hash(model_, node);
     values_.names[{id, 0}].plain = add_input(name, node.outputs[0]);
     transformed_.push_back({std::move(name), std::move(how), node.name});
     return {};
@@ -201,7 +167,7 @@ class Conversion {
   /// Text becomes ids by its place in a vocabulary.
   Result<void> add_encoded(NodeId id, const Node& node) {
     SHOAL_TRY(const auto encoded, encoded_input(node));
-    const NamedValue* feature = encoded ? feature_at(encoded->of) : nullptr;
+    const NamedValue* feature = encoded ? feature_at(model_, encoded->of) : nullptr;
     if (!feature) return invalid_argument("input " + node.name + " is no feature of the model");
     const TextEncoding& encoding = encoded->encoding;
     std::vector<std::string> texts = encoding.missing;

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Says in words how ids that are hashed come about, for who computes them outside of Shoal.
+#include <string>
+#include <string_view>
+
+#include "shoal/convert/trained_model.h"
+#include "shoal/graph/text_ids.h"
+
+namespace shoal::convert {
+
+/// Whether texts become ids by their hash, all of them or those that the vocabulary lacks.
+bool hashes(const TextEncoding& encoding);
+
+/// The feature that comes into the graph by the node of this name; null if none does.
+const NamedValue* feature_at(const TrainedModel& model, std::string_view node);
+
+/// How the ids of this node are computed: a node that text_ids() made, or a "cross_ids".
+std::string words_of_hash(const TrainedModel& model, const Node& node);
+
+}  // namespace shoal::convert
