@@ -10,6 +10,8 @@
 namespace shoal {
 namespace {
 
+constexpr uint64_t kOnnxBytesMax = uint64_t(1) << 31;
+
 Result<std::vector<convert::TransformedInput>> write_onnx_of(const std::string& folder, const std::string& file,
                                                              const convert::OnnxOptions& options) {
   const RunConfig config;
@@ -65,7 +67,7 @@ Result<WrittenForm> write_form(const FormToWrite& to, std::unique_ptr<BuiltModel
   SHOAL_TRY(convert::OnnxFile onnx, convert::to_onnx(trained));
   SHOAL_TRY_VOID(write(kExportOnnx, onnx.bytes));
   if (!to.options.proof.input) return written;
-  SHOAL_TRY(onnx.bytes, to.env.storage().read_all(join_path(to.folder, kExportOnnx)));
+  SHOAL_TRY(onnx.bytes, to.env.storage().read_all(join_path(to.folder, kExportOnnx), kOnnxBytesMax));
   SHOAL_TRY(Proof proof, prove_onnx(to, onnx, std::move(model), std::move(variables)));
   written.refusal = std::move(proof.refusal);
   SHOAL_TRY_VOID(write(kExportProof, proof.evidence));

@@ -44,7 +44,7 @@ std::string element_text(const Tensor& tensor, int64_t i) {
     case DType::kInt64: return std::to_string(tensor.as<int64_t>()[at]);
     case DType::kUInt8: return std::to_string(tensor.as<uint8_t>()[at]);
     case DType::kBool: return tensor.as<bool>()[at] ? "true" : "false";
-    default: return "\"" + tensor.as<std::string>()[at] + "\"";
+    default: return "\"" + tensor.strings()[at] + "\"";
   }
 }
 

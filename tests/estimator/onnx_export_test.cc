@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exports with an ONNX file beside them: which files there are, obstacles that are named before training, and proof that the
+// file computes what Shoal predicts.
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "exported_classifier.h"
+#include "model/export_format.h"
+#include "shoal/estimator/eval_listener.h"
+#include "shoal/estimator/export_form.h"
+#include "shoal/testing/forwarding_storage.h"
+
+namespace shoal::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// Bytes of a file, read from memory.
+class BytesFile final : public ReadableFile {
+ public:
+  explicit BytesFile(std::string bytes) : bytes_(std::move(bytes)) {}
+  uint64_t size() const override { return bytes_.size(); }
+  Result<void> read_at(uint64_t offset, std::span<std::byte> out) const override {
+    if (offset + out.size() > bytes_.size()) return data_loss("the file ends");
+    std::memcpy(out.data(), bytes_.data() + offset, out.size());
+    return {};
+  }
+
+ private:
+  std::string bytes_;
+};
+
+/// A disk whose ONNX files have other bytes in one place than were written: as if the converter had put them there.
+class ChangingDisk final : public ForwardingStorage {
+ public:
+  using ForwardingStorage::ForwardingStorage;
+  std::string from, to;  ///< What is changed, and to what; of equal lengths. Empty: nothing.
+
+  Result<std::unique_ptr<ReadableFile>> open(const std::string& path) override {
+    if (from.empty() || !path.ends_with("model.onnx")) return disk_->open(path);
+    SHOAL_TRY(const auto file, disk_->open(path));
+    std::string bytes(file->size(), '\0');
+    SHOAL_TRY_VOID(file->read_at(0, std::as_writable_bytes(std::span(bytes))));
+    const size_t place = bytes.find(from);
+    EXPECT_NE(place, std::string::npos);
+    if (place != std::string::npos) bytes.replace(place, from.size(), to);
+    return std::unique_ptr<ReadableFile>(std::make_unique<BytesFile>(std::move(bytes)));
+  }
+};
+
+std::string bytes_of(const std::vector<float>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
+}
+
+struct OnnxExport : ExportedClassifier {
+  const InputFn held_out = [] { return Dataset::from_tensor_slices(features(40)).batch(16); };
+
+  nlohmann::json proof_in(const std::string& folder) { return nlohmann::json::parse(read_file(folder + "/proof.json")); }
+};
+
+TEST_F(OnnxExport, IsAnExportWithOneMoreFile) {
+  const std::string folder = write({.format = ExportFormat::kOnnx});
+  const ExportDescription description = value_or_raise(decode_export(read_file(folder + "/export.json")));
+  std::vector<std::string> names;
+  for (const ExportedFile& file : description.files.value()) names.push_back(file.name);
+  EXPECT_THAT(names, ::testing::Contains("model.onnx"));
+  EXPECT_THAT(names, ::testing::Not(::testing::Contains("proof.json")));
+  EXPECT_EQ(bits(load_exported_model(folder, kReference)->predict(features(5))),
+            bits(load_exported_model(write(), kReference)->predict(features(5))));
+  // The file that is written from a plain export later is the same one.
+  EXPECT_THAT(write_onnx(write(), place.folder / "later.onnx"), ::testing::IsEmpty());
+  EXPECT_EQ(read_file(place.folder / "later.onnx"), read_file(folder + "/model.onnx"));
+}
+
+TEST_F(OnnxExport, DamageToItIsDamageToTheExport) {
+  const std::string folder = write({.format = ExportFormat::kOnnx});
+  write_file(folder + "/model.onnx", "x");
+  EXPECT_THAT(try_load_exported_model(folder, kReference).error().message(), HasSubstr("model.onnx"));
+}
+
+TEST_F(OnnxExport, ASignatureHasItsOutputsAlone) {
+  const std::string folder = write();
+  write_onnx(folder, place.folder / "scores.onnx", {.signature = "classification"});
+  const std::string file = read_file(place.folder / "scores.onnx");
+  EXPECT_THAT(file, AllOf(HasSubstr("scores"), HasSubstr("classes"), ::testing::Not(HasSubstr("all_class_ids"))));
+  const auto refused = try_write_onnx(folder, place.folder / "none.onnx", {.signature = "translate"});
+  EXPECT_THAT(refused.error().message(),
+              AllOf(HasSubstr("\"translate\""), HasSubstr("serving_default, classification, predict")));
+  EXPECT_FALSE(std::filesystem::exists(place.folder / "none.onnx"));
+}
+
+TEST_F(OnnxExport, ProofSaysWhatWasCompared) {
+  const std::string folder = write({.format = ExportFormat::kOnnx, .proof = {.input = held_out, .examples = 30}});
+  const nlohmann::json proof = proof_in(folder);
+  EXPECT_EQ(proof.at("form"), "ONNX file");
+  EXPECT_EQ(proof.at("examples"), 32);  // Two batches of 16.
+  EXPECT_EQ(proof.at("tolerance"), 1e-5);
+  EXPECT_LE(proof.at("outputs").at("logits").at("largest_difference").get<double>(), 1e-6);
+  EXPECT_EQ(proof.at("outputs").at("classes").at("largest_difference"), 0);
+  EXPECT_EQ(proof.at("outputs").size(), 6u);
+  load_exported_model(folder, kReference);
+}
+
+TEST_F(OnnxExport, ProofWithTooFewExamplesComparesWhatThereIs) {
+  const std::string folder = write({.format = ExportFormat::kOnnx, .proof = {.input = held_out, .examples = 1000}});
+  EXPECT_EQ(proof_in(folder).at("examples"), 40);
+}
+
+TEST_F(OnnxExport, BadProofsAreRefused) {
+  const auto error_of = [&](ExportOptions options) { return estimator.try_export_model(base, serving, options).error(); };
+  EXPECT_THAT(error_of({.proof = {.input = held_out}}).message(), HasSubstr("there is no format to prove"));
+  EXPECT_THAT(error_of({.format = ExportFormat::kOnnx, .proof = {.input = held_out, .tolerance = 0}}).message(),
+              HasSubstr("tolerance must be greater than 0"));
+  EXPECT_THAT(error_of({.format = ExportFormat::kOnnx, .proof = {.input = held_out, .examples = 0}}).message(),
+              HasSubstr("examples must be greater than 0"));
+  EXPECT_THAT(error_of({.format = ExportFormat::kOnnx,
+                        .proof = {.input = [] { return Dataset::from_tensor_slices(features(0)).batch(2); }}})
+                  .message(),
+              HasSubstr("gave no batch"));
+  EXPECT_THROW(latest_exporter("x", {.proof = {.input = held_out}}), Exception);
+  EXPECT_FALSE(std::filesystem::exists(base) && !std::filesystem::is_empty(base));
+}
+
+/// Two numbers in, two out; the weights are known.
+EstimatorSpec known_weights(const Features& features, const Labels&, Mode mode, const Params&, const RunConfig&) {
+  EstimatorSpec spec;
+  spec.mode = mode;
+  Graph& graph = features["x"].graph();
+  const Value kernel =
+      graph.variable("kernel", {2, 2}, {.initializer = {.kind = Initializer::Kind::kUniform, .a = 1, .b = 2}});
+  const Value bias =
+      graph.variable("bias", {2}, {.initializer = {.kind = Initializer::Kind::kConstant, .a = 0.75}, .trainable = false});
+  const Value y = ops::dense(features["x"], kernel, bias);
+  spec.predictions = {{"y", y}};
+  spec.loss = ops::reduce_mean(ops::square(y));
+  if (mode == Mode::kTrain) spec.train_op = nn::sgd({.learning_rate = 1e-3}).minimize(spec.loss);
+  return spec;
+}
+
+struct PlantedError : ::testing::Test {
+  Place place;
+  std::shared_ptr<ChangingDisk> disk = std::make_shared<ChangingDisk>(std::shared_ptr<Storage>(make_file_storage()));
+  RunConfig config = place.config({.save_checkpoints_steps = 1, .storage = disk});
+  Estimator estimator{known_weights, config};
+  const InputFn input = [] { return Dataset::from_tensor_slices(features(6)).repeat().batch(3); };
+  const InputFn held_out = [] { return Dataset::from_tensor_slices(features(6)).batch(3); };
+
+  std::vector<float> weights(const std::string& name) {
+    const Tensor value = estimator.variable_value(name);
+    const auto floats = value.as<float>();
+    return {floats.begin(), floats.end()};
+  }
+  ExportOptions proven() { return {.format = ExportFormat::kOnnx, .proof = {.input = held_out}}; }
+};
+
+TEST_F(PlantedError, ATransposedWeightIsRefused) {
+  estimator.train(input, {.steps = 1});
+  const std::string base = place.folder / "exports";
+  const std::string good = estimator.export_model(base, held_out, proven());
+  const std::vector<float> kernel = weights("kernel");
+  disk->from = bytes_of(kernel);
+  disk->to = bytes_of({kernel[0], kernel[2], kernel[1], kernel[3]});
+  const auto refused = estimator.try_export_model(base, held_out, proven());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind(), ErrorKind::kFailedPrecondition);
+  EXPECT_THAT(refused.error().message(),
+              AllOf(HasSubstr("not published"), HasSubstr("of 6 held-out examples"), HasSubstr("the worst: example "),
+                    HasSubstr("output \"y\""), HasSubstr("where Shoal has")));
+  std::vector<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(base)) left.push_back(entry.path());
+  EXPECT_THAT(left, ElementsAre(good));
+}
+
+/// The exporters go on: the last good export stays the newest, and training ends as it would have.
+TEST_F(PlantedError, AMissingBiasIsRefusedAndTrainingGoesOn) {
+  disk->from = bytes_of({0.75f, 0.75f});
+  disk->to = bytes_of({0, 0});
+  const auto stop_changing = [this] { disk->from.clear(); };
+  class Listener final : public EvalListener {
+   public:
+    explicit Listener(std::function<void()> after) : after_(std::move(after)) {}
+    bool before_eval() override { return true; }
+    bool after_eval(const EvalLook&) override {
+      after_();
+      return true;
+    }
+
+   private:
+    std::function<void()> after_;
+  };
+  const auto result = train_and_evaluate(estimator, {.input_fn = input, .max_steps = 3},
+                                         {.input_fn = held_out,
+                                          .throttle_secs = 0,
+                                          .exporters = onnx_exporter("onnx", {.proof = {.input = held_out}}),
+                                          .listener = std::make_shared<Listener>(stop_changing)});
+  EXPECT_EQ(result.report.global_step, 3u);
+  EXPECT_EQ(place.log.count('E', "export onnx: not published, since its ONNX file disagrees"), 1);
+  EXPECT_TRUE(result.exports.at(0));
+}
+
+/// What cannot be written is named before the first step.
+TEST_F(OnnxExport, WhatCannotBeWrittenIsNamedBeforeTraining) {
+  const ModelFn model = [](const Features& inputs, Mode mode) {
+    EstimatorSpec spec;
+    spec.mode = mode;
+    const Value x = ops::dropout(inputs["x"], 0.5, "forget");
+    spec.predictions = {{"y", x}};
+    spec.loss = ops::reduce_mean(ops::square(x));
+    if (mode == Mode::kTrain) spec.train_op = nn::train_op({});
+    return spec;
+  };
+  Estimator own(model, place.config({.model_dir = place.folder / "own"}));
+  const InputFn input = [] { return Dataset::from_tensor_slices(features(6)).batch(3).repeat(); };
+  place.log.clear();
+  const auto refused =
+      try_train_and_evaluate(own, {.input_fn = input, .max_steps = 2},
+                             {.input_fn = input, .exporters = best_exporter("best", {.format = ExportFormat::kOnnx})});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind(), ErrorKind::kInvalidArgument);
+  EXPECT_THAT(refused.error().message(),
+              AllOf(HasSubstr("exporter best cannot export the model"), HasSubstr("node forget: op dropout is random")));
+  EXPECT_EQ(place.log.count('I', "loss ="), 0);
+  EXPECT_THAT(own.export_obstacles(ExportFormat::kOnnx, input), ElementsAre("node forget: op dropout is random"));
+  EXPECT_THAT(own.export_obstacles(ExportFormat::kShoal, input), ::testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace shoal::testing
