@@ -67,7 +67,11 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
   shoal::train_and_evaluate(
       estimator,
       {.input_fn = training.shuffle(32561).repeat().batch(line.batch), .max_steps = line.steps, .predict_input = unknown},
-      {.input_fn = test.batch(500), .steps = {}, .throttle_secs = line.throttle_secs, .start_delay_secs = 0});
+      {.input_fn = test.batch(500),
+       .steps = {},
+       .throttle_secs = line.throttle_secs,
+       .start_delay_secs = 0,
+       .exporters = {shoal::best_exporter("best")}});
 }
 
 }  // namespace
