@@ -35,12 +35,12 @@ Tensor words(int64_t rows, const std::vector<std::string>& from, uint64_t key) {
 struct ModelCase {
   std::string name;
   std::function<data::TensorMap(int64_t rows)> features;
-  std::function<Tensor(int64_t rows)> labels;  ///< Empty: there are none.
+  std::function<data::TensorMap(int64_t rows)> labels;  ///< Empty: there are none.
   std::function<Estimator(RunConfig config)> make;
 };
 
 InputFn input_of(const ModelCase& model, int64_t rows) {
-  data::TensorMap labels = model.labels ? data::TensorMap(model.labels(rows)) : data::TensorMap();
+  data::TensorMap labels = model.labels ? model.labels(rows) : data::TensorMap();
   return data::Dataset::from_tensor_slices(model.features(rows), std::move(labels)).batch(16).repeat();
 }
 
@@ -183,7 +183,7 @@ std::vector<ModelCase> layer_cases() {
 }
 
 ModelCase head_case(std::string name, std::function<std::shared_ptr<const nn::Head>()> head,
-                    std::function<Tensor(int64_t)> labels) {
+                    std::function<data::TensorMap(int64_t)> labels) {
   return {std::move(name),
           [](int64_t rows) {
             return data::TensorMap{{"x", floats({rows, 4}, 10)}};
@@ -230,6 +230,15 @@ std::vector<ModelCase> head_cases() {
       "multi_label", [] { return nn::multi_label_head({.n_classes = 4}); },
       [](int64_t rows) {
         return integers({rows, 4}, 0, 2, 15);
+      }));
+  cases.push_back(head_case(
+      "multi_head",
+      [] {
+        return nn::multi_head(
+            {nn::binary_head({.name = "kind"}), nn::regression_head({.label_dimension = 2, .name = "size"})});
+      },
+      [](int64_t rows) {
+        return data::TensorMap{{"kind", integers({rows}, 0, 2, 22)}, {"size", floats({rows, 2}, 23)}};
       }));
   return cases;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Runs ONNX files in onnxruntime, which this build does not link: a script in Python (Debian 13: python3-onnxruntime) or one for
-/// Node (npm: onnxruntime-node, in the folder SHOAL_NODE_MODULES) takes a list of jobs, a JSON file:
+/// Node (npm install --ignore-scripts onnxruntime-node; SHOAL_NODE_MODULES names the folder node_modules) takes a list of jobs, a
+/// JSON file:
 ///
 ///   [{"model": path, "out": prefix, "inputs": [{"name", "type", "shape", "file"}]}]
 ///
