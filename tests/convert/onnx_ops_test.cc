@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
 
 #include "onnx_runtime.h"
@@ -58,7 +59,7 @@ std::set<std::string> ops_of(const TrainedModel& model) {
 
 /// Ops that a file does not have, and why not.
 bool is_gradient(const std::string& op) {
-  return op.find("_grad") != std::string::npos || op == "matmul_sum" || op == "bias_grad";
+  return op.ends_with("_grad") || op.find("_grad_") != std::string::npos || op == "matmul_sum";
 }
 
 /// onnxruntime ends with an arithmetic exception for some ops without elements.
@@ -131,6 +132,32 @@ TEST(OnnxOps, EveryOpOfTheCatalogueIsWrittenOrSaysWhyNot) {
     if (is_gradient(op)) continue;
     EXPECT_NE(written.contains(op), refused.contains(op)) << op;
   }
+}
+
+/// The names in back quotes in the first column of the page's table.
+std::set<std::string> ops_of_the_page() {
+  std::ifstream page(SHOAL_ONNX_OPS_PAGE);
+  std::set<std::string> ops;
+  for (std::string line; std::getline(page, line);) {
+    if (!line.starts_with("| `")) continue;
+    const std::string column = line.substr(1, line.find('|', 1) - 1);
+    for (size_t at = 0; (at = column.find('`', at)) != std::string::npos;) {
+      const size_t end = column.find('`', at + 1);
+      ops.insert(column.substr(at + 1, end - at - 1));
+      at = end + 1;
+    }
+  }
+  return ops;
+}
+
+TEST(OnnxOps, ThePageHasARowForEachOp) {
+  std::set<std::string> ops;
+  for (const std::string& op : OpCatalogue::built_in().names()) {
+    if (!is_gradient(op)) ops.insert(op);
+  }
+  const std::set<std::string> page = ops_of_the_page();
+  for (const std::string& op : ops) EXPECT_TRUE(page.contains(op)) << op << " has no row";
+  for (const std::string& op : page) EXPECT_TRUE(ops.contains(op)) << op << " is no op";
 }
 
 TEST(OnnxOps, ObstaclesNameNodeAndOp) {

@@ -13,7 +13,7 @@ SECONDS_MAX = 100 * int(os.environ.get("SHOAL_TEST_TIMEOUT_SCALE", "1"))  # for 
 
 def code_blocks(path, language):
     text = pathlib.Path(path).read_text(encoding="utf-8")
-    blocks = re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    blocks = re.findall(rf"^```{re.escape(language)}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     if not blocks:
         sys.exit(f"{path} has no block of {language}; did its form change?")
     return blocks
