@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// A trained model as plain C++17: one header and one source that compute its predictions, for programs and boards that have nothing
+/// but a C library. What is written has the bits of the backend `portable` at one example (docs/arithmetic.md) where the processor
+/// fuses products and sums: arm64, riscv64, and x86-64 compiled with -mfma. docs/how-to/plain-cpp.md shows its use.
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shoal/base/result.h"
+#include "shoal/base/tensor.h"
+#include "shoal/convert/trained_model.h"
+
+namespace shoal::convert {
+
+/// Examples from which the ranges of activations are taken, for a model in int8.
+struct Calibration {
+  /// One map for each example: the tensors of all inputs by name, each with a first axis of 1.
+  std::vector<std::map<std::string, Tensor>> examples;
+};
+
+struct CppOptions {
+  std::string name = "model";        ///< What the files are called: an identifier; the source includes "<name>.h".
+  std::string name_space = "model";  ///< The namespace of the functions: identifiers with "::" between them.
+  /// The sizes of axes that vary, by name ("time": 40). The batch is one example, and needs no entry.
+  std::map<std::string, int64_t> axes = {};
+  /// True: weights are not in the source but in CppSource::weights, a file that the program loads and hands in.
+  bool weights_apart = false;
+  /// With examples: dense layers, convolutions, pools and relus compute in eight bits (docs/how-to/plain-cpp.md), the rest in float.
+  std::optional<Calibration> int8 = {};
+};
+
+/// The range of a value over the examples of a calibration, 0 included.
+struct Int8Range {
+  std::string name;  ///< That of the node.
+  float low = 0, high = 0;
+};
+
+/// What is written, and what it takes.
+struct CppSource {
+  std::string header;
+  std::string source;
+  std::vector<std::byte> weights;  ///< The contents of the file of weights; empty where they are in the source.
+  size_t weight_bytes = 0;         ///< Read-only memory (flash) that weights take. Code comes in addition.
+  size_t memory_bytes = 0;         ///< Static memory that is written: all values between ops.
+  size_t stack_bytes = 0;          ///< What a call takes of the stack at most, compiled with optimisation; rounded up.
+  std::vector<Int8Range> int8_ranges;  ///< With CppOptions::int8: what each value that is kept in eight bits was given.
+};
+
+/// Writes the model. InvalidArgument for names that are no identifiers, and with the first of cpp_obstacles() where there is one.
+Result<CppSource> to_cpp(const TrainedModel& model, const CppOptions& options);
+
+/// All reasons why this model cannot be written as C++: each sentence names a node and its op, or an axis that needs a size. Weights are
+/// not looked at, so a model can be asked before it is trained.
+std::vector<std::string> cpp_obstacles(const TrainedModel& model, const CppOptions& options = {});
+
+}  // namespace shoal::convert

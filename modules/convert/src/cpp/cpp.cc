@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shoal/convert/cpp.h"
+
+#include <algorithm>
+#include <set>
+
+#include "cpp/function_writer.h"
+#include "cpp/op_table.h"
+#include "cpp/program_text.h"
+#include "cpp/signature_functions.h"
+#include "cpp/text.h"
+#include "shoal/graph/op.h"
+#include "shoal/graph/source.h"
+
+namespace shoal::convert {
+namespace cpp {
+namespace {
+
+/// The axes of a value that vary and have no size.
+void add_missing_axes(const std::string& name, const DimShape& shape, const SymbolSizes& sizes, std::set<std::string>& told,
+                      std::vector<std::string>& obstacles) {
+  for (const Dim& dim : shape.dims()) {
+    if (!dim.is_symbol() || sizes.contains(dim.name()) || !told.insert(dim.name()).second) continue;
+    obstacles.push_back("axis \"" + dim.name() + "\" of \"" + name + "\", " + to_string(shape) +
+                        ", varies: give it the size that each call has (axes: {\"" + dim.name() + "\": 40}, --axis " + dim.name() +
+                        "=40)");
+  }
+}
+
+std::string why_not(const Node& node, const OpWriter& writer) {
+  for (size_t i = 0; i < writer.output_count(); ++i) {
+    if (writer.output(i).elements() == 0) return "its result has no elements";
+  }
+  for (size_t i = 0; i < writer.input_count(); ++i) {
+    if (writer.input(i).elements() == 0) return "an input of it has no elements";
+  }
+  const OpRow* const row = find_row(node.op);
+  return row->obstacle ? row->obstacle(writer) : "";
+}
+
+/// Why an op has no form in C++ at all; empty if it has one.
+std::string why_never(const Graph& graph, const Node& node) {
+  const OpDef* const op = graph.catalogue().find(node.op);
+  if (op && op->view) return "";
+  if (op && op->own) return "an op of your own has no form in C++";
+  if (node.op == "dropout" || node.op == "batch_norm") return "it is for training; build the model for predictions";
+  if (!find_row(node.op)) return "gradients and losses have no form in C++, and neither has this op";
+  return "";
+}
+
+void add_obstacles_of_nodes(const Graph& graph, const std::vector<Value>& outputs, const SymbolSizes& sizes,
+                            std::vector<std::string>& obstacles) {
+  const std::vector<NodeId> nodes = computed_nodes(graph, outputs);
+  const std::set<Place> read = read_places(graph, nodes, outputs);
+  for (const NodeId id : nodes) {
+    const Node& node = graph.node(id);
+    if (source_of(node.op) == Source::kInput && node.outputs[0].dtype == DType::kString) {
+      obstacles.push_back("input \"" + node.name + "\" is text, which nothing turns into ids");
+    }
+    if (source_of(node.op) != Source::kNone) continue;
+    std::string reason = why_never(graph, node);
+    const OpDef* const op = graph.catalogue().find(node.op);
+    if (reason.empty() && !(op && op->view)) {
+      const auto writer = op_writer(graph, id, sizes, read, nullptr);
+      if (writer) reason = why_not(node, *writer);  // Axes without a size have been told.
+    }
+    if (!reason.empty()) obstacles.push_back("node \"" + node.name + "\", op " + node.op + ": " + reason);
+  }
+}
+
+std::vector<std::string> obstacles_of(const TrainedModel& model, const CppOptions& options,
+                                      const std::vector<SignatureFunction>& functions) {
+  const SymbolSizes sizes = sizes_of(model, options.axes);
+  std::vector<std::string> obstacles;
+  std::set<std::string> told;
+  std::vector<Value> outputs;
+  for (const SignatureFunction& function : functions) {
+    for (const Parameter& input : function.inputs) {
+      add_missing_axes(input.title, input.value.shape(), sizes, told, obstacles);
+      for (const std::string& name : input.encoding && input.encoding->vocabulary ? input.encoding->vocabulary->names()
+                                                                                  : std::vector<std::string>()) {
+        if (name.find('\0') != std::string::npos) obstacles.push_back("the vocabulary of \"" + input.title + "\" has a name with a zero byte");
+      }
+    }
+    for (const Parameter& output : function.outputs) outputs.push_back(output.value);
+  }
+  add_obstacles_of_nodes(*model.graph, outputs, sizes, obstacles);
+  return obstacles;
+}
+
+Result<void> check_options(const CppOptions& options, const TrainedModel& model) {
+  if (!is_identifier(options.name)) {
+    return invalid_argument("\"" + options.name + "\" cannot be the name of the files: it has to be a name in C++ (letters, digits, _)");
+  }
+  for (size_t begin = 0; begin <= options.name_space.size();) {
+    const size_t end = std::min(options.name_space.find("::", begin), options.name_space.size());
+    if (!is_identifier(options.name_space.substr(begin, end - begin))) {
+      return invalid_argument("\"" + options.name_space + "\" is no namespace of C++ (names with :: between them)");
+    }
+    begin = end + 2;
+  }
+  for (const auto& [name, size] : options.axes) {
+    if (size < 1) return invalid_argument("axis \"" + name + "\" has the size " + std::to_string(size) + "; it has to be at least 1");
+    for (const NamedValue& input : model.inputs) {
+      const DimShape& shape = input.value.shape();
+      if (shape.rank() > 0 && shape[0].is_symbol() && shape[0].name() == name) {
+        return invalid_argument("axis \"" + name + "\" is that of examples, of which a call computes one; leave it out");
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+}  // namespace cpp
+
+std::vector<std::string> cpp_obstacles(const TrainedModel& model, const CppOptions& options) {
+  const auto functions = cpp::signature_functions(model);
+  if (!functions) return {std::string(functions.error().message())};
+  return cpp::obstacles_of(model, options, *functions);
+}
+
+Result<CppSource> to_cpp(const TrainedModel& model, const CppOptions& options) {
+  SHOAL_TRY_VOID(cpp::check_options(options, model));
+  SHOAL_TRY(const auto functions, cpp::signature_functions(model));
+  const std::vector<std::string> obstacles = cpp::obstacles_of(model, options, functions);
+  if (!obstacles.empty()) {
+    const std::string others = obstacles.size() == 1 ? "" : " (and " + std::to_string(obstacles.size() - 1) + " more)";
+    return invalid_argument("the model cannot be written as C++: " + obstacles.front() + others);
+  }
+  return cpp::write_program(model, options, functions);
+}
+
+}  // namespace shoal::convert

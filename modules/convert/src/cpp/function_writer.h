@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// One function of the generated source: the nodes that its outputs are computed from, as straight lines, and where their values lie.
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cpp/int8_plan.h"
+#include "cpp/op_writer.h"
+#include "cpp/places.h"
+#include "cpp/weight_arrays.h"
+#include "shoal/base/result.h"
+#include "shoal/convert/trained_model.h"
+#include "shoal/graph/dim.h"
+
+namespace shoal::convert::cpp {
+
+/// How a function computes in eight bits.
+struct Int8Writing {
+  Int8Plan plan;
+  std::map<Place, Int8Scale> scales;  ///< Of the values that the plan says.
+};
+
+/// A node with known sizes. InvalidArgument for an axis that `sizes` lacks.
+Result<OpWriter> op_writer(const Graph& graph, NodeId id, const SymbolSizes& sizes, const std::set<Place>& read,
+                           FunctionText* function);
+
+class FunctionWriter final : public FunctionText {
+ public:
+  /// `inputs` and `outputs` are the parameters in0, in1, ..., out0, out1, ... of the function.
+  FunctionWriter(const Graph& graph, const SymbolSizes& sizes, std::vector<Value> inputs, std::vector<Value> outputs,
+                 WeightArrays& weights, std::set<std::string>& parts, const Int8Writing* int8 = nullptr);
+
+  Result<void> write();
+  /// What stands between the braces of the function. Valid after write(). With `weights_apart`, weights are read where the program
+  /// has loaded them.
+  std::string body(bool weights_apart) const;
+  size_t memory_bytes() const { return memory_bytes_; }
+
+  std::string read(const Value& value) override;
+  std::string written(const Value& value) override;
+  std::string scratch(std::string_view type, size_t bytes) override;
+  void may_write_over(const Value& value) override;
+  std::span<const float> floats(const Value& value) override;
+  std::string array(const Value& value, std::string_view layout, const Shape& shape,
+                    const std::vector<float>& elements) override;
+  void need(std::string_view part) override { parts_.emplace(part); }
+  void line(const std::string& text) override { lines_.push_back(text); }
+
+ private:
+  /// Memory of one value, or of several that are views of each other.
+  struct Root {
+    std::string type;
+    size_t bytes = 0;
+    int32_t first = 0, last = 0;        // The steps that use it, a step being a node.
+    std::vector<int32_t> may_replace;   // Roots that it may be written over.
+    size_t offset = 0;
+  };
+
+  int32_t add_root(std::string type, size_t bytes);
+  std::string array_name(const std::string& key, std::string_view type, const Shape& shape, std::span<const std::byte> bytes);
+  Result<void> write_node(NodeId id, const std::set<Place>& read);
+  void copy_to_outputs();
+
+  // In eight bits (function_writer_int8.cc).
+  /// Whether a node was written in eight bits, or is a part of what is.
+  Result<bool> write_in_int8(NodeId id, const std::set<Place>& read);
+  void write_int8_layer(const Int8Layer& layer, OpWriter& head);
+  void write_int8_pool(OpWriter& writer, const Value& result);
+  /// The value in eight bits, which is made of its float where nothing has written it.
+  std::string read_int8(const Value& value);
+  std::string written_int8(const Value& value, const Int8Scale& scale);
+  /// Makes the float of a value that was written in eight bits alone.
+  void write_float_of(const Value& root);
+
+  Result<void> plan();
+
+  const Graph& graph_;
+  const SymbolSizes& sizes_;
+  std::vector<Value> inputs_, outputs_;
+  WeightArrays& weights_;
+  std::set<std::string>& parts_;
+  std::vector<std::string> lines_;
+  std::vector<Root> roots_;               // The pointer to root i is called m<i>.
+  std::map<Place, int32_t> root_at_;      // Of values that lie in memory.
+  std::map<Place, std::string> names_;    // Of values that lie elsewhere: parameters.
+  std::set<std::string> arrays_;          // Weights that the function reads.
+  std::vector<int32_t> over_;             // Roots that the node may write its output over.
+  const OpWriter* writer_ = nullptr;      // Of the node that is being written.
+  const Int8Writing* int8_;
+  struct Int8Value {
+    int32_t root;
+    Int8Scale scale;
+  };
+  std::map<Place, Int8Value> int8_values_;
+  std::set<Place> floats_missing_;  // Values that were written in eight bits alone.
+  int32_t step_ = 0;
+  size_t memory_bytes_ = 0;
+};
+
+}  // namespace shoal::convert::cpp

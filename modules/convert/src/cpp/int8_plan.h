@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Which nodes of a function compute in eight bits, and the ranges of what they read and write.
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cpp/places.h"
+#include "shoal/convert/cpp.h"
+#include "shoal/graph/dim.h"
+
+namespace shoal::convert::cpp {
+
+/// How a value is kept in eight bits: scale * (q - zero).
+struct Int8Scale {
+  float scale = 1;
+  int32_t zero = 0;
+};
+
+/// A dense layer or a convolution, with the batch normalization and the relu that follow it.
+struct Int8Layer {
+  NodeId head = -1;
+  std::optional<NodeId> norm = {};
+  bool relu = false;
+  Value result = {};  ///< The output of the last of these nodes.
+};
+
+class Int8Plan {
+ public:
+  /// Plans the function with these outputs, all of whose nodes can be written.
+  Int8Plan(const Graph& graph, const std::vector<Value>& outputs);
+
+  /// The layer that ends with a node; null if none does.
+  const Int8Layer* layer_at(NodeId last) const;
+  /// Whether a node is part of a layer without being its last one.
+  bool is_inside_layer(NodeId id) const { return inside_.contains(id); }
+  /// Whether a node reads its input 0 in eight bits: layers, and what stands between them.
+  bool reads_int8(NodeId id) const { return reads_.contains(id); }
+  /// Whether anything reads the result of a node in eight bits.
+  bool is_read_as_int8(const Value& value) const { return read_.contains(place_of(value)); }
+  /// The values whose ranges count.
+  const std::vector<Value>& ranged() const { return ranged_; }
+
+ private:
+  void find_layers(const std::vector<NodeId>& nodes, const std::vector<Value>& outputs);
+  void find_readers(const std::vector<NodeId>& nodes);
+
+  const Graph& graph_;
+  std::map<NodeId, Int8Layer> layers_;  // By their last nodes.
+  std::set<NodeId> inside_, reads_;
+  std::set<Place> read_;
+  std::vector<Value> ranged_;
+};
+
+/// Runs the model on the examples: the range of each value, 0 included. InvalidArgument if an example lacks an input, or there is none.
+Result<std::vector<Int8Range>> ranges_of(const TrainedModel& model, const std::vector<Value>& values, const SymbolSizes& sizes,
+                                         const Calibration& calibration);
+Int8Scale scale_of(const Int8Range& range);
+
+}  // namespace shoal::convert::cpp

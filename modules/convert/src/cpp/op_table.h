@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// How each op is written. A new op needs a row in the ops_*.cc file of its family, and perhaps a part (parts.h).
+#include <string>
+#include <string_view>
+
+#include "cpp/op_writer.h"
+
+namespace shoal::convert::cpp {
+
+struct OpRow {
+  /// Adds lines that compute the node's outputs.
+  void (*write)(OpWriter& writer);
+  /// Why this node cannot be written, as the end of a sentence ("its filters are computed"); empty if it can. Null: it always can.
+  std::string (*obstacle)(const OpWriter& writer) = nullptr;
+};
+
+/// The row of an op; null if there is none.
+const OpRow* find_row(std::string_view op);
+
+class OpRows;
+void add_elementwise_rows(OpRows& rows);
+void add_product_rows(OpRows& rows);
+void add_convolution_rows(OpRows& rows);
+void add_normalization_rows(OpRows& rows);
+void add_reduction_rows(OpRows& rows);
+void add_arrange_rows(OpRows& rows);
+void add_sequence_rows(OpRows& rows);
+void add_id_rows(OpRows& rows);
+
+}  // namespace shoal::convert::cpp

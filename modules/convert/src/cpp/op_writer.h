@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// What the writers of ops (op_table.h) are given: one node with known sizes, and the function that it becomes a part of.
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shoal/base/shape.h"
+#include "shoal/graph/graph.h"
+
+namespace shoal::convert::cpp {
+
+struct Operand {
+  DType dtype = DType::kFloat32;
+  Shape shape;
+  int64_t elements() const { return shape.elements(); }
+  int64_t last_size() const { return shape.rank() == 0 ? 1 : shape[shape.rank() - 1]; }
+  /// How many rows there are before the last axis.
+  int64_t rows() const { return elements() / last_size(); }
+};
+
+/// The function that a node becomes a part of.
+class FunctionText {
+ public:
+  virtual ~FunctionText() = default;
+  /// The name of the pointer to a value's elements, for reading and for writing.
+  virtual std::string read(const Value& value) = 0;
+  virtual std::string written(const Value& value) = 0;
+  /// Memory that only the node uses which is being written.
+  virtual std::string scratch(std::string_view type, size_t bytes) = 0;
+  /// The node may write its output 0 over this value, whose elements it reads before it writes their places.
+  virtual void may_write_over(const Value& value) = 0;
+  /// The elements of a variable or constant of float32.
+  virtual std::span<const float> floats(const Value& value) = 0;
+  /// An array of weights that is made of such a value; `layout` tells several of one value apart.
+  virtual std::string array(const Value& value, std::string_view layout, const Shape& shape,
+                            const std::vector<float>& elements) = 0;
+  virtual void need(std::string_view part) = 0;
+  virtual void line(const std::string& text) = 0;
+};
+
+class OpWriter {
+ public:
+  OpWriter(const Node& node, NodeId id, std::vector<Operand> inputs, std::vector<Operand> outputs, std::vector<bool> used,
+           FunctionText* function);
+
+  const Node& node() const { return node_; }
+  const Attributes& attributes() const { return node_.attributes; }
+  size_t input_count() const { return inputs_.size(); }
+  const Operand& input(size_t i) const { return inputs_[i]; }
+  const Operand& output(size_t i = 0) const { return outputs_[i]; }
+  size_t output_count() const { return outputs_.size(); }
+  /// Whether anything reads an output.
+  bool is_used(size_t output) const { return used_[output]; }
+  /// Whether an input is a variable or a constant, so that it may be arranged otherwise beforehand.
+  bool is_known(size_t input) const;
+  /// The position of an input that may have been left out (named_inputs.h); nothing if it was.
+  std::optional<size_t> find(std::string_view name) const;
+
+  // Where there is a function:
+
+  std::string in(size_t i) { return function_->read(node_.inputs[i]); }
+  /// The same of one that may have been left out: "nullptr".
+  std::string in_or_null(std::optional<size_t> i) { return i ? in(*i) : "nullptr"; }
+  std::string out(size_t i = 0);
+  /// Memory that only this node uses.
+  std::string scratch(DType dtype, int64_t elements);
+  std::string scratch_of_doubles(int64_t count) { return function_->scratch("double", size_t(count) * sizeof(double)); }
+  /// Output 0 may lie over this input, if shape and type are the same.
+  void may_write_over(size_t input);
+  /// The elements of an input that is_known().
+  std::span<const float> floats(size_t i) { return function_->floats(node_.inputs[i]); }
+  std::string array(size_t i, std::string_view layout, const Shape& shape, const std::vector<float>& elements) {
+    return function_->array(node_.inputs[i], layout, shape, elements);
+  }
+  void need(std::string_view part) { function_->need(part); }
+  void line(const std::string& text);
+  /// A line ("for (...)") that the next one belongs to, and is indented below.
+  void line_before(const std::string& text);
+  /// A call of the function that the part of the same name has, as a line. With `checked` it says whether its input was fine.
+  void call(const std::string& part, const std::vector<std::string>& arguments, bool checked = false);
+
+ private:
+  const Node& node_;
+  NodeId id_;
+  std::vector<Operand> inputs_, outputs_;
+  std::vector<bool> used_;
+  FunctionText* function_;
+  std::string indent_;
+};
+
+/// One operand of loops over the elements of a shape: where its first element is, and how far the others are apart along each axis.
+struct LoopOperand {
+  std::string pointer;
+  std::vector<int64_t> strides;
+  int64_t first = 0;
+};
+/// The strides of a dense array.
+std::vector<int64_t> dense_strides(const Shape& shape);
+/// Those of `part`, which is aligned with `full` at the last axis, and repeated along axes of size 1.
+std::vector<int64_t> broadcast_strides(const Shape& full, const Shape& part);
+/// As few loops as there can be, with one statement, which `body` makes of the elements of the operands.
+void write_loops(OpWriter& writer, const Shape& shape, const std::vector<LoopOperand>& operands,
+                 const std::function<std::string(const std::vector<std::string>& elements)>& body);
+
+}  // namespace shoal::convert::cpp

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The parts of which sources are made: functions of parts/*.inc, which the build puts into the library as text. A line
+///
+///     //@ part NAME needs OTHER ...
+///
+/// begins a part, which ends where the next one begins.
+#include <set>
+#include <string>
+
+namespace shoal::convert::cpp {
+
+/// The text of these parts and of all that they need, each after those that it needs.
+std::string parts_text(const std::set<std::string>& names);
+
+}  // namespace shoal::convert::cpp

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Numbers, names and arrays as text of C++17.
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shoal/base/dtype.h"
+
+namespace shoal::convert::cpp {
+
+/// "float", "std::int64_t", ...
+std::string_view type_text(DType dtype);
+/// A literal of exactly this number: "0x1.8p-3f", "INFINITY".
+std::string float_text(float number);
+std::string double_text(double number);
+std::string int_text(int64_t number);
+/// A literal of this text; bytes beyond ASCII are escaped.
+std::string string_text(std::string_view text);
+/// The elements of an array between braces, in lines.
+std::string array_text(std::string_view type, std::span<const std::byte> bytes);
+/// An identifier that is made of a name: "dense/kernel" becomes "dense_kernel". Empty names become `otherwise`.
+std::string identifier(std::string_view name, std::string_view otherwise);
+/// Identifiers that differ.
+class Names {
+ public:
+  /// The identifier of a name, with a number behind it if it is taken.
+  std::string take(std::string_view name, std::string_view otherwise);
+
+ private:
+  std::set<std::string> taken_;
+};
+/// Whether C++ takes this for a name.
+bool is_identifier(std::string_view name);
+/// A name as it may stand in a comment: without ends of lines.
+std::string comment_text(std::string_view name);
+/// Joins texts with ", ".
+std::string joined(const std::vector<std::string>& texts);
+
+}  // namespace shoal::convert::cpp

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The arrays of weights of one generated source, each of them once.
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shoal/base/dtype.h"
+#include "shoal/base/shape.h"
+#include "shoal/convert/trained_model.h"
+
+namespace shoal::convert::cpp {
+
+class WeightArrays {
+ public:
+  struct Array {
+    std::string name;    ///< w0, w1, ...
+    std::string origin;  ///< The variable, or the constant, and how it is arranged.
+    std::string type;    ///< Of C++.
+    Shape shape;
+    std::vector<std::byte> bytes;
+    size_t offset = 0;  ///< In the file of weights.
+  };
+
+  /// The model outlives the arrays.
+  explicit WeightArrays(const TrainedModel& model) : model_(model) {}
+
+  /// The bytes of a variable or constant.
+  std::span<const std::byte> bytes_of(const Value& value) const;
+  /// The name of the array that is made of such a value, as it lies ("" as layout) or arranged otherwise.
+  std::string add(const Value& value, std::string_view layout, const Shape& shape, std::span<const std::byte> bytes);
+
+  /// The same of what is made of several values; `key` names it.
+  std::string add_made(const std::string& key, std::string_view type, const Shape& shape, std::span<const std::byte> bytes);
+
+  const std::vector<Array>& all() const { return arrays_; }
+  const Array& find(const std::string& name) const;
+  /// All of them, each at its offset, after what names the file: kFileMark.
+  std::vector<std::byte> file() const;
+  size_t bytes() const;
+
+  static constexpr size_t kAlignment = 16;
+  /// The first eight bytes of a file of weights, as a number, lowest byte first. A machine of the other byte order reads another one.
+  static constexpr uint64_t kFileMark = 0x3170706c616f6873;  // "shoalpp1"
+
+ private:
+  std::string add_array(const std::string& key, Array array, std::span<const std::byte> bytes);
+
+  const TrainedModel& model_;
+  std::vector<Array> arrays_;
+  std::map<std::string, size_t> by_key_;
+  size_t file_bytes_ = kAlignment;
+};
+
+}  // namespace shoal::convert::cpp
