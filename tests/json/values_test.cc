@@ -48,6 +48,19 @@ TEST(Text, OfAnyBytesIsPrintedWithoutAnException) {
   EXPECT_EQ(string_text("a\"\n"), R"("a\"\n")");
 }
 
+TEST(Text, AZeroByteIsNoJsonAndItsPlaceIsNamed) {
+  using namespace std::string_view_literals;
+  for (const std::string_view text : {"{\"a\":1}\0"sv, "{\"a\":1}\0{}"sv, "{\"a\":1\0}"sv}) {
+    const size_t place = text.find('\0') + 1;
+    const std::string sentence = "not JSON at byte " + std::to_string(place) + ": a zero byte";
+    EXPECT_EQ(parse_value(text).error().message(), sentence);
+    EXPECT_EQ(parse_value(text).error().kind(), ErrorKind::kDataLoss);
+    EXPECT_EQ(parse_object(text).error().message(), sentence);
+    EXPECT_TRUE(parse_in_order(text).is_null());
+  }
+  EXPECT_EQ(parse_value(R"("\u0000")")->get<std::string>(), "\0"sv);  // An escape is no zero byte.
+}
+
 /// The library, which prints and reads names and words, and the check that looks at them have to agree on what UTF-8 is.
 TEST(Text, IsUtf8ForTheCheckAndForTheLibraryAlike) {
   const std::string bytes = "\x01z\x7F\x80\x8F\x90\x9F\xA0\xBF\xC1\xC2\xDF\xE0\xE1\xEC\xED\xEE\xEF\xF0\xF1\xF3\xF4\xF5\xFF";

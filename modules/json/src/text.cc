@@ -4,6 +4,13 @@
 namespace shoal::json {
 namespace {
 
+/// DataLoss, with the place in bytes from the start, if `text` has a zero byte, which the library takes for the end of the text.
+Result<void> check_no_zero_byte(std::string_view text) {
+  const size_t zero = text.find('\0');
+  if (zero == std::string_view::npos) return {};
+  return data_loss("not JSON at byte " + std::to_string(zero + 1) + ": a zero byte");
+}
+
 /// A value that is_discarded() if `text` is no JSON.
 Json parse(std::string_view text) { return Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false); }
 
@@ -20,17 +27,20 @@ std::string text_of(const PrintedJson& value, int indent, bool ascii) {
 std::string string_text(std::string_view text) { return text_of(Json(std::string(text))); }
 
 Result<Json> parse_value(std::string_view text) {
+  SHOAL_TRY_VOID(check_no_zero_byte(text));
   Json json = parse(text);
   if (json.is_discarded()) return data_loss("not JSON");
   return json;
 }
 
 PrintedJson parse_in_order(std::string_view text) {
+  if (!check_no_zero_byte(text)) return nullptr;
   PrintedJson json = PrintedJson::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
   return json.is_discarded() ? PrintedJson(nullptr) : json;
 }
 
 Result<Json> parse_object(std::string_view text) {
+  SHOAL_TRY_VOID(check_no_zero_byte(text));
   Json json = parse(text);
   if (!json.is_object()) return data_loss("not a JSON object");
   return json;

@@ -18,14 +18,16 @@ std::string text_of(const PrintedJson& value, int indent = -1, bool ascii = fals
 /// `text` as a JSON string, with its quotes.
 std::string string_text(std::string_view text);
 
-/// Reads `text`, which must be one JSON value. Any other text gives the error DataLoss "not JSON".
+/// Reads `text`, which must be one JSON value. Any other text gives the error DataLoss "not JSON". The error names the
+/// place of a zero byte, which is none of JSON's characters.
 Result<Json> parse_value(std::string_view text);
 
 /// Reads `text` and keeps the order of its members. A text that is not JSON gives null. Callers pass only what programs of the
 /// same user wrote; json.h says why a text from elsewhere is not read as a PrintedJson.
 PrintedJson parse_in_order(std::string_view text);
 
-/// Reads `text`, which must be one JSON object. Any other text gives the error DataLoss "not a JSON object".
+/// Reads `text`, which must be one JSON object. Any other text gives the error DataLoss "not a JSON object", or that
+/// of parse_value() for a zero byte.
 Result<Json> parse_object(std::string_view text);
 
 }  // namespace shoal::json
