@@ -74,9 +74,10 @@ std::vector<std::string> words_left(const CLI::App& app) {
   return words;
 }
 
-/// How many words are the program's own: `launch` leaves those behind -- to the program that it launches.
+/// How many words are the program's own: `launch` and `data bench` leave those behind -- to the program that they start.
 int count_own_words(int argc, const char* const* argv) {
-  if (argc < 2 || std::string_view(argv[1]) != "launch") return argc;
+  const auto is = [&](int word, std::string_view text) { return argc > word && argv[word] == text; };
+  if (!is(1, "launch") && !(is(1, "data") && is(2, "bench"))) return argc;
   return int(std::find(argv, argv + argc, std::string_view("--")) - argv);
 }
 
@@ -94,8 +95,8 @@ std::vector<std::string> command_names() {
 int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& out, std::ostream& err,
              Terminals terminals, const Self& self) {
   CLI::App app(
-      "Looks at what Shoal's training runs wrote, predicts with it, makes keys for new runs, and launches them. Prints "
-      "JSON or CSV; changes no file that is there.",
+      "Looks at what Shoal's training runs wrote, predicts with it, makes keys for new runs, launches them, and looks "
+      "at files of data. Prints JSON, CSV or text; changes no file that is there.",
       self.name);
   app.set_version_flag("--version", "shoal " SHOAL_VERSION);
   app.require_subcommand(1);

@@ -24,7 +24,7 @@ struct Context {
   Terminals terminals{};
   /// False: the status speaks of something else, whether what is printed could be written or not.
   bool output_is_the_product = true;
-  std::vector<std::string> program{};  ///< For `launch`: the program and its arguments.
+  std::vector<std::string> program{};  ///< For `launch` and `data bench`: the program and its arguments.
   std::string name = "shoal";          ///< Of the program that these commands belong to.
 
   /// One sentence on `err`.
@@ -39,6 +39,7 @@ using AddCommand = void (*)(CLI::App& app, Action& selected);
 
 void add_checkpoint_command(CLI::App& app, Action& selected);
 void add_config_command(CLI::App& app, Action& selected);
+void add_data_command(CLI::App& app, Action& selected);
 void add_doctor_command(CLI::App& app, Action& selected);
 void add_events_command(CLI::App& app, Action& selected);
 void add_export_command(CLI::App& app, Action& selected);

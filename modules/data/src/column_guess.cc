@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "csv_number.h"
+#include "shoal/data/csv_columns.h"
 
 namespace shoal::data {
 namespace {
@@ -14,6 +15,17 @@ bool is_infinite_by_size(std::string_view text) {
 }
 
 }  // namespace
+
+CsvFieldLook look_at_csv_field(std::string_view field, const std::string& missing_text) {
+  const std::string_view text = number_text(field, missing_text);
+  if (text.empty()) return {};
+  switch (notation_of(text)) {
+    case Notation::kWhole: return {CsvFieldKind::kWhole, field_number<double>(text).value_or(0)};
+    case Notation::kFraction: return {CsvFieldKind::kFraction, field_number<double>(text).value_or(0)};
+    case Notation::kNone: break;
+  }
+  return {CsvFieldKind::kText, 0};
+}
 
 void ColumnGuess::add(std::string_view field, const std::string& missing_text, const CsvReader& reader) {
   if (!number_) return;

@@ -290,6 +290,31 @@ MapFn tf_examples(TfExampleOptions options) {
   };
 }
 
+Result<TensorMap> tf_example_tensors(std::string_view record) {
+  TfRecord read;
+  SHOAL_TRY_VOID(read.read(record));
+  TensorMap tensors;
+  for (const TfValues& last : read.values()) {
+    const TfValues& values = *read.find(last.name);
+    SHOAL_TRY(const int64_t count, values.count());
+    const Shape shape{count};
+    Tensor tensor(DType::kString, shape);
+    if (values.list == TfList::kFloat) {
+      tensor = Tensor(DType::kFloat32, shape);
+      SHOAL_TRY_VOID(values.copy_floats(tensor.mutable_as<float>()));
+    } else if (values.list == TfList::kInt64) {
+      tensor = Tensor(DType::kInt64, shape);
+      SHOAL_TRY_VOID(values.copy_int64s(tensor.mutable_as<int64_t>()));
+    } else if (values.list == TfList::kBytes) {
+      std::vector<std::string_view> texts(static_cast<size_t>(count));
+      SHOAL_TRY_VOID(values.copy_texts(texts));
+      std::copy(texts.begin(), texts.end(), tensor.mutable_strings().begin());
+    }
+    tensors.set(std::string(values.name), std::move(tensor));
+  }
+  return tensors;
+}
+
 std::string make_tf_example(const TensorMap& tensors) {
   using protozero::pbf_writer;
   std::string record;

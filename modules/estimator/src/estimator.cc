@@ -12,6 +12,7 @@
 #include "shoal/checkpoint/directory.h"
 #include "task/give_way.h"
 #include "task/task_network.h"
+#include "train/measure_input.h"
 #include "train/train_task.h"
 
 namespace shoal {
@@ -124,6 +125,10 @@ Result<void> Estimator::try_train(const InputFn& input_fn, TrainOptions options)
   if (host_of(config_).predict) {
     return failed_precondition(
         "--predict: this program trains by Estimator::train; only train_and_evaluate heeds the flag");
+  }
+  if (MeasureInput* const request = host_of(config_).measure_input.get()) {
+    SHOAL_TRY_VOID(measure_input(*this, input_fn, *request));
+    return Error(ErrorKind::kCancelled, "the input is measured, and nothing was trained");
   }
   SHOAL_TRY_VOID(check_options(options, config_));
   SHOAL_TRY_VOID(check_task(config_));

@@ -170,10 +170,20 @@ void Flags::add_running() {
           "--json as one JSON object per row")
       ->type_name("FILE")
       ->group("Running");
+  app_.add_option(
+          "--measure-input", parsed_.measure_input,
+          "Instead of training: read what is trained on for so many seconds, and say how fast that goes and which stage "
+          "is the slowest; with --json as one JSON object")
+      ->type_name("SECONDS")
+      ->check(reads_as<double>("NUMBER"))
+      ->check(is_positive())
+      ->excludes("--predict")
+      ->group("Running");
   app_.add_option("--cluster", parsed_.cluster,
                   "Run a cluster as threads of this process: ps:2,worker:3,evaluator (a chief is always there), or "
                   "master,ps:2,worker:3")
       ->excludes("--predict")
+      ->excludes("--measure-input")
       ->group("Running");
   app_.add_option("--ready-timeout-secs", parsed_.ready_timeout_secs,
                   "Longest wait for the other tasks of a cluster, at the start and when one is lost")

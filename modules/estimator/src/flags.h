@@ -22,6 +22,7 @@ struct ParsedFlags {
   std::optional<std::string> cluster;
   std::optional<OnSigterm> on_sigterm;  ///< Unset: SHOAL_ON_SIGTERM decides.
   std::optional<std::string> predict;   ///< The file to predict for, instead of training.
+  std::optional<double> measure_input;  ///< For how many seconds the input is measured, instead of training.
   bool quiet = false;
   bool profile = false;
   bool insecure = false;

@@ -108,6 +108,12 @@ int predicted(const PredictFile& request) {
       failed_precondition("--predict: this program has ended without train_and_evaluate, which alone heeds it"));
 }
 
+/// The same of a program that was to measure its input.
+int measured(const MeasureInput& request) {
+  if (request.done) return 0;
+  return print_error(failed_precondition("--measure-input: this program has ended without a training, which alone has an input"));
+}
+
 int run_flags(int argc, const char* const* argv, const ProgramInfo& program, FlagReader reader, const ProgramBody& body) {
   const Result<FlagsOutcome> parsed = parse_flags(program, reader, argc, argv);
   if (!parsed) return print_error(parsed.error());
@@ -124,6 +130,10 @@ int run_flags(int argc, const char* const* argv, const ProgramInfo& program, Fla
     host->predict = std::make_shared<PredictFile>(
         PredictFile{.path = *flags.predict, .json_lines = flags.command_line.json, .out = std::cout});
   }
+  if (flags.measure_input) {
+    host->measure_input = std::make_shared<MeasureInput>(
+        MeasureInput{.seconds = *flags.measure_input, .json = flags.command_line.json, .out = std::cout});
+  }
   host->report = [&reports](const TaskReport& report) { reports.add(report); };
   Result<RunConfigOptions> config = run_config_options(program, flags);
   if (!config) return print_error(config.error());
@@ -133,6 +143,7 @@ int run_flags(int argc, const char* const* argv, const ProgramInfo& program, Fla
   host->progress->finish();
   const bool cancelled = !status && status.error().kind() == ErrorKind::kCancelled;
   if (host->predict && (cancelled || (status && *status == 0))) return predicted(*host->predict);
+  if (host->measure_input && (cancelled || (status && *status == 0))) return measured(*host->measure_input);
   if (reports.gave_way() && (cancelled || (status && *status == 0))) return kGaveWayStatus;
   if (cancelled) {  // A signal, while the task waited for the others.
     logger_of(*host).info("interrupted before training began");

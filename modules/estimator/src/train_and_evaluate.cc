@@ -13,6 +13,7 @@
 #include "task/run_seed.h"
 #include "task/task_network.h"
 #include "train/held_out_check.h"
+#include "train/measure_input.h"
 #include "train/train_task.h"
 
 namespace shoal {
@@ -211,6 +212,10 @@ Result<TrainAndEvaluateResult> try_train_and_evaluate(Estimator& estimator, Trai
     SHOAL_TRY_VOID(
         predict_file(estimator, train_spec.predict_input ? train_spec.predict_input : eval_spec.predict_input, *request));
     return Error(ErrorKind::kCancelled, "the predictions are written, and nothing was trained");
+  }
+  if (MeasureInput* const request = host_of(estimator.config()).measure_input.get()) {
+    SHOAL_TRY_VOID(measure_input(estimator, train_spec.input_fn, *request));
+    return Error(ErrorKind::kCancelled, "the input is measured, and nothing was trained");
   }
   SHOAL_TRY_VOID(check({estimator, train_spec, eval_spec}));
   const std::shared_ptr<Environment> env = make_task_environment(estimator.config());

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kParam = "--param";
 
-constexpr std::array<std::string_view, 33> kWithValues{
+constexpr std::array<std::string_view, 34> kWithValues{
     "--backend",
     "--batch",
     "--bind",
@@ -43,6 +43,7 @@ constexpr std::array<std::string_view, 33> kWithValues{
     "--token-file",
     "--transport",
     "--world-size",
+    "--measure-input",
     "--predict",
 };
 constexpr std::array<std::string_view, 8> kSwitches{"--accept-changed-model",

@@ -3,6 +3,7 @@
 /// What columns a CSV file has, found out by looking at all of it.
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "shoal/base/result.h"
@@ -50,5 +51,18 @@ Result<std::vector<CsvColumn>> infer_csv_columns(const std::string& path, const 
                                                  CsvColumnsOptions found = {});
 /// The same, raising its errors: for programs.
 std::vector<CsvColumn> csv_columns(const std::string& path, const CsvOptions& options, CsvColumnsOptions found = {});
+
+/// What csv_columns() takes the text of one field for.
+enum class CsvFieldKind {
+  kMissing,   ///< It is empty, or blanks, or the text that says so.
+  kWhole,     ///< A whole number in digits alone that int64 holds.
+  kFraction,  ///< Any other number.
+  kText,
+};
+struct CsvFieldLook {
+  CsvFieldKind kind = CsvFieldKind::kMissing;
+  double number = 0;  ///< The nearest one to a number.
+};
+CsvFieldLook look_at_csv_field(std::string_view field, const std::string& missing_text = {});
 
 }  // namespace shoal::data

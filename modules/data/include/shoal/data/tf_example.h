@@ -49,6 +49,10 @@ Result<Element> parse_tf_example(std::string_view record, const TfExampleOptions
 /// The same as a function for map(), behind tf_records(). Raises InvalidArgument for options that contradict themselves.
 MapFn tf_examples(TfExampleOptions options);
 
+/// All lists of a record as tensors of rank 1, by their names: kString, kFloat32 or kInt64. A name without a list gives no values of
+/// kString. DataLoss for a record that is no tf.Example.
+Result<TensorMap> tf_example_tensors(std::string_view record);
+
 /// The record of these tensors, for TfRecordWriter: texts of kString, float32 of kFloat32, int64 of kInt64, kInt32 and kBool, and one text with the
 /// bytes of kUInt8; of more than one dimension in row-major order. The names are in byte order, so that equal tensors give equal
 /// bytes. Raises InvalidArgument for other types.

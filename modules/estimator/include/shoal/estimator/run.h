@@ -78,6 +78,10 @@ using ProgramBody = std::function<void(RunConfig config, const CommandLine& comm
 /// With --predict FILE nothing is trained: what the newest checkpoint in model_dir predicts for the rows of that file, read
 /// by predict_input of the program's TrainSpec or EvalSpec, goes to standard output, as CSV or, with --json, as one JSON
 /// object per row. FailedPrecondition (2) where the program has none, NotFound (2) where there is no checkpoint.
+///
+/// With --measure-input SECONDS nothing is trained either: batches of what would be trained on are read for so long, behind the
+/// first one, and how fast they came, what each stage cost and which one is the slowest goes to standard output, with --json as one
+/// JSON object (docs/formats.md). `shoal data bench` gives this flag.
 int run(int argc, const char* const* argv, const ProgramInfo& program, const ProgramBody& body);
 /// A run() for programs that take from the command line only what RunConfig holds. The flags that a body would have to
 /// heed (--steps, --batch, --throttle-secs, --data-dir) have no effect in them, so they are not listed, and refused

@@ -31,6 +31,14 @@ struct PredictFile {
   bool done = false;        ///< Set when all are written.
 };
 
+/// A request to train_and_evaluate(): read what would be trained on, and say how fast that goes, instead of training.
+struct MeasureInput {
+  double seconds = 10;  ///< How long batches are read, behind the first one.
+  bool json = false;    ///< One JSON object instead of text.
+  std::ostream& out;    ///< Where the result goes.
+  bool done = false;    ///< Set when it is written.
+};
+
 struct TaskHost {
   /// Where the task runs, and all that it does inside (evaluations, exports, predictions). Null: a production environment
   /// is made of what follows.
@@ -53,6 +61,8 @@ struct TaskHost {
   /// Null: the task trains. Else train_and_evaluate() predicts, and ends with Cancelled, since what follows that call in a
   /// program is meant for what was trained.
   std::shared_ptr<PredictFile> predict = {};
+  /// Null: the task trains. Else train_and_evaluate() and Estimator::train() measure their input, and end with Cancelled, too.
+  std::shared_ptr<MeasureInput> measure_input = {};
   std::optional<int64_t> profile_steps = {};                ///< The trainer that leads measures this many (profiler.h).
   /// What profiles compare with, by threads: the machine's own limits, on real threads and by a real clock.
   std::function<backends::MachineLimits(int threads)> measure_limits = backends::measure_machine_limits;

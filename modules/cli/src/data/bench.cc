@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implements `shoal data bench -- PROGRAM [ARGS...]`: becomes the program, with flags that let it read its input alone.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+
+#include "data/data_commands.h"
+#include "shoal/base/exhaustion.h"
+#include "shoal/base/format.h"
+
+namespace shoal::cli {
+namespace {
+
+struct BenchArguments {
+  double seconds = 10;
+  std::optional<int> threads;
+  bool json = false;
+};
+
+Result<int> run_bench(Context& context, const BenchArguments& arguments) {
+  if (context.program.empty()) {
+    return invalid_argument("there is no program; it stands behind --, as in " + context.name + " data bench -- ./train --batch 64");
+  }
+  std::vector<std::string> words = context.program;
+  words.insert(words.end(), {"--measure-input", formatted("%.17g", arguments.seconds)});
+  if (arguments.threads) words.insert(words.end(), {"--threads", std::to_string(*arguments.threads)});
+  if (arguments.json) words.emplace_back("--json");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  context.out.flush();
+  // The program takes the place of this process: its output, its status and signals to it are nobody else's.
+  ::execvp(argv[0], argv.data());
+  const int number = errno;
+  return not_found(words[0] + ": cannot be started: " + system_error_text(number));
+}
+
+}  // namespace
+
+void add_bench(CLI::App& data, Action& selected) {
+  CLI::App* command = data.add_subcommand(
+      "bench",
+      "Times how fast a program on shoal::run() reads what it trains on, without training: elements and bytes a second, and which stage "
+      "is the slowest. The program and its arguments stand behind --");
+  const auto arguments = std::make_shared<BenchArguments>();
+  command->add_option("--seconds", arguments->seconds, "How long batches are read, behind the first one")
+      ->check(CLI::Range(0.01, 86400.0))
+      ->capture_default_str();
+  command->add_option("--threads", arguments->threads, "Threads of the program")->check(CLI::Range(1, 4096));
+  command->add_flag("--json", arguments->json, "Print one JSON object");
+  command->callback([&selected, arguments] {
+    selected = [arguments](Context& context) { return run_bench(context, *arguments); };
+  });
+}
+
+}  // namespace shoal::cli

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implements `shoal data`: the arguments that its commands share, and the walk through files.
+#include <CLI/CLI.hpp>
+#include <chrono>
+
+#include "data/data_commands.h"
+#include "json_out.h"
+#include "shoal/base/format.h"
+#include "shoal/base/utf8.h"
+
+namespace shoal::cli {
+namespace {
+
+/// The separator that the text of --separator means.
+std::string read_separator(const std::string& text, std::optional<char>& separator) {
+  const std::string meant = text == "\\t" || text == "tab" ? "\t" : text;
+  if (meant.size() != 1 || meant == "\"" || meant == "\n" || meant == "\r") {
+    return "is one character, such as ; or tab, and no quote";
+  }
+  separator = meant[0];
+  return "";
+}
+
+/// A line on the terminal that says how many records were read, renewed twice a second.
+class Progress {
+ public:
+  explicit Progress(Context& context) : context_(context), next_(std::chrono::steady_clock::now() + kInterval) {}
+  ~Progress() {
+    if (shown_) context_.err << "\r\033[K" << std::flush;
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  void read(int64_t records, const std::string& path) {
+    constexpr int64_t kLookedAt = 256;  // The clock is read once for so many records.
+    if (!context_.terminals.errors || records % kLookedAt != 0) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_) return;
+    next_ = now + kInterval;
+    shown_ = true;
+    context_.err << "\r\033[K" << records << " records, now in " << shown(path) << std::flush;
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kInterval{500};
+  Context& context_;
+  std::chrono::steady_clock::time_point next_;
+  bool shown_ = false;
+};
+
+}  // namespace
+
+void add_data_arguments(CLI::App& command, DataArguments& arguments) {
+  command.add_option("FILE", arguments.files, "Files, plain or compressed by gzip, zstd or lz4, or a folder of images")->required();
+  command.add_option("--format", arguments.read.format,
+                     "Instead of what the contents say: csv, json-lines, tf-example, tf-record, npy, npz, tar, idx, image, "
+                     "image-folder or text");
+  command
+      .add_option_function<std::string>(
+          "--separator",
+          [&arguments](const std::string& text) {
+            if (const std::string wrong = read_separator(text, arguments.read.separator); !wrong.empty()) {
+              throw CLI::ValidationError("--separator", wrong);
+            }
+          },
+          "Of CSV files: what stands between two fields (tab for tabs); default: what makes them a table")
+      ->type_name("TEXT");
+  CLI::Option* header = command.add_flag_callback(
+      "--header", [&arguments] { arguments.read.header = true; }, "Of CSV files: the first record names the columns");
+  command
+      .add_flag_callback(
+          "--no-header", [&arguments] { arguments.read.header = false; },
+          "Of CSV files: the first record is no header; default: it is one if no field of it is empty or a number")
+      ->excludes(header);
+  command.add_option("--missing", arguments.read.missing, "Of CSV files: a text that says that a field is missing, as an empty one does");
+  command.add_flag("--json", arguments.json, "Print one JSON object");
+}
+
+Result<int64_t> for_each_record(Context& context, const DataArguments& arguments, const ReadChoice& read,
+                                const std::function<Result<void>(OpenedFile& file)>& each_file,
+                                const std::function<Result<void>(const std::vector<Cell>& cells, int64_t number)>& each_record) {
+  Progress progress(context);
+  std::vector<Cell> cells;
+  int64_t records = 0;
+  for (const std::string& path : arguments.files) {
+    SHOAL_TRY(OpenedFile file, open_records(context.storage, path, read));
+    if (each_file) SHOAL_TRY_VOID(each_file(file));
+    for (;; ++records) {
+      SHOAL_TRY(const bool more, file.records->next(cells));
+      if (!more) break;
+      SHOAL_TRY_VOID(each_record(cells, records));
+      progress.read(records, path);
+    }
+  }
+  return records;
+}
+
+std::string shape_text(const std::vector<int64_t>& shape) {
+  std::string text;
+  for (const int64_t size : shape) text += (text.empty() ? "" : ", ") + std::to_string(size);
+  return "[" + text + "]";
+}
+
+std::string shown(std::string_view text, size_t bytes_max) {
+  // JSON has escapes for all that a terminal would act upon, save DEL and what is beyond ASCII.
+  const bool ascii = !check_utf8(text, "", "");
+  std::string cut(text.substr(0, bytes_max));
+  while (!cut.empty() && text.size() > bytes_max && (text[cut.size()] & 0xc0) == 0x80) cut.pop_back();  // Within a character.
+  std::string escaped = json::text_of(json::Json(cut), -1, ascii);
+  std::erase(escaped, '\x7f');
+  return text.size() > bytes_max ? escaped + "... (" + std::to_string(text.size()) + " bytes)" : escaped;
+}
+
+std::string number_text(double number) { return formatted("%.6g", number); }
+
+std::string field_title(const std::string& name) { return name.empty() ? "the value" : shown(name); }
+
+void add_data_command(CLI::App& app, Action& selected) {
+  CLI::App* data = app.add_subcommand("data", "What files of data have in them, and how fast a program reads its own");
+  data->require_subcommand(1);
+  add_describe(*data, selected);
+  add_sample(*data, selected);
+  add_statistics(*data, selected);
+  add_vocabulary(*data, selected);
+  add_bench(*data, selected);
+}
+
+}  // namespace shoal::cli

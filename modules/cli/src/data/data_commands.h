@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The commands below `shoal data`, and what they have in common.
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "command.h"
+#include "data/records.h"
+
+namespace shoal::cli {
+
+/// Which files are read, and how the result is printed.
+struct DataArguments {
+  std::vector<std::string> files;
+  ReadChoice read;
+  bool json = false;
+};
+
+/// Adds FILE..., --format, --separator, --header, --no-header, --missing and --json.
+void add_data_arguments(CLI::App& command, DataArguments& arguments);
+
+/// Opens one file after another, and calls `each_file` for it and then `each_record` for its records, with the number of records
+/// before, in all files. Ends with the first error. `each_file` may be empty. Shows on a terminal how far it is.
+Result<int64_t> for_each_record(Context& context, const DataArguments& arguments, const ReadChoice& read,
+                                const std::function<Result<void>(OpenedFile& file)>& each_file,
+                                const std::function<Result<void>(const std::vector<Cell>& cells, int64_t number)>& each_record);
+
+/// "[28, 28, 1]".
+std::string shape_text(const std::vector<int64_t>& shape);
+/// Text of a file as one line of a terminal shows it: its first bytes, in quotes, with escapes for what is no printable text.
+std::string shown(std::string_view text, size_t bytes_max = 60);
+/// Six digits of a number.
+std::string number_text(double number);
+/// "area", or "the value" for the lone field of files whose values have no names.
+std::string field_title(const std::string& name);
+
+void add_describe(CLI::App& data, Action& selected);
+void add_sample(CLI::App& data, Action& selected);
+void add_statistics(CLI::App& data, Action& selected);
+void add_vocabulary(CLI::App& data, Action& selected);
+void add_bench(CLI::App& data, Action& selected);
+
+}  // namespace shoal::cli

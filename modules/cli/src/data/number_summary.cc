@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/number_summary.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace shoal::cli {
+
+void QuantileSketch::add(double number) {
+  levels_[0].push_back(number);
+  if (++kept_ > capacity_) compress();
+}
+
+/// The higher levels are the larger ones: each has two thirds of the room of the one above it.
+size_t QuantileSketch::capacity_of(size_t level) const {
+  constexpr double kShrink = 2.0 / 3;
+  constexpr size_t kLeast = 8;
+  // All levels together have three times the room of the highest.
+  const double room = double(capacity_) / 3 * std::pow(kShrink, double(levels_.size() - 1 - level));
+  return std::max(kLeast, size_t(room));
+}
+
+/// Every second number of a level that is full moves up, and stands for both.
+void QuantileSketch::compress() {
+  size_t level = 0;
+  while (level + 1 < levels_.size() && levels_[level].size() < capacity_of(level)) ++level;
+  if (level + 1 == levels_.size()) levels_.emplace_back();
+  std::vector<double>& full = levels_[level];
+  std::vector<double>& above = levels_[level + 1];
+  std::sort(full.begin(), full.end());
+  coin_ ^= coin_ << 13;
+  coin_ ^= coin_ >> 7;
+  coin_ ^= coin_ << 17;
+  const size_t pairs = full.size() / 2;
+  for (size_t i = 0; i < pairs; ++i) above.push_back(full[2 * i + (coin_ >> 63)]);
+  full.erase(full.begin(), full.begin() + ptrdiff_t(2 * pairs));
+  kept_ -= pairs;
+}
+
+std::vector<QuantileSketch::Weighted> QuantileSketch::sorted() const {
+  std::vector<Weighted> all;
+  for (size_t level = 0; level < levels_.size(); ++level) {
+    for (const double number : levels_[level]) all.push_back({number, uint64_t(1) << level});
+  }
+  std::sort(all.begin(), all.end(), [](const Weighted& a, const Weighted& b) { return a.number < b.number; });
+  return all;
+}
+
+/// Source: Welford, "Note on a method for calculating corrected sums of squares and products" (Technometrics 1962).
+void NumberSummary::add(double number) {
+  if (std::isnan(number)) {
+    ++none_;
+    return;
+  }
+  least_ = std::min(least_, number);
+  most_ = std::max(most_, number);
+  if (keeps_) sketch_.add(number);
+  if (std::isinf(number)) {
+    ++infinite_;
+    return;
+  }
+  ++finite_;
+  least_finite_ = std::min(least_finite_, number);
+  most_finite_ = std::max(most_finite_, number);
+  const double before = number - mean_;
+  mean_ += before / double(finite_);
+  deviations_ += before * (number - mean_);
+}
+
+double NumberSummary::standard_deviation() const { return finite_ == 0 ? 0 : std::sqrt(deviations_ / double(finite_)); }
+
+std::vector<double> NumberSummary::quantiles(const std::vector<double>& shares) const {
+  const std::vector<QuantileSketch::Weighted> all = sketch_.sorted();
+  std::vector<double> found;
+  uint64_t sum = 0, before = 0;
+  for (const QuantileSketch::Weighted& one : all) sum += one.weight;
+  auto at = all.begin();
+  for (const double share : shares) {  // They ascend.
+    while (at != all.end() && double(before + at->weight) < share * double(sum)) before += (at++)->weight;
+    if (!all.empty()) found.push_back(at == all.end() ? all.back().number : at->number);
+  }
+  return found;
+}
+
+std::vector<NumberSummary::Bin> NumberSummary::histogram(size_t bins) const {
+  if (finite_ == 0) return {};
+  const bool is_constant = least_finite_ == most_finite_;
+  if (is_constant) bins = 1;
+  std::vector<Bin> made(bins);
+  const double width = most_finite_ / double(bins) - least_finite_ / double(bins);  // The range itself may be infinite.
+  for (size_t i = 0; i < bins; ++i) {
+    made[i] = {least_finite_ + width * double(i), least_finite_ + width * double(i + 1), 0};
+  }
+  made.back().to = most_finite_;
+  size_t bin = 0;
+  for (const auto& [number, weight] : sketch_.sorted()) {
+    if (std::isinf(number)) continue;
+    while (bin + 1 < bins && number >= made[bin].to) ++bin;
+    made[bin].count += weight;
+  }
+  return made;
+}
+
+}  // namespace shoal::cli

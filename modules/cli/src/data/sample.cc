@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implements `shoal data sample FILE...`.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "data/data_commands.h"
+#include "data/picture.h"
+#include "json_out.h"
+#include "shoal/base/random.h"
+#include "shoal/data/images.h"
+#include "shoal/json/values.h"
+#include "shoal/monitor/terminal.h"
+
+namespace shoal::cli {
+namespace {
+
+constexpr int64_t kSampleMax = 10'000;
+constexpr size_t kShownValues = 12;
+
+struct SampleArguments : DataArguments {
+  int64_t count = 5;
+  int64_t seed = 0;
+  bool first = false;
+};
+
+struct Sampled {
+  int64_t number = 0;  ///< Of the record, in all files.
+  std::string path;
+  std::vector<Cell> cells;
+};
+
+Json value_json(const Cell& cell, size_t i) {
+  if (cell.kind == Cell::Kind::kBytes) return Json{{"bytes", cell.texts[i].size()}};
+  if (cell.kind == Cell::Kind::kTexts || cell.numbers.empty()) return cell.texts[i];
+  if (cell.type == "bool") return cell.numbers[i] != 0;
+  // A whole number of a text file may have more digits than a double.
+  const bool whole = cell.type == "int64" && i < cell.texts.size();
+  if (whole) return json::parse_in_order(cell.texts[i]).is_number() ? json::parse_in_order(cell.texts[i]) : Json(cell.texts[i]);
+  return json::number_json(cell.numbers[i]);
+}
+
+Json cell_json(const Cell& cell) {
+  if (cell.kind == Cell::Kind::kMissing) return nullptr;
+  if (cell.tensor) return json::values_json(*cell.tensor);
+  if (!cell.is_list) return value_json(cell, 0);
+  Json list = Json::array();
+  for (size_t i = 0; i < cell.values(); ++i) list.push_back(value_json(cell, i));
+  return list;
+}
+
+/// The picture in a cell: its tensor, or an image file among its bytes. An image that is damaged is shown as its bytes are.
+std::optional<Tensor> picture_in(const Cell& cell) {
+  if (cell.tensor && is_picture(*cell.tensor)) return cell.tensor;
+  if (cell.kind != Cell::Kind::kBytes || cell.texts.size() != 1 || !is_image(cell.texts[0])) return std::nullopt;
+  Result<Tensor> image = data::decode_image(cell.texts[0], {.channels = 3});
+  return image && is_picture(*image) ? std::optional(*std::move(image)) : std::nullopt;
+}
+
+std::string value_text(const Cell& cell, size_t i) {
+  if (cell.kind == Cell::Kind::kBytes) return std::to_string(cell.texts[i].size()) + " bytes";
+  if (cell.kind == Cell::Kind::kTexts) return shown(cell.texts[i], 200);
+  if (cell.tensor) return json::text_of(json::element_json(*cell.tensor, int64_t(i)));
+  return cell.texts[i];
+}
+
+void print_cell(std::ostream& out, const Cell& cell, int columns) {
+  out << "  " << (cell.name.empty() ? "" : shown(cell.name) + ": ");
+  if (cell.kind == Cell::Kind::kMissing) {
+    out << "missing\n";
+    return;
+  }
+  if (const std::optional<Tensor> picture = picture_in(cell)) {
+    const auto dims = picture->shape().dims();
+    out << "picture " << shape_text({dims.begin(), dims.end()}) << '\n' << picture_text(*picture, columns);
+    return;
+  }
+  if (!cell.is_list) {
+    out << value_text(cell, 0) << '\n';
+    return;
+  }
+  out << shape_text(cell.shape);
+  for (size_t i = 0; i < std::min(cell.values(), kShownValues); ++i) out << ' ' << value_text(cell, i);
+  out << (cell.values() > kShownValues ? " ...\n" : "\n");
+}
+
+Result<int> sample(Context& context, const SampleArguments& arguments) {
+  std::vector<Sampled> sampled;
+  RandomStream random(fold_in(RandomKey(arguments.seed), "shoal data sample"));
+  std::string path;
+  int64_t records = 0;
+  const auto take = [&](const std::vector<Cell>& cells, int64_t number) -> Result<void> {
+    records = number + 1;
+    if (int64_t(sampled.size()) < arguments.count) {
+      sampled.push_back({number, path, cells});
+      return {};
+    }
+    if (arguments.first) return Error(ErrorKind::kCancelled, "enough");
+    // Algorithm R, by Waterman: Vitter, "Random sampling with a reservoir" (ACM TOMS 11, 1985).
+    const uint64_t place = random.below(uint64_t(number) + 1);
+    if (place < uint64_t(arguments.count)) sampled[place] = {number, path, cells};
+    return {};
+  };
+  const auto begin = [&](OpenedFile& file) -> Result<void> {
+    path = file.path;
+    return {};
+  };
+  const auto walked = for_each_record(context, arguments, arguments.read, begin, take);
+  const bool has_enough = arguments.first && int64_t(sampled.size()) == arguments.count;
+  if (!walked && !has_enough) return walked.error();
+  std::sort(sampled.begin(), sampled.end(), [](const Sampled& a, const Sampled& b) { return a.number < b.number; });
+  const int columns = monitor::read_terminal().columns;
+  Json elements = Json::array();
+  for (const Sampled& one : sampled) {
+    if (!arguments.json) {
+      context.out << "record " << one.number << (arguments.files.size() > 1 ? " (" + one.path + ")" : "") << '\n';
+      for (const Cell& cell : one.cells) print_cell(context.out, cell, columns);
+      continue;
+    }
+    Json values = Json::object();
+    for (const Cell& cell : one.cells) values[cell.name] = cell_json(cell);
+    elements.push_back(Json{{"record", one.number}, {"file", one.path}, {"values", std::move(values)}});
+  }
+  if (!arguments.json) return 0;
+  Json json{{"sample", std::move(elements)}};
+  if (walked) json["records"] = records;
+  print(context, json);
+  return 0;
+}
+
+}  // namespace
+
+void add_sample(CLI::App& data, Action& selected) {
+  CLI::App* command =
+      data.add_subcommand("sample", "Some records, drawn at random from all files, each as likely as any other; pictures as characters");
+  const auto arguments = std::make_shared<SampleArguments>();
+  add_data_arguments(*command, *arguments);
+  command->add_option("-n,--count", arguments->count, "How many")->check(CLI::Range(int64_t(1), kSampleMax))->capture_default_str();
+  CLI::Option* seed =
+      command->add_option("--seed", arguments->seed, "The same seed draws the same records of the same files")->capture_default_str();
+  command->add_flag("--first", arguments->first, "The first ones instead; the rest is not read")->excludes(seed);
+  command->callback([&selected, arguments] {
+    selected = [arguments](Context& context) { return sample(context, *arguments); };
+  });
+}
+
+}  // namespace shoal::cli

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shoal/data/file_format.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "byte_source.h"
+#include "csv_number.h"
+#include "csv_syntax.h"
+#include "no_text.h"
+#include "shoal/base/crc32c.h"
+#include "shoal/base/storage.h"
+#include "shoal/base/utf8.h"
+#include "tar_header.h"
+#include "tf_example_wire.h"
+
+namespace shoal::data {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr size_t kLookedAtBytes = 64 << 10;
+constexpr size_t kRecordsCompared = 20;
+constexpr std::string_view kSeparators = ",\t;|";
+
+constexpr std::pair<FileFormat, std::string_view> kNames[] = {
+    {FileFormat::kText, "text"},           {FileFormat::kCsv, "csv"},
+    {FileFormat::kJsonLines, "json-lines"}, {FileFormat::kTfExample, "tf-example"},
+    {FileFormat::kTfRecord, "tf-record"},  {FileFormat::kNpy, "npy"},
+    {FileFormat::kNpz, "npz"},             {FileFormat::kTar, "tar"},
+    {FileFormat::kIdx, "idx"},             {FileFormat::kImage, "image"},
+};
+
+/// The first bytes of what the file holds.
+struct Beginning {
+  std::string bytes;
+  bool is_all = false;
+};
+
+Result<Beginning> read_beginning(Storage& storage, const std::string& path) {
+  SHOAL_TRY(const std::unique_ptr<ByteSource> source, open_bytes(storage, path));
+  Beginning begin{.bytes = std::string(kLookedAtBytes, '\0')};
+  SHOAL_TRY(const size_t count, source->read(std::as_writable_bytes(std::span(begin.bytes))));
+  begin.bytes.resize(count);
+  begin.is_all = count < kLookedAtBytes;
+  begin.bytes.erase(0, byte_order_mark_in(begin.bytes));
+  return begin;
+}
+
+uint64_t little_endian(std::string_view bytes) {
+  uint64_t value = 0;
+  for (size_t i = bytes.size(); i-- > 0;) value = value << 8 | uint8_t(bytes[i]);
+  return value;
+}
+
+/// Whether the checksum of the first record's length is right, which no other file has by chance (TFRecord framing).
+bool begins_as_tf_record(std::string_view begin) {
+  constexpr size_t kHeaderBytes = 12;
+  return begin.size() >= kHeaderBytes &&
+         masked_crc(crc32c(begin.substr(0, 8))) == uint32_t(little_endian(begin.substr(8, 4)));
+}
+
+/// Whether the first record is a tf.Example. One that goes on behind `begin` counts as one if it begins as those do.
+bool has_tf_example(std::string_view begin) {
+  const uint64_t bytes = little_endian(begin.substr(0, 8));
+  const std::string_view record = begin.substr(12, bytes);
+  if (record.size() < bytes) return record.starts_with('\n');  // Field 1, which has a length.
+  TfRecord example;
+  return example.read(record).has_value() && !example.values().empty();
+}
+
+bool begins_as_idx(std::string_view begin) {
+  constexpr std::string_view kTypes = "\x08\x09\x0b\x0c\x0d\x0e";
+  return begin.size() >= 4 && begin.starts_with("\0\0"sv) && kTypes.find(begin[2]) != std::string_view::npos && begin[3] >= 1 &&
+         begin[3] <= 8;
+}
+
+bool begins_as_tar(std::string_view begin) {
+  TarBlock block{};
+  if (begin.size() < block.size()) return false;
+  std::memcpy(block.data(), begin.data(), block.size());
+  return !is_zero_block(block) && parse_tar_header(block).has_value();
+}
+
+/// Whether the directory of an archive has arrays alone is for the reader to say; the first member has a name here.
+bool first_member_is_array(std::string_view begin) {
+  constexpr size_t kNameLengthAt = 26, kNameAt = 30;
+  if (begin.size() < kNameAt) return false;
+  return begin.substr(kNameAt, little_endian(begin.substr(kNameLengthAt, 2))).ends_with(".npy");
+}
+
+/// The records at the beginning that are whole, at most as many as are compared; empty lines are none.
+std::vector<std::string_view> first_records(const Beginning& begin, const CsvSyntax& syntax) {
+  std::vector<std::string_view> records;
+  const std::string_view text = begin.bytes;
+  size_t first = 0;
+  CsvState state = CsvState::kFieldBegin;
+  const auto hand_out = [&](size_t end) {
+    std::string_view record = text.substr(first, end - first);
+    if (record.ends_with('\r')) record.remove_suffix(1);
+    if (!record.empty()) records.push_back(record);
+    first = end + 1;
+    state = CsvState::kFieldBegin;
+  };
+  for (size_t i = 0; i < text.size() && records.size() < kRecordsCompared; ++i) {
+    if (text[i] == '\n' && state != CsvState::kQuoted) {
+      hand_out(i);
+    } else if (text[i] != '\r' || state == CsvState::kQuoted) {
+      state = csv_state_after(state, text[i], syntax);
+    }
+  }
+  if (begin.is_all && first < text.size() && records.size() < kRecordsCompared) hand_out(text.size());
+  return records;
+}
+
+/// How many fields each of the records has by this separator; 0 if they differ.
+size_t common_field_count(const std::vector<std::string_view>& records, const CsvSyntax& syntax) {
+  CsvSplitter splitter(syntax);
+  size_t count = 0;
+  for (const std::string_view record : records) {
+    if (!splitter.split(record)) return 0;
+    if (count != 0 && splitter.fields().size() != count) return 0;
+    count = splitter.fields().size();
+  }
+  return count;
+}
+
+bool is_header(std::string_view record, const CsvSyntax& syntax) {
+  CsvSplitter splitter(syntax);
+  if (!splitter.split(record)) return false;
+  return std::ranges::none_of(splitter.fields(), [](std::string_view field) {
+    const std::string_view text = number_text(field, "");
+    return text.empty() || notation_of(text) != Notation::kNone;
+  });
+}
+
+/// The separator by which the beginning is a table of most columns; none if it is no table.
+std::optional<CsvLook> table_in(const Beginning& begin) {
+  std::optional<CsvLook> look;
+  size_t most = 1;
+  for (const char separator : kSeparators) {
+    const CsvSyntax syntax{.separator = separator};
+    const std::vector<std::string_view> records = first_records(begin, syntax);
+    const size_t count = records.size() < 2 ? 0 : common_field_count(records, syntax);
+    if (count <= most) continue;
+    most = count;
+    look = CsvLook{.separator = separator, .has_header = is_header(records.front(), syntax)};
+  }
+  return look;
+}
+
+bool begins_with_object(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos || text[first] != '{') return false;
+  const size_t second = text.find_first_not_of(" \t", first + 1);
+  return second == std::string_view::npos || text[second] == '"' || text[second] == '}';
+}
+
+std::optional<FileFormat> binary_format(std::string_view begin) {
+  if (begin.starts_with("\x93NUMPY"sv)) return FileFormat::kNpy;
+  if (begin.starts_with("PK\x03\x04"sv) && first_member_is_array(begin)) return FileFormat::kNpz;
+  if (begin.starts_with("\x89PNG\r\n"sv) || begin.starts_with("\xff\xd8\xff"sv)) return FileFormat::kImage;
+  if (begins_as_tf_record(begin)) return has_tf_example(begin) ? FileFormat::kTfExample : FileFormat::kTfRecord;
+  if (begins_as_tar(begin)) return FileFormat::kTar;
+  if (begins_as_idx(begin)) return FileFormat::kIdx;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view to_string(FileFormat format) {
+  return std::ranges::find(kNames, format, &std::pair<FileFormat, std::string_view>::first)->second;
+}
+
+std::optional<FileFormat> file_format_from(std::string_view name) {
+  const auto* const found = std::ranges::find(kNames, name, &std::pair<FileFormat, std::string_view>::second);
+  return found == std::end(kNames) ? std::nullopt : std::optional(found->first);
+}
+
+Result<RecognisedFile> recognise_file(Storage& storage, const std::string& path) {
+  SHOAL_TRY(const Beginning begin, read_beginning(storage, path));
+  if (const auto format = binary_format(begin.bytes)) return RecognisedFile{.format = *format};
+  if (const auto what = what_are_no_lines(begin.bytes)) return failed_precondition(path + " " + *what);
+  if (const size_t zero = begin.bytes.find('\0'); zero != std::string::npos) {
+    return data_loss(path + " (offset " + std::to_string(zero) +
+                     "): a zero byte, so that the file is no text, and it begins as no format that is known; --format names one");
+  }
+  if (begins_with_object(begin.bytes)) return RecognisedFile{.format = FileFormat::kJsonLines};
+  if (const auto look = table_in(begin)) return RecognisedFile{.format = FileFormat::kCsv, .csv = *look};
+  return RecognisedFile{};
+}
+
+Result<CsvLook> look_at_csv(Storage& storage, const std::string& path, std::optional<char> separator) {
+  SHOAL_TRY(const Beginning begin, read_beginning(storage, path));
+  if (!separator) {
+    if (const auto look = table_in(begin)) return *look;
+  }
+  const CsvSyntax syntax{.separator = separator.value_or(',')};
+  const std::vector<std::string_view> records = first_records(begin, syntax);
+  return CsvLook{.separator = syntax.separator, .has_header = !records.empty() && is_header(records.front(), syntax)};
+}
+
+}  // namespace shoal::data
