@@ -101,8 +101,9 @@ std::string shape_text(const std::vector<int64_t>& shape) {
 }
 
 std::string shown(std::string_view text, size_t bytes_max) {
-  // JSON has escapes for all that a terminal would act upon, save DEL and what is beyond ASCII.
-  const bool ascii = !check_utf8(text, "", "");
+  // JSON has escapes for all that a terminal would act upon, save DEL and the control characters U+0080 to U+009F.
+  bool ascii = !check_utf8(text, "", "");
+  for (size_t i = 0; i + 1 < text.size() && !ascii; ++i) ascii = text[i] == '\xc2' && uint8_t(text[i + 1]) < 0xa0;
   std::string cut(text.substr(0, bytes_max));
   while (!cut.empty() && text.size() > bytes_max && (text[cut.size()] & 0xc0) == 0x80) cut.pop_back();  // Within a character.
   std::string escaped = json::text_of(json::Json(cut), -1, ascii);

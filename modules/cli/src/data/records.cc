@@ -91,7 +91,7 @@ class CsvRecords final : public Records {
   data::Element element_;
 };
 
-/// The elements of a dataset; `fill` makes cells of each.
+/// The elements of a dataset; `fill` makes cells of each. It returns false for one that is no record.
 class DatasetRecords final : public Records {
  public:
   using Fill = std::function<Result<bool>(const data::Element& element, std::vector<Cell>& cells)>;
@@ -105,9 +105,8 @@ class DatasetRecords final : public Records {
     for (;;) {
       SHOAL_TRY(const bool more, iterator_->next(element_));
       if (!more) return false;
-      Result<bool> filled = fill_(element_, cells);
-      if (!filled) return std::move(filled).error().with_context(iterator_->place_of_row(0));
-      if (*filled) return true;
+      SHOAL_TRY(const bool filled, fill_(element_, cells));
+      if (filled) return true;
     }
   }
 
@@ -182,13 +181,16 @@ class PictureRecords final : public Records {
 
 Result<std::unique_ptr<Records>> open_json_lines(const std::string& path) {
   const auto parser = std::make_shared<JsonCells>();
-  return DatasetRecords::open(data::Dataset::text_lines({path}, {.line_bytes_max = kLineBytesMax}),
-                              [parser](const data::Element& line, std::vector<Cell>& cells) -> Result<bool> {
-                                const std::string& text = line.features.single().strings()[0];
-                                if (text.find_first_not_of(" \t\r") == std::string::npos) return false;
-                                SHOAL_TRY_VOID(parser->parse(text, cells));
-                                return true;
-                              });
+  const auto number = std::make_shared<int64_t>(0);
+  const auto fill = [path, parser, number](const data::Element& line, std::vector<Cell>& cells) -> Result<bool> {
+    ++*number;
+    const std::string& text = line.features.single().strings()[0];
+    if (text.find_first_not_of(" \t\r") == std::string::npos) return false;
+    auto parsed = parser->parse(text, cells);
+    if (!parsed) return std::move(parsed).error().with_context(path + ", line " + std::to_string(*number));
+    return true;
+  };
+  return DatasetRecords::open(data::Dataset::text_lines({path}, {.line_bytes_max = kLineBytesMax}), fill);
 }
 
 Result<std::unique_ptr<Records>> open_tf_records(const std::string& path, bool examples) {

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// `shoal data`: what it refuses, and how. What it says of files is compared with other programs by data_test.py.
+#include "data/cell.h"
+#include "data/number_summary.h"
+#include "data/picture.h"
+#include "data/text_summary.h"
+#include "fixture.h"
+#include "shoal/base/storage.h"
+#include "shoal/columns/column.h"
+#include "shoal/data/record_files.h"
+#include "shoal/data/tf_example.h"
+
+namespace shoal::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using testing::Json;
+using testing::Output;
+using testing::shoal_program;
+
+class DataCommand : public testing::InFolder {
+ protected:
+  Output data(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "data");
+    return shoal_program(std::move(arguments));
+  }
+  std::string path(const std::string& name) const { return folder + "/" + name; }
+};
+
+TEST_F(DataCommand, SaysWhatATableHasAsText) {
+  write("t", "wood,age\noak,3\nash,\n");
+  const Output run = data({"describe", path("t")});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.out, path("t") + ": csv, 2 records\n  \"wood\": text, 3 bytes\n  \"age\": float32, 1 missing, 3 to 3\n");
+}
+
+TEST_F(DataCommand, TellsTfExamplesFromOtherRecords) {
+  data::TfRecordWriter examples = value_or_raise(data::TfRecordWriter::create(path("e")));
+  for (int i = 0; i < 3; ++i) {
+    data::TensorMap tensors{{"label", Tensor::scalar<int64_t>(i)}, {"pixels", Tensor(DType::kUInt8, {2, 2})}};
+    if (i > 0) tensors.set("scores", Tensor::of<float>({i}, std::vector<float>(size_t(i), 0.5f)));
+    ASSERT_TRUE(examples.append(data::make_tf_example(tensors)));
+  }
+  ASSERT_TRUE(examples.finish());
+  data::TfRecordWriter others = value_or_raise(data::TfRecordWriter::create(path("o")));
+  ASSERT_TRUE(others.append("\xff no example"));
+  ASSERT_TRUE(others.append("x"));
+  ASSERT_TRUE(others.finish());
+  const Json json = data({"describe", path("e"), path("o"), "--json"}).json();
+  EXPECT_EQ(json["files"][0]["format"], "tf-example");
+  EXPECT_EQ(json["files"][0]["records"], 3);
+  const Json fields = json["files"][0]["fields"];
+  ASSERT_THAT(fields, SizeIs(3));
+  EXPECT_EQ(fields[0]["name"], "label");
+  EXPECT_EQ(fields[0]["type"], "int64");
+  EXPECT_EQ(fields[0]["max"], 2);
+  EXPECT_EQ(fields[2]["missing"], 1);
+  EXPECT_EQ(fields[2]["type"], "float32");
+  EXPECT_EQ(fields[2]["lengths"], (Json{{"min", 1}, {"max", 2}}));
+  EXPECT_EQ(json["files"][1]["format"], "tf-record");
+  EXPECT_EQ(json["files"][1]["records"], 2);
+  EXPECT_EQ(json["files"][1]["fields"][0]["bytes"], (Json{{"min", 1}, {"max", 12}}));
+}
+
+TEST_F(DataCommand, TakesTheWordOfFormatAndSeparator) {
+  write("t", "1,2\n3,4\n");
+  EXPECT_EQ(data({"describe", path("t"), "--format", "text", "--json"}).json()["files"][0]["fields"][0]["type"], "text");
+  write("s", "a:b\n1:2\n");
+  const Json json = data({"describe", path("s"), "--separator", ":", "--json"}).json();
+  EXPECT_EQ(json["files"][0]["fields"][1]["name"], "b");
+  const Json headless = data({"describe", path("s"), "--separator", ":", "--no-header", "--json"}).json();
+  EXPECT_EQ(headless["files"][0]["records"], 2);
+  const Output unknown = data({"describe", path("t"), "--format", "cvs"});
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("--format cvs: there is no such format; there are image-folder, text, csv,"));
+  EXPECT_THAT(unknown.err, HasSubstr("did you mean csv?"));
+}
+
+TEST_F(DataCommand, AColumnNameThatIsThereTwiceIsTwoFields) {
+  write("t", "a,a\n1,x\n2,y\n");
+  const Json fields = data({"describe", path("t"), "--json"}).json()["files"][0]["fields"];
+  ASSERT_THAT(fields, SizeIs(2));
+  EXPECT_EQ(fields[0]["name"], "a");
+  EXPECT_EQ(fields[0]["type"], "int64");
+  EXPECT_EQ(fields[1]["name"], "a (column 2)");
+  EXPECT_EQ(fields[1]["type"], "text");
+}
+
+TEST_F(DataCommand, EmptyAndMissingFilesAreTold) {
+  write("empty", "");
+  EXPECT_EQ(data({"describe", path("empty")}).out, path("empty") + ": text, 0 records\n");
+  EXPECT_EQ(data({"describe", path("empty"), "--format", "csv"}).status, 0);
+  EXPECT_EQ(data({"statistics", path("empty"), "--json"}).json()["records"], 0);
+  EXPECT_EQ(data({"sample", path("empty"), "--json"}).json()["sample"], Json::array());
+  const Output missing = data({"describe", path("none")});
+  EXPECT_EQ(missing.status, 2);
+  EXPECT_THAT(missing.err, HasSubstr(path("none")));
+  EXPECT_EQ(data({}).status, 2);
+  EXPECT_EQ(data({"describe"}).status, 2);
+}
+
+TEST_F(DataCommand, AFormatThatIsNotReadIsNamed) {
+  write("p", std::string("PAR1\x15", 5) + "rest");
+  const Output parquet = data({"describe", path("p")});
+  EXPECT_EQ(parquet.status, 2);
+  EXPECT_THAT(parquet.err, HasSubstr(path("p") + " is a Parquet file; write it as CSV"));
+  write("z", std::string("ab\0cd", 5));
+  const Output unknown = data({"describe", path("z")});
+  EXPECT_EQ(unknown.status, 4);
+  EXPECT_THAT(unknown.err, HasSubstr(path("z") + " (offset 2): a zero byte"));
+}
+
+TEST_F(DataCommand, StatisticsOfAColumnThatIsNotThereAreRefused) {
+  write("t", "wood,age\noak,3\nash,4\n");
+  const Output run = data({"statistics", path("t"), "--column", "wodo"});
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.err, HasSubstr("--column wodo: no record has it; did you mean wood?"));
+}
+
+TEST_F(DataCommand, AVocabularyIsAFileForAColumn) {
+  write("t", "wood,age\noak,1\nash,2\noak,3\n,4\nelm,5\nash,6\noak,7\n");
+  const Output run = data({"vocabulary", path("t"), "--column", "wood", "--min-count", "2", "-o", path("words")});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.out, "");
+  EXPECT_EQ(read("words"), "oak\nash\n");
+  EXPECT_NO_THROW(columns::categorical_by_vocabulary_file("wood", path("words")));
+  const Output again = data({"vocabulary", path("t"), "--column", "wood", "-o", path("words")});
+  EXPECT_EQ(again.status, 2);
+  EXPECT_THAT(again.err, HasSubstr("nothing was changed"));
+  EXPECT_EQ(read("words"), "oak\nash\n");
+}
+
+TEST_F(DataCommand, AVocabularyHasABoundAndLinesWithoutLineEnds) {
+  write("t", "wood,age\noak,1\nash,2\n\"e\nlm\",3\n");
+  const Output many = data({"vocabulary", path("t"), "--column", "wood", "--most", "1", "-o", path("words")});
+  EXPECT_EQ(many.status, 2);
+  EXPECT_THAT(many.err, HasSubstr("there are more than 1 different words"));
+  EXPECT_THAT(many.err, HasSubstr("--most"));
+  EXPECT_THAT(data({"vocabulary", path("t"), "--column", "wood"}).err, HasSubstr("the text \"e\\nlm\" has a line end in it"));
+  EXPECT_EQ(data({"vocabulary", path("t"), "--column", "wood", "--words", "--size", "2"}).out, "ash\ne\n");
+  EXPECT_THAT(data({"vocabulary", path("t")}).err, HasSubstr("--column is needed: values have names here; there are \"wood\", \"age\""));
+}
+
+TEST_F(DataCommand, TextForATerminalHasNoControlCharacters) {
+  write("t", "a \x1b[31mb\x07\xff\n\xc2\x9b" "1m\nx\n");
+  const Output run = data({"sample", path("t"), "--format", "text"});
+  for (const char c : run.out) EXPECT_TRUE(c == '\n' || (c >= ' ' && c != '\x7f')) << int(c);
+  EXPECT_THAT(run.out, HasSubstr("\\u009b1m"));
+  write("u", "h\xC3\xB6he\n");
+  EXPECT_THAT(data({"sample", path("u")}).out, HasSubstr("\"h\xC3\xB6he\""));
+}
+
+TEST_F(DataCommand, BenchNeedsAProgramThatIsThere) {
+  EXPECT_THAT(data({"bench"}).err, HasSubstr("there is no program; it stands behind --"));
+  const Output missing = data({"bench", "--", path("none")});
+  EXPECT_EQ(missing.status, 2);
+  EXPECT_THAT(missing.err, HasSubstr(path("none") + ": cannot be started: No such file"));
+}
+
+TEST(QuantileSketch, StandsForAllNumbersInBoundedMemory) {
+  QuantileSketch sketch(300);
+  for (int i = 0; i < 100'000; ++i) sketch.add(i);
+  uint64_t sum = 0;
+  for (const auto& one : sketch.sorted()) sum += one.weight;
+  EXPECT_EQ(sum, 100'000u);
+  EXPECT_LE(sketch.sorted().size(), 300u);
+}
+
+TEST(TextSummary, LongTextsAreToldApartAndCut) {
+  TextSummary summary(10);
+  const std::string text(5000, 'a');
+  summary.add(text + "1");
+  summary.add(text + "2");
+  summary.add(text + "2");
+  EXPECT_EQ(summary.distinct(), 2u);
+  const auto frequent = summary.most_frequent(1);
+  EXPECT_EQ(frequent[0].second, 2);
+  EXPECT_LT(frequent[0].first.size(), 200u);
+  EXPECT_THAT(frequent[0].first, HasSubstr("5001 bytes"));
+}
+
+TEST(Picture, IsNoWiderThanTheTerminal) {
+  Tensor wide = Tensor::zeros(DType::kFloat32, {16, 400, 3});
+  ASSERT_TRUE(is_picture(wide));
+  const std::string text = picture_text(wide, 40);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 40u);
+  EXPECT_FALSE(is_picture(Tensor::zeros(DType::kFloat32, {16, 400, 2})));
+  EXPECT_FALSE(is_picture(Tensor::zeros(DType::kInt64, {16, 16})));
+}
+
+}  // namespace
+}  // namespace shoal::cli
