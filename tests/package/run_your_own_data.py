@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the program of docs/how-to/your-own-data.md on files that Python makes.
+"""Runs the program of docs/how-to/your-own-data.md, and the commands of that page, on files that Python makes.
 
-usage: run_your_own_data.py PROGRAM
+usage: run_your_own_data.py PAGE PROGRAM SHOAL MNIST
 """
 import io
 import json
+import os
 import pathlib
 import struct
 import subprocess
@@ -13,6 +14,8 @@ import sys
 import tarfile
 import tempfile
 import zlib
+
+from readme import code_blocks
 
 
 def png(side):
@@ -33,7 +36,34 @@ def archive(path):
                 tar.addfile(member, io.BytesIO(contents))
 
 
-def main(program):
+def run_commands(page, folder, **programs):
+    """Each command of the page, where `programs` are in PATH; what one says has to have a part that is named here."""
+    said = {"describe a.csv": ["a.csv: csv, 2 records", '"x": float32, 1.5 to 2.5', "a.tar: tar, 3 records", "a.jsonl: json-lines, 2 records", "array: float32 [5, 3]"],
+            "describe pictures": ['class "cat": 1', 'class "dog": 1'],
+            "sample": ["record ", '"png": picture [9, 9, 3]'],
+            "statistics": ["2 records", "mean 2, standard deviation 0.5"],
+            "vocabulary": [""],
+            "bench": ["elements/s", "slowest stage: ", "\nbatch "]}
+    (folder / "bin").mkdir()
+    for name, path in programs.items():
+        (folder / "bin" / name).symlink_to(pathlib.Path(path).resolve())
+    environment = {name: value for name, value in os.environ.items() if name != "SHOAL_DATA"}
+    environment["PATH"] = f"{folder / 'bin'}:{environment['PATH']}"
+    commands = [line for block in code_blocks(page, "sh") for line in block.splitlines()]
+    for command in commands:
+        ended = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, text=True, capture_output=True, timeout=120, check=False)
+        expected = next((parts for begin, parts in said.items() if command.startswith(f"shoal data {begin}")), None)
+        if expected is None:
+            sys.exit(f"what should this say? {command}")
+        if ended.returncode != 0 or not all(part in ended.stdout for part in expected):
+            sys.exit(f"{command}: status {ended.returncode}: {ended.stdout}{ended.stderr}\nand not {expected}")
+    if (folder / "names.txt").read_text() != "one\ntwo\n":
+        sys.exit("names.txt is no vocabulary")
+    if len(commands) < len(said):
+        sys.exit(f"only {len(commands)} commands are found on the page")
+
+
+def main(page, program, shoal, mnist):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "a.csv").write_text("x,name,label\n1.5,one,0\n2.5,two,1\n")
@@ -58,6 +88,7 @@ def main(program):
         ended = subprocess.run([program, "tfrecord", str(folder / "*.tfrecord")], text=True, capture_output=True, timeout=60, check=False)
         if ended.returncode != 1 or "*.tfrecord" not in ended.stderr:
             sys.exit(f"tfrecord: {ended.stdout}{ended.stderr}")
+        run_commands(page, folder, shoal=shoal, mnist=mnist)
 
 
 if __name__ == "__main__":
