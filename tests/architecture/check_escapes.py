@@ -237,6 +237,8 @@ ALLOWED = {
         ("modules/cli/src/config_command.cc", "edge", "shows what TF_CONFIG makes of this process"),
         ("modules/cli/src/certificate_commands.cc", "edge", "when certificates begin; reads the CA's key"),
         ("modules/cli/src/status_command.cc", "edge", "asks a task: a connection, and what lets it in"),
+        ("modules/cli/src/data/bench.cc", "thread system", "becomes the program whose input is measured"),
+        ("modules/cli/src/data/data_command.cc", "edge", "a clock, for the line on a terminal that says how far it is"),
         ("modules/cli/src/new_files.cc", "file system", "new files that only their owner may read"),
         ("modules/estimator/src/run.cc", "print edge", "shoal::run: the task of a process, and its results"),
         ("modules/estimator/src/flags.cc", "print", "what is wrong with a command line"),

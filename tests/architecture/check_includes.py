@@ -26,7 +26,7 @@ FOR_SOURCES = ["json"]
 # Rooms: the folders in `src` of a module that has any, from the ground up; "" is `src` itself, where files may lie. Each may
 # include only itself and those of lower floors.
 ROOMS = {
-    "modules/cli": [[""], ["launch"]],
+    "modules/cli": [[""], ["data", "launch"]],
     "modules/cluster": [["job"], ["state"], ["server", "trainer"]],
     "modules/data": [[""], ["images"]],
     "modules/estimator": [["task"], ["hooks"], ["model"], ["evaluate"], ["train"], [""]],

@@ -22,7 +22,9 @@ int tool_main(int argc, const char* const* argv, const Self& self) {
   static const auto& standard_descriptors = *new StandardDescriptors;
   static_cast<void>(standard_descriptors);
   std::ios::sync_with_stdio(false);  // So that standard input comes in blocks.
-  const Terminals terminals{.output = monitor::output_is_terminal(), .errors = monitor::read_terminal().renews_lines};
+  const monitor::Terminal terminal = monitor::read_terminal();
+  const Terminals terminals{
+      .output = monitor::output_is_terminal(), .errors = terminal.renews_lines, .columns = terminal.columns};
   return cli_main(argc, argv, std::cin, std::cout, std::cerr, terminals, self);
 }
 

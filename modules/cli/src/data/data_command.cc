@@ -5,7 +5,9 @@
 
 #include "data/data_commands.h"
 #include "json_out.h"
+#include "shoal/base/environment.h"
 #include "shoal/base/format.h"
+#include "shoal/base/production.h"
 #include "shoal/base/utf8.h"
 
 namespace shoal::cli {
@@ -24,7 +26,11 @@ std::string read_separator(const std::string& text, std::optional<char>& separat
 /// A line on the terminal that says how many records were read, renewed twice a second.
 class Progress {
  public:
-  explicit Progress(Context& context) : context_(context), next_(std::chrono::steady_clock::now() + kInterval) {}
+  explicit Progress(Context& context) : context_(context) {
+    if (!context_.terminals.errors) return;
+    clock_ = make_production_environment({});
+    next_ = clock_->now() + kInterval;
+  }
   ~Progress() {
     if (shown_) context_.err << "\r\033[K" << std::flush;
   }
@@ -32,8 +38,8 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   void read(int64_t records, const std::string& path) {
     constexpr int64_t kLookedAt = 256;  // The clock is read once for so many records.
-    if (!context_.terminals.errors || records % kLookedAt != 0) return;
-    const auto now = std::chrono::steady_clock::now();
+    if (!clock_ || records % kLookedAt != 0) return;
+    const SteadyTime now = clock_->now();
     if (now < next_) return;
     next_ = now + kInterval;
     shown_ = true;
@@ -43,7 +49,8 @@ class Progress {
  private:
   static constexpr std::chrono::milliseconds kInterval{500};
   Context& context_;
-  std::chrono::steady_clock::time_point next_;
+  std::shared_ptr<Environment> clock_;  // Null: nobody looks.
+  SteadyTime next_;
   bool shown_ = false;
 };
 

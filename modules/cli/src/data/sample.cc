@@ -9,7 +9,6 @@
 #include "shoal/base/random.h"
 #include "shoal/data/images.h"
 #include "shoal/json/values.h"
-#include "shoal/monitor/terminal.h"
 
 namespace shoal::cli {
 namespace {
@@ -108,12 +107,11 @@ Result<int> sample(Context& context, const SampleArguments& arguments) {
   const bool has_enough = arguments.first && int64_t(sampled.size()) == arguments.count;
   if (!walked && !has_enough) return walked.error();
   std::sort(sampled.begin(), sampled.end(), [](const Sampled& a, const Sampled& b) { return a.number < b.number; });
-  const int columns = monitor::read_terminal().columns;
   Json elements = Json::array();
   for (const Sampled& one : sampled) {
     if (!arguments.json) {
       context.out << "record " << one.number << (arguments.files.size() > 1 ? " (" + one.path + ")" : "") << '\n';
-      for (const Cell& cell : one.cells) print_cell(context.out, cell, columns);
+      for (const Cell& cell : one.cells) print_cell(context.out, cell, context.terminals.columns);
       continue;
     }
     Json values = Json::object();

@@ -11,6 +11,7 @@ namespace shoal::cli {
 struct Terminals {
   bool output = false;  ///< Of `out`: JSON may take several lines.
   bool errors = false;  ///< Of `err`, which is standard error, and takes what renews lines (monitor/terminal.h).
+  int columns = 80;     ///< How many characters fit into a line.
 };
 
 /// Whose command line it is.
