@@ -106,17 +106,20 @@ Result<int> sample(Context& context, const SampleArguments& arguments) {
   const auto walked = for_each_record(context, arguments, arguments.read, begin, take);
   const bool has_enough = arguments.first && int64_t(sampled.size()) == arguments.count;
   if (!walked && !has_enough) return walked.error();
-  std::sort(sampled.begin(), sampled.end(), [](const Sampled& a, const Sampled& b) { return a.number < b.number; });
+  std::vector<std::pair<int64_t, size_t>> order;
+  for (size_t i = 0; i < sampled.size(); ++i) order.emplace_back(sampled[i].number, i);
+  std::sort(order.begin(), order.end());
   Json elements = Json::array();
-  for (const Sampled& one : sampled) {
+  for (const auto& [number, place] : order) {
+    const Sampled& one = sampled[place];
     if (!arguments.json) {
-      context.out << "record " << one.number << (arguments.files.size() > 1 ? " (" + one.path + ")" : "") << '\n';
+      context.out << "record " << number << (arguments.files.size() > 1 ? " (" + one.path + ")" : "") << '\n';
       for (const Cell& cell : one.cells) print_cell(context.out, cell, context.terminals.columns);
       continue;
     }
     Json values = Json::object();
     for (const Cell& cell : one.cells) values[cell.name] = cell_json(cell);
-    elements.push_back(Json{{"record", one.number}, {"file", one.path}, {"values", std::move(values)}});
+    elements.push_back(Json{{"record", number}, {"file", one.path}, {"values", std::move(values)}});
   }
   if (!arguments.json) return 0;
   Json json{{"sample", std::move(elements)}};

@@ -54,7 +54,7 @@ void add_texts(const TextSummary& texts, Json& json) {
   json["bytes"]["mean"] = json::number_json(texts.bytes_mean());
   json["distinct"] = texts.distinct();
   Json frequent = Json::array();
-  for (const auto& [text, count] : texts.most_frequent(kFrequentTexts)) frequent.push_back(Json{{"text", text}, {"count", count}});
+  for (const auto& [text, count] : most_frequent(texts.counts(), kFrequentTexts)) frequent.push_back(Json{{"text", text}, {"count", count}});
   json["most_frequent"] = std::move(frequent);
   json["exact"] = texts.is_exact();
 }
@@ -90,7 +90,7 @@ void print_numbers(std::ostream& out, const NumberSummary& numbers) {
 void print_texts(std::ostream& out, const TextSummary& texts) {
   out << "  " << (texts.is_exact() ? "" : "more than ") << texts.distinct() << " different, " << number_text(texts.bytes_mean())
       << " bytes in the mean; most frequent" << (texts.is_exact() ? "" : " (at least)") << ":\n";
-  for (const auto& [text, count] : texts.most_frequent(kFrequentTexts)) out << "    " << count << "  " << shown(text) << '\n';
+  for (const auto& [text, count] : most_frequent(texts.counts(), kFrequentTexts)) out << "    " << count << "  " << shown(text) << '\n';
 }
 
 /// The cells that --column names, or all.

@@ -30,14 +30,17 @@ void TextSummary::add(std::string_view text) {
   }
 }
 
-std::vector<std::pair<std::string, int64_t>> TextSummary::most_frequent(size_t count) const {
-  std::vector<std::pair<int64_t, std::string>> all;
-  all.reserve(counts_.size());
-  for (const auto& [text, times] : counts_) all.emplace_back(-times, text);
-  const auto end = all.begin() + ptrdiff_t(std::min(count, all.size()));
-  std::partial_sort(all.begin(), end, all.end());
+std::vector<std::pair<std::string, int64_t>> most_frequent(const TextCounts& counts, size_t size_max, int64_t count_min) {
+  std::vector<const TextCounts::value_type*> order;
+  for (const auto& text : counts) {
+    if (text.second >= count_min) order.push_back(&text);
+  }
+  std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+    return a->second != b->second ? a->second > b->second : a->first < b->first;
+  });
+  order.resize(std::min(size_max, order.size()));
   std::vector<std::pair<std::string, int64_t>> first;
-  for (auto at = all.begin(); at != end; ++at) first.emplace_back(std::move(at->second), -at->first);
+  for (const auto* text : order) first.emplace_back(*text);
   return first;
 }
 

@@ -11,6 +11,11 @@
 
 namespace shoal::cli {
 
+/// Texts and how often each occurs. Its order is never seen.
+using TextCounts = std::unordered_map<std::string, int64_t>;
+/// At most `size_max` of the texts that occur at least `count_min` times, by falling count and then by bytes.
+std::vector<std::pair<std::string, int64_t>> most_frequent(const TextCounts& counts, size_t size_max, int64_t count_min = 1);
+
 /// Counts texts. While there are at most `distinct_max` different ones, all counts are exact. Beyond, they are too small by at most
 /// count() / distinct_max, and rare texts are forgotten.
 ///
@@ -28,12 +33,12 @@ class TextSummary {
   bool is_exact() const { return !overflowed_; }
   /// How many different texts there are; if that is not exact, there are more.
   size_t distinct() const { return overflowed_ ? distinct_max_ : counts_.size(); }
-  /// Texts and their counts, by count and then by bytes. Long texts are cut, with their length behind them.
-  std::vector<std::pair<std::string, int64_t>> most_frequent(size_t count) const;
+  /// The texts that are kept. Long ones are cut, with their length behind them.
+  const TextCounts& counts() const { return counts_; }
 
  private:
   const size_t distinct_max_;
-  std::unordered_map<std::string, int64_t> counts_;  // Its order is never seen.
+  TextCounts counts_;
   std::string key_;
   bool overflowed_ = false;
   int64_t count_ = 0;

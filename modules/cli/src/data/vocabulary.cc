@@ -2,9 +2,10 @@
 // Implements `shoal data vocabulary FILE... --column NAME`.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <unordered_map>
+#include <limits>
 
 #include "data/data_commands.h"
+#include "data/text_summary.h"
 #include "json_out.h"
 #include "new_files.h"
 #include "shoal/base/nearest_text.h"
@@ -22,7 +23,7 @@ struct VocabularyArguments : DataArguments {
   std::string output;
 };
 
-using WordCount = std::pair<int64_t, std::string>;  // By falling count, and then by bytes: the count is negative.
+using WordCount = std::pair<std::string, int64_t>;
 
 class Words {
  public:
@@ -53,13 +54,8 @@ class Words {
       for (const std::string& name : known_) listed += (listed.empty() ? "; there are " : ", ") + shown(name);
       return invalid_argument(sentence + did_you_mean(arguments_.column, known_) + listed);
     }
-    std::vector<WordCount> words;
-    for (const auto& [word, count] : counts_) {
-      if (count >= arguments_.count_min) words.emplace_back(-count, word);
-    }
-    std::sort(words.begin(), words.end());
-    if (int64_t(words.size()) > arguments_.size) words.resize(size_t(arguments_.size));
-    return words;
+    constexpr uint64_t kAll = std::numeric_limits<size_t>::max();
+    return most_frequent(counts_, size_t(std::min(uint64_t(arguments_.size), kAll)), arguments_.count_min);
   }
   size_t distinct() const { return counts_.size(); }
   int64_t count() const { return count_; }
@@ -104,7 +100,7 @@ class Words {
   }
 
   const VocabularyArguments& arguments_;
-  std::unordered_map<std::string, int64_t> counts_;  // Its order is never seen.
+  TextCounts counts_;
   std::vector<std::string> known_;                   // Names of other fields, for errors.
   std::string word_;
   uint64_t bytes_ = 0;
@@ -118,14 +114,14 @@ Result<int> make_vocabulary(Context& context, const VocabularyArguments& argumen
                                  [&](const std::vector<Cell>& cells, int64_t) { return words.add(cells); }));
   SHOAL_TRY(const std::vector<WordCount> ordered, words.ordered());
   std::string lines;
-  for (const WordCount& word : ordered) lines += word.second + '\n';
+  for (const WordCount& word : ordered) lines += word.first + '\n';
   if (!arguments.output.empty()) SHOAL_TRY_VOID(write_new_files({{.path = arguments.output, .text = lines}}));
   if (!arguments.json) {
     if (arguments.output.empty()) context.out << lines;
     return 0;
   }
   Json listed = Json::array();
-  for (const WordCount& word : ordered) listed.push_back(Json{{"word", word.second}, {"count", -word.first}});
+  for (const WordCount& word : ordered) listed.push_back(Json{{"word", word.first}, {"count", word.second}});
   print(context, Json{{"column", arguments.column},
                       {"count", words.count()},
                       {"distinct", words.distinct()},
