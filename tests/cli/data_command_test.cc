@@ -15,10 +15,10 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::SizeIs;
 using testing::Json;
 using testing::Output;
 using testing::shoal_program;
+using ::testing::SizeIs;
 
 class DataCommand : public testing::InFolder {
  protected:
@@ -138,13 +138,17 @@ TEST_F(DataCommand, AVocabularyHasABoundAndLinesWithoutLineEnds) {
   EXPECT_EQ(many.status, 2);
   EXPECT_THAT(many.err, HasSubstr("there are more than 1 different words"));
   EXPECT_THAT(many.err, HasSubstr("--most"));
-  EXPECT_THAT(data({"vocabulary", path("t"), "--column", "wood"}).err, HasSubstr("the text \"e\\nlm\" has a line end in it"));
+  EXPECT_THAT(data({"vocabulary", path("t"), "--column", "wood"}).err,
+              HasSubstr("the text \"e\\nlm\" has a line end in it"));
   EXPECT_EQ(data({"vocabulary", path("t"), "--column", "wood", "--words", "--size", "2"}).out, "ash\ne\n");
-  EXPECT_THAT(data({"vocabulary", path("t")}).err, HasSubstr("--column is needed: values have names here; there are \"wood\", \"age\""));
+  EXPECT_THAT(data({"vocabulary", path("t")}).err,
+              HasSubstr("--column is needed: values have names here; there are \"wood\", \"age\""));
 }
 
 TEST_F(DataCommand, TextForATerminalHasNoControlCharacters) {
-  write("t", "a \x1b[31mb\x07\xff\n\xc2\x9b" "1m\nx\n");
+  write("t",
+        "a \x1b[31mb\x07\xff\n\xc2\x9b"
+        "1m\nx\n");
   const Output run = data({"sample", path("t"), "--format", "text"});
   for (const char c : run.out) EXPECT_TRUE(c == '\n' || (c >= ' ' && c != '\x7f')) << int(c);
   EXPECT_THAT(run.out, HasSubstr("\\u009b1m"));

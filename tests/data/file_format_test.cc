@@ -46,7 +46,9 @@ TEST_F(FileFormatTest, LinesAreATableIfTheirFieldsAreAsMany) {
   EXPECT_EQ(format_of("{\"a\": 1}\n"), FileFormat::kJsonLines);
   EXPECT_EQ(format_of("{}\n"), FileFormat::kJsonLines);
   EXPECT_EQ(format_of("{a, b}\n{c, d}\n"), FileFormat::kCsv);
-  EXPECT_EQ(format_of("\xEF\xBB\xBF" "a\tb\r\n1\t2"), FileFormat::kCsv);
+  EXPECT_EQ(format_of("\xEF\xBB\xBF"
+                      "a\tb\r\n1\t2"),
+            FileFormat::kCsv);
 }
 
 TEST_F(FileFormatTest, TheSeparatorIsTheOneOfMostColumnsAndNamesAreNoNumbers) {
@@ -67,7 +69,8 @@ TEST_F(FileFormatTest, BinaryFormatsAreToldByTheirFirstBytes) {
   ASSERT_TRUE(records.append("anything"));
   ASSERT_TRUE(records.finish());
   TfRecordWriter examples = value_or_raise(TfRecordWriter::create(path("examples")));
-  ASSERT_TRUE(examples.append(make_tf_example({{"x", Tensor::of<int64_t>({20000}, std::vector<int64_t>(20000, 1 << 30))}})));
+  ASSERT_TRUE(
+      examples.append(make_tf_example({{"x", Tensor::of<int64_t>({20000}, std::vector<int64_t>(20000, 1 << 30))}})));
   ASSERT_TRUE(examples.finish());
   TarWriter tar = value_or_raise(TarWriter::create(path("tar")));
   ASSERT_TRUE(tar.append("a/1.txt", "x"));
@@ -92,20 +95,25 @@ TEST_F(FileFormatTest, WhatIsNotReadIsNamed) {
 }
 
 TEST_F(FileFormatTest, FieldsOfTablesAreWhatCsvColumnsTakesThemFor) {
-  for (const std::string field : {"1", "-7", "+3", "1.5", "9223372036854775808", "1e3", "nan", "inf", "0x1", "x", "", " ", " 4 ", "1e400", "?"}) {
+  for (const std::string field :
+       {"1", "-7", "+3", "1.5", "9223372036854775808", "1e3", "nan", "inf", "0x1", "x", "", " ", " 4 ", "1e400", "?"}) {
     folder_.write("t", "a,b\n" + field + ",1\n");
     const CsvOptions options{.header_lines = 1, .missing_text = "?"};
     const auto columns = infer_csv_columns(path("t"), options);
     ASSERT_TRUE(columns) << columns.error().message();
     const CsvFieldKind kind = look_at_csv_field(field, "?").kind;
-    const DType expected = kind == CsvFieldKind::kWhole ? DType::kInt64 : kind == CsvFieldKind::kText ? DType::kString : DType::kFloat32;
+    const DType expected = kind == CsvFieldKind::kWhole  ? DType::kInt64
+                           : kind == CsvFieldKind::kText ? DType::kString
+                                                         : DType::kFloat32;
     EXPECT_EQ((*columns)[0].dtype, expected) << field;
   }
   EXPECT_EQ(look_at_csv_field(" -2.5 ").number, -2.5);
 }
 
 TEST_F(FileFormatTest, TfExampleTensorsAreAllListsOfARecord) {
-  const TensorMap tensors{{"f", Tensor::of<float>({2}, {1.5f, -2})}, {"i", Tensor::of<int64_t>({3}, {1, -2, 3})}, {"s", Tensor::of_strings({1}, {"x"})}};
+  const TensorMap tensors{{"f", Tensor::of<float>({2}, {1.5f, -2})},
+                          {"i", Tensor::of<int64_t>({3}, {1, -2, 3})},
+                          {"s", Tensor::of_strings({1}, {"x"})}};
   const TensorMap read = value_or_raise(tf_example_tensors(make_tf_example(tensors)));
   ASSERT_EQ(read.size(), 3u);
   EXPECT_EQ(read["f"].as<float>()[1], -2);
@@ -139,6 +147,15 @@ TEST_F(FileFormatTest, RowsAreThoseOfTheWholeArray) {
   }
 }
 
+TEST_F(FileFormatTest, RowsWithoutElementsAreNone) {
+  ASSERT_TRUE(write_npy(*storage_, path("a"), Tensor::zeros(DType::kFloat32, {1000000000000, 0})));
+  std::vector<ArrayRows> arrays = value_or_raise(ArrayRows::open(*storage_, path("a"), FileFormat::kNpy));
+  EXPECT_EQ(arrays[0].shape(), (Shape{1000000000000, 0}));
+  EXPECT_EQ(arrays[0].rows(), 0);
+  Tensor row;
+  EXPECT_FALSE(*arrays[0].next(row));
+}
+
 TEST_F(FileFormatTest, BytesBehindAnArrayAreDamage) {
   ASSERT_TRUE(write_npy(*storage_, path("a"), Tensor::of<float>({3}, {1, 2, 3})));
   std::string bytes = value_or_raise(storage_->read_all(path("a")));
@@ -148,7 +165,8 @@ TEST_F(FileFormatTest, BytesBehindAnArrayAreDamage) {
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(arrays[0].next(row));
   EXPECT_THAT(arrays[0].next(row).error().message(), HasSubstr(path("a") + ": the file goes on behind its array"));
   folder_.write("a", bytes.substr(0, bytes.size() - 1));
-  EXPECT_THAT(ArrayRows::open(*storage_, path("a"), FileFormat::kNpy).error().message(), HasSubstr(path("a") + ": the file is truncated"));
+  EXPECT_THAT(ArrayRows::open(*storage_, path("a"), FileFormat::kNpy).error().message(),
+              HasSubstr(path("a") + ": the file is truncated"));
 }
 
 }  // namespace

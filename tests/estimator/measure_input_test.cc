@@ -26,7 +26,9 @@ struct MeasureInputTest : ::testing::Test {
   Place place;
 };
 
-Dataset numbers(int64_t count) { return Dataset::range(count).map([](data::Element one) { return one; }); }
+Dataset numbers(int64_t count) {
+  return Dataset::range(count).map([](data::Element one) { return one; });
+}
 
 TEST_F(MeasureInputTest, CountsWhatComesAndTrainsNothing) {
   const Outcome outcome = run({"--measure-input", "60", "--json"}, [] { return numbers(1000).batch(10); });
@@ -69,15 +71,17 @@ TEST_F(MeasureInputTest, TellsWhatTheInputFailsBy) {
 TEST_F(MeasureInputTest, IsForOneProcessAndAPositiveTime) {
   const auto input = [] { return numbers(10).batch(10); };
   EXPECT_EQ(run({"--measure-input", "0"}, input).status, 2);
-  EXPECT_THAT(run({"--measure-input", "1", "--cluster", "ps:1"}, input).err, HasSubstr("--measure-input excludes --cluster"));
+  EXPECT_THAT(run({"--measure-input", "1", "--cluster", "ps:1"}, input).err,
+              HasSubstr("--measure-input excludes --cluster"));
   EXPECT_EQ(run({"--measure-input", "1", "--predict", "x"}, input).status, 2);
 }
 
 TEST_F(MeasureInputTest, AProgramThatTrainsByTheEstimatorMeasuresToo) {
-  const Outcome outcome = run_program({"--backend", "reference", "--measure-input", "0.1", "--json"}, [&](RunConfig config, const CommandLine&) {
-    Estimator(counting_model, std::move(config)).train([] { return numbers(100).batch(10); }, {.steps = 5});
-    ADD_FAILURE() << "what follows is meant for what was trained";
-  });
+  const Outcome outcome = run_program(
+      {"--backend", "reference", "--measure-input", "0.1", "--json"}, [&](RunConfig config, const CommandLine&) {
+        Estimator(counting_model, std::move(config)).train([] { return numbers(100).batch(10); }, {.steps = 5});
+        ADD_FAILURE() << "what follows is meant for what was trained";
+      });
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(Json::parse(outcome.out)["batches"], 9);
   const Outcome without = run_program({"--measure-input", "0.1"});

@@ -3,8 +3,9 @@
 // it stands; or an NPY file that is put into an archive here, stored or deflated, since no mutation finds a right checksum.
 // For the latter two follow a number of changes, each two bytes of a place in the archive and one of what it is changed by,
 // before the NPY file. What can be read is written, and read again as the same; an archive gives what its member alone
-// gives, or an error; and the rows of a file make up its array.
+// gives, or an error; and the rows of a file make up its array, by either reader of rows.
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "crc32.h"
@@ -12,7 +13,9 @@
 #include "shoal/base/check.h"
 #include "shoal/base/memory_storage.h"
 #include "shoal/base/virtual.h"
+#include "shoal/data/array_rows.h"
 #include "shoal/data/dataset.h"
+#include "shoal/data/file_format.h"
 #include "shoal/data/npy.h"
 #include "target.h"
 #include "zip_writer.h"
@@ -69,6 +72,31 @@ void read_rows(const std::shared_ptr<fuzz::MemoryStorage>& storage, const Result
   SHOAL_CHECK(value_or_raise(again->next(row)) && contents_of(row.features.single()) == contents_of(rows[size_t(skipped)]));
 }
 
+/// What is recognised as a file of arrays is read row by row, to its end or to an error. The rows of an array that can be read as a
+/// whole are the same.
+void read_by_rows(fuzz::MemoryStorage& storage, const std::string& path, const Result<TensorMap>& whole) {
+  const Result<RecognisedFile> recognised = recognise_file(storage, path);
+  if (!recognised) return fuzz::touch(recognised.error().message());
+  if (recognised->format != FileFormat::kNpy && recognised->format != FileFormat::kNpz) return;
+  Result<std::vector<ArrayRows>> arrays = ArrayRows::open(storage, path, recognised->format);
+  if (!arrays) return fuzz::touch(arrays.error().message());
+  for (ArrayRows& array : *arrays) {
+    const Tensor* const expected = whole ? whole->find(array.name()) : nullptr;
+    Tensor row;
+    int64_t count = 0;
+    for (;; ++count) {
+      const Result<bool> more = array.next(row);
+      SHOAL_CHECK(more || expected == nullptr);
+      if (!more) return fuzz::touch(more.error().message());
+      if (!*more) break;
+      if (expected == nullptr || expected->dtype() == DType::kString || row.elements() == 0) continue;
+      const size_t bytes = row.bytes();
+      SHOAL_CHECK(std::memcmp(row.view().data, expected->view().data + size_t(count) * bytes, bytes) == 0);
+    }
+    SHOAL_CHECK(count == array.rows());
+  }
+}
+
 Result<Tensor> read_array(const std::shared_ptr<fuzz::MemoryStorage>& storage, std::string_view file) {
   storage->files["a"] = file;
   Result<Tensor> tensor = read_npy(*storage, "a", kLimits);
@@ -85,6 +113,7 @@ Result<Tensor> read_array(const std::shared_ptr<fuzz::MemoryStorage>& storage, s
 void read_archive(fuzz::MemoryStorage& storage, std::string file, const Result<Tensor>* member) {
   storage.files["z"] = std::move(file);
   const Result<TensorMap> tensors = read_npz(storage, "z", kLimits);
+  read_by_rows(storage, "z", tensors);
   if (!tensors) return fuzz::touch(tensors.error().message());
   const std::string contents = contents_of(*tensors);
   fuzz::touch(contents);
@@ -132,7 +161,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto how = input.take<uint8_t>();
   const auto storage = std::make_shared<fuzz::MemoryStorage>();
   if (how % 4 == 0) {
-    read_rows(storage, read_array(storage, input.text()));
+    const Result<Tensor> whole = read_array(storage, input.text());
+    read_rows(storage, whole);
+    read_by_rows(*storage, "a", whole ? Result<TensorMap>(TensorMap(*whole)) : Result<TensorMap>(whole.error()));
     return 0;
   }
   if (how % 4 == 1) {

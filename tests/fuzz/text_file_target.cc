@@ -7,6 +7,7 @@
 #include "memory_storage.h"
 #include "record_reader.h"
 #include "shoal/base/check.h"
+#include "shoal/data/file_format.h"
 #include "target.h"
 
 namespace shoal::data {
@@ -108,6 +109,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const std::string_view magic : {"\x1f\x8b", "\x28\xb5\x2f\xfd", "\x04\x22\x4d\x18"}) {
     if (input.text().starts_with(magic)) return 0;  // Another target reads compressed files.
   }
+  const auto recognised = recognise_file(storage, kPath);
+  fuzz::touch(recognised ? to_string(recognised->format) : std::string_view(recognised.error().message()));
+  if (recognised) SHOAL_CHECK(look_at_csv(storage, kPath, std::nullopt) && look_at_csv(storage, kPath, csv.separator));
   const std::vector<Record> records = read_all(storage, options);
   if (!records.empty()) read_from_its_place(storage, options, records[how % records.size()]);
   for (const Record& record : records) {

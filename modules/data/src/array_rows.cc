@@ -29,7 +29,8 @@ struct ArrayRows::State {
   std::optional<Tensor> all = {};
   int64_t row = 0;  ///< The number of the next row.
 
-  int64_t rows() const { return shape.rank() == 0 ? 1 : shape[0]; }
+  /// A header of a few bytes may promise any number of rows without elements.
+  int64_t rows() const { return shape.rank() == 0 ? 1 : shape.elements() == 0 ? 0 : shape[0]; }
   Shape row_shape() const { return shape.rank() == 0 ? Shape{} : Shape(shape.dims().subspan(1)); }
   Result<bool> next(Tensor& out);
   Result<void> read_row(Tensor& out);

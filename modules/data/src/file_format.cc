@@ -27,11 +27,16 @@ constexpr size_t kRecordsCompared = 20;
 constexpr std::string_view kSeparators = ",\t;|";
 
 constexpr std::pair<FileFormat, std::string_view> kNames[] = {
-    {FileFormat::kText, "text"},           {FileFormat::kCsv, "csv"},
-    {FileFormat::kJsonLines, "json-lines"}, {FileFormat::kTfExample, "tf-example"},
-    {FileFormat::kTfRecord, "tf-record"},  {FileFormat::kNpy, "npy"},
-    {FileFormat::kNpz, "npz"},             {FileFormat::kTar, "tar"},
-    {FileFormat::kIdx, "idx"},             {FileFormat::kImage, "image"},
+    {FileFormat::kText, "text"},
+    {FileFormat::kCsv, "csv"},
+    {FileFormat::kJsonLines, "json-lines"},
+    {FileFormat::kTfExample, "tf-example"},
+    {FileFormat::kTfRecord, "tf-record"},
+    {FileFormat::kNpy, "npy"},
+    {FileFormat::kNpz, "npz"},
+    {FileFormat::kTar, "tar"},
+    {FileFormat::kIdx, "idx"},
+    {FileFormat::kImage, "image"},
 };
 
 /// The first bytes of what the file holds.
@@ -74,8 +79,8 @@ bool has_tf_example(std::string_view begin) {
 
 bool begins_as_idx(std::string_view begin) {
   constexpr std::string_view kTypes = "\x08\x09\x0b\x0c\x0d\x0e";
-  return begin.size() >= 4 && begin.starts_with("\0\0"sv) && kTypes.find(begin[2]) != std::string_view::npos && begin[3] >= 1 &&
-         begin[3] <= 8;
+  return begin.size() >= 4 && begin.starts_with("\0\0"sv) && kTypes.find(begin[2]) != std::string_view::npos &&
+         begin[3] >= 1 && begin[3] <= 8;
 }
 
 bool begins_as_tar(std::string_view begin) {
@@ -185,8 +190,9 @@ Result<RecognisedFile> recognise_file(Storage& storage, const std::string& path)
   if (const auto format = binary_format(begin.bytes)) return RecognisedFile{.format = *format};
   if (const auto what = what_are_no_lines(begin.bytes)) return failed_precondition(path + " " + *what);
   if (const size_t zero = begin.bytes.find('\0'); zero != std::string::npos) {
-    return data_loss(path + " (offset " + std::to_string(zero) +
-                     "): a zero byte, so that the file is no text, and it begins as no format that is known; --format names one");
+    return data_loss(
+        path + " (offset " + std::to_string(zero) +
+        "): a zero byte, so that the file is no text, and it begins as no format that is known; --format names one");
   }
   if (begins_with_object(begin.bytes)) return RecognisedFile{.format = FileFormat::kJsonLines};
   if (const auto look = table_in(begin)) return RecognisedFile{.format = FileFormat::kCsv, .csv = *look};

@@ -20,7 +20,8 @@ struct BenchArguments {
 
 Result<int> run_bench(Context& context, const BenchArguments& arguments) {
   if (context.program.empty()) {
-    return invalid_argument("there is no program; it stands behind --, as in " + context.name + " data bench -- ./train --batch 64");
+    return invalid_argument("there is no program; it stands behind --, as in " + context.name +
+                            " data bench -- ./train --batch 64");
   }
   std::vector<std::string> words = context.program;
   words.insert(words.end(), {"--measure-input", formatted("%.17g", arguments.seconds)});
@@ -39,19 +40,18 @@ Result<int> run_bench(Context& context, const BenchArguments& arguments) {
 }  // namespace
 
 void add_bench(CLI::App& data, Action& selected) {
-  CLI::App* command = data.add_subcommand(
-      "bench",
-      "Times how fast a program on shoal::run() reads what it trains on, without training: elements and bytes a second, and which stage "
-      "is the slowest. The program and its arguments stand behind --");
+  CLI::App* command = data.add_subcommand("bench",
+                                          "Times how fast a program on shoal::run() reads what it trains on, without "
+                                          "training: elements and bytes a second, and which stage "
+                                          "is the slowest. The program and its arguments stand behind --");
   const auto arguments = std::make_shared<BenchArguments>();
   command->add_option("--seconds", arguments->seconds, "How long batches are read, behind the first one")
       ->check(CLI::Range(0.01, 86400.0))
       ->capture_default_str();
   command->add_option("--threads", arguments->threads, "Threads of the program")->check(CLI::Range(1, 4096));
   command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->callback([&selected, arguments] {
-    selected = [arguments](Context& context) { return run_bench(context, *arguments); };
-  });
+  command->callback(
+      [&selected, arguments] { selected = [arguments](Context& context) { return run_bench(context, *arguments); }; });
 }
 
 }  // namespace shoal::cli

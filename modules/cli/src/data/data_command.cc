@@ -57,7 +57,8 @@ class Progress {
 }  // namespace
 
 void add_data_arguments(CLI::App& command, DataArguments& arguments) {
-  command.add_option("FILE", arguments.files, "Files, plain or compressed by gzip, zstd or lz4, or a folder of images")->required();
+  command.add_option("FILE", arguments.files, "Files, plain or compressed by gzip, zstd or lz4, or a folder of images")
+      ->required();
   command.add_option("--format", arguments.read.format,
                      "Instead of what the contents say: csv, json-lines, tf-example, tf-record, npy, npz, tar, idx, image, "
                      "image-folder or text");
@@ -78,13 +79,15 @@ void add_data_arguments(CLI::App& command, DataArguments& arguments) {
           "--no-header", [&arguments] { arguments.read.header = false; },
           "Of CSV files: the first record is no header; default: it is one if no field of it is empty or a number")
       ->excludes(header);
-  command.add_option("--missing", arguments.read.missing, "Of CSV files: a text that says that a field is missing, as an empty one does");
+  command.add_option("--missing", arguments.read.missing,
+                     "Of CSV files: a text that says that a field is missing, as an empty one does");
   command.add_flag("--json", arguments.json, "Print one JSON object");
 }
 
-Result<int64_t> for_each_record(Context& context, const DataArguments& arguments, const ReadChoice& read,
-                                const std::function<Result<void>(OpenedFile& file)>& each_file,
-                                const std::function<Result<void>(const std::vector<Cell>& cells, int64_t number)>& each_record) {
+Result<int64_t> for_each_record(
+    Context& context, const DataArguments& arguments, const ReadChoice& read,
+    const std::function<Result<void>(OpenedFile& file)>& each_file,
+    const std::function<Result<void>(const std::vector<Cell>& cells, int64_t number)>& each_record) {
   Progress progress(context);
   std::vector<Cell> cells;
   int64_t records = 0;
@@ -112,7 +115,8 @@ std::string shown(std::string_view text, size_t bytes_max) {
   bool ascii = !check_utf8(text, "", "");
   for (size_t i = 0; i + 1 < text.size() && !ascii; ++i) ascii = text[i] == '\xc2' && uint8_t(text[i + 1]) < 0xa0;
   std::string cut(text.substr(0, bytes_max));
-  while (!cut.empty() && text.size() > bytes_max && (text[cut.size()] & 0xc0) == 0x80) cut.pop_back();  // Within a character.
+  while (!cut.empty() && text.size() > bytes_max && (text[cut.size()] & 0xc0) == 0x80)
+    cut.pop_back();  // Within a character.
   std::string escaped = json::text_of(json::Json(cut), -1, ascii);
   std::erase(escaped, '\x7f');
   return text.size() > bytes_max ? escaped + "... (" + std::to_string(text.size()) + " bytes)" : escaped;

@@ -23,9 +23,10 @@ void add_data_arguments(CLI::App& command, DataArguments& arguments);
 
 /// Opens one file after another, and calls `each_file` for it and then `each_record` for its records, with the number of records
 /// before, in all files. Ends with the first error. `each_file` may be empty. Shows on a terminal how far it is.
-Result<int64_t> for_each_record(Context& context, const DataArguments& arguments, const ReadChoice& read,
-                                const std::function<Result<void>(OpenedFile& file)>& each_file,
-                                const std::function<Result<void>(const std::vector<Cell>& cells, int64_t number)>& each_record);
+Result<int64_t> for_each_record(
+    Context& context, const DataArguments& arguments, const ReadChoice& read,
+    const std::function<Result<void>(OpenedFile& file)>& each_file,
+    const std::function<Result<void>(const std::vector<Cell>& cells, int64_t number)>& each_record);
 
 /// "[28, 28, 1]".
 std::string shape_text(const std::vector<int64_t>& shape);

@@ -28,7 +28,8 @@ Json json_of(const OpenedFile& file, const FieldSummaries& found) {
   if (file.pictures) {
     Json classes = Json::array();
     const std::vector<int64_t> counts = class_counts(*file.pictures);
-    for (size_t i = 0; i < counts.size(); ++i) classes.push_back(Json{{"name", file.pictures->classes[i]}, {"count", counts[i]}});
+    for (size_t i = 0; i < counts.size(); ++i)
+      classes.push_back(Json{{"name", file.pictures->classes[i]}, {"count", counts[i]}});
     json["classes"] = std::move(classes);
     json["passed_over"] = file.pictures->passed_over_count;
   }
@@ -52,15 +53,16 @@ void print_text(std::ostream& out, const OpenedFile& file, const FieldSummaries&
   out << '\n';
   if (file.pictures) {
     const std::vector<int64_t> counts = class_counts(*file.pictures);
-    for (size_t i = 0; i < counts.size(); ++i) out << "  class " << shown(file.pictures->classes[i]) << ": " << counts[i] << '\n';
+    for (size_t i = 0; i < counts.size(); ++i)
+      out << "  class " << shown(file.pictures->classes[i]) << ": " << counts[i] << '\n';
     if (file.pictures->passed_over_count > 0) {
       out << "  " << file.pictures->passed_over_count << " other files and folders are passed over\n";
     }
     return;
   }
   for (const ArrayText& array : file.arrays) {
-    out << "  array" << (array.name.empty() ? "" : " ") << (array.name.empty() ? "" : shown(array.name)) << ": " << array.type << ' '
-        << shape_text(array.shape) << '\n';
+    out << "  array" << (array.name.empty() ? "" : " ") << (array.name.empty() ? "" : shown(array.name)) << ": "
+        << array.type << ' ' << shape_text(array.shape) << '\n';
   }
   for (const FieldSummary& field : found.fields()) {
     out << "  " << field_title(field.name) << ": " << field_text(field, file, found.records()) << '\n';
@@ -77,8 +79,13 @@ Result<int> describe(Context& context, const DataArguments& arguments) {
     SHOAL_TRY_VOID(for_each_record(
         context, {.files = {path}}, read,
         [&](OpenedFile& file) -> Result<void> {
-          opened = {.path = file.path, .format = file.format, .records = nullptr, .arrays = file.arrays, .pictures = file.pictures,
-                    .csv = file.csv, .records_have_all_fields = file.records_have_all_fields};
+          opened = {.path = file.path,
+                    .format = file.format,
+                    .records = nullptr,
+                    .arrays = file.arrays,
+                    .pictures = file.pictures,
+                    .csv = file.csv,
+                    .records_have_all_fields = file.records_have_all_fields};
           return {};
         },
         [&](const std::vector<Cell>& cells, int64_t) { return found.add(cells); }));
@@ -95,13 +102,13 @@ Result<int> describe(Context& context, const DataArguments& arguments) {
 }  // namespace
 
 void add_describe(CLI::App& data, Action& selected) {
-  CLI::App* command = data.add_subcommand(
-      "describe", "What is in files: format, number of records, and of each field type, range, lengths and gaps; reads all of each file");
+  CLI::App* command = data.add_subcommand("describe",
+                                          "What is in files: format, number of records, and of each field type, range, "
+                                          "lengths and gaps; reads all of each file");
   const auto arguments = std::make_shared<DataArguments>();
   add_data_arguments(*command, *arguments);
-  command->callback([&selected, arguments] {
-    selected = [arguments](Context& context) { return describe(context, *arguments); };
-  });
+  command->callback(
+      [&selected, arguments] { selected = [arguments](Context& context) { return describe(context, *arguments); }; });
 }
 
 }  // namespace shoal::cli

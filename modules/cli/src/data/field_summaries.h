@@ -32,8 +32,8 @@ struct FieldSummary {
   int64_t values = 0;
   bool has_text = false, has_bytes = false;
   bool is_list = false, all_shapes_equal = true;
-  std::vector<int64_t> shape;                        ///< Of the first record.
-  int64_t length_least = 0, length_most = 0;         ///< Values of one record.
+  std::vector<int64_t> shape;                 ///< Of the first record.
+  int64_t length_least = 0, length_most = 0;  ///< Values of one record.
   NumberSummary numbers;
   TextSummary texts;
 

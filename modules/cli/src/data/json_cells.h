@@ -37,8 +37,8 @@ class JsonCells final : json::Events {
   size_t used_ = 0;                                 // How many of the cells are of this line.
   std::unordered_map<std::string, size_t> places_;  // The cells by their names; looked up only, never walked.
   std::string path_;
-  std::vector<size_t> path_ends_;   // Where the path of each open object ends in path_.
-  int lists_ = 0;                   // How many lists are open.
+  std::vector<size_t> path_ends_;  // Where the path of each open object ends in path_.
+  int lists_ = 0;                  // How many lists are open.
 };
 
 }  // namespace shoal::cli

@@ -39,7 +39,8 @@ std::string picture_text(const Tensor& picture, int columns) {
       const int64_t left = column * width / across, right = std::max(left + 1, (column + 1) * width / across);
       double sum = 0;
       for (int64_t y = top; y < bottom; ++y) {
-        for (int64_t at = (y * width + left) * channels; at < (y * width + right) * channels; ++at) sum += pixels.numbers[size_t(at)];
+        for (int64_t at = (y * width + left) * channels; at < (y * width + right) * channels; ++at)
+          sum += pixels.numbers[size_t(at)];
       }
       const double mean = sum / double((bottom - top) * (right - left) * channels);
       const double shade = (mean - low) / (high - low) * double(kShades.size() - 1);

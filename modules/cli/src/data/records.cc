@@ -99,7 +99,8 @@ class DatasetRecords final : public Records {
     SHOAL_TRY(std::unique_ptr<data::Iterator> iterator, dataset.iterate());
     return std::make_unique<DatasetRecords>(std::move(iterator), std::move(fill));
   }
-  DatasetRecords(std::unique_ptr<data::Iterator> iterator, Fill fill) : iterator_(std::move(iterator)), fill_(std::move(fill)) {}
+  DatasetRecords(std::unique_ptr<data::Iterator> iterator, Fill fill)
+      : iterator_(std::move(iterator)), fill_(std::move(fill)) {}
 
   Result<bool> next(std::vector<Cell>& cells) override {
     for (;;) {
@@ -249,7 +250,8 @@ Error no_such_format(const std::string& name) {
   for (int i = 0; i <= int(FileFormat::kImage); ++i) names.emplace_back(data::to_string(FileFormat(i)));
   std::string listed;
   for (const std::string& known : names) listed += (listed.empty() ? "" : ", ") + known;
-  return invalid_argument("--format " + name + ": there is no such format; there are " + listed + did_you_mean(name, names));
+  return invalid_argument("--format " + name + ": there is no such format; there are " + listed +
+                          did_you_mean(name, names));
 }
 
 }  // namespace
@@ -269,7 +271,8 @@ Result<OpenedFile> open_records(Storage& storage, const std::string& path, const
     if (!named) return no_such_format(choice.format);
     recognised.format = *named;
   }
-  if (choice.separator && recognised.format == FileFormat::kText && choice.format.empty()) recognised.format = FileFormat::kCsv;
+  if (choice.separator && recognised.format == FileFormat::kText && choice.format.empty())
+    recognised.format = FileFormat::kCsv;
   file.format = std::string(data::to_string(recognised.format));
   switch (recognised.format) {
     case FileFormat::kCsv: {
@@ -299,8 +302,8 @@ Result<OpenedFile> open_records(Storage& storage, const std::string& path, const
       return file;
     }
     case FileFormat::kImage: {
-      file.records = std::make_unique<PictureRecords>(
-          storage, data::ImageFolder{.classes = {}, .paths = {path}, .labels = {}}, true);
+      file.records =
+          std::make_unique<PictureRecords>(storage, data::ImageFolder{.classes = {}, .paths = {path}, .labels = {}}, true);
       return file;
     }
     case FileFormat::kText: break;

@@ -16,11 +16,11 @@ namespace shoal::cli {
 
 /// What the command line says of the files.
 struct ReadChoice {
-  std::string format = {};                     ///< Empty: by the contents.
-  std::optional<char> separator = {};          ///< Of CSV files. None: the one by which a file is a table.
-  std::optional<bool> header = {};             ///< Whether CSV files have a header. None: by their first records.
-  std::string missing = {};                    ///< The text of CSV files that says that a field is missing.
-  bool decodes_pictures = true;                ///< False: pictures of folders are counted only.
+  std::string format = {};             ///< Empty: by the contents.
+  std::optional<char> separator = {};  ///< Of CSV files. None: the one by which a file is a table.
+  std::optional<bool> header = {};     ///< Whether CSV files have a header. None: by their first records.
+  std::string missing = {};            ///< The text of CSV files that says that a field is missing.
+  bool decodes_pictures = true;        ///< False: pictures of folders are counted only.
 };
 
 /// One file (or folder) that is being read. One thread at a time.
@@ -42,9 +42,9 @@ struct OpenedFile {
   std::string path;
   std::string format;  ///< As data::to_string() has it, or "image-folder".
   std::unique_ptr<Records> records;
-  std::vector<ArrayText> arrays = {};                  ///< Of NPY, NPZ and IDX files.
-  std::optional<data::ImageFolder> pictures = {};      ///< Of a folder of images.
-  std::optional<data::CsvLook> csv = {};               ///< Of a CSV file.
+  std::vector<ArrayText> arrays = {};              ///< Of NPY, NPZ and IDX files.
+  std::optional<data::ImageFolder> pictures = {};  ///< Of a folder of images.
+  std::optional<data::CsvLook> csv = {};           ///< Of a CSV file.
   /// False: records have one array each, one array after another, since the arrays have different numbers of rows.
   bool records_have_all_fields = true;
 };

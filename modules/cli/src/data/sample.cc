@@ -34,7 +34,8 @@ Json value_json(const Cell& cell, size_t i) {
   if (cell.type == "bool") return cell.numbers[i] != 0;
   // A whole number of a text file may have more digits than a double.
   const bool whole = cell.type == "int64" && i < cell.texts.size();
-  if (whole) return json::parse_in_order(cell.texts[i]).is_number() ? json::parse_in_order(cell.texts[i]) : Json(cell.texts[i]);
+  if (whole)
+    return json::parse_in_order(cell.texts[i]).is_number() ? json::parse_in_order(cell.texts[i]) : Json(cell.texts[i]);
   return json::number_json(cell.numbers[i]);
 }
 
@@ -131,17 +132,19 @@ Result<int> sample(Context& context, const SampleArguments& arguments) {
 }  // namespace
 
 void add_sample(CLI::App& data, Action& selected) {
-  CLI::App* command =
-      data.add_subcommand("sample", "Some records, drawn at random from all files, each as likely as any other; pictures as characters");
+  CLI::App* command = data.add_subcommand(
+      "sample", "Some records, drawn at random from all files, each as likely as any other; pictures as characters");
   const auto arguments = std::make_shared<SampleArguments>();
   add_data_arguments(*command, *arguments);
-  command->add_option("-n,--count", arguments->count, "How many")->check(CLI::Range(int64_t(1), kSampleMax))->capture_default_str();
+  command->add_option("-n,--count", arguments->count, "How many")
+      ->check(CLI::Range(int64_t(1), kSampleMax))
+      ->capture_default_str();
   CLI::Option* seed =
-      command->add_option("--seed", arguments->seed, "The same seed draws the same records of the same files")->capture_default_str();
+      command->add_option("--seed", arguments->seed, "The same seed draws the same records of the same files")
+          ->capture_default_str();
   command->add_flag("--first", arguments->first, "The first ones instead; the rest is not read")->excludes(seed);
-  command->callback([&selected, arguments] {
-    selected = [arguments](Context& context) { return sample(context, *arguments); };
-  });
+  command->callback(
+      [&selected, arguments] { selected = [arguments](Context& context) { return sample(context, *arguments); }; });
 }
 
 }  // namespace shoal::cli

@@ -54,7 +54,8 @@ void add_texts(const TextSummary& texts, Json& json) {
   json["bytes"]["mean"] = json::number_json(texts.bytes_mean());
   json["distinct"] = texts.distinct();
   Json frequent = Json::array();
-  for (const auto& [text, count] : most_frequent(texts.counts(), kFrequentTexts)) frequent.push_back(Json{{"text", text}, {"count", count}});
+  for (const auto& [text, count] : most_frequent(texts.counts(), kFrequentTexts))
+    frequent.push_back(Json{{"text", text}, {"count", count}});
   json["most_frequent"] = std::move(frequent);
   json["exact"] = texts.is_exact();
 }
@@ -82,15 +83,17 @@ void print_numbers(std::ostream& out, const NumberSummary& numbers) {
   }
   for (size_t i = 0; i < bins.size(); ++i) {
     const auto bar = size_t(double(bins[i].count) / double(most) * kBarColumns + 0.5);
-    out << "    " << titles[i] << std::string(widest - titles[i].size() + 2, ' ') << std::string(bar, '#') << (bar > 0 ? " " : "")
-        << bins[i].count << '\n';
+    out << "    " << titles[i] << std::string(widest - titles[i].size() + 2, ' ') << std::string(bar, '#')
+        << (bar > 0 ? " " : "") << bins[i].count << '\n';
   }
 }
 
 void print_texts(std::ostream& out, const TextSummary& texts) {
-  out << "  " << (texts.is_exact() ? "" : "more than ") << texts.distinct() << " different, " << number_text(texts.bytes_mean())
-      << " bytes in the mean; most frequent" << (texts.is_exact() ? "" : " (at least)") << ":\n";
-  for (const auto& [text, count] : most_frequent(texts.counts(), kFrequentTexts)) out << "    " << count << "  " << shown(text) << '\n';
+  out << "  " << (texts.is_exact() ? "" : "more than ") << texts.distinct() << " different, "
+      << number_text(texts.bytes_mean()) << " bytes in the mean; most frequent" << (texts.is_exact() ? "" : " (at least)")
+      << ":\n";
+  for (const auto& [text, count] : most_frequent(texts.counts(), kFrequentTexts))
+    out << "    " << count << "  " << shown(text) << '\n';
 }
 
 /// The cells that --column names, or all.
@@ -135,14 +138,16 @@ Result<int> print_statistics(Context& context, const StatisticsArguments& argume
   Choice choice(arguments.columns);
   OpenedFile first;  // What summaries need to know of the files.
   bool together = true;
-  SHOAL_TRY(const int64_t records, for_each_record(
-                                       context, arguments, arguments.read,
-                                       [&](OpenedFile& file) -> Result<void> {
-                                         if (first.format.empty()) first = {.path = file.path, .format = file.format, .records = nullptr, .csv = file.csv};
-                                         together = together && file.records_have_all_fields;
-                                         return {};
-                                       },
-                                       [&](const std::vector<Cell>& cells, int64_t) { return found.add(choice.of(cells)); }));
+  SHOAL_TRY(const int64_t records,
+            for_each_record(
+                context, arguments, arguments.read,
+                [&](OpenedFile& file) -> Result<void> {
+                  if (first.format.empty())
+                    first = {.path = file.path, .format = file.format, .records = nullptr, .csv = file.csv};
+                  together = together && file.records_have_all_fields;
+                  return {};
+                },
+                [&](const std::vector<Cell>& cells, int64_t) { return found.add(choice.of(cells)); }));
   SHOAL_TRY_VOID(choice.check());
   first.records_have_all_fields = together;
   if (!arguments.json) context.out << records << " records\n";
@@ -175,13 +180,16 @@ Result<int> print_statistics(Context& context, const StatisticsArguments& argume
 void add_statistics(CLI::App& data, Action& selected) {
   CLI::App* command = data.add_subcommand(
       "statistics",
-      "Of each field of all files: mean, deviation, quantiles and a histogram, or the most frequent texts; in one pass and in bounded "
-      "memory. Beyond 12288 numbers a quantile's rank is wrong by up to 0.13 % of the count (99 of 100 cases; Karnin, Lang and "
+      "Of each field of all files: mean, deviation, quantiles and a histogram, or the most frequent texts; in one pass and "
+      "in bounded "
+      "memory. Beyond 12288 numbers a quantile's rank is wrong by up to 0.13 % of the count (99 of 100 cases; Karnin, Lang "
+      "and "
       "Liberty 2016); beyond 10000 different texts, counts are too small by up to 1/10000 of all (Misra and Gries 1982). "
       "From 100 fields on: 0.8 %, and 1250");
   const auto arguments = std::make_shared<StatisticsArguments>();
   add_data_arguments(*command, *arguments);
-  command->add_option("--column", arguments->columns, "Only this field; may be given several times")->allow_extra_args(false);
+  command->add_option("--column", arguments->columns, "Only this field; may be given several times")
+      ->allow_extra_args(false);
   command->callback([&selected, arguments] {
     selected = [arguments](Context& context) { return print_statistics(context, *arguments); };
   });

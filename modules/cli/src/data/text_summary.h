@@ -14,7 +14,8 @@ namespace shoal::cli {
 /// Texts and how often each occurs. Its order is never seen.
 using TextCounts = std::unordered_map<std::string, int64_t>;
 /// At most `size_max` of the texts that occur at least `count_min` times, by falling count and then by bytes.
-std::vector<std::pair<std::string, int64_t>> most_frequent(const TextCounts& counts, size_t size_max, int64_t count_min = 1);
+std::vector<std::pair<std::string, int64_t>> most_frequent(const TextCounts& counts, size_t size_max,
+                                                           int64_t count_min = 1);
 
 /// Counts texts. While there are at most `distinct_max` different ones, all counts are exact. Beyond, they are too small by at most
 /// count() / distinct_max, and rare texts are forgotten.

@@ -38,8 +38,9 @@ class Words {
       found_ = true;
       if (cell.kind == Cell::Kind::kMissing) continue;
       if (cell.tensor) {
-        return invalid_argument("--column " + cell.name + " is " + cell.type +
-                                ": a vocabulary is of texts, or of numbers of a text file; whole numbers can be ids as they are");
+        return invalid_argument(
+            "--column " + cell.name + " is " + cell.type +
+            ": a vocabulary is of texts, or of numbers of a text file; whole numbers can be ids as they are");
       }
       for (const std::string& text : cell.texts) SHOAL_TRY_VOID(add_text(text));
     }
@@ -90,9 +91,10 @@ class Words {
                               " has a line end in it, and a vocabulary is a file of lines; --words splits texts at blanks");
     }
     if (int64_t(counts_.size()) >= arguments_.most || bytes_ + word_.size() > kBytesMax) {
-      return invalid_argument("there are more than " + std::to_string(counts_.size()) +
-                              " different words, so that counting them takes much memory; raise --most (up to 256 MiB of words), or use "
-                              "categorical_by_hash(), which needs no vocabulary");
+      return invalid_argument(
+          "there are more than " + std::to_string(counts_.size()) +
+          " different words, so that counting them takes much memory; raise --most (up to 256 MiB of words), or use "
+          "categorical_by_hash(), which needs no vocabulary");
     }
     bytes_ += word_.size();
     counts_.emplace(word_, 1);
@@ -101,7 +103,7 @@ class Words {
 
   const VocabularyArguments& arguments_;
   TextCounts counts_;
-  std::vector<std::string> known_;                   // Names of other fields, for errors.
+  std::vector<std::string> known_;  // Names of other fields, for errors.
   std::string word_;
   uint64_t bytes_ = 0;
   int64_t count_ = 0;
@@ -132,8 +134,9 @@ Result<int> make_vocabulary(Context& context, const VocabularyArguments& argumen
 }  // namespace
 
 void add_vocabulary(CLI::App& data, Action& selected) {
-  CLI::App* command = data.add_subcommand(
-      "vocabulary", "The texts of one field, by falling count and then by their bytes, one in a line, as categorical_by_vocabulary_file() reads them");
+  CLI::App* command = data.add_subcommand("vocabulary",
+                                          "The texts of one field, by falling count and then by their bytes, one in a "
+                                          "line, as categorical_by_vocabulary_file() reads them");
   const auto arguments = std::make_shared<VocabularyArguments>();
   add_data_arguments(*command, *arguments);
   command->add_option("--column", arguments->column, "The field; not needed for lines of text");

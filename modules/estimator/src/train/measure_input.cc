@@ -73,18 +73,20 @@ Result<Measured> read_batches(Environment& env, data::Iterator& input, double se
 
 std::string text_of(const Measured& measured, const data::SlowestStage& slowest) {
   std::string text = formatted("first batch after %.3f s\n", measured.first_batch_seconds);
-  text += formatted("%llu batches in %.3f s: %.1f batches/s, %.1f elements/s, %.3f MB/s\n",
-                    static_cast<unsigned long long>(measured.batches), measured.seconds, measured.each_second(measured.batches),
-                    measured.each_second(measured.elements), measured.each_second(measured.bytes) / 1e6);
+  text +=
+      formatted("%llu batches in %.3f s: %.1f batches/s, %.1f elements/s, %.3f MB/s\n",
+                static_cast<unsigned long long>(measured.batches), measured.seconds, measured.each_second(measured.batches),
+                measured.each_second(measured.elements), measured.each_second(measured.bytes) / 1e6);
   if (measured.has_ended) text += "the input ended before the time was over\n";
   if (!slowest.name.empty()) {
-    text += "slowest stage: " + slowest.name + formatted(", %.0f %% of the time of all stages; ", slowest.share * 100) + slowest.advice + "\n";
+    text += "slowest stage: " + slowest.name + formatted(", %.0f %% of the time of all stages; ", slowest.share * 100) +
+            slowest.advice + "\n";
   }
   if (measured.stages.stages.empty()) return text;
   text += formatted("%-24s %14s %12s %8s\n", "stage", "elements", "seconds", "threads");
   for (const data::StageStatistics& stage : measured.stages.stages) {
-    text += formatted("%-24s %14llu %12.3f %8d\n", stage.name.c_str(), static_cast<unsigned long long>(stage.elements), stage.seconds,
-                      stage.threads);
+    text += formatted("%-24s %14llu %12.3f %8d\n", stage.name.c_str(), static_cast<unsigned long long>(stage.elements),
+                      stage.seconds, stage.threads);
   }
   return text;
 }
@@ -122,7 +124,8 @@ Result<void> measure_input(const Estimator& estimator, const InputFn& input_fn, 
   const RunConfig& config = estimator.config();
   if (config.task().mode != cluster::TaskMode::kLocal) {
     return failed_precondition(
-        "--measure-input: this process is a task of a cluster, and one process reads its input; start it alone (--source local)");
+        "--measure-input: this process is a task of a cluster, and one process reads its input; start it alone (--source "
+        "local)");
   }
   if (!input_fn) return type_mismatch("--measure-input: there is no input to train on");
   const std::shared_ptr<Environment> env = make_call_environment(config);
@@ -130,15 +133,18 @@ Result<void> measure_input(const Estimator& estimator, const InputFn& input_fn, 
   SHOAL_TRY(const data::Dataset dataset, call_user("input_fn", [&] { return input_fn(context); }));
   const auto cores = env->process().usable_cores;
   const std::string& folder = estimator.model_dir();
-  SHOAL_TRY(const auto input, iterate_batches_with_rows(*env, dataset,
-                                                        {.seed = config.random_seed(),
-                                                         .run_seed = folder.empty() ? std::nullopt : seed_of_run(*env, config, folder),
-                                                         .stop = env->interrupted(),
-                                                         .measure = true}));
+  SHOAL_TRY(const auto input,
+            iterate_batches_with_rows(*env, dataset,
+                                      {.seed = config.random_seed(),
+                                       .run_seed = folder.empty() ? std::nullopt : seed_of_run(*env, config, folder),
+                                       .stop = env->interrupted(),
+                                       .measure = true}));
   SHOAL_TRY(const Measured measured, read_batches(*env, *input, request.seconds));
   const data::SlowestStage slowest = data::slowest_stage(measured.stages, cores);
-  request.out << (request.json ? json::text_of(json_of(measured, slowest)) + "\n" : text_of(measured, slowest)) << std::flush;
-  if (!request.out) return unavailable("--measure-input: standard output takes no more; is its disk full, or its reader gone?");
+  request.out << (request.json ? json::text_of(json_of(measured, slowest)) + "\n" : text_of(measured, slowest))
+              << std::flush;
+  if (!request.out)
+    return unavailable("--measure-input: standard output takes no more; is its disk full, or its reader gone?");
   request.done = true;
   return {};
 }

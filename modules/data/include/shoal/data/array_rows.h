@@ -30,7 +30,7 @@ class ArrayRows {
   /// The type in the file, by NumPy's names: "float64", "uint8", "S10", "U5".
   const std::string& type() const;
   const Shape& shape() const;
-  int64_t rows() const;  ///< The first axis; 1 for a scalar.
+  int64_t rows() const;  ///< The first axis; 1 for a scalar, 0 where rows have no elements.
   /// The next row, by the types of read_npy(), of the shape without its first axis. False behind the last row. A row of more than
   /// 256 MiB is InvalidArgument. An array in Fortran's order, and one of an IDX file, is read as a whole by the first call, and is
   /// InvalidArgument if it has more than 1 GiB. Other errors are those of read_npy(); they name file, array and row.
