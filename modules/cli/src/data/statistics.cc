@@ -185,7 +185,7 @@ void add_statistics(CLI::App& data, Action& selected) {
       "memory. Beyond 12288 numbers a quantile's rank is wrong by up to 0.13 % of the count (99 of 100 cases; Karnin, Lang "
       "and "
       "Liberty 2016); beyond 10000 different texts, counts are too small by up to 1/10000 of all (Misra and Gries 1982). "
-      "From 100 fields on: 0.8 %, and 1250");
+      "Beyond 100 fields: 0.8 %, and 1250");
   const auto arguments = std::make_shared<StatisticsArguments>();
   add_data_arguments(*command, *arguments);
   command->add_option("--column", arguments->columns, "Only this field; may be given several times")
