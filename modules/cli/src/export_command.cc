@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements `shoal export list DIR`, `shoal export show EXPORT` and `shoal export onnx EXPORT -o FILE`.
+// Implements `shoal export list DIR`, `shoal export show EXPORT`, `shoal export onnx EXPORT -o FILE`
+// and `shoal export c++ EXPORT -o DIR`.
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstring>
 
 #include "command.h"
 #include "exports.h"
 #include "json_out.h"
 #include "shoal/base/environment.h"
 #include "shoal/base/names_text.h"
+#include "shoal/data/npy.h"
 #include "shoal/estimator/export_form.h"
 #include "shoal/estimator/export_names.h"
 #include "shoal/estimator/exported_model.h"
@@ -113,7 +117,97 @@ void add_onnx_command(CLI::App& exports, Action& selected) {
   onnx->add_option("EXPORT", request->path, "An export, or a folder of exports, of which the newest counts")->required();
   onnx->add_option("-o,--output", request->file, "The file to write; one that is there is replaced")->required();
   onnx->add_option("--signature", request->signature, "Only the outputs of this signature, with its names for them");
-  onnx->callback([&selected, request] { selected = [request](Context& context) { return write_onnx_file(context, *request); }; });
+  onnx->callback(
+      [&selected, request] { selected = [request](Context& context) { return write_onnx_file(context, *request); }; });
+}
+
+struct CppRequest {
+  std::string path, directory, calibration;
+  convert::CppOptions options;
+  std::vector<std::string> axes;
+};
+
+/// Each row of the arrays of an NPZ file, which have the names of the features; a lone feature may be a lone array of any name.
+Result<convert::Calibration> calibration_in(Storage& storage, const std::string& path,
+                                            const std::vector<ExportedTensor>& inputs) {
+  SHOAL_TRY(const data::TensorMap arrays, data::read_npz(storage, path));
+  convert::Calibration calibration;
+  for (const ExportedTensor& input : inputs) {
+    const Tensor* array = arrays.find(input.name);
+    if (!array && inputs.size() == 1 && arrays.size() == 1) array = &arrays.begin()->second;
+    if (!array || array->shape().rank() == 0) {
+      return invalid_argument(path + ": has no array \"" + input.name +
+                              "\" with a row for each example; there are: " + arrays.names());
+    }
+    const int64_t rows = array->shape()[0];
+    calibration.examples.resize(size_t(rows));
+    std::vector<int64_t> dims(array->shape().dims().begin(), array->shape().dims().end());
+    dims[0] = 1;
+    for (int64_t row = 0; row < rows; ++row) {
+      Tensor one(array->dtype(), Shape(dims));
+      if (one.bytes() > 0)
+        std::memcpy(one.mutable_view().data, array->view().data + size_t(row) * one.bytes(), one.bytes());
+      calibration.examples[size_t(row)].emplace(input.name, std::move(one));
+    }
+  }
+  return calibration;
+}
+
+/// "time=40" and the like.
+Result<std::map<std::string, int64_t>> sizes_in(const std::vector<std::string>& axes) {
+  std::map<std::string, int64_t> sizes;
+  for (const std::string& axis : axes) {
+    const size_t sign = axis.find('=');
+    const std::string number = sign == std::string::npos ? "" : axis.substr(sign + 1);
+    int64_t size = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), size);
+    if (error != std::errc() || end != number.data() + number.size() || sign == 0) {
+      return invalid_argument("--axis " + axis + ": give a name and a size, as --axis time=40");
+    }
+    sizes[axis.substr(0, sign)] = size;
+  }
+  return sizes;
+}
+
+Result<int> write_cpp_files(Context& context, CppRequest request) {
+  SHOAL_TRY(const std::string folder, find_export(context.storage, request.path));
+  SHOAL_TRY(request.options.axes, sizes_in(request.axes));
+  if (!request.calibration.empty()) {
+    SHOAL_TRY(const ExportContents contents, try_describe_export(folder));
+    SHOAL_TRY(request.options.int8, calibration_in(context.storage, request.calibration, contents.inputs));
+  }
+  SHOAL_TRY(const convert::CppSource source, try_write_cpp(folder, request.directory, request.options));
+  const std::string path = join_path(request.directory, request.options.name);
+  Json json{{"export", folder}, {"header", path + ".h"}, {"source", path + ".cc"}};
+  if (request.options.weights_apart) json["weights"] = path + ".weights";
+  json["functions"] = Json::array();
+  for (const convert::CppFunction& function : source.functions)
+    json["functions"].push_back(
+        {{"name", request.options.name_space + "::" + function.name}, {"signature", function.signature}});
+  json["bytes"] = {
+      {"weights", source.weight_bytes}, {"memory", source.memory_bytes}, {"stack", source.stack_bytes}, {"heap", 0}};
+  print(context, json);
+  return 0;
+}
+
+void add_cpp_command(CLI::App& exports, Action& selected) {
+  CLI::App* cpp = exports.add_subcommand("c++", "Writes an export as plain C++17, for boards and programs without Shoal");
+  const auto request = std::make_shared<CppRequest>();
+  request->options.name = request->options.name_space = "model";
+  cpp->add_option("EXPORT", request->path, "An export, or a folder of exports, of which the newest counts")->required();
+  cpp->add_option("-o,--output", request->directory, "The folder to write to; it is made if it is missing")->required();
+  cpp->add_option("--name", request->options.name, "The name of the files")->capture_default_str();
+  cpp->add_option("--namespace", request->options.name_space, "The namespace of the functions")->capture_default_str();
+  cpp->add_option("--axis", request->axes,
+                  "NAME=SIZE: the size of an axis that varies, such as time=40; for each such axis");
+  cpp->add_flag("--weights-apart", request->options.weights_apart,
+                "Write the weights to a file, which the program hands in");
+  cpp->add_option("--int8", request->calibration,
+                  "Compute in eight bits; FILE.npz has examples from which the ranges of numbers are taken: an array for "
+                  "each feature, a "
+                  "row for each example");
+  cpp->callback(
+      [&selected, request] { selected = [request](Context& context) { return write_cpp_files(context, *request); }; });
 }
 
 }  // namespace
@@ -129,6 +223,7 @@ void add_export_command(CLI::App& app, Action& selected) {
   show->add_option("EXPORT", *folder, "An export, or a folder of exports, of which the newest counts")->required();
   show->callback([&selected, folder] { selected = [folder](Context& context) { return show_export(context, *folder); }; });
   add_onnx_command(*exports, selected);
+  add_cpp_command(*exports, selected);
 }
 
 }  // namespace shoal::cli

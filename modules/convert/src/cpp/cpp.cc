@@ -111,6 +111,16 @@ Result<void> check_options(const CppOptions& options, const TrainedModel& model)
   return {};
 }
 
+Result<std::vector<CppPort>> ports_of(const Graph& graph, const std::vector<Parameter>& parameters, const SymbolSizes& sizes) {
+  std::vector<CppPort> ports;
+  for (const Parameter& parameter : parameters) {
+    SHOAL_TRY(const Shape shape, parameter.value.shape().resolve(sizes));
+    ports.push_back({parameter.title, parameter.value.dtype(), shape.elements(), graph.node(parameter.value.node()).name,
+                     parameter.value.output(), parameter.names});
+  }
+  return ports;
+}
+
 }  // namespace
 }  // namespace cpp
 
@@ -128,7 +138,14 @@ Result<CppSource> to_cpp(const TrainedModel& model, const CppOptions& options) {
     const std::string others = obstacles.size() == 1 ? "" : " (and " + std::to_string(obstacles.size() - 1) + " more)";
     return invalid_argument("the model cannot be written as C++: " + obstacles.front() + others);
   }
-  return cpp::write_program(model, options, functions);
+  SHOAL_TRY(CppSource source, cpp::write_program(model, options, functions));
+  const SymbolSizes sizes = cpp::sizes_of(model, options.axes);
+  for (const cpp::SignatureFunction& function : functions) {
+    SHOAL_TRY(auto inputs, cpp::ports_of(*model.graph, function.inputs, sizes));
+    SHOAL_TRY(auto outputs, cpp::ports_of(*model.graph, function.outputs, sizes));
+    source.functions.push_back({function.name, function.signature, std::move(inputs), std::move(outputs)});
+  }
+  return source;
 }
 
 }  // namespace shoal::convert

@@ -15,7 +15,6 @@
 #include "shoal/base/durable_folder.h"
 #include "shoal/base/random.h"
 #include "shoal/checkpoint/directory.h"
-#include "shoal/convert/onnx.h"
 #include "shoal/estimator/estimator.h"
 #include "shoal/estimator/export_names.h"
 #include "shoal/estimator/exported_model.h"
@@ -253,7 +252,7 @@ Result<ExportOutcome> export_to(Environment& env, const Estimator& estimator, co
   const std::string temporary = join_path(base_dir, std::string(kUnfinishedExport) + std::to_string(env.entropy()));
   const auto write = [&]() -> Result<ExportOutcome> {
     SHOAL_TRY(std::string refusal,
-              write_export({env, estimator, options, temporary}, std::move(serving), std::move(description)));
+              write_export({env, estimator, options, temporary, serving_input}, std::move(serving), std::move(description)));
     if (!refusal.empty()) return ExportOutcome{{}, std::move(refusal)};
     SHOAL_TRY(std::string path, publish(env, base_dir, temporary));
     return ExportOutcome{std::move(path), {}};
@@ -297,7 +296,7 @@ Result<std::vector<std::string>> Estimator::try_export_obstacles(ExportFormat fo
   std::vector<ExportedTensor> inputs;
   for (const auto& [name, type] : model->types().features) inputs.push_back(exported_tensor(name, type));
   SHOAL_TRY(const ReadInputs read, read_inputs(model->graph(), model->spec(), inputs));
-  return convert::onnx_obstacles(trained_model_of(model->graph(), model->spec(), read.read, nullptr, 0));
+  return form_obstacles(format, trained_model_of(model->graph(), model->spec(), read.read, nullptr, 0));
 }
 
 }  // namespace shoal

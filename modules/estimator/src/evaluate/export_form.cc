@@ -1,28 +1,149 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evaluate/export_form.h"
 
+#include <cstring>
+
 #include "evaluate/export_proof.h"
 #include "evaluate/opened_export.h"
 #include "model/export_files.h"
 #include "model/signatures.h"
+#include "shoal/base/durable_folder.h"
 #include "shoal/estimator/task_host.h"
+#include "task/run_seed.h"
+#include "task/task_network.h"
 
 namespace shoal {
 namespace {
 
-constexpr uint64_t kOnnxBytesMax = uint64_t(1) << 31;
+constexpr uint64_t kFormBytesMax = uint64_t(1) << 31;
+constexpr int64_t kCalibrationExamples = 128;
 
 Result<std::vector<convert::TransformedInput>> write_onnx_of(const std::string& folder, const std::string& file,
                                                              const convert::OnnxOptions& options) {
   const RunConfig config;
   const std::shared_ptr<Environment> env = make_call_environment(config);
   SHOAL_TRY(const OpenedExport opened, open_export(*env, env->storage(), folder, nullptr));
-  const convert::TrainedModel model = trained_model_of(*opened.graph, opened.spec, opened.inputs.read, &opened.variables,
-                                                       opened.description.global_step);
+  const convert::TrainedModel model =
+      trained_model_of(*opened.graph, opened.spec, opened.inputs.read, &opened.variables, opened.description.global_step);
   SHOAL_TRY(convert::OnnxFile onnx, convert::to_onnx(model, options));
   SHOAL_TRY_VOID(env->storage().write_atomically(file, onnx.bytes));
   return std::move(onnx.transformed);
 }
+
+Tensor row_of(const Tensor& tensor, int64_t row) {
+  std::vector<int64_t> dims(tensor.shape().dims().begin(), tensor.shape().dims().end());
+  const int64_t elements = tensor.elements() / dims[0];
+  dims[0] = 1;
+  if (tensor.dtype() == DType::kString) {
+    const auto first = tensor.strings().begin() + row * elements;
+    return Tensor::of_strings(Shape(dims), std::vector<std::string>(first, first + elements));
+  }
+  Tensor one(tensor.dtype(), Shape(dims));
+  if (one.bytes() > 0) std::memcpy(one.mutable_view().data, tensor.view().data + size_t(row) * one.bytes(), one.bytes());
+  return one;
+}
+
+/// The first rows of a batch, each as a batch of one.
+void add_rows(const data::TensorMap& features, int64_t rows, convert::Calibration& calibration) {
+  for (int64_t row = 0; row < rows && int64_t(calibration.examples.size()) < kCalibrationExamples; ++row) {
+    std::map<std::string, Tensor>& example = calibration.examples.emplace_back();
+    for (const auto& [name, tensor] : features) example.emplace(name, row_of(tensor, row));
+  }
+}
+
+/// Examples from which ranges of numbers are taken.
+Result<convert::Calibration> calibration_of(Environment& env, const Estimator& estimator, const InputFn& input_fn) {
+  SHOAL_TRY(const OpenedInput input,
+            open_input(env, estimator, input_fn, Mode::kPredict,
+                       seed_of_run(env, estimator.config(), estimator.model_dir()), stop_of_call(estimator.config())));
+  convert::Calibration calibration;
+  data::Batch batch;
+  while (int64_t(calibration.examples.size()) < kCalibrationExamples) {
+    SHOAL_TRY(const bool any, input.iterator->next(batch));
+    if (!any) break;
+    batch.labels = {};
+    SHOAL_TRY(const int64_t rows, batch_size(batch));
+    add_rows(batch.features, rows, calibration);
+  }
+  return calibration;
+}
+
+Result<convert::CppSource> write_cpp_of(const std::string& folder, const std::string& directory,
+                                        const convert::CppOptions& options) {
+  const RunConfig config;
+  const std::shared_ptr<Environment> env = make_call_environment(config);
+  SHOAL_TRY(const OpenedExport opened, open_export(*env, env->storage(), folder, nullptr));
+  const convert::TrainedModel model =
+      trained_model_of(*opened.graph, opened.spec, opened.inputs.read, &opened.variables, opened.description.global_step);
+  SHOAL_TRY(convert::CppSource source, convert::to_cpp(model, options));
+  SHOAL_TRY_VOID(make_durable_folder(env->storage(), directory));
+  const std::string path = join_path(directory, options.name);
+  SHOAL_TRY_VOID(env->storage().write_atomically(path + ".h", source.header));
+  SHOAL_TRY_VOID(env->storage().write_atomically(path + ".cc", source.source));
+  if (options.weights_apart) {
+    const std::string_view weights(reinterpret_cast<const char*>(source.weights.data()), source.weights.size());
+    SHOAL_TRY_VOID(env->storage().write_atomically(path + ".weights", weights));
+  }
+  source.header.clear();
+  source.source.clear();
+  source.weights.clear();
+  return source;
+}
+
+/// Writes the files of a format, and proves them if that is asked for.
+class FormWriter {
+ public:
+  FormWriter(const FormToWrite& to, std::unique_ptr<BuiltModel> model, LoadedVariables variables)
+      : to_(to), model_(std::move(model)), variables_(std::move(variables)) {}
+
+  Result<WrittenForm> write(const std::vector<ExportedTensor>& inputs, int64_t global_step) {
+    const convert::TrainedModel trained =
+        trained_model_of(model_->graph(), model_->spec(), inputs, &variables_, global_step);
+    SHOAL_TRY(const Proof proof, to_.options.format == ExportFormat::kOnnx ? write_onnx(trained) : write_cpp(trained));
+    written_.refusal = proof.refusal;
+    if (!proof.evidence.empty()) SHOAL_TRY_VOID(put(kExportProof, proof.evidence));
+    return std::move(written_);
+  }
+
+ private:
+  Result<void> put(std::string_view name, const std::string& contents) {
+    SHOAL_TRY_VOID(to_.env.storage().write_atomically(join_path(to_.folder, name), contents));
+    written_.files.push_back(exported_file(std::string(name), contents));
+    return {};
+  }
+  /// What the disk has, which is what users get.
+  Result<std::string> read_back(std::string_view name) {
+    return to_.env.storage().read_all(join_path(to_.folder, name), kFormBytesMax);
+  }
+  bool proves() const { return static_cast<bool>(to_.options.proof.input); }
+
+  Result<Proof> write_onnx(const convert::TrainedModel& trained) {
+    SHOAL_TRY(convert::OnnxFile onnx, convert::to_onnx(trained));
+    SHOAL_TRY_VOID(put(kExportOnnx, onnx.bytes));
+    if (!proves()) return Proof();
+    SHOAL_TRY(onnx.bytes, read_back(kExportOnnx));
+    return prove_onnx(to_, onnx, std::move(model_), std::move(variables_));
+  }
+
+  Result<Proof> write_cpp(const convert::TrainedModel& trained) {
+    convert::CppOptions options;
+    if (to_.options.format == ExportFormat::kCppInt8) {
+      SHOAL_TRY(options.int8, calibration_of(to_.env, to_.estimator, to_.serving_input));
+    }
+    SHOAL_TRY(convert::CppSource source, convert::to_cpp(trained, options));
+    SHOAL_TRY_VOID(put(kExportCppHeader, source.header));
+    SHOAL_TRY_VOID(put(kExportCppSource, source.source));
+    if (!proves()) return Proof();
+    SHOAL_TRY(source.header, read_back(kExportCppHeader));
+    SHOAL_TRY(source.source, read_back(kExportCppSource));
+    return prove_cpp(to_, source, std::move(model_), std::move(variables_));
+  }
+
+  const FormToWrite& to_;
+  std::unique_ptr<BuiltModel> model_;
+  LoadedVariables variables_;
+  WrittenForm written_;
+};
 
 }  // namespace
 
@@ -49,6 +170,9 @@ Result<void> check_proof(ExportFormat format, const ExportProof& proof) {
   if (format == ExportFormat::kShoal) {
     return invalid_argument("proof: there is no format to prove; set format, or leave the proof out");
   }
+  if (!(proof.accuracy_loss >= 0 && proof.accuracy_loss <= 1)) {
+    return invalid_argument("proof: accuracy_loss must be in [0, 1]");
+  }
   if (!(proof.tolerance > 0)) return invalid_argument("proof: tolerance must be greater than 0");
   if (proof.examples <= 0) return invalid_argument("proof: examples must be greater than 0");
   return {};
@@ -56,22 +180,16 @@ Result<void> check_proof(ExportFormat format, const ExportProof& proof) {
 
 Result<WrittenForm> write_form(const FormToWrite& to, std::unique_ptr<BuiltModel> model, LoadedVariables variables,
                                const std::vector<ExportedTensor>& inputs, int64_t global_step) {
-  WrittenForm written;
-  if (to.options.format == ExportFormat::kShoal) return written;
-  const auto write = [&](std::string_view name, const std::string& contents) -> Result<void> {
-    SHOAL_TRY_VOID(to.env.storage().write_atomically(join_path(to.folder, name), contents));
-    written.files.push_back(exported_file(std::string(name), contents));
-    return {};
-  };
-  const convert::TrainedModel trained = trained_model_of(model->graph(), model->spec(), inputs, &variables, global_step);
-  SHOAL_TRY(convert::OnnxFile onnx, convert::to_onnx(trained));
-  SHOAL_TRY_VOID(write(kExportOnnx, onnx.bytes));
-  if (!to.options.proof.input) return written;
-  SHOAL_TRY(onnx.bytes, to.env.storage().read_all(join_path(to.folder, kExportOnnx), kOnnxBytesMax));
-  SHOAL_TRY(Proof proof, prove_onnx(to, onnx, std::move(model), std::move(variables)));
-  written.refusal = std::move(proof.refusal);
-  SHOAL_TRY_VOID(write(kExportProof, proof.evidence));
-  return written;
+  if (to.options.format == ExportFormat::kShoal) return WrittenForm();
+  return FormWriter(to, std::move(model), std::move(variables)).write(inputs, global_step);
+}
+
+std::vector<std::string> form_obstacles(ExportFormat format, const convert::TrainedModel& model) {
+  switch (format) {
+    case ExportFormat::kShoal: return {};
+    case ExportFormat::kOnnx: return convert::onnx_obstacles(model);
+    default: return convert::cpp_obstacles(model);
+  }
 }
 
 std::vector<convert::TransformedInput> write_onnx(const std::string& folder, const std::string& file,
@@ -82,6 +200,15 @@ std::vector<convert::TransformedInput> write_onnx(const std::string& folder, con
 Result<std::vector<convert::TransformedInput>> try_write_onnx(const std::string& folder, const std::string& file,
                                                               const convert::OnnxOptions& options) {
   return write_onnx_of(folder, file, options);
+}
+
+convert::CppSource write_cpp(const std::string& folder, const std::string& directory, const convert::CppOptions& options) {
+  return value_or_raise(write_cpp_of(folder, directory, options));
+}
+
+Result<convert::CppSource> try_write_cpp(const std::string& folder, const std::string& directory,
+                                         const convert::CppOptions& options) {
+  return write_cpp_of(folder, directory, options);
 }
 
 }  // namespace shoal

@@ -29,6 +29,7 @@ struct FormToWrite {
   const Estimator& estimator;
   const ExportOptions& options;
   std::string folder;  ///< Of the export, which nobody sees yet.
+  const InputFn& serving_input;
 };
 /// Files of the export beside those that Shoal loads; or why the export is not published.
 struct WrittenForm {
@@ -39,6 +40,9 @@ struct WrittenForm {
 /// the model computes Shoal's side of the proof, and cannot be used afterwards.
 Result<WrittenForm> write_form(const FormToWrite& to, std::unique_ptr<BuiltModel> model, LoadedVariables variables,
                                const std::vector<ExportedTensor>& inputs, int64_t global_step);
+
+/// Why a format cannot say the model, naming each node.
+std::vector<std::string> form_obstacles(ExportFormat format, const convert::TrainedModel& model);
 
 /// The folder of an export, or why it was not published: it lacks the proof that was asked for.
 struct ExportOutcome {

@@ -2,152 +2,58 @@
 #include "evaluate/export_proof.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <limits>
 #include <map>
 
+#include "evaluate/compiled_model.h"
 #include "evaluate/predictor.h"
-#include "model/rest.h"
-#include "shoal/base/finite.h"
-#include "shoal/base/format.h"
-#include "shoal/convert/onnx.h"
+#include "evaluate/proof_evidence.h"
+#include "model/signatures.h"
 #include "shoal/convert/onnx_model.h"
-#include "shoal/graph/text_ids.h"
-#include "shoal/json/json.h"
 #include "task/run_seed.h"
 #include "task/task_network.h"
 
 namespace shoal {
 namespace {
 
-constexpr size_t kWorstShown = 5;
-constexpr double kUnequal = std::numeric_limits<double>::infinity();
+using Tensors = std::map<std::string, Tensor>;
 
-/// One example of which the two forms disagree.
-struct Difference {
-  int64_t example = 0;
-  std::string output;
-  double size = 0;  ///< As ExportProof::tolerance; infinite where the values are no float32.
-  std::string shoal, exported;
+/// Predictions of a batch by what was exported, by key; outputs that cannot be compared are left out.
+using ComputeExported =
+    std::function<Result<Tensors>(Predictor& predictor, const data::Batch& batch, const data::TensorMap& expected)>;
 
-  std::string text() const {
-    return "example " + std::to_string(example) + ", output \"" + output + "\": " + exported + " where Shoal has " + shoal;
+Result<Proof> prove(const FormToWrite& to, std::unique_ptr<BuiltModel> model, LoadedVariables variables,
+                    ProofEvidence evidence, const ComputeExported& compute) {
+  SHOAL_TRY_VOID(set_up_computation(to.env, to.estimator.config(), *model));
+  SHOAL_TRY(const auto predictor, Predictor::make(std::move(model), std::move(variables), {}));
+  const std::optional<int64_t> seed = seed_of_run(to.env, to.estimator.config(), to.estimator.model_dir());
+  SHOAL_TRY(const OpenedInput input, open_input(to.env, to.estimator, to.options.proof.input, Mode::kPredict, seed,
+                                                stop_of_call(to.estimator.config())));
+  data::Batch batch;
+  while (evidence.examples() < to.options.proof.examples) {
+    SHOAL_TRY(const bool any, input.iterator->next(batch));
+    if (!any) break;
+    const data::TensorMap labels = batch.labels;
+    SHOAL_TRY(const data::TensorMap expected, predictor->predict(batch));
+    SHOAL_TRY(const int64_t rows, batch_size(batch));
+    SHOAL_TRY(const Tensors computed, compute(*predictor, batch, expected));
+    evidence.add(expected, computed, labels, rows);
   }
-};
-
-std::string element_text(const Tensor& tensor, int64_t i) {
-  const auto at = size_t(i);
-  switch (tensor.dtype()) {
-    case DType::kFloat32: return formatted("%.9g", double(tensor.as<float>()[at]));
-    case DType::kInt32: return std::to_string(tensor.as<int32_t>()[at]);
-    case DType::kInt64: return std::to_string(tensor.as<int64_t>()[at]);
-    case DType::kUInt8: return std::to_string(tensor.as<uint8_t>()[at]);
-    case DType::kBool: return tensor.as<bool>()[at] ? "true" : "false";
-    default: return "\"" + tensor.strings()[at] + "\"";
-  }
+  if (evidence.examples() == 0) return invalid_argument("export: the input of the proof gave no batch");
+  return Proof{evidence.json(), evidence.refusal()};
 }
 
-/// How far element i of the exported form is from Shoal's.
-double element_difference(const Tensor& shoal, const Tensor& exported, int64_t i, double scale) {
-  if (shoal.dtype() != DType::kFloat32) {
-    return element_text(shoal, i) == element_text(exported, i) ? 0 : kUnequal;
-  }
-  const float a = shoal.as<float>()[size_t(i)], b = exported.as<float>()[size_t(i)];
-  if (is_finite(a) && is_finite(b)) return std::fabs(double(a) - double(b)) / scale;
-  return a == b || (is_nan(a) && is_nan(b)) ? 0 : kUnequal;
+/// A value of the model's graph, such as ids that a text becomes, for this batch.
+Result<Tensor> value_of(Predictor& predictor, const data::Batch& batch, const std::string& node, int output) {
+  SHOAL_TRY(auto computed, predictor.compute_once({{node, predictor.model().graph().find(node, output)}}, batch));
+  return std::move(computed[0].second);
 }
 
-/// The largest magnitude of a number, or 1 if that is larger.
-double scale_of(const Tensor& tensor) {
-  double scale = 1;
-  if (tensor.dtype() != DType::kFloat32) return scale;
-  for (float value : tensor.as<float>()) {
-    if (is_finite(value)) scale = std::max(scale, std::fabs(double(value)));
-  }
-  return scale;
-}
-
-/// What was compared so far.
-class Evidence {
- public:
-  explicit Evidence(double tolerance) : tolerance_(tolerance) {}
-
-  /// The outputs of one batch.
-  Result<void> add(const data::TensorMap& shoal, const std::map<std::string, Tensor>& exported, int64_t rows) {
-    for (const auto& [key, expected] : shoal) {
-      const std::string name = key.empty() ? "predictions" : key;
-      const auto found = exported.find(name);
-      if (found == exported.end()) return data_loss("the exported file has no output \"" + name + "\"");
-      add_output(name, expected, found->second, rows);
-    }
-    examples_ += rows;
-    return {};
-  }
-  int64_t examples() const { return examples_; }
-
-  std::string json(std::string_view form) const {
-    json::PrintedJson json{{"form", std::string(form)}, {"examples", examples_}, {"tolerance", tolerance_}};
-    json["outputs"] = json::PrintedJson::object();
-    for (const auto& [name, largest] : largest_) json["outputs"][name] = {{"largest_difference", largest}};
-    return json.dump(2) + "\n";
-  }
-
-  std::string refusal(std::string_view form) const {
-    if (beyond_.empty()) return "";
-    std::string text = "not published, since its " + std::string(form) + " disagrees with Shoal's predictions on " +
-                       std::to_string(count_) + " of " + std::to_string(examples_) + " held-out examples (tolerance " +
-                       formatted("%g", tolerance_) + "); the worst: ";
-    for (size_t i = 0; i < beyond_.size(); ++i) text += (i == 0 ? "" : "; ") + beyond_[i].text();
-    return text;
-  }
-
- private:
-  void add_output(const std::string& name, const Tensor& shoal, const Tensor& exported, int64_t rows) {
-    double& largest = largest_[name];
-    if (shoal.dtype() != exported.dtype() || shoal.shape() != exported.shape()) {
-      largest = kUnequal;
-      for (int64_t row = 0; row < rows; ++row) disagree({examples_ + row, name, kUnequal, described(shoal), described(exported)});
-      return;
-    }
-    const double scale = scale_of(shoal);
-    const int64_t columns = rows == 0 ? 0 : shoal.elements() / rows;
-    for (int64_t row = 0; row < rows; ++row) {
-      double worst = 0;
-      int64_t at = 0;
-      for (int64_t i = row * columns; i < (row + 1) * columns; ++i) {
-        const double size = element_difference(shoal, exported, i, scale);
-        if (size > worst) worst = size, at = i;
-      }
-      largest = std::max(largest, worst);
-      if (worst > tolerance_)
-        disagree({examples_ + row, name, worst, element_text(shoal, at), element_text(exported, at)});
-    }
-  }
-
-  static std::string described(const Tensor& tensor) {
-    return std::string(to_string(tensor.dtype())) + " " + to_string(tensor.shape());
-  }
-
-  void disagree(Difference difference) {
-    if (difference.example != last_) ++count_;
-    last_ = difference.example;
-    const auto place = std::ranges::upper_bound(beyond_, difference.size, std::greater<>(), &Difference::size);
-    beyond_.insert(place, std::move(difference));
-    if (beyond_.size() > kWorstShown) beyond_.pop_back();
-  }
-
-  double tolerance_;
-  int64_t examples_ = 0, count_ = 0, last_ = -1;
-  std::map<std::string, double> largest_;
-  std::vector<Difference> beyond_;  // The largest first.
-};
-
-/// What the file is called with: features, and ids that Shoal has made of them.
-Result<std::map<std::string, Tensor>> inputs_of_file(const convert::OnnxModel& file, const convert::OnnxFile& onnx,
-                                                     Predictor& predictor, const data::Batch& batch) {
-  std::map<std::string, Tensor> inputs;
-  for (const auto& input : file.inputs()) {
+/// What the ONNX file is called with: features, and ids that Shoal has made of them.
+Result<Tensors> inputs_of_file(const convert::OnnxModel& file, const convert::OnnxFile& onnx, Predictor& predictor,
+                               const data::Batch& batch) {
+  Tensors inputs;
+  for (const convert::OnnxPort& input : file.inputs()) {
     const std::string& name = input.name;
     const Tensor* feature = batch.features.find(batch.features.is_single() && name == "features" ? "" : name);
     if (feature) {
@@ -155,38 +61,117 @@ Result<std::map<std::string, Tensor>> inputs_of_file(const convert::OnnxModel& f
       continue;
     }
     const auto ids = std::ranges::find(onnx.transformed, name, &convert::TransformedInput::name);
-    if (ids == onnx.transformed.end()) return data_loss("the exported file has an input \"" + name + "\" that is no feature");
-    const Value value = predictor.model().graph().find(ids->node);
-    SHOAL_TRY(auto computed, predictor.compute_once({{name, value}}, batch));
-    inputs.emplace(name, std::move(computed[0].second));
+    if (ids == onnx.transformed.end())
+      return data_loss("the exported file has an input \"" + name + "\" that is no feature");
+    SHOAL_TRY(Tensor made, value_of(predictor, batch, ids->node, 0));
+    inputs.emplace(name, std::move(made));
   }
   return inputs;
+}
+
+/// The prediction behind an output of a signature.
+const std::string& key_of(const std::vector<nn::ExportSignature>& signatures, const std::string& signature,
+                          const std::string& output) {
+  const auto of = std::ranges::find(signatures, signature, &nn::ExportSignature::name);
+  return std::ranges::find(of->outputs, output, &std::pair<std::string, std::string>::first)->second;
+}
+
+/// The inputs of all examples of a batch, one after the other, for one function.
+Result<std::string> input_bytes(const convert::CppFunction& function, Predictor& predictor, const data::Batch& batch,
+                                int64_t rows) {
+  std::vector<Tensor> tensors;
+  for (const convert::CppPort& input : function.inputs) {
+    SHOAL_TRY(Tensor tensor, value_of(predictor, batch, input.node, input.output));
+    if (tensor.elements() != rows * input.elements) {
+      return invalid_argument("proof: input \"" + input.title + "\" has " +
+                              std::to_string(tensor.elements() / std::max<int64_t>(rows, 1)) +
+                              " elements for an example where the exported function takes " +
+                              std::to_string(input.elements) + "; give the proof examples of that size");
+    }
+    tensors.push_back(std::move(tensor));
+  }
+  std::string bytes;
+  for (int64_t row = 0; row < rows; ++row) {
+    for (const Tensor& tensor : tensors) {
+      const size_t size = tensor.bytes() / size_t(rows);
+      bytes.append(reinterpret_cast<const char*>(tensor.view().data) + size_t(row) * size, size);
+    }
+  }
+  return bytes;
+}
+
+/// Names of ids, or their digits where there are none; "" for an id without a name.
+Tensor names_of(const Tensor& ids, const std::vector<std::string>& names) {
+  std::vector<std::string> texts;
+  for (int64_t id : ids.as<int64_t>()) {
+    const bool named = id >= 0 && id < int64_t(names.size());
+    texts.push_back(names.empty() ? std::to_string(id) : named ? names[size_t(id)] : "");
+  }
+  return Tensor::of_strings(ids.shape(), std::move(texts));
+}
+
+/// Outputs of all examples in the shapes of `expected`, by prediction; names of classes are made of their ids.
+Result<void> add_outputs(const convert::CppFunction& function, const std::string& bytes, int64_t rows,
+                         const std::vector<nn::ExportSignature>& signatures, const data::TensorMap& expected,
+                         Tensors& outputs) {
+  size_t row_bytes = 0, begin = 0;
+  for (const convert::CppPort& port : function.outputs) row_bytes += size_t(port.elements) * size_of(port.dtype);
+  if (bytes.size() != row_bytes * size_t(rows)) {
+    return data_loss("the compiled model wrote " + std::to_string(bytes.size()) + " bytes where " +
+                     std::to_string(row_bytes * size_t(rows)) + " were expected");
+  }
+  for (const convert::CppPort& port : function.outputs) {
+    const size_t size = size_t(port.elements) * size_of(port.dtype);
+    const std::string& key = key_of(signatures, function.signature, port.title);
+    const Tensor& like = expected[key];
+    Tensor tensor(port.dtype, like.elements() == rows * port.elements ? like.shape() : Shape{rows, port.elements});
+    for (int64_t row = 0; row < rows; ++row)
+      std::memcpy(tensor.mutable_view().data + size_t(row) * size, bytes.data() + size_t(row) * row_bytes + begin, size);
+    outputs.insert_or_assign(key, like.dtype() == DType::kString ? names_of(tensor, port.names) : std::move(tensor));
+    begin += size;
+  }
+  return {};
 }
 
 }  // namespace
 
 Result<Proof> prove_onnx(const FormToWrite& to, const convert::OnnxFile& onnx, std::unique_ptr<BuiltModel> model,
                          LoadedVariables variables) {
-  const std::string form = "ONNX file";
   SHOAL_TRY(const convert::OnnxModel file, convert::OnnxModel::parse(onnx.bytes));
-  SHOAL_TRY_VOID(set_up_computation(to.env, to.estimator.config(), *model));
-  SHOAL_TRY(const auto predictor, Predictor::make(std::move(model), std::move(variables), {}));
-  const std::optional<int64_t> seed = seed_of_run(to.env, to.estimator.config(), to.estimator.model_dir());
-  SHOAL_TRY(const OpenedInput input, open_input(to.env, to.estimator, to.options.proof.input, Mode::kPredict, seed,
-                                                stop_of_call(to.estimator.config())));
-  Evidence evidence(to.options.proof.tolerance);
-  data::Batch batch;
-  while (evidence.examples() < to.options.proof.examples) {
-    SHOAL_TRY(const bool any, input.iterator->next(batch));
-    if (!any) break;
-    SHOAL_TRY(const data::TensorMap expected, predictor->predict(batch));
-    SHOAL_TRY(const auto inputs, inputs_of_file(file, onnx, *predictor, batch));
-    SHOAL_TRY(const auto computed, file.run(inputs));
+  const auto compute = [&](Predictor& predictor, const data::Batch& batch,
+                           const data::TensorMap& expected) -> Result<Tensors> {
+    SHOAL_TRY(const Tensors inputs, inputs_of_file(file, onnx, predictor, batch));
+    SHOAL_TRY(Tensors outputs, file.run(inputs));
+    if (expected.is_single()) {
+      auto lone = outputs.extract("predictions");
+      lone.key() = "";
+      outputs.insert(std::move(lone));
+    }
+    for (const auto& [key, tensor] : expected) {
+      if (!outputs.contains(key)) return data_loss("the exported file has no output \"" + key + "\"");
+    }
+    return outputs;
+  };
+  return prove(to, std::move(model), std::move(variables), {"ONNX file", to.options.proof, ProofRule::kNumbers}, compute);
+}
+
+Result<Proof> prove_cpp(const FormToWrite& to, const convert::CppSource& source, std::unique_ptr<BuiltModel> model,
+                        LoadedVariables variables) {
+  SHOAL_TRY(const CompiledModel compiled, CompiledModel::make(source));
+  const std::vector<nn::ExportSignature> signatures = signatures_of(model->spec());
+  const auto compute = [&](Predictor& predictor, const data::Batch& batch,
+                           const data::TensorMap& expected) -> Result<Tensors> {
     SHOAL_TRY(const int64_t rows, batch_size(batch));
-    SHOAL_TRY_VOID(evidence.add(expected, computed, rows));
-  }
-  if (evidence.examples() == 0) return invalid_argument("export: the input of the proof gave no batch");
-  return Proof{evidence.json(form), evidence.refusal(form)};
+    Tensors outputs;
+    for (size_t i = 0; i < source.functions.size(); ++i) {
+      SHOAL_TRY(const std::string inputs, input_bytes(source.functions[i], predictor, batch, rows));
+      SHOAL_TRY(const std::string bytes, compiled.run(i, inputs));
+      SHOAL_TRY_VOID(add_outputs(source.functions[i], bytes, rows, signatures, expected, outputs));
+    }
+    return outputs;
+  };
+  const ProofRule rule = to.options.format == ExportFormat::kCppInt8 ? ProofRule::kAccuracy : ProofRule::kNumbers;
+  return prove(to, std::move(model), std::move(variables), {"C++ source", to.options.proof, rule}, compute);
 }
 
 }  // namespace shoal

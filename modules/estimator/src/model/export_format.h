@@ -70,6 +70,8 @@ inline constexpr std::string_view kExportGraph = "graph.json";
 inline constexpr std::string_view kExportVariables = "variables";
 inline constexpr std::string_view kExportAssets = "assets";
 inline constexpr std::string_view kExportOnnx = "model.onnx";
+inline constexpr std::string_view kExportCppHeader = "model.h";
+inline constexpr std::string_view kExportCppSource = "model.cc";
 inline constexpr std::string_view kExportProof = "proof.json";
 
 }  // namespace shoal

@@ -39,6 +39,23 @@ struct Int8Range {
   float low = 0, high = 0;
 };
 
+/// A pointer that a function takes.
+struct CppPort {
+  std::string title;  ///< The feature, or the output of the signature.
+  DType dtype = DType::kFloat32;
+  int64_t elements = 0;
+  std::string node;                 ///< The node of the model's graph whose output it is ...
+  int output = 0;                   ///< ... and which output.
+  std::vector<std::string> names{};  ///< Of an output of ids: what they stand for, where that is known.
+};
+
+/// bool name(const T* input, ..., T* output, ...), one for each signature.
+struct CppFunction {
+  std::string name;
+  std::string signature;
+  std::vector<CppPort> inputs, outputs;
+};
+
 /// What is written, and what it takes.
 struct CppSource {
   std::string header;
@@ -47,6 +64,7 @@ struct CppSource {
   size_t weight_bytes = 0;         ///< Read-only memory (flash) that weights take. Code comes in addition.
   size_t memory_bytes = 0;         ///< Static memory that is written: all values between ops.
   size_t stack_bytes = 0;          ///< What a call takes of the stack at most, compiled with optimisation; rounded up.
+  std::vector<CppFunction> functions;  ///< The default one first.
   std::vector<Int8Range> int8_ranges;  ///< With CppOptions::int8: what each value that is kept in eight bits was given.
 };
 

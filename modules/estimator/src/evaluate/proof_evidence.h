@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// What the comparison of an exported form with Shoal's predictions has found.
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shoal/base/result.h"
+#include "shoal/data/element.h"
+#include "shoal/estimator/export_form.h"
+
+namespace shoal {
+
+/// One output of one example that differs by more than it may.
+struct ProofDifference {
+  int64_t example = 0;
+  std::string output;
+  double size = 0;  ///< As ExportProof::tolerance; infinite where the values are no float32.
+  std::string shoal, exported;
+
+  std::string text() const;
+};
+
+/// How a form is judged.
+enum class ProofRule : uint8_t {
+  kNumbers,   ///< Each number is within the tolerance.
+  kAccuracy,  ///< The share of examples with the right class is at most ExportProof::accuracy_loss lower.
+};
+
+class ProofEvidence {
+ public:
+  /// `form`: what was written, for sentences: "ONNX file".
+  ProofEvidence(std::string form, const ExportProof& proof, ProofRule rule)
+      : form_(std::move(form)), tolerance_(proof.tolerance), accuracy_loss_(proof.accuracy_loss), rule_(rule) {}
+
+  /// One batch: Shoal's predictions, those outputs of the form that can be compared, and the labels, if there are any.
+  void add(const data::TensorMap& shoal, const std::map<std::string, Tensor>& exported, const data::TensorMap& labels,
+           int64_t rows);
+  int64_t examples() const { return examples_; }
+
+  std::string json() const;     ///< The file proof.json.
+  std::string refusal() const;  ///< Why the export is not published; "" if it is.
+
+ private:
+  void add_output(const std::string& name, const Tensor& shoal, const Tensor& exported, int64_t rows);
+  void count_classes(const data::TensorMap& shoal, const std::map<std::string, Tensor>& exported,
+                     const data::TensorMap& labels, int64_t rows);
+  void disagree(ProofDifference difference);
+  double lost_accuracy() const;
+
+  std::string form_;
+  double tolerance_, accuracy_loss_;
+  ProofRule rule_;
+  int64_t examples_ = 0, count_ = 0, last_ = -1;
+  int64_t shoal_right_ = 0, exported_right_ = 0;
+  std::map<std::string, double> largest_;
+  std::vector<ProofDifference> beyond_;  // The largest first.
+};
+
+}  // namespace shoal
