@@ -73,9 +73,7 @@ std::string main_of(const std::vector<Subject>& subjects) {
   return text + "}\n";
 }
 
-std::string bytes_of(const Tensor& tensor) {
-  return {reinterpret_cast<const char*>(tensor.view().data), tensor.bytes()};
-}
+std::string bytes_of(const Tensor& tensor) { return {reinterpret_cast<const char*>(tensor.view().data), tensor.bytes()}; }
 
 }  // namespace
 
@@ -84,7 +82,8 @@ TrainedModel model_of(const Graph& graph, const Feeds& feeds, const std::vector<
   model.graph = &graph;
   for (size_t id = 0; id < graph.nodes().size(); ++id) {
     const Node& node = graph.nodes()[id];
-    if (source_of(node.op) == Source::kInput) model.inputs.push_back({node.name, Value(&outputs[0].graph(), NodeId(id), 0)});
+    if (source_of(node.op) == Source::kInput)
+      model.inputs.push_back({node.name, Value(&outputs[0].graph(), NodeId(id), 0)});
   }
   for (size_t i = 0; i < outputs.size(); ++i) model.outputs.push_back({"y" + std::to_string(i), outputs[i]});
   model.weights = [&feeds](const Variable& variable) {
@@ -135,8 +134,8 @@ Result<std::vector<Outcome>> run_compiled(const std::vector<Subject>& subjects, 
   write_file(folder / "all.cc", all);
   write_file(folder / "main.cc", main_of(subjects));
   write_file(folder / "input", input);
-  const std::string compile = compiler.program + " -std=c++17 -Wall -Wextra -Werror " + compiler.flags +
-                              " all.cc main.cc -o program > errors 2>&1";
+  const std::string compile =
+      compiler.program + " -std=c++17 -Wall -Wextra -Werror " + compiler.flags + " all.cc main.cc -o program > errors 2>&1";
   const std::string in_folder = "cd '" + folder.string() + "' && ";
   if (std::system((in_folder + compile).c_str()) != 0) {
     return invalid_argument(compile + ":\n" + read_file(folder / "errors").substr(0, 4000));
@@ -194,7 +193,8 @@ double largest_difference(const Subject& subject, const Outcome& outcome) {
       const bool same = std::memcmp(&a, &b, sizeof(a)) == 0 || (std::isnan(a) && std::isnan(b));
       if (same) continue;
       const double apart = std::fabs(double(a) - double(b));
-      difference = std::max(difference, std::isfinite(apart) ? std::max(apart, 1e-300) : std::numeric_limits<double>::infinity());
+      difference =
+          std::max(difference, std::isfinite(apart) ? std::max(apart, 1e-300) : std::numeric_limits<double>::infinity());
     }
     if (difference > 0) worst = std::max(worst, largest > 0 ? difference / largest : difference);
   }

@@ -98,9 +98,10 @@ TEST(CppForms, NeedNothingButTheCLibrary) {
 #include <cstdlib>
 int main() { return std::system("nm -u ../nm_model.o") == 0 ? 0 : 1; })";
   const std::string object = "../nm_model.o -c model.cc " + std::string("&& g++ -std=c++17");
-  const auto symbols = run_with_main(source, "model", main_text, {.program = "g++ -std=c++17 -O2 -o " + object}, form_folder());
+  const auto symbols =
+      run_with_main(source, "model", main_text, {.program = "g++ -std=c++17 -O2 -o " + object}, form_folder());
   ASSERT_TRUE(symbols) << symbols.error().message();
-  EXPECT_EQ(symbols->find("_Z"), std::string::npos) << *symbols;   // Nothing of C++,
+  EXPECT_EQ(symbols->find("_Z"), std::string::npos) << *symbols;      // Nothing of C++,
   EXPECT_EQ(symbols->find("malloc"), std::string::npos) << *symbols;  // and nothing that allocates.
   std::filesystem::remove_all(form_folder());
 }
@@ -108,11 +109,11 @@ int main() { return std::system("nm -u ../nm_model.o") == 0 ? 0 : 1; })";
 TEST(CppForms, TextBecomesIdsAsInTheModel) {
   if (const std::string reason = why_not_here(); !reason.empty()) GTEST_SKIP() << reason;
   Graph graph(RandomKey{1});
-  const Value colour = graph.input("colour", DType::kString, examples()), word = graph.input("word", DType::kString, examples());
-  const auto vocabulary =
-      std::make_shared<const Vocabulary>(value_or_raise(Vocabulary::make({"red", "gr\xc3\xbcn", "blue \"?\" \\", "a", "ab"})));
-  const TextEncoding by_name{.vocabulary = vocabulary, .buckets = 3, .missing = {"", "none"}},
-      by_hash{.buckets = 1000003};
+  const Value colour = graph.input("colour", DType::kString, examples()),
+              word = graph.input("word", DType::kString, examples());
+  const auto vocabulary = std::make_shared<const Vocabulary>(
+      value_or_raise(Vocabulary::make({"red", "gr\xc3\xbcn", "blue \"?\" \\", "a", "ab"})));
+  const TextEncoding by_name{.vocabulary = vocabulary, .buckets = 3, .missing = {"", "none"}}, by_hash{.buckets = 1000003};
   const Value a = text_ids(colour, by_name), b = text_ids(word, by_hash);
   const Value y = ops::default_ids(a, 100, 7), z = ops::default_ids(b, 1000003, 7);
   const Feeds none;
@@ -127,7 +128,9 @@ TEST(CppForms, TextBecomesIdsAsInTheModel) {
   }
   std::string main_text = "#include <cstdio>\n#include <string>\nint main() {\n  const std::string texts[] = {", expected;
   for (const std::string& text : texts) {
-    for (const char& c : text) main_text += (&c == &text.front() ? "\"\\x" : "\" \"\\x") + std::string{"0123456789abcdef"[(c >> 4) & 15], "0123456789abcdef"[c & 15]};
+    for (const char& c : text)
+      main_text += (&c == &text.front() ? "\"\\x" : "\" \"\\x") +
+                   std::string{"0123456789abcdef"[(c >> 4) & 15], "0123456789abcdef"[c & 15]};
     main_text += text.empty() ? "\"\"," : "\",\n";
     expected += std::to_string(by_name.id_of(text).value()) + " " + std::to_string(by_hash.id_of(text).value()) + "\n";
   }
@@ -136,7 +139,8 @@ TEST(CppForms, TextBecomesIdsAsInTheModel) {
     std::printf("%lld %lld\n", (long long)model::colour_id(t.data(), t.size()), (long long)model::word_id(t.data(), t.size()));
   }
 })";
-  const auto printed = run_with_main(source, "model", main_text, {.flags = "-O1 -fsanitize=address,undefined" + fused_flag()}, form_folder());
+  const auto printed = run_with_main(source, "model", main_text,
+                                     {.flags = "-O1 -fsanitize=address,undefined" + fused_flag()}, form_folder());
   ASSERT_TRUE(printed) << printed.error().message();
   EXPECT_EQ(*printed, expected);
   std::filesystem::remove_all(form_folder());
@@ -150,15 +154,16 @@ struct WideAndDeep {
   TrainedModel model;
 
   WideAndDeep() {
-    const Value age = graph.input("age", DType::kFloat32, rows_of(1)), shop = graph.input("shop number", DType::kInt64, rows_of(1)),
+    const Value age = graph.input("age", DType::kFloat32, rows_of(1)),
+                shop = graph.input("shop number", DType::kInt64, rows_of(1)),
                 colour = graph.input("colour", DType::kString, rows_of(1));
     const nn::ValueMap features{{"age", age}, {"shop number", shop}, {"colour", colour}};
     const auto by_age = columns::bucketized(columns::numeric("age"), {18, 30, 65});
     const auto by_shop = columns::categorical_by_identity("shop number", {.count = 12});
     const auto by_colour = columns::categorical_by_vocabulary("colour", {"red", "green", "blue"});
     const auto crossed = columns::crossed({by_shop, "colour"}, {.buckets = 50});
-    Value deep = columns::input_layer(features, {columns::numeric("age"), columns::embedding(by_shop, {.dimension = 4}),
-                                                 columns::indicator(by_colour)});
+    Value deep = columns::input_layer(
+        features, {columns::numeric("age"), columns::embedding(by_shop, {.dimension = 4}), columns::indicator(by_colour)});
     deep = nn::dense(nn::dense(deep, {.units = 16, .activation = nn::Activation::kRelu}), {.units = 3});
     const Value wide = columns::linear_layer(features, {by_age, crossed, by_shop}, {.units = 3});
     const auto maker = nn::multi_class_head({.n_classes = 3, .label_vocabulary = {"cat", "dog", "emu"}});
@@ -168,7 +173,8 @@ struct WideAndDeep {
     feeds.emplace("shop number", Tensor::of<int64_t>({1, 1}, {7}));
     for (const Node& node : graph.nodes()) {
       const auto encoded = value_or_raise(encoded_input(node));
-      if (encoded) feeds.emplace(node.name, value_or_raise(encoded->encoding.ids_of(Tensor::of_strings({1, 1}, {"green"}))));
+      if (encoded)
+        feeds.emplace(node.name, value_or_raise(encoded->encoding.ids_of(Tensor::of_strings({1, 1}, {"green"}))));
     }
     model = model_of(graph, feeds, {deep});
     model.inputs = {{"age", age}, {"shop number", shop}, {"colour", colour}};
@@ -193,7 +199,8 @@ TEST(CppForms, ATableWithAHead) {
     }
   }
   const auto backend = backends::testing::backend_or_die("portable");
-  const auto expected = value_or_raise(backends::testing::run_once(*backend, table.graph, fetches, table.feeds, {{"batch", 1}}));
+  const auto expected =
+      value_or_raise(backends::testing::run_once(*backend, table.graph, fetches, table.feeds, {{"batch", 1}}));
   std::string numbers;
   for (const float p : expected[0].as<float>()) numbers += std::to_string(p) + " ";
   const std::string main_text = R"(
@@ -214,7 +221,8 @@ int main() {
   // The colour is read by two encodings: as a name, and as the whole hash of the cross.
   const bool twice = call.find("colour_1") < call.find(';');
   std::string text = main_text;
-  const std::string arguments = twice ? "age, shop, colours, colours + 1, scores, classes" : "age, shop, colours, scores, classes";
+  const std::string arguments =
+      twice ? "age, shop, colours, colours + 1, scores, classes" : "age, shop, colours, scores, classes";
   for (size_t at; (at = text.find("CALL")) != std::string::npos;) text.replace(at, 4, arguments);
   if (twice) {
     const std::string copy = "colours[1] = colours[0]";
@@ -238,8 +246,9 @@ TEST(CppForms, SayWhatTheyCannotWrite) {
   TrainedModel model = model_of(graph, none, {y});
   model.weights = nullptr;  // A model can be asked before it is trained.
   EXPECT_THAT(cpp_obstacles(model),
-              ::testing::ElementsAre(HasSubstr("axis \"time\" of \"x\", [batch, time, 4], varies: give it the size that each call has"),
-                                     HasSubstr("node \"drop\", op dropout: it is for training")));
+              ::testing::ElementsAre(
+                  HasSubstr("axis \"time\" of \"x\", [batch, time, 4], varies: give it the size that each call has"),
+                  HasSubstr("node \"drop\", op dropout: it is for training")));
   EXPECT_THAT(cpp_obstacles(model, {.axes = {{"time", 5}}}), ::testing::ElementsAre(HasSubstr("dropout")));
   const auto refused = to_cpp(model, {});
   ASSERT_FALSE(refused);
@@ -267,7 +276,8 @@ TEST(CppForms, IdsOutOfRangeAreRefused) {
     const Value y = ops::embedding_lookup(graph.variable("table", {10, 3}), ids);
     Feeds feeds = random_variables(graph);
     feeds.emplace("ids", Tensor::of<int64_t>({1, 2}, {3, id}));
-    subjects.push_back(value_or_raise(subject_of("ids_" + std::string(id < 0 ? "below" : std::to_string(id)), graph, feeds, {y})));
+    subjects.push_back(
+        value_or_raise(subject_of("ids_" + std::string(id < 0 ? "below" : std::to_string(id)), graph, feeds, {y})));
     EXPECT_EQ(subjects.back().expected.empty(), id != 9);
   }
   expect_results(subjects, {.flags = "-O1 -fsanitize=address,undefined" + fused_flag()});

@@ -22,7 +22,8 @@ struct Network {
   Calibration calibration;
   Value input(const std::string& name, const Shape& shape) {
     const Value x = graph->input(name, DType::kFloat32, shape);
-    for (uint64_t i = 0; i < 24; ++i) calibration.examples.push_back({{name, backends::testing::random_tensor(shape, 500 + i)}});
+    for (uint64_t i = 0; i < 24; ++i)
+      calibration.examples.push_back({{name, backends::testing::random_tensor(shape, 500 + i)}});
     feeds.emplace(name, backends::testing::random_tensor(shape, 999));
     return x;
   }
@@ -61,7 +62,8 @@ Subject conv_net_of_all() {
   x = nn::relu(nn::batch_norm(x, nn::Mode::kPredict));
   x = nn::max_pool(x);
   x = nn::depthwise_conv2d(x, {.padding = Padding::same()});
-  x = nn::relu(nn::batch_norm(nn::conv2d(x, {.filters = 12, .strides = 2, .padding = Padding::same()}), nn::Mode::kPredict));
+  x = nn::relu(
+      nn::batch_norm(nn::conv2d(x, {.filters = 12, .strides = 2, .padding = Padding::same()}), nn::Mode::kPredict));
   x = nn::avg_pool(x, {.window = 3, .strides = 1, .padding = Padding::same()});
   x = nn::conv2d(x, {.filters = 8, .padding = Padding::same(), .dilation = 2, .groups = 2});
   x = nn::relu(nn::max_pool(x, {.window = 2, .strides = 1}));
@@ -79,11 +81,13 @@ TEST(CppInt8, IsNearTheFloatModel) {
 
 TEST(CppInt8, ComputesTheLayersInEightBits) {
   const Subject net = conv_net_of_all();
-  for (const char* part : {"dense_few_rows", "correlate", "depthwise(", "grouped(", "avg_pool(", "max_pool(", "batch_norm"}) {
+  for (const char* part :
+       {"dense_few_rows", "correlate", "depthwise(", "grouped(", "avg_pool(", "max_pool(", "batch_norm"}) {
     EXPECT_EQ(net.source.source.find(part), std::string::npos) << part;
   }
   Network n;
-  const Value y = nn::dense(nn::dense(n.input("x", {1, 500}), {.units = 300, .activation = nn::Activation::kRelu}), {.units = 10});
+  const Value y =
+      nn::dense(nn::dense(n.input("x", {1, 500}), {.units = 300, .activation = nn::Activation::kRelu}), {.units = 10});
   n.fill_variables();
   const TrainedModel model = model_of(*n.graph, n.feeds, {y});
   const CppSource wide = value_or_raise(to_cpp(model, {})), narrow = value_or_raise(to_cpp(model, {.int8 = n.calibration}));
@@ -110,7 +114,8 @@ TEST(CppInt8, HasTheSameBitsByEveryCompiler) {
     const auto other = run_compiled(subjects, compiler, folder);
     ASSERT_TRUE(other) << other.error().message();
     for (size_t i = 0; i < subjects.size(); ++i) {
-      EXPECT_EQ((*first)[i].outputs, (*other)[i].outputs) << subjects[i].name << " " << compiler.program << " " << compiler.flags;
+      EXPECT_EQ((*first)[i].outputs, (*other)[i].outputs)
+          << subjects[i].name << " " << compiler.program << " " << compiler.flags;
     }
   }
   std::filesystem::remove_all(folder);
@@ -126,8 +131,10 @@ TEST(CppInt8, RefusesExamplesThatDoNotFit) {
     return result ? "" : std::string(result.error().message());
   };
   EXPECT_THAT(refusal({}), HasSubstr("int8 needs examples"));
-  EXPECT_THAT(refusal({{{"z", Tensor::zeros(DType::kFloat32, {1, 5})}}}), HasSubstr("example 0 for int8 has no input \"x\""));
-  EXPECT_THAT(refusal({{{"x", Tensor::zeros(DType::kFloat32, {2, 5})}}}), HasSubstr("is float32 [2, 5], expected float32 [1, 5]"));
+  EXPECT_THAT(refusal({{{"z", Tensor::zeros(DType::kFloat32, {1, 5})}}}),
+              HasSubstr("example 0 for int8 has no input \"x\""));
+  EXPECT_THAT(refusal({{{"x", Tensor::zeros(DType::kFloat32, {2, 5})}}}),
+              HasSubstr("is float32 [2, 5], expected float32 [1, 5]"));
 }
 
 }  // namespace

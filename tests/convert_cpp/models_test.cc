@@ -59,7 +59,8 @@ struct Built {
 Subject conv_net(CppOptions options = {}) {
   Built b;
   Value x = b.image("image", {28, 28, 1}, {1, 28, 28, 1});
-  x = nn::max_pool(nn::conv2d(x, {.filters = 8, .kernel = 5, .padding = Padding::same(), .activation = nn::Activation::kRelu}));
+  x = nn::max_pool(
+      nn::conv2d(x, {.filters = 8, .kernel = 5, .padding = Padding::same(), .activation = nn::Activation::kRelu}));
   x = nn::max_pool(nn::conv2d(x, {.filters = 16, .padding = Padding::same(), .activation = nn::Activation::kRelu}));
   x = nn::dense(nn::flatten(x), {.units = 32, .activation = nn::Activation::kRelu});
   return b.subject("conv_net", {ops::softmax(nn::dense(x, {.units = 10}))}, std::move(options));
@@ -81,7 +82,8 @@ std::vector<Subject> all_models() {
     const Value lengths = b.ids("lengths", {}, Tensor::of<int64_t>({1}, {33}));
     const Value last = is_lstm ? nn::lstm(x, {.units = 12, .lengths = lengths}).last_hidden
                                : nn::gru(x, {.units = 12, .lengths = lengths}).last_hidden;
-    subjects.push_back(b.subject(is_lstm ? "lstm_net" : "gru_net", {nn::dense(last, {.units = 3})}, {.axes = {{"time", 40}}}));
+    subjects.push_back(
+        b.subject(is_lstm ? "lstm_net" : "gru_net", {nn::dense(last, {.units = 3})}, {.axes = {{"time", 40}}}));
   }
   {
     Built b;
@@ -109,7 +111,8 @@ TEST(CppModels, HaveTheSameBitsOnArm64) {
   if (!has_program("aarch64-linux-gnu-g++") || !has_program("qemu-aarch64-static")) {
     GTEST_SKIP() << "there is no g++ for arm64, or no qemu-user";
   }
-  expect_results(all_models(), {.program = "aarch64-linux-gnu-g++", .flags = "-O2 -static", .emulator = "qemu-aarch64-static"});
+  expect_results(all_models(),
+                 {.program = "aarch64-linux-gnu-g++", .flags = "-O2 -static", .emulator = "qemu-aarch64-static"});
 }
 
 }  // namespace

@@ -49,7 +49,8 @@ TEST(CppSizes, DenseLayers) {
       for (const int64_t out : {1, 6}) {
         Model m;
         const Value y = ops::dense(m.input("x", {rows, in}), m.weights("w", {out, in}), m.weights("b", {out}));
-        subjects.push_back(m.subject("dense_" + std::to_string(rows) + "_" + std::to_string(in) + "_" + std::to_string(out), {y}));
+        subjects.push_back(
+            m.subject("dense_" + std::to_string(rows) + "_" + std::to_string(in) + "_" + std::to_string(out), {y}));
       }
     }
   }
@@ -97,7 +98,8 @@ TEST(CppSizes, ConvolutionsAndReductions) {
                                   ops::conv2d_transpose(x, m.weights("v", {channels, 3, 3, 3}), {},
                                                         {.strides = {2, 2}, .padding = Padding::same()})}));
   }
-  for (const Shape& shape : {Shape{1, 700, 3}, Shape{1, 9, 513}, Shape{2, 5000}, Shape{1, 20000}, Shape{3, 1030, 2}, Shape{1, 5, 6, 7}}) {
+  for (const Shape& shape :
+       {Shape{1, 700, 3}, Shape{1, 9, 513}, Shape{2, 5000}, Shape{1, 20000}, Shape{3, 1030, 2}, Shape{1, 5, 6, 7}}) {
     Model m;
     const Value x = m.input("x", shape);
     std::vector<Value> outputs;
@@ -124,20 +126,41 @@ TEST(CppSizes, ConvolutionsAndReductions) {
 TEST(CppSizes, NumbersAtTheEndsOfTheRange) {
   if (const std::string reason = why_not_here(); !reason.empty()) GTEST_SKIP() << reason;
   const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
-  std::vector<float> numbers{0.0f, -0.0f, infinity, -infinity, nan, 1e-45f, -1e-39f, 3e38f, -3e38f, 88.8f, -87.5f, -103.0f, 1.0f, -1.0f, 0.5f};
+  std::vector<float> numbers{0.0f,   -0.0f, infinity, -infinity, nan,  1e-45f, -1e-39f, 3e38f,
+                             -3e38f, 88.8f, -87.5f,   -103.0f,   1.0f, -1.0f,  0.5f};
   for (int i = -40; i <= 40; ++i) numbers.push_back(float(i) * 1.37f);
   Model m;
   const Tensor all = Tensor::of<float>({int64_t(numbers.size())}, std::span<const float>(numbers));
   const Value x = m.input("x", all);
   const Value other = m.input("z", Tensor::of<float>({3, 1}, {-2.0f, 0.5f, infinity}));
-  std::vector<Value> outputs{ops::exp(x),    ops::log(x),      ops::erf(x),      ops::sigmoid(x), ops::tanh(x),       ops::softplus(x),
-                             ops::elu(x),    ops::gelu(x),     ops::silu(x),     ops::relu(x),    ops::leaky_relu(x), ops::rsqrt(x),
-                             ops::sqrt(x),   ops::clip(x, -2, 3), ops::pow(x, other), ops::maximum(x, other), ops::minimum(x, other),
-                             ops::argmax(x), ops::reduce_max(x), ops::cast(x, DType::kInt32), ops::cast(x, DType::kUInt8),
-                             ops::cast(x, DType::kInt64), ops::softmax(ops::clip(x, -50, 50)),
-                             ops::gelu(x, ops::GeluForm::kTanh), ops::top_k(ops::reshape(x, {1, int64_t(numbers.size())}), 7).indices};
+  std::vector<Value> outputs{ops::exp(x),
+                             ops::log(x),
+                             ops::erf(x),
+                             ops::sigmoid(x),
+                             ops::tanh(x),
+                             ops::softplus(x),
+                             ops::elu(x),
+                             ops::gelu(x),
+                             ops::silu(x),
+                             ops::relu(x),
+                             ops::leaky_relu(x),
+                             ops::rsqrt(x),
+                             ops::sqrt(x),
+                             ops::clip(x, -2, 3),
+                             ops::pow(x, other),
+                             ops::maximum(x, other),
+                             ops::minimum(x, other),
+                             ops::argmax(x),
+                             ops::reduce_max(x),
+                             ops::cast(x, DType::kInt32),
+                             ops::cast(x, DType::kUInt8),
+                             ops::cast(x, DType::kInt64),
+                             ops::softmax(ops::clip(x, -50, 50)),
+                             ops::gelu(x, ops::GeluForm::kTanh),
+                             ops::top_k(ops::reshape(x, {1, int64_t(numbers.size())}), 7).indices};
   expect_results({m.subject("ends", outputs)}, {.flags = "-O2" + fused_flag()});
-  expect_results({m.subject("ends", outputs)}, {.flags = "-O1 -fsanitize=undefined -fno-sanitize-recover=all" + fused_flag()});
+  expect_results({m.subject("ends", outputs)},
+                 {.flags = "-O1 -fsanitize=undefined -fno-sanitize-recover=all" + fused_flag()});
 }
 
 }  // namespace

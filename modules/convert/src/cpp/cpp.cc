@@ -22,8 +22,8 @@ void add_missing_axes(const std::string& name, const DimShape& shape, const Symb
   for (const Dim& dim : shape.dims()) {
     if (!dim.is_symbol() || sizes.contains(dim.name()) || !told.insert(dim.name()).second) continue;
     obstacles.push_back("axis \"" + dim.name() + "\" of \"" + name + "\", " + to_string(shape) +
-                        ", varies: give it the size that each call has (axes: {\"" + dim.name() + "\": 40}, --axis " + dim.name() +
-                        "=40)");
+                        ", varies: give it the size that each call has (axes: {\"" + dim.name() + "\": 40}, --axis " +
+                        dim.name() + "=40)");
   }
 }
 
@@ -77,9 +77,10 @@ std::vector<std::string> obstacles_of(const TrainedModel& model, const CppOption
   for (const SignatureFunction& function : functions) {
     for (const Parameter& input : function.inputs) {
       add_missing_axes(input.title, input.value.shape(), sizes, told, obstacles);
-      for (const std::string& name : input.encoding && input.encoding->vocabulary ? input.encoding->vocabulary->names()
-                                                                                  : std::vector<std::string>()) {
-        if (name.find('\0') != std::string::npos) obstacles.push_back("the vocabulary of \"" + input.title + "\" has a name with a zero byte");
+      for (const std::string& name :
+           input.encoding&& input.encoding->vocabulary ? input.encoding->vocabulary->names() : std::vector<std::string>()) {
+        if (name.find('\0') != std::string::npos)
+          obstacles.push_back("the vocabulary of \"" + input.title + "\" has a name with a zero byte");
       }
     }
     for (const Parameter& output : function.outputs) outputs.push_back(output.value);
@@ -90,7 +91,8 @@ std::vector<std::string> obstacles_of(const TrainedModel& model, const CppOption
 
 Result<void> check_options(const CppOptions& options, const TrainedModel& model) {
   if (!is_identifier(options.name)) {
-    return invalid_argument("\"" + options.name + "\" cannot be the name of the files: it has to be a name in C++ (letters, digits, _)");
+    return invalid_argument("\"" + options.name +
+                            "\" cannot be the name of the files: it has to be a name in C++ (letters, digits, _)");
   }
   for (size_t begin = 0; begin <= options.name_space.size();) {
     const size_t end = std::min(options.name_space.find("::", begin), options.name_space.size());
@@ -100,7 +102,8 @@ Result<void> check_options(const CppOptions& options, const TrainedModel& model)
     begin = end + 2;
   }
   for (const auto& [name, size] : options.axes) {
-    if (size < 1) return invalid_argument("axis \"" + name + "\" has the size " + std::to_string(size) + "; it has to be at least 1");
+    if (size < 1)
+      return invalid_argument("axis \"" + name + "\" has the size " + std::to_string(size) + "; it has to be at least 1");
     for (const NamedValue& input : model.inputs) {
       const DimShape& shape = input.value.shape();
       if (shape.rank() > 0 && shape[0].is_symbol() && shape[0].name() == name) {

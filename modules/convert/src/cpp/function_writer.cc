@@ -93,7 +93,8 @@ void FunctionWriter::copy_to_outputs() {
     const std::string name = "out" + std::to_string(i), from = read(outputs_[i]);
     if (from == name) continue;
     const Operand operand = operand_of(outputs_[i].type(), sizes_).value();
-    line("std::memcpy(" + name + ", " + from + ", " + std::to_string(size_t(operand.elements()) * size_of(operand.dtype)) + ");");
+    line("std::memcpy(" + name + ", " + from + ", " + std::to_string(size_t(operand.elements()) * size_of(operand.dtype)) +
+         ");");
   }
 }
 

@@ -54,13 +54,14 @@ class FunctionWriter final : public FunctionText {
   struct Root {
     std::string type;
     size_t bytes = 0;
-    int32_t first = 0, last = 0;        // The steps that use it, a step being a node.
-    std::vector<int32_t> may_replace;   // Roots that it may be written over.
+    int32_t first = 0, last = 0;       // The steps that use it, a step being a node.
+    std::vector<int32_t> may_replace;  // Roots that it may be written over.
     size_t offset = 0;
   };
 
   int32_t add_root(std::string type, size_t bytes);
-  std::string array_name(const std::string& key, std::string_view type, const Shape& shape, std::span<const std::byte> bytes);
+  std::string array_name(const std::string& key, std::string_view type, const Shape& shape,
+                         std::span<const std::byte> bytes);
   Result<void> write_node(NodeId id, const std::set<Place>& read);
   void copy_to_outputs();
 
@@ -83,12 +84,12 @@ class FunctionWriter final : public FunctionText {
   WeightArrays& weights_;
   std::set<std::string>& parts_;
   std::vector<std::string> lines_;
-  std::vector<Root> roots_;               // The pointer to root i is called m<i>.
-  std::map<Place, int32_t> root_at_;      // Of values that lie in memory.
-  std::map<Place, std::string> names_;    // Of values that lie elsewhere: parameters.
-  std::set<std::string> arrays_;          // Weights that the function reads.
-  std::vector<int32_t> over_;             // Roots that the node may write its output over.
-  const OpWriter* writer_ = nullptr;      // Of the node that is being written.
+  std::vector<Root> roots_;             // The pointer to root i is called m<i>.
+  std::map<Place, int32_t> root_at_;    // Of values that lie in memory.
+  std::map<Place, std::string> names_;  // Of values that lie elsewhere: parameters.
+  std::set<std::string> arrays_;        // Weights that the function reads.
+  std::vector<int32_t> over_;           // Roots that the node may write its output over.
+  const OpWriter* writer_ = nullptr;    // Of the node that is being written.
   const Int8Writing* int8_;
   struct Int8Value {
     int32_t root;

@@ -27,8 +27,8 @@ std::string conv_text(const OpWriter& w, int32_t zero) {
   const int64_t groups = attributes.get_int("groups", 1);
   const auto &strides = attributes.get_ints("strides"), &padding = attributes.get_ints("padding");
   const auto dilations = attributes.get_ints("dilations", {1, 1});
-  return numbers_text({x[0], x[1], x[2], y[1], y[2], groups, kernel[1], kernel[0] / groups, kernel[2], kernel[3], strides[0],
-                       strides[1], padding[0], padding[2], dilations[0], dilations[1], zero});
+  return numbers_text({x[0], x[1], x[2], y[1], y[2], groups, kernel[1], kernel[0] / groups, kernel[2], kernel[3],
+                       strides[0], strides[1], padding[0], padding[2], dilations[0], dilations[1], zero});
 }
 
 }  // namespace
@@ -66,17 +66,22 @@ void FunctionWriter::write_int8_layer(const Int8Layer& layer, OpWriter& head) {
   std::string result;
   if (stays) {
     need("to_int8");
-    result = "ToInt8{" + joined({written_int8(layer.result, to), array("multipliers", "std::int32_t", out, bytes_of(made.multipliers)),
-                                 array("shifts", "std::uint8_t", out, bytes_of(made.shifts)), int_text(to.zero),
-                                 int_text(layer.relu ? std::max(to.zero, -128) : -128)}) + "}";
+    result = "ToInt8{" +
+             joined({written_int8(layer.result, to), array("multipliers", "std::int32_t", out, bytes_of(made.multipliers)),
+                     array("shifts", "std::uint8_t", out, bytes_of(made.shifts)), int_text(to.zero),
+                     int_text(layer.relu ? std::max(to.zero, -128) : -128)}) +
+             "}";
   } else {
     need("to_float");
-    result = "ToFloat{" + joined({written(layer.result), array("factors", "float", out, bytes_of(made.factors)),
-                                  layer.relu ? "true" : "false"}) + "}";
+    result = "ToFloat{" +
+             joined({written(layer.result), array("factors", "float", out, bytes_of(made.factors)),
+                     layer.relu ? "true" : "false"}) +
+             "}";
   }
   if (head.node().op == "dense") {
     const Shape& kernel = head.input(1).shape;
-    head.call("dense_int8", {x, weights, bias, result, int_text(head.input(0).rows()), int_text(kernel[0]), int_text(kernel[1])});
+    head.call("dense_int8",
+              {x, weights, bias, result, int_text(head.input(0).rows()), int_text(kernel[0]), int_text(kernel[1])});
     return;
   }
   need("conv_int8");
@@ -101,8 +106,8 @@ void FunctionWriter::write_int8_pool(OpWriter& w, const Value& result) {
   const auto &window = attributes.get_ints("window"), &strides = attributes.get_ints("strides"),
              &padding = attributes.get_ints("padding");
   const Shape &image = w.input(0).shape, &pooled = w.output().shape;
-  const std::string sizes = numbers_text({image[0], image[1], image[2], image[3], pooled[1], pooled[2], window[0], window[1],
-                                          strides[0], strides[1], padding[0], padding[2]});
+  const std::string sizes = numbers_text({image[0], image[1], image[2], image[3], pooled[1], pooled[2], window[0],
+                                          window[1], strides[0], strides[1], padding[0], padding[2]});
   w.call("pool_int8", {x, y, "{" + sizes + "}", w.node().op == "max_pool" ? "true" : "false"});
 }
 
@@ -136,8 +141,10 @@ void FunctionWriter::write_float_of(const Value& root) {
   roots_[size_t(place)].last = step_;
   need("dequantize");
   const int64_t count = root.shape().resolve(sizes_).value().elements();
-  line("dequantize(" + joined({"m" + std::to_string(place), written(root), int_text(count), float_text(scale.scale),
-                               int_text(scale.zero)}) + ");");
+  line(
+      "dequantize(" +
+      joined({"m" + std::to_string(place), written(root), int_text(count), float_text(scale.scale), int_text(scale.zero)}) +
+      ");");
 }
 
 }  // namespace shoal::convert::cpp

@@ -26,7 +26,8 @@ Folded folded(const Graph& graph, const Int8Layer& layer, const WeightArrays& va
   Folded result{std::vector<double>(plain.size()), std::vector<double>(size_t(out))};
   for (int64_t o = 0; o < out; ++o) {
     for (int64_t i = 0; i < in; ++i) {
-      for (int64_t t = 0; t < taps; ++t) result.weights[size_t((o * taps + t) * in + i)] = double(plain[size_t((o * in + i) * taps + t)]);
+      for (int64_t t = 0; t < taps; ++t)
+        result.weights[size_t((o * taps + t) * in + i)] = double(plain[size_t((o * in + i) * taps + t)]);
     }
   }
   if (node.inputs.size() > 2) {

@@ -16,7 +16,8 @@ bool is_layer(const Graph& graph, const Node& node) {
   constexpr int64_t kProductsMax = 60000;  // So many products, and a bias, fit 32 bits.
   const Shape kernel = node.inputs[1].shape().resolve({}).value_or(Shape{1, kProductsMax + 1});
   if (kernel.elements() / kernel[0] > kProductsMax) return false;
-  return std::all_of(node.inputs.begin() + 1, node.inputs.end(), [&](const Value& value) { return is_known_value(graph, value); });
+  return std::all_of(node.inputs.begin() + 1, node.inputs.end(),
+                     [&](const Value& value) { return is_known_value(graph, value); });
 }
 
 /// Ops that eight bits pass through with their scale.
@@ -54,7 +55,8 @@ void Int8Plan::find_layers(const std::vector<NodeId>& nodes, const std::vector<V
     NodeId last = id, next = only_reader(layer.result);
     if (next >= 0 && graph_.node(next).op == "batch_norm_inference") {
       const auto& inputs = graph_.node(next).inputs;
-      if (std::all_of(inputs.begin() + 1, inputs.end(), [&](const Value& value) { return is_known_value(graph_, value); })) {
+      if (std::all_of(inputs.begin() + 1, inputs.end(),
+                      [&](const Value& value) { return is_known_value(graph_, value); })) {
         inside_.insert(last);
         layer.norm = last = next;
         next = only_reader(Value(graph, last, 0));
@@ -106,9 +108,10 @@ void widen(std::span<const TensorView> results, std::vector<Int8Range>& ranges) 
 
 }  // namespace
 
-Result<std::vector<Int8Range>> ranges_of(const TrainedModel& model, const std::vector<Value>& values, const SymbolSizes& sizes,
-                                         const Calibration& calibration) {
-  if (calibration.examples.empty()) return invalid_argument("int8 needs examples, from which it takes the ranges of activations");
+Result<std::vector<Int8Range>> ranges_of(const TrainedModel& model, const std::vector<Value>& values,
+                                         const SymbolSizes& sizes, const Calibration& calibration) {
+  if (calibration.examples.empty())
+    return invalid_argument("int8 needs examples, from which it takes the ranges of activations");
   std::vector<Int8Range> ranges;
   for (const Value& value : values) ranges.push_back({model.graph->node(value.node()).name, 0, 0});
   if (values.empty()) return ranges;

@@ -55,8 +55,8 @@ class Int8Plan {
 };
 
 /// Runs the model on the examples: the range of each value, 0 included. InvalidArgument if an example lacks an input, or there is none.
-Result<std::vector<Int8Range>> ranges_of(const TrainedModel& model, const std::vector<Value>& values, const SymbolSizes& sizes,
-                                         const Calibration& calibration);
+Result<std::vector<Int8Range>> ranges_of(const TrainedModel& model, const std::vector<Value>& values,
+                                         const SymbolSizes& sizes, const Calibration& calibration);
 Int8Scale scale_of(const Int8Range& range);
 
 }  // namespace shoal::convert::cpp

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpp/op_table.h"
 
-#include "cpp/op_rows.h"
 #include "shoal/base/forever.h"
 
 namespace shoal::convert::cpp {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// How each op is written. A new op needs a row in the ops_*.cc file of its family, and perhaps a part (parts.h).
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
 #include "cpp/op_writer.h"
+#include "shoal/base/check.h"
 
 namespace shoal::convert::cpp {
 
@@ -18,7 +21,18 @@ struct OpRow {
 /// The row of an op; null if there is none.
 const OpRow* find_row(std::string_view op);
 
-class OpRows;
+/// The table while it is made.
+class OpRows {
+ public:
+  void add(std::string_view op, OpRow row) { SHOAL_CHECK(rows_.emplace(std::string(op), row).second); }
+  const OpRow* find(std::string_view op) const {
+    const auto found = rows_.find(op);
+    return found == rows_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  std::map<std::string, OpRow, std::less<>> rows_;
+};
 void add_elementwise_rows(OpRows& rows);
 void add_product_rows(OpRows& rows);
 void add_convolution_rows(OpRows& rows);

@@ -124,7 +124,8 @@ void write_loops(OpWriter& writer, const Shape& shape, const std::vector<LoopOpe
   }
   for (size_t i = 0; i < levels.size(); ++i) {
     const std::string index = "i" + std::to_string(i);
-    writer.line_before("for (Size " + index + " = 0; " + index + " < " + std::to_string(levels[i].count) + "; ++" + index + ")");
+    writer.line_before("for (Size " + index + " = 0; " + index + " < " + std::to_string(levels[i].count) + "; ++" + index +
+                       ")");
   }
   writer.line(body(elements) + ";");
 }

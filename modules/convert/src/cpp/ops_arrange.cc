@@ -3,7 +3,7 @@
 #include <cstring>
 #include <string>
 
-#include "cpp/op_rows.h"
+#include "cpp/op_table.h"
 #include "cpp/text.h"
 #include "shoal/graph/op.h"
 
@@ -40,7 +40,8 @@ void write_split(OpWriter& w) {
   int64_t begin = 0;
   for (size_t i = 0; i < w.output_count(); ++i) {
     const Shape& piece = w.output(i).shape;
-    if (w.is_used(i)) write_copy(w, piece, {w.out(i), dense_strides(piece)}, {w.in(0), strides, begin * strides[size_t(axis)]});
+    if (w.is_used(i))
+      write_copy(w, piece, {w.out(i), dense_strides(piece)}, {w.in(0), strides, begin * strides[size_t(axis)]});
     begin += piece[axis];
   }
 }

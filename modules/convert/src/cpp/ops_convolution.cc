@@ -4,7 +4,7 @@
 #include <numeric>
 #include <string>
 
-#include "cpp/op_rows.h"
+#include "cpp/op_table.h"
 #include "cpp/text.h"
 #include "shoal/base/finite.h"
 
@@ -77,8 +77,8 @@ std::vector<float> arranged(std::span<const float> filters, const Part& part, in
   for (int64_t group = 0; group < groups; ++group) {
     for (int64_t t = 0; t < part.down.taps; ++t) {
       for (int64_t s = 0; s < part.right.taps; ++s) {
-        const int64_t tap = (part.down.tap_begin + t * part.down.tap_step) * filter_width + part.right.tap_begin +
-                            s * part.right.tap_step;
+        const int64_t tap =
+            (part.down.tap_begin + t * part.down.tap_step) * filter_width + part.right.tap_begin + s * part.right.tap_step;
         for (int64_t i = 0; i < part.in_channels; ++i) {
           for (int64_t o = 0; o < part.out_channels; ++o) {
             result.push_back(filters[size_t(group * part.group_step + o * part.out_step + i * part.in_step + tap)]);
@@ -133,10 +133,11 @@ void write_part(OpWriter& w, const Convolution& c, const Part& part, const std::
       joined({axis_text(part.down), axis_text(part.right), int_text(c.groups), int_text(part.in_channels),
               int_text(part.out_channels), int_text(part.target_width), flag(zeros.rows), flag(zeros.columns)});
   const std::string bias = w.input_count() > 2 ? w.in(2) : "nullptr";
-  w.line("{");
   w.need("correlate");
-  w.line("static const Correlation sizes = {" + sizes + "};  // Not on the stack.");
-  images.call(w, "correlate", {images.x, weights, bias, images.y, "sizes"});
+  w.line("{");
+  w.line("  static const Correlation sizes = {" + sizes + "};  // Not on the stack.");
+  const std::string loop = images.count > 1 ? "for (Size n = 0; n < " + int_text(images.count) + "; ++n) " : "";
+  w.line("  " + loop + "correlate(" + joined({images.x, weights, bias, images.y, "sizes"}) + ");");
   w.line("}");
 }
 
@@ -170,8 +171,9 @@ void write_grouped(OpWriter& w, const Convolution& c, bool transposed) {
   if (c.is_depthwise()) {
     const std::string weights =
         w.array(1, "by taps", {c.down.taps, c.right.taps, c.groups}, by_taps(w.floats(1), c.groups, c.taps()));
-    images.call(w, "depthwise", {images.x, weights, bias, images.y, axis(c.down), axis(c.right), int_text(c.groups),
-                                 transposed ? "true" : "false"});
+    images.call(w, "depthwise",
+                {images.x, weights, bias, images.y, axis(c.down), axis(c.right), int_text(c.groups),
+                 transposed ? "true" : "false"});
     return;
   }
   const Shape shape{c.groups * c.filters, c.down.taps, c.right.taps, c.channels};
@@ -253,9 +255,7 @@ void write_conv2d_transpose(OpWriter& w) {
   write_relu(w);
 }
 
-std::string conv_obstacle(const OpWriter& w) {
-  return w.is_known(1) ? "" : "its filters are computed, and not a variable";
-}
+std::string conv_obstacle(const OpWriter& w) { return w.is_known(1) ? "" : "its filters are computed, and not a variable"; }
 
 void write_pool(OpWriter& w) {
   const Attributes& attributes = w.attributes();
@@ -263,7 +263,8 @@ void write_pool(OpWriter& w) {
              &padding = attributes.get_ints("padding");
   const Shape &x = w.input(0).shape, &y = w.output().shape;
   std::vector<std::string> sizes;
-  for (const int64_t size : {x[1], x[2], x[3], y[1], y[2], window[0], window[1], strides[0], strides[1], padding[0], padding[2]}) {
+  for (const int64_t size :
+       {x[1], x[2], x[3], y[1], y[2], window[0], window[1], strides[0], strides[1], padding[0], padding[2]}) {
     sizes.push_back(int_text(size));
   }
   const Images images(w);

@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "cpp/op_rows.h"
+#include "cpp/op_table.h"
 #include "cpp/text.h"
 #include "shoal/base/forever.h"
 
@@ -34,10 +34,16 @@ void write_pairs(OpWriter& w, const std::function<std::string(const std::string&
 
 /// The functions of one operand that are parts, and what these are called.
 const std::map<std::string, std::string, std::less<>>& functions() {
-  static const auto& table = forever(std::map<std::string, std::string, std::less<>>{
-      {"exp", "exponential"},     {"log", "logarithm"}, {"erf", "error_function"}, {"sigmoid", "sigmoid"},
-      {"tanh", "tangent"},        {"relu", "relu"},     {"softplus", "softplus"},  {"gelu", "gelu"},
-      {"gelu_tanh", "gelu_tanh"}, {"silu", "silu"}});
+  static const auto& table = forever(std::map<std::string, std::string, std::less<>>{{"exp", "exponential"},
+                                                                                     {"log", "logarithm"},
+                                                                                     {"erf", "error_function"},
+                                                                                     {"sigmoid", "sigmoid"},
+                                                                                     {"tanh", "tangent"},
+                                                                                     {"relu", "relu"},
+                                                                                     {"softplus", "softplus"},
+                                                                                     {"gelu", "gelu"},
+                                                                                     {"gelu_tanh", "gelu_tanh"},
+                                                                                     {"silu", "silu"}});
   return table;
 }
 
@@ -94,12 +100,13 @@ void write_select(OpWriter& w) {
   w.may_write_over(2);
   const Shape& shape = w.output().shape;
   const std::string is_set = w.input(0).dtype == DType::kBool ? "" : " != 0.0f";
-  write_loops(w, shape,
-              {dense_operand(w.out(), shape),
-               {w.in(0), broadcast_strides(shape, w.input(0).shape)},
-               {w.in(1), broadcast_strides(shape, w.input(1).shape)},
-               {w.in(2), broadcast_strides(shape, w.input(2).shape)}},
-              [&](const std::vector<std::string>& e) { return e[0] + " = " + e[1] + is_set + " ? " + e[2] + " : " + e[3]; });
+  write_loops(
+      w, shape,
+      {dense_operand(w.out(), shape),
+       {w.in(0), broadcast_strides(shape, w.input(0).shape)},
+       {w.in(1), broadcast_strides(shape, w.input(1).shape)},
+       {w.in(2), broadcast_strides(shape, w.input(2).shape)}},
+      [&](const std::vector<std::string>& e) { return e[0] + " = " + e[1] + is_set + " ? " + e[2] + " : " + e[3]; });
 }
 
 /// An op of two operands that C++ has.
@@ -130,7 +137,8 @@ void write_comparison(OpWriter& w) {
 
 void add_elementwise_rows(OpRows& rows) {
   for (const auto& [op, part] : functions()) rows.add(op, {write_function});
-  for (const char* op : {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"}) rows.add(op, {write_comparison});
+  for (const char* op : {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
+    rows.add(op, {write_comparison});
   rows.add("leaky_relu", {write_slope});
   rows.add("elu", {write_slope});
   rows.add("clip", {write_clip});
@@ -146,12 +154,15 @@ void add_elementwise_rows(OpRows& rows) {
   rows.add("pow", {write_part_of_two<kPower>});
   rows.add("square", {[](OpWriter& w) { write_map(w, [](const std::string& x) { return x + " * " + x; }); }});
   rows.add("sqrt", {[](OpWriter& w) { write_map(w, [](const std::string& x) { return "std::sqrt(" + x + ")"; }); }});
-  rows.add("rsqrt", {[](OpWriter& w) { write_map(w, [](const std::string& x) { return "1.0f / std::sqrt(" + x + ")"; }); }});
+  rows.add("rsqrt",
+           {[](OpWriter& w) { write_map(w, [](const std::string& x) { return "1.0f / std::sqrt(" + x + ")"; }); }});
   rows.add("reciprocal", {[](OpWriter& w) { write_map(w, [](const std::string& x) { return "1.0f / " + x; }); }});
   rows.add("abs", {[](OpWriter& w) { write_map(w, [](const std::string& x) { return "std::fabs(" + x + ")"; }); }});
   // The C library's, in double: its last bit may be another than that of the machine that trained.
-  rows.add("sin", {[](OpWriter& w) { write_map(w, [](const std::string& x) { return "float(std::sin(double(" + x + ")))"; }); }});
-  rows.add("cos", {[](OpWriter& w) { write_map(w, [](const std::string& x) { return "float(std::cos(double(" + x + ")))"; }); }});
+  rows.add("sin",
+           {[](OpWriter& w) { write_map(w, [](const std::string& x) { return "float(std::sin(double(" + x + ")))"; }); }});
+  rows.add("cos",
+           {[](OpWriter& w) { write_map(w, [](const std::string& x) { return "float(std::cos(double(" + x + ")))"; }); }});
 }
 
 }  // namespace shoal::convert::cpp

@@ -2,7 +2,7 @@
 // Ids: looked up, counted, crossed, checked.
 #include <string>
 
-#include "cpp/op_rows.h"
+#include "cpp/op_table.h"
 #include "cpp/text.h"
 
 namespace shoal::convert::cpp {
@@ -14,7 +14,8 @@ void write_gather(OpWriter& w) {
   int64_t outer = 1, inner = 1;
   for (int a = 0; a < x.rank(); ++a) (a < axis ? outer : inner) *= a == axis ? 1 : x[a];
   w.call("gather",
-         {w.in(0), w.in(1), w.out(), int_text(outer), int_text(x[axis]), int_text(w.input(1).elements()), int_text(inner)}, true);
+         {w.in(0), w.in(1), w.out(), int_text(outer), int_text(x[axis]), int_text(w.input(1).elements()), int_text(inner)},
+         true);
 }
 
 void write_one_hot(OpWriter& w) {
@@ -35,8 +36,8 @@ void write_multi_hot(OpWriter& w) {
 }
 
 void write_bag_rows(OpWriter& w) {
-  w.call("bag_rows", {w.in(0), weights_of(w), w.out(0), w.out(1), int_text(w.input(0).rows()), int_text(w.input(0).last_size()),
-                      int_text(w.attributes().get_int("combiner"))});
+  w.call("bag_rows", {w.in(0), weights_of(w), w.out(0), w.out(1), int_text(w.input(0).rows()),
+                      int_text(w.input(0).last_size()), int_text(w.attributes().get_int("combiner"))});
 }
 
 void write_bucketize(OpWriter& w) {
@@ -74,8 +75,9 @@ void write_cross_ids(OpWriter& w) {
   w.line("{");
   w.line("  const std::int64_t* const lists[] = {" + joined(lists) + "};");
   w.line("  const Size lengths[] = {" + joined(lengths) + "};");
-  w.line("  cross_ids(" + joined({"lists", "lengths", int_text(int64_t(w.input_count())), y, int_text(rows), int_text(combinations),
-                                  int_text(w.attributes().get_int("buckets")), bytes}) +
+  w.line("  cross_ids(" +
+         joined({"lists", "lengths", int_text(int64_t(w.input_count())), y, int_text(rows), int_text(combinations),
+                 int_text(w.attributes().get_int("buckets")), bytes}) +
          ");");
   w.line("}");
 }

@@ -4,15 +4,15 @@
 #include <string>
 #include <utility>
 
-#include "cpp/op_rows.h"
+#include "cpp/op_table.h"
 #include "cpp/text.h"
 
 namespace shoal::convert::cpp {
 namespace {
 
-constexpr int64_t kFewRows = 4;         // Up to so many rows, a sum has lanes along the inputs, and then a chain.
-constexpr int64_t kSmallBatch = 32;     // Up to so many, it has lanes in blocks of inputs.
-constexpr int64_t kDepthBlock = 1024;   // The largest of these blocks.
+constexpr int64_t kFewRows = 4;        // Up to so many rows, a sum has lanes along the inputs, and then a chain.
+constexpr int64_t kSmallBatch = 32;    // Up to so many, it has lanes in blocks of inputs.
+constexpr int64_t kDepthBlock = 1024;  // The largest of these blocks.
 
 struct ProductSizes {
   int64_t rows, out, in;
@@ -48,7 +48,8 @@ void write_relu_where_fused(OpWriter& w) {
   w.need("relu");
   const std::string y = w.out();
   const LoopOperand operand{y, dense_strides(w.output().shape)};
-  write_loops(w, w.output().shape, {operand}, [](const std::vector<std::string>& e) { return e[0] + " = relu(" + e[0] + ")"; });
+  write_loops(w, w.output().shape, {operand},
+              [](const std::vector<std::string>& e) { return e[0] + " = relu(" + e[0] + ")"; });
 }
 
 void write_dense(OpWriter& w) {
@@ -86,7 +87,7 @@ bool write_single_product(OpWriter& w, const Matrices& a, const Matrices& b) {
     return true;
   }
   if (!a.transposed) {
-    const int64_t blocks = a.rows <= kFewRows ? std::clamp<int64_t>(a.columns / 64, 1, 16)
+    const int64_t blocks = a.rows <= kFewRows                                 ? std::clamp<int64_t>(a.columns / 64, 1, 16)
                            : a.rows <= kSmallBatch && a.columns >= 8 * a.rows ? 4
                                                                               : 1;
     w.call("multiply_blocks",

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "cpp/op_rows.h"
+#include "cpp/op_table.h"
 #include "cpp/text.h"
 #include "shoal/graph/axes.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "cpp/op_rows.h"
+#include "cpp/op_table.h"
 #include "cpp/text.h"
 
 namespace shoal::convert::cpp {
@@ -59,8 +59,8 @@ std::string recurrent_obstacle(const OpWriter& w) {
 std::string head_text(OpWriter& w, bool together, size_t part, int64_t heads, int64_t size) {
   const Shape& shape = w.input(together ? 0 : part).shape;
   const int64_t before = together ? int64_t(part) * heads * size : 0;
-  return "{" + each(w.in(together ? 0 : part), shape[1] * shape[2]) + " + h * " + int_text(size) + " + " + int_text(before) + ", " +
-         int_text(shape[2]) + "}";
+  return "{" + each(w.in(together ? 0 : part), shape[1] * shape[2]) + " + h * " + int_text(size) + " + " +
+         int_text(before) + ", " + int_text(shape[2]) + "}";
 }
 
 void write_attention(OpWriter& w) {
@@ -71,16 +71,18 @@ void write_attention(OpWriter& w) {
   const int64_t size = w.input(0).shape[2] / parts, value_size = w.input(together ? 0 : 2).shape[2] / parts;
   const std::string length = write_lengths(w, n, keys);
   const std::string scores = w.scratch(DType::kFloat32, keys);
-  const std::string kept = w.is_used(1) ? w.out(1) + " + (n * " + int_text(heads) + " + h) * " + int_text(queries * keys) : "nullptr";
+  const std::string kept =
+      w.is_used(1) ? w.out(1) + " + (n * " + int_text(heads) + " + h) * " + int_text(queries * keys) : "nullptr";
   const int64_t stride = heads * value_size;
   w.line_before("for (Size n = 0; n < " + int_text(n) + "; ++n)");
   w.line_before("for (Size h = 0; h < " + int_text(heads) + "; ++h)");
-  const std::string sizes = joined({int_text(queries), int_text(keys), int_text(size), int_text(value_size), length,
-                                    w.attributes().get_bool("causal") ? "true" : "false",
-                                    float_text(float(w.attributes().get_real("scale")))});
+  const std::string sizes =
+      joined({int_text(queries), int_text(keys), int_text(size), int_text(value_size), length,
+              w.attributes().get_bool("causal") ? "true" : "false", float_text(float(w.attributes().get_real("scale")))});
   w.call("attention",
-         {head_text(w, together, 0, heads, size), head_text(w, together, 1, heads, size), head_text(w, together, 2, heads, value_size),
-          each(w.out(), queries * stride) + " + h * " + int_text(value_size), int_text(stride), kept, scores, "{" + sizes + "}"});
+         {head_text(w, together, 0, heads, size), head_text(w, together, 1, heads, size),
+          head_text(w, together, 2, heads, value_size), each(w.out(), queries * stride) + " + h * " + int_text(value_size),
+          int_text(stride), kept, scores, "{" + sizes + "}"});
 }
 
 }  // namespace

@@ -27,11 +27,13 @@ std::string parameters_text(const SignatureFunction& function, bool by_number) {
   std::vector<std::string> texts;
   for (size_t i = 0; i < function.inputs.size(); ++i) {
     const Parameter& input = function.inputs[i];
-    texts.push_back("const " + std::string(type_text(input.value.dtype())) + "* " + (by_number ? "in" + std::to_string(i) : input.name));
+    texts.push_back("const " + std::string(type_text(input.value.dtype())) + "* " +
+                    (by_number ? "in" + std::to_string(i) : input.name));
   }
   for (size_t i = 0; i < function.outputs.size(); ++i) {
     const Parameter& output = function.outputs[i];
-    texts.push_back(std::string(type_text(output.value.dtype())) + "* " + (by_number ? "out" + std::to_string(i) : output.name));
+    texts.push_back(std::string(type_text(output.value.dtype())) + "* " +
+                    (by_number ? "out" + std::to_string(i) : output.name));
   }
   return joined(texts);
 }
@@ -41,7 +43,8 @@ std::string table_declaration(const std::string& name, size_t count) {
 }
 
 std::string table_definition(const std::string& name, const std::vector<std::string>& names) {
-  std::string text = "extern " + table_declaration(name, names.size()) + ";\n" + table_declaration(name, names.size()) + " = {";
+  std::string text =
+      "extern " + table_declaration(name, names.size()) + ";\n" + table_declaration(name, names.size()) + " = {";
   for (const std::string& entry : names) text += (&entry == &names.front() ? "\n    " : ",\n    ") + string_text(entry);
   return text + "};\n\n";
 }
@@ -64,7 +67,8 @@ std::string encoding_text(const TextEncoding& encoding) {
   if (!encoding.vocabulary) return encoding.buckets == 0 ? "the hash hash64 as a signed number" : hash;
   std::string text = "the place in a vocabulary of " + std::to_string(encoding.vocabulary->size()) + " texts";
   if (encoding.buckets > 0) return text + ", for others that number plus " + hash;
-  return text + (encoding.refuse_unknown ? ", others are refused" : ", " + std::to_string(encoding.unknown_id) + " for others");
+  return text +
+         (encoding.refuse_unknown ? ", others are refused" : ", " + std::to_string(encoding.unknown_id) + " for others");
 }
 
 class ProgramText {
@@ -105,7 +109,8 @@ class ProgramText {
       SHOAL_TRY(const auto ranges, ranges_of(model_, int8->plan.ranged(), sizes_, *options_.int8));
       for (size_t i = 0; i < ranges.size(); ++i) {
         int8->scales[place_of(int8->plan.ranged()[i])] = scale_of(ranges[i]);
-        const bool told = std::any_of(ranges_.begin(), ranges_.end(), [&](const Int8Range& r) { return r.name == ranges[i].name; });
+        const bool told =
+            std::any_of(ranges_.begin(), ranges_.end(), [&](const Int8Range& r) { return r.name == ranges[i].name; });
         if (!told) ranges_.push_back(ranges[i]);
       }
     }
@@ -117,7 +122,8 @@ class ProgramText {
     std::string names;
     const auto add_names = [&](const std::vector<Parameter>& parameters, const std::string& prefix) {
       for (size_t i = 0; i < parameters.size(); ++i) {
-        names += "  // " + prefix + std::to_string(i) + ": " + comment_text(parameters[i].title.empty() ? parameters[i].name : parameters[i].title) + "\n";
+        names += "  // " + prefix + std::to_string(i) + ": " +
+                 comment_text(parameters[i].title.empty() ? parameters[i].name : parameters[i].title) + "\n";
       }
     };
     add_names(function.inputs, "in");
@@ -160,14 +166,15 @@ class ProgramText {
       for (const int32_t id : ids) texts += (texts.empty() ? "\n    " : ",\n    ") + string_text(names[size_t(id)]);
       const std::string count = std::to_string(names.size());
       internal_ += "const char* const " + name + "_texts[" + count + "] = {" + texts + "};\n";
-      internal_ += "const std::int32_t " + name + "_ids[" + count + "] = " +
-                   array_text("std::int32_t", std::as_bytes(std::span(ids))) + ";\n\n";
+      internal_ += "const std::int32_t " + name + "_ids[" + count +
+                   "] = " + array_text("std::int32_t", std::as_bytes(std::span(ids))) + ";\n\n";
       body += "  const std::int64_t known = find_text(" + name + "_texts, " + name + "_ids, " + count + ", text, size);\n";
       body += "  if (known >= 0) return known;\n";
     }
     body += "  return " + unknown_text(encoding) + ";\n";
     const bool reads = body.find("text,") != std::string::npos || body.find("(text)") != std::string::npos;
-    public_ += "std::int64_t " + name + "(const char* " + (reads ? "text" : "") + ", std::size_t size) {\n" + body + "}\n\n";
+    public_ +=
+        "std::int64_t " + name + "(const char* " + (reads ? "text" : "") + ", std::size_t size) {\n" + body + "}\n\n";
   }
 
   /// The id of a text that a vocabulary, if there is one, lacks.
@@ -198,24 +205,30 @@ class ProgramText {
 }
 
 )",
-                         file.size(), static_cast<unsigned long long>(WeightArrays::kFileMark), static_cast<unsigned long long>(sum));
+                         file.size(), static_cast<unsigned long long>(WeightArrays::kFileMark),
+                         static_cast<unsigned long long>(sum));
   }
 
   std::string introduction(const CppSource& sizes) const {
-    std::string text = "// " + options_.name + ": made by Shoal of a trained model, of its step " + std::to_string(model_.global_step) +
-                       ".\n//\n";
+    std::string text = "// " + options_.name + ": made by Shoal of a trained model, of its step " +
+                       std::to_string(model_.global_step) + ".\n//\n";
     text += "// It is plain C++17 and needs libc and libm alone. It takes\n";
     text += "//   " + std::to_string(sizes.weight_bytes) + " bytes of weights" +
-            (options_.weights_apart ? " in a file of " + std::to_string(sizes.weights.size()) + " bytes" : ", which are constants") +
+            (options_.weights_apart ? " in a file of " + std::to_string(sizes.weights.size()) + " bytes"
+                                    : ", which are constants") +
             ", and the code, which depends on the compiler;\n";
     text += "//   " + std::to_string(sizes.memory_bytes) + " bytes of static memory, and less than " +
             std::to_string(sizes.stack_bytes) + " bytes of stack in a call. It allocates nothing.\n";
     text += "// A call computes one example. All functions use the same memory, so only one may run at a time.\n";
     if (options_.int8) {
-      text += "// Dense layers, convolutions, pools and relus compute in eight bits, with the ranges that some examples have had; the\n";
+      text +=
+          "// Dense layers, convolutions, pools and relus compute in eight bits, with the ranges that some examples have "
+          "had; the\n";
       text += "// rest computes in float, so these lines are true of it alone:\n";
     }
-    text += "// Bits are those of Shoal's backend portable on arm64, riscv64, and x86-64 compiled with -mfma; elsewhere products and\n";
+    text +=
+        "// Bits are those of Shoal's backend portable on arm64, riscv64, and x86-64 compiled with -mfma; elsewhere "
+        "products and\n";
     text += "// sums are rounded apart, which differs by about a millionth. Do not compile it with -ffast-math.\n";
     return text;
   }
@@ -224,7 +237,8 @@ class ProgramText {
     const std::string shape = to_string(parameter.value.shape().resolve(sizes_).value());
     std::string text = "///   " + parameter.name + "  " + std::string(type_text(parameter.value.dtype())) + "[" +
                        elements_text(parameter, sizes_) + "], shape " + shape;
-    if (!parameter.title.empty() && parameter.title != parameter.name) text += ", \"" + comment_text(parameter.title) + "\"";
+    if (!parameter.title.empty() && parameter.title != parameter.name)
+      text += ", \"" + comment_text(parameter.title) + "\"";
     if (is_input && parameter.encoding) {
       text += "; ids of text, which " + id_function(parameter) + "() makes";
     }
@@ -234,9 +248,11 @@ class ProgramText {
 
   std::string declaration(const SignatureFunction& function) const {
     std::string text;
-    for (const NameTable& table : tables_of(function)) text += "extern " + table_declaration(table.name, table.names.size()) + ";\n";
+    for (const NameTable& table : tables_of(function))
+      text += "extern " + table_declaration(table.name, table.names.size()) + ";\n";
     for (const Parameter* const input : encoded_first_in(function)) {
-      text += "/// The id of a text of `size` bytes for \"" + comment_text(input->title) + "\": " + encoding_text(*input->encoding);
+      text += "/// The id of a text of `size` bytes for \"" + comment_text(input->title) +
+              "\": " + encoding_text(*input->encoding);
       text += input->encoding->refuse_unknown ? " (INT64_MIN).\n" : ".\n";
       text += "std::int64_t " + id_function(*input) + "(const char* text, std::size_t size);\n";
     }
@@ -254,9 +270,12 @@ class ProgramText {
     std::string text = introduction(sizes) + "#pragma once\n#include <cstddef>\n#include <cstdint>\n\nnamespace " +
                        options_.name_space + " {\n\n";
     if (options_.weights_apart) {
-      text += "/// Takes the contents of the file of weights, which stay where they are, at an address that is a multiple of 8, for as\n"
-              "/// long as functions are called. False if this is another file, or a damaged one. Until then the functions return false.\n"
-              "bool load_weights(const void* bytes, std::size_t size);\n\n";
+      text +=
+          "/// Takes the contents of the file of weights, which stay where they are, at an address that is a multiple of "
+          "8, for as\n"
+          "/// long as functions are called. False if this is another file, or a damaged one. Until then the functions "
+          "return false.\n"
+          "bool load_weights(const void* bytes, std::size_t size);\n\n";
     }
     for (const SignatureFunction& function : functions_) text += declaration(function);
     return text + "}  // namespace " + options_.name_space + "\n";
@@ -276,15 +295,15 @@ class ProgramText {
 #pragma fp_contract(off)
 #endif
 )";
-    text += "#include \"" + options_.name + ".h\"\n\n#include <cmath>\n#include <cstring>\n\nnamespace " + options_.name_space +
-            " {\nnamespace {\n\nusing Size = std::ptrdiff_t;\n\n";
+    text += "#include \"" + options_.name + ".h\"\n\n#include <cmath>\n#include <cstring>\n\nnamespace " +
+            options_.name_space + " {\nnamespace {\n\nusing Size = std::ptrdiff_t;\n\n";
     text += parts_text(parts_) + "\n";
     if (memory_bytes_ > 0) text += "alignas(16) unsigned char memory[" + std::to_string(memory_bytes_) + "];\n\n";
     for (const WeightArrays::Array& array : weights_.all()) {
       if (options_.weights_apart) break;
       text += "// " + comment_text(array.origin) + " " + to_string(array.shape) + "\n";
-      text += "alignas(16) const " + array.type + " " + array.name + "[" +
-              std::to_string(array.shape.elements()) + "] = " + array_text(array.type, array.bytes) + ";\n\n";
+      text += "alignas(16) const " + array.type + " " + array.name + "[" + std::to_string(array.shape.elements()) +
+              "] = " + array_text(array.type, array.bytes) + ";\n\n";
     }
     return text + internal_ + "}  // namespace\n\n" + public_ + "}  // namespace " + options_.name_space + "\n";
   }

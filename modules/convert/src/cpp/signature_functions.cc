@@ -27,8 +27,10 @@ std::vector<Parameter> inputs_of(const TrainedModel& model, const std::vector<Va
   std::set<NodeId> taken;
   const auto take = [&](const std::string& title, Value value) {
     if (!taken.insert(value.node()).second) return;
-    parameters.push_back(
-        {.name = names.take(title, "x"), .title = title, .value = value, .encoding = encoding_of(graph.node(value.node()))});
+    parameters.push_back({.name = names.take(title, "x"),
+                          .title = title,
+                          .value = value,
+                          .encoding = encoding_of(graph.node(value.node()))});
   };
   const auto value_at = [&](NodeId id) { return Value(&outputs[0].graph(), id, 0); };
   for (const NamedValue& input : model.inputs) {
@@ -63,7 +65,8 @@ Result<void> add_output(const TrainedModel& model, const std::string& title, con
   }
   const NamedValue* const prediction = find_prediction(model, source);
   if (!prediction) {
-    return invalid_argument("signature \"" + function.signature + "\" has the prediction \"" + key + "\", which the model lacks");
+    return invalid_argument("signature \"" + function.signature + "\" has the prediction \"" + key +
+                            "\", which the model lacks");
   }
   function.outputs.push_back({.name = names.take(title, "y"),
                               .title = title,
@@ -91,7 +94,8 @@ Result<std::vector<SignatureFunction>> signature_functions(const TrainedModel& m
   std::vector<SignatureFunction> functions;
   Names function_names;
   for (const nn::ExportSignature& signature : signatures_of(model)) {
-    SignatureFunction function{.name = {}, .signature = signature.name, .equals = {}, .inputs = {}, .outputs = {}, .tables = {}};
+    SignatureFunction function{
+        .name = {}, .signature = signature.name, .equals = {}, .inputs = {}, .outputs = {}, .tables = {}};
     Names outputs, all;
     for (const auto& [title, key] : signature.outputs) SHOAL_TRY_VOID(add_output(model, title, key, outputs, function));
     if (function.outputs.empty()) continue;  // It gives names alone.

@@ -30,9 +30,9 @@ struct NameTable {
 };
 
 struct SignatureFunction {
-  std::string name;                  ///< "predict", "predict_classification".
-  std::string signature;             ///< What the model calls it.
-  std::vector<std::string> equals;   ///< Other signatures with the same outputs, which need no function.
+  std::string name;                 ///< "predict", "predict_classification".
+  std::string signature;            ///< What the model calls it.
+  std::vector<std::string> equals;  ///< Other signatures with the same outputs, which need no function.
   std::vector<Parameter> inputs, outputs;
   std::vector<NameTable> tables;
 };

@@ -15,17 +15,20 @@ namespace shoal::convert::cpp {
 namespace {
 
 constexpr std::array<std::string_view, 97> kKeywords = {
-    "alignas",      "alignof",   "and",      "and_eq",   "asm",        "auto",          "bitand",       "bitor",     "bool",
-    "break",        "case",      "catch",    "char",     "char16_t",   "char32_t",      "char8_t",      "class",     "compl",
-    "concept",      "const",     "const_cast", "consteval", "constexpr", "constinit",   "continue",     "co_await",  "co_return",
-    "co_yield",     "decltype",  "default",  "delete",   "do",         "double",        "dynamic_cast", "else",      "enum",
-    "explicit",     "export",    "extern",   "false",    "float",      "for",           "friend",       "goto",      "if",
-    "inline",       "int",       "long",     "mutable",  "namespace",  "new",           "noexcept",     "not",       "not_eq",
-    "nullptr",      "operator",  "or",       "or_eq",    "private",    "protected",     "public",       "register",  "reinterpret_cast",
-    "requires",     "return",    "short",    "signed",   "sizeof",     "static",        "static_assert", "static_cast", "struct",
-    "switch",       "template",  "this",     "thread_local", "throw",  "true",          "try",          "typedef",   "typeid",
-    "typename",     "union",     "unsigned", "using",    "virtual",    "void",          "volatile",     "wchar_t",   "while",
-    "xor",          "xor_eq",    "std",      "INFINITY", "NAN",        "main",          "errno"};
+    "alignas",     "alignof",   "and",       "and_eq",    "asm",      "auto",         "bitand",
+    "bitor",       "bool",      "break",     "case",      "catch",    "char",         "char16_t",
+    "char32_t",    "char8_t",   "class",     "compl",     "concept",  "const",        "const_cast",
+    "consteval",   "constexpr", "constinit", "continue",  "co_await", "co_return",    "co_yield",
+    "decltype",    "default",   "delete",    "do",        "double",   "dynamic_cast", "else",
+    "enum",        "explicit",  "export",    "extern",    "false",    "float",        "for",
+    "friend",      "goto",      "if",        "inline",    "int",      "long",         "mutable",
+    "namespace",   "new",       "noexcept",  "not",       "not_eq",   "nullptr",      "operator",
+    "or",          "or_eq",     "private",   "protected", "public",   "register",     "reinterpret_cast",
+    "requires",    "return",    "short",     "signed",    "sizeof",   "static",       "static_assert",
+    "static_cast", "struct",    "switch",    "template",  "this",     "thread_local", "throw",
+    "true",        "try",       "typedef",   "typeid",    "typename", "union",        "unsigned",
+    "using",       "virtual",   "void",      "volatile",  "wchar_t",  "while",        "xor",
+    "xor_eq",      "std",       "INFINITY",  "NAN",       "main",     "errno"};
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -46,13 +49,16 @@ std::string integer_text(std::span<const std::byte> bytes, size_t i) {
 
 /// How elements of a type are written, and how many bytes they have.
 std::pair<ElementText, size_t> elements_of(std::string_view type) {
-  if (type == "float") return {[](std::span<const std::byte> bytes, size_t i) { return float_text(element_of<float>(bytes, i)); }, 4};
+  if (type == "float")
+    return {[](std::span<const std::byte> bytes, size_t i) { return float_text(element_of<float>(bytes, i)); }, 4};
   if (type == "std::int64_t") return {&integer_text<int64_t>, 8};
   if (type == "std::int32_t") return {&integer_text<int32_t>, 4};
   if (type == "std::int8_t") return {&integer_text<int8_t>, 1};
   if (type == "std::uint8_t") return {&integer_text<uint8_t>, 1};
   SHOAL_CHECK(type == "bool");
-  return {[](std::span<const std::byte> bytes, size_t i) { return std::string(element_of<uint8_t>(bytes, i) != 0 ? "true" : "false"); },
+  return {[](std::span<const std::byte> bytes, size_t i) {
+            return std::string(element_of<uint8_t>(bytes, i) != 0 ? "true" : "false");
+          },
           1};
 }
 
@@ -115,7 +121,8 @@ std::string identifier(std::string_view name, std::string_view otherwise) {
   std::string result;
   for (const char c : name) {
     const bool fits = is_letter(c) || is_digit(c);
-    if (fits || result.empty() || result.back() != '_') result += fits ? c : '_';  // Two underscores are the compiler's own.
+    if (fits || result.empty() || result.back() != '_')
+      result += fits ? c : '_';  // Two underscores are the compiler's own.
   }
   while (result.find("__") != std::string::npos) result.erase(result.find("__"), 1);
   if (result.empty() || result == "_") return std::string(otherwise);

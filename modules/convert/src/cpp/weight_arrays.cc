@@ -26,15 +26,19 @@ std::span<const std::byte> WeightArrays::bytes_of(const Value& value) const {
   return {view.data, view.bytes()};
 }
 
-std::string WeightArrays::add(const Value& value, std::string_view layout, const Shape& shape, std::span<const std::byte> bytes) {
-  const std::string origin = model_.graph->node(value.node()).name + (layout.empty() ? "" : " (" + std::string(layout) + ")");
-  return add_array(std::to_string(value.node()) + " " + std::string(layout),
-                   {.name = {}, .origin = origin, .type = std::string(type_text(value.dtype())), .shape = shape, .bytes = {}}, bytes);
+std::string WeightArrays::add(const Value& value, std::string_view layout, const Shape& shape,
+                              std::span<const std::byte> bytes) {
+  const std::string origin =
+      model_.graph->node(value.node()).name + (layout.empty() ? "" : " (" + std::string(layout) + ")");
+  return add_array(
+      std::to_string(value.node()) + " " + std::string(layout),
+      {.name = {}, .origin = origin, .type = std::string(type_text(value.dtype())), .shape = shape, .bytes = {}}, bytes);
 }
 
 std::string WeightArrays::add_made(const std::string& key, std::string_view type, const Shape& shape,
                                    std::span<const std::byte> bytes) {
-  return add_array("made " + key, {.name = {}, .origin = key, .type = std::string(type), .shape = shape, .bytes = {}}, bytes);
+  return add_array("made " + key, {.name = {}, .origin = key, .type = std::string(type), .shape = shape, .bytes = {}},
+                   bytes);
 }
 
 std::string WeightArrays::add_array(const std::string& key, Array array, std::span<const std::byte> bytes) {
