@@ -13,12 +13,12 @@ struct AllOps {
   std::set<std::string> written, refused;  ///< The ops of cases that can be written, and of those that cannot.
 };
 
-/// Every `every`-th case.
-AllOps all_ops(size_t every = 1) {
+/// Every `every`-th case, from `first` on.
+AllOps all_ops(size_t every = 1, size_t first = 0) {
   AllOps all;
   size_t number = 0;
   for (const backends::testing::OpCase& op_case : backends::testing::op_cases()) {
-    if (number++ % every != 0) continue;
+    if (number++ % every != first) continue;
     backends::testing::CaseBuilder builder(op_case.name(), backends::testing::CaseBuilder::kAllBits);
     const std::vector<Value> outputs = op_case.build(builder);
     if (!cpp_obstacles(model_of(builder.graph(), builder.feeds(), outputs)).empty()) {
@@ -47,7 +47,7 @@ TEST(CppOps, HaveTheBitsOfPortable) {
       "batch_norm", "clip_grad", "dropout", "global_norm", "sigmoid_cross_entropy", "softmax_cross_entropy", "sum_like"};
   EXPECT_EQ(never, for_training);
   EXPECT_GT(all.subjects.size(), 600u);
-  expect_results(all.subjects, {.flags = "-O1" + fused_flag()});
+  expect_results(all.subjects, {.flags = "-O0" + fused_flag()});
 }
 
 TEST(CppOps, HaveTheSameBitsByClang) {
@@ -58,8 +58,10 @@ TEST(CppOps, HaveTheSameBitsByClang) {
 
 TEST(CppOps, HaveTheSameBitsAtEveryLevel) {
   if (const std::string reason = why_not_here(); !reason.empty()) GTEST_SKIP() << reason;
-  const AllOps all = all_ops(11);
-  for (const char* level : {"-O0", "-O2", "-O3", "-Os"}) expect_results(all.subjects, {.flags = level + fused_flag()});
+  // A third each: compilers take their time.
+  expect_results(all_ops(3, 0).subjects, {.flags = "-O1" + fused_flag()});
+  expect_results(all_ops(3, 1).subjects, {.flags = "-O2" + fused_flag()});
+  expect_results(all_ops(3, 2).subjects, {.flags = "-O3" + fused_flag()});
 }
 
 TEST(CppOps, AreNearWithoutFusedMultiplyAdds) {
