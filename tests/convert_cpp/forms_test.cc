@@ -265,6 +265,7 @@ TEST(CppForms, RefuseNamesThatCppDoesNotTake) {
   }
   EXPECT_FALSE(to_cpp(small.model, {.axes = {{"batch", 4}}}));
   EXPECT_FALSE(to_cpp(small.model, {.axes = {{"time", 0}}}));
+  EXPECT_FALSE(to_cpp(small.model, {.axes = {{"time", 4}}}));  // The model has none.
 }
 
 TEST(CppForms, IdsOutOfRangeAreRefused) {

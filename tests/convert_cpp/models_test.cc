@@ -89,10 +89,23 @@ std::vector<Subject> all_models() {
     Built b;
     Tensor words(DType::kInt64, {1, 37});
     for (int64_t i = 0; i < 37; ++i) words.mutable_as<int64_t>()[size_t(i)] = i * 7 % 50;
-    Value x = nn::embedding(b.ids("words", {Dim::symbol("time")}, std::move(words)), {.ids = 50, .dimension = 16});
+    Value x = nn::embedding(b.ids("words", {37}, std::move(words)), {.ids = 50, .dimension = 16});
+    x = nn::position_embedding(x, {.positions_max = 64});
     x = nn::transformer_block(x, Mode::kPredict, {.heads = 4, .causal = true});
     x = nn::transformer_block(x, Mode::kPredict, {.heads = 2, .feed_forward_units = 24});
-    subjects.push_back(b.subject("transformer", {nn::dense(nn::layer_norm(x), {.units = 50})}, {.axes = {{"time", 37}}}));
+    subjects.push_back(b.subject("transformer", {nn::dense(nn::layer_norm(x), {.units = 50})}));
+  }
+  {
+    Built b;
+    const Value ids = b.ids("items", {6}, Tensor::of<int64_t>({1, 6}, {4, -1, 19, 0, -1, 7}));
+    const Value weights = b.image("counts", {6}, {1, 6});
+    const Value table = b.graph->variable("table", {20, 9});
+    std::vector<Value> bags;
+    for (const auto combiner : {ops::Combiner::kSum, ops::Combiner::kMean, ops::Combiner::kSqrtN}) {
+      bags.push_back(ops::embedding_bag(table, ids, {.combiner = combiner}));
+      bags.push_back(ops::embedding_bag(table, ids, {.combiner = combiner, .weights = weights}));
+    }
+    subjects.push_back(b.subject("bags", {nn::dense(ops::concat(bags, 1), {.units = 4})}));
   }
   return subjects;
 }

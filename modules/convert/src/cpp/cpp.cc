@@ -27,7 +27,18 @@ void add_missing_axes(const std::string& name, const DimShape& shape, const Symb
   }
 }
 
+/// Types of storage, and text, have none.
+bool has_type_in_cpp(DType dtype) {
+  return dtype == DType::kFloat32 || dtype == DType::kInt64 || dtype == DType::kInt32 || dtype == DType::kUInt8 ||
+         dtype == DType::kBool;
+}
+
 std::string why_not(const Node& node, const OpWriter& writer) {
+  for (size_t i = 0; i < writer.input_count(); ++i) {
+    if (!has_type_in_cpp(writer.input(i).dtype)) {
+      return "it reads " + std::string(to_string(writer.input(i).dtype)) + ", which has no form in C++";
+    }
+  }
   for (size_t i = 0; i < writer.output_count(); ++i) {
     if (writer.output(i).elements() == 0) return "its result has no elements";
   }
@@ -56,6 +67,11 @@ void add_obstacles_of_nodes(const Graph& graph, const std::vector<Value>& output
     const Node& node = graph.node(id);
     if (source_of(node.op) == Source::kInput && node.outputs[0].dtype == DType::kString) {
       obstacles.push_back("input \"" + node.name + "\" is text, which nothing turns into ids");
+    }
+    if (source_of(node.op) == Source::kInput && node.outputs[0].dtype != DType::kString &&
+        !has_type_in_cpp(node.outputs[0].dtype)) {
+      obstacles.push_back("input \"" + node.name + "\" is " + std::string(to_string(node.outputs[0].dtype)) +
+                          ", which has no form in C++");
     }
     if (source_of(node.op) != Source::kNone) continue;
     std::string reason = why_never(graph, node);
@@ -104,12 +120,18 @@ Result<void> check_options(const CppOptions& options, const TrainedModel& model)
   for (const auto& [name, size] : options.axes) {
     if (size < 1)
       return invalid_argument("axis \"" + name + "\" has the size " + std::to_string(size) + "; it has to be at least 1");
+    bool is_there = false;
     for (const NamedValue& input : model.inputs) {
-      const DimShape& shape = input.value.shape();
-      if (shape.rank() > 0 && shape[0].is_symbol() && shape[0].name() == name) {
-        return invalid_argument("axis \"" + name + "\" is that of examples, of which a call computes one; leave it out");
+      const auto& dims = input.value.shape().dims();
+      for (size_t axis = 0; axis < dims.size(); ++axis) {
+        if (!dims[axis].is_symbol() || dims[axis].name() != name) continue;
+        is_there = true;
+        if (axis == 0) {
+          return invalid_argument("axis \"" + name + "\" is that of examples, of which a call computes one; leave it out");
+        }
       }
     }
+    if (!is_there) return invalid_argument("no input of the model has an axis \"" + name + "\" that varies");
   }
   return {};
 }

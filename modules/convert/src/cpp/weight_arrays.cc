@@ -21,7 +21,12 @@ const Variable& variable_at(const Graph& graph, NodeId node) {
 
 std::span<const std::byte> WeightArrays::bytes_of(const Value& value) const {
   const Node& node = model_.graph->node(value.node());
-  if (source_of(node.op) == Source::kVariable) return model_.weights(variable_at(*model_.graph, value.node()));
+  if (source_of(node.op) == Source::kVariable) {
+    const Variable& variable = variable_at(*model_.graph, value.node());
+    const std::span<const std::byte> bytes = model_.weights(variable);
+    SHOAL_CHECK(bytes.size() == size_t(variable.shape.elements()) * size_of(variable.dtype));
+    return bytes;
+  }
   const TensorView view = node.constant.view();
   return {view.data, view.bytes()};
 }
