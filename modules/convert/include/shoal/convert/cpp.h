@@ -18,7 +18,8 @@ namespace shoal::convert {
 
 /// Examples from which the ranges of activations are taken, for a model in int8.
 struct Calibration {
-  /// One map for each example: the tensors of all inputs by name, each with a first axis of 1.
+  /// One map for each example: the tensors of all inputs of the graph by name (of text: of the input of its ids), each with a first
+  /// axis of 1.
   std::vector<std::map<std::string, Tensor>> examples;
 };
 
