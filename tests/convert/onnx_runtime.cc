@@ -124,6 +124,23 @@ std::string onnx_findings(const std::vector<OnnxJob>& jobs) {
   return findings;
 }
 
+std::vector<BackendCase> backend_cases() {
+  const std::string cases_file = folder() + "/cases.json";
+  const std::string said =
+      output_of("/usr/bin/python3 -B " SHOAL_CONVERT_TESTS "/backend_cases.py " + cases_file + " " + folder() + "/case_ 2>&1");
+  std::vector<BackendCase> cases;
+  const Json written = Json::parse(contents_of(cases_file), nullptr, false);
+  EXPECT_TRUE(written.is_array()) << said;
+  for (const Json& one : written.is_array() ? written : Json::array()) {
+    BackendCase next{{one.at("name"), contents_of(one.at("model").get<std::string>()), {}}, {}};
+    for (const Json& input : one.at("inputs")) next.job.inputs.emplace(input.at("name"), read_tensor(input));
+    for (const Json& output : one.at("outputs")) next.expected.emplace(output.at("name"), read_tensor(output));
+    cases.push_back(std::move(next));
+  }
+  std::filesystem::remove_all(folder());
+  return cases;
+}
+
 double difference(const Tensor& actual, const Tensor& expected) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (actual.dtype() != expected.dtype() || actual.shape() != expected.shape()) return kInfinity;

@@ -38,6 +38,14 @@ std::string onnx_findings(const std::vector<OnnxJob>& jobs);
 /// Why there is no checker here; "" if there is.
 std::string onnx_checker_missing();
 
+/// A case by which ONNX itself tests runtimes (python3-onnx has them), with what numpy gives for it.
+struct BackendCase {
+  OnnxJob job;
+  Tensors expected;
+};
+/// Those of opset 17; an empty list, and a failed expectation, if the script could not write them.
+std::vector<BackendCase> backend_cases();
+
 /// The largest difference of float32 elements, divided by the largest magnitude of `expected` or 1, whichever is larger; infinity
 /// where type or shape differ, or other elements.
 double difference(const Tensor& actual, const Tensor& expected);

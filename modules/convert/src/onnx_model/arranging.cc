@@ -64,6 +64,16 @@ Result<void> run_reshape(Call& call) {
   return give_reshaped(call, dims);
 }
 
+/// Two axes: those before "axis", and the others.
+Result<void> run_flatten(Call& call) {
+  const int rank = call.shape().rank();
+  const int64_t axis = call.number("axis", 1) + (call.number("axis", 1) < 0 ? rank : 0);
+  if (axis < 0 || axis > rank) return invalid_argument("there is no axis " + std::to_string(call.number("axis", 1)));
+  Dims dims{1, 1};
+  for (int i = 0; i < rank; ++i) dims[i < axis ? 0 : 1] *= call.shape()[i];
+  return give_reshaped(call, dims);
+}
+
 Result<void> run_squeeze(Call& call) {
   Dims given;
   if (call.has(1)) {
@@ -269,6 +279,7 @@ Result<void> run_pad(Call& call) {
 void add_arranging(Kernels& kernels) {
   kernels["Identity"] = {run_identity};
   kernels["Reshape"] = {run_reshape, 2, 2, {{"allowzero", AttributeType::kInt}}};
+  kernels["Flatten"] = {run_flatten, 1, 1, {{"axis", AttributeType::kInt}}};
   kernels["Squeeze"] = {run_squeeze, 1, 2};
   kernels["Unsqueeze"] = {run_unsqueeze, 2, 2};
   kernels["Expand"] = {run_expand, 2, 2};

@@ -46,7 +46,7 @@ std::vector<int64_t> Call::numbers(std::string_view name, std::vector<int64_t> o
 
 Result<void> Call::want(size_t i, DType wanted) const {
   if (dtype(i) == wanted) return {};
-  return invalid_argument(named_input(i) + " is " + std::string(to_string(dtype(i))) + ", and not " +
+  return invalid_argument(named_input(i) + " is " + std::string(to_string(dtype(i))) + "; known here is " +
                           std::string(to_string(wanted)));
 }
 
@@ -72,7 +72,7 @@ Result<void> Call::want_one_type(size_t first) const {
 
 Error Call::unknown_type(size_t i) const {
   return invalid_argument(named_input(i) + " is " + std::string(to_string(dtype(i))) +
-                          ", which this op is not known for here");
+                          ", for which this op is not known here");
 }
 
 Result<std::vector<int64_t>> Call::int64s(size_t i) const {
@@ -127,7 +127,7 @@ const Kernels& kernels() {
   static const Kernels all = [] {
     Kernels table;
     for (auto* add : {add_arranging, add_convolutions, add_elementwise, add_lookups, add_norms, add_operands, add_pools,
-                      add_products, add_reductions, add_sequences})
+                      add_products, add_reductions, add_sequences, add_doubles})
       add(table);
     return table;
   }();

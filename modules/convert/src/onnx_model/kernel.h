@@ -29,16 +29,23 @@ class Budget {
   int64_t elements_max_, work_left_;
 };
 
+/// A value of a run. Float64 is no type of Shoal's tensors: its numbers are there by their bits, as int64.
+struct Operand {
+  Tensor tensor;
+  bool is_double = false;
+};
+
 /// One node in one run. Errors of kernels say what is wrong; who calls them adds the node.
 class Call {
  public:
   /// A null input is left out. `inputs`, `node` and `budget` outlive the call.
-  Call(const Node& node, std::vector<const Tensor*> inputs, Budget& budget)
+  Call(const Node& node, std::vector<const Operand*> inputs, Budget& budget)
       : node_(node), inputs_(std::move(inputs)), results_(node.outputs.size()), budget_(budget) {}
 
   size_t inputs() const { return inputs_.size(); }
   bool has(size_t i) const { return i < inputs_.size() && inputs_[i]; }
-  const Tensor& in(size_t i) const { return *inputs_[i]; }
+  const Tensor& in(size_t i) const { return inputs_[i]->tensor; }
+  bool is_double(size_t i) const { return has(i) && inputs_[i]->is_double; }
   DType dtype(size_t i = 0) const { return in(i).dtype(); }
   const Shape& shape(size_t i = 0) const { return in(i).shape(); }
 
@@ -69,14 +76,15 @@ class Call {
 
   size_t outputs() const { return results_.size(); }
   void give(Tensor tensor, size_t output = 0) {
-    if (output < results_.size()) results_[output] = std::move(tensor);
+    if (output < results_.size()) results_[output] = {std::move(tensor), false};
   }
-  std::vector<Tensor>& results() { return results_; }
+  void give_doubles(Tensor bits) { results_[0] = {std::move(bits), true}; }
+  std::vector<Operand>& results() { return results_; }
 
  private:
   const Node& node_;
-  std::vector<const Tensor*> inputs_;
-  std::vector<Tensor> results_;
+  std::vector<const Operand*> inputs_;
+  std::vector<Operand> results_;
   Budget& budget_;
 };
 
@@ -92,6 +100,8 @@ struct Kernel {
   size_t inputs_min = 1, inputs_max = 1;
   std::vector<KnownAttribute> attributes = {};
   size_t outputs_max = 1;
+  /// For operands of float64; null: they are not known. Other kernels never see them.
+  Result<void> (*run_doubles)(Call& call) = nullptr;
 };
 
 constexpr size_t kAnyCount = size_t(1) << 30;
@@ -111,6 +121,11 @@ void add_pools(Kernels& kernels);
 void add_products(Kernels& kernels);
 void add_reductions(Kernels& kernels);
 void add_sequences(Kernels& kernels);
+
+/// Adds what some of these ops do with float64.
+void add_doubles(Kernels& kernels);
+/// A Cast of float32 to float64.
+Result<void> cast_to_doubles(Call& call);
 
 /// An axis of a tensor of this rank, counted from the end if it is below 0.
 Result<int> axis_of(int64_t axis, int rank);

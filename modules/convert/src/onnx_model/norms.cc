@@ -35,7 +35,8 @@ int64_t elements_from(const Shape& shape, int axis) {
   return elements;
 }
 
-/// Normalizes the axes from "axis" on. Scale and shift repeat to the shape of x.
+/// Normalizes the axes from "axis" on. Scale and shift repeat to the shape of x. Further outputs are the mean, and what the distance
+/// from it is multiplied by.
 Result<void> run_layer_normalization(Call& call) {
   SHOAL_TRY_VOID(call.want(0, DType::kFloat32));
   SHOAL_TRY_VOID(call.want_one_type());
@@ -44,6 +45,11 @@ Result<void> run_layer_normalization(Call& call) {
   SHOAL_TRY(const Tensor scales, expanded(call, call.in(1), shape));
   SHOAL_TRY(const Tensor shifts, call.has(2) ? expanded(call, call.in(2), shape) : call.make(DType::kFloat32, Shape{0}));
   SHOAL_TRY(Tensor result, call.make(DType::kFloat32, shape));
+  Shape reduced = shape;
+  for (int i = axis; i < shape.rank(); ++i) reduced = reduced.with(i, 1);
+  SHOAL_TRY(Tensor means, call.make(DType::kFloat32, reduced));
+  SHOAL_TRY(Tensor factors, call.make(DType::kFloat32, reduced));
+  auto to_means = means.mutable_as<float>().begin(), to_factors = factors.mutable_as<float>().begin();
   const auto count = size_t(elements_from(shape, axis));
   const auto x = call.in(0).as<float>(), scale = scales.as<float>(), shift = shifts.as<float>();
   const auto to = result.mutable_as<float>();
@@ -54,10 +60,15 @@ Result<void> run_layer_normalization(Call& call) {
     mean /= double(count);
     for (size_t i = begin; i < begin + count; ++i) variance += (x[i] - mean) * (x[i] - mean);
     const double factor = 1 / std::sqrt(variance / double(count) + epsilon);
+    *to_means++ = float(mean);
+    *to_factors++ = float(factor);
     for (size_t i = begin; i < begin + count; ++i)
       to[i] = float((x[i] - mean) * factor * double(scale[i]) + (shift.empty() ? 0.0 : double(shift[i])));
   }
-  call.give(std::move(result));
+  if (result.elements() == 0 && means.elements() > 0) return invalid_argument("there is no mean of no elements");
+  call.give(std::move(result), 0);
+  call.give(std::move(means), 1);
+  call.give(std::move(factors), 2);
   return {};
 }
 
@@ -103,7 +114,8 @@ void add_norms(Kernels& kernels) {
                                    3,
                                    {{"axis", AttributeType::kInt},
                                     {"epsilon", AttributeType::kReal},
-                                    {"stash_type", AttributeType::kInt, "1"}}};
+                                    {"stash_type", AttributeType::kInt, "1"}},
+                                   3};
   kernels["Softmax"] = {run_softmax, 1, 1, {{"axis", AttributeType::kInt}}};
   kernels["LogSoftmax"] = {run_log_softmax, 1, 1, {{"axis", AttributeType::kInt}}};
 }

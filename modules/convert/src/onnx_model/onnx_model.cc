@@ -46,20 +46,30 @@ Result<void> check(const std::string& what, const OnnxPort& port, const Tensor& 
                           (symbols.empty() ? "" : ", a name having one size everywhere"));
 }
 
+Result<void> run_kernel(const Kernel& kernel, Call& call) {
+  for (size_t i = 0; i < call.inputs(); ++i) {
+    if (!call.is_double(i)) continue;
+    if (kernel.run_doubles) return kernel.run_doubles(call);
+    return invalid_argument("input " + std::to_string(i) + " is float64, for which this op is not known here");
+  }
+  return kernel.run(call);
+}
+
 class Run {
  public:
   explicit Run(const Program& program) : program_(program), values_(program.values), budget_(program.limits) {}
 
   Result<OnnxModel::Tensors> run(const OnnxModel::Tensors& inputs) {
     SHOAL_TRY_VOID(take_inputs(inputs));
-    for (const auto& [value, tensor] : program_.constants) values_[value] = tensor;
+    for (const auto& [value, tensor] : program_.constants) values_[value] = {tensor};
     for (const Step& step : program_.steps) {
       Result<void> computed = compute(step);
       if (!computed) return std::move(computed).error().with_context(shown_node(step.node, program_.nodes[step.node]));
     }
     OnnxModel::Tensors outputs;
     for (size_t i = 0; i < program_.outputs.size(); ++i) {
-      const Tensor& tensor = *values_[program_.output_values[i]];
+      const auto& [tensor, is_double] = *values_[program_.output_values[i]];
+      if (is_double) return invalid_argument("output \"" + program_.outputs[i].name + "\" of the ONNX file is float64");
       SHOAL_TRY_VOID(check("output", program_.outputs[i], tensor, symbols_));
       outputs.emplace(program_.outputs[i].name, tensor);
     }
@@ -73,7 +83,7 @@ class Run {
       const auto given = inputs.find(port.name);
       if (given == inputs.end()) return invalid_argument("input \"" + port.name + "\" of the ONNX file is not given");
       SHOAL_TRY_VOID(check("input", port, given->second, symbols_));
-      values_[program_.input_values[i]] = given->second;
+      values_[program_.input_values[i]] = {given->second};
     }
     for (const auto& [name, tensor] : inputs) {
       if (std::ranges::find(program_.inputs, name, &OnnxPort::name) == program_.inputs.end())
@@ -83,11 +93,11 @@ class Run {
   }
 
   Result<void> compute(const Step& step) {
-    std::vector<const Tensor*> inputs;
+    std::vector<const Operand*> inputs;
     for (const size_t value : step.inputs) inputs.push_back(value == Step::kNone ? nullptr : &*values_[value]);
     Call call(program_.nodes[step.node], std::move(inputs), budget_);
     SHOAL_TRY_VOID(budget_.take({int64_t(1 + step.inputs.size() + step.outputs.size())}));
-    SHOAL_TRY_VOID(step.kernel->run(call));
+    SHOAL_TRY_VOID(run_kernel(*step.kernel, call));
     for (size_t i = 0; i < step.outputs.size(); ++i) {
       if (step.outputs[i] != Step::kNone) values_[step.outputs[i]] = std::move(call.results()[i]);
     }
@@ -96,7 +106,7 @@ class Run {
   }
 
   const Program& program_;
-  std::vector<std::optional<Tensor>> values_;
+  std::vector<std::optional<Operand>> values_;
   Symbols symbols_;
   Budget budget_;
 };

@@ -12,7 +12,7 @@ namespace {
 Result<WindowAxes> pool_axes(const Call& call) {
   SHOAL_TRY_VOID(call.want(0, DType::kFloat32));
   const std::vector<int64_t> window = call.numbers("kernel_shape");
-  if (window.size() != 2) return invalid_argument("attribute \"kernel_shape\" is not two numbers");
+  if (window.size() != 2) return invalid_argument("attribute \"kernel_shape\" is not two numbers; windows of two axes are known here");
   SHOAL_TRY(const WindowAxes axes, window_axes(call, window[0], window[1]));
   SHOAL_TRY_VOID(check_windows_fit(axes));
   for (const WindowAxis* axis : {&axes.y, &axes.x}) {
