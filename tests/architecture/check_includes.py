@@ -28,6 +28,7 @@ FOR_SOURCES = ["json"]
 ROOMS = {
     "modules/cli": [[""], ["data", "launch"]],
     "modules/cluster": [["job"], ["state"], ["server", "trainer"]],
+    "modules/convert": [[""], ["onnx", "onnx_model"]],
     "modules/data": [[""], ["images"]],
     "modules/estimator": [["task"], ["hooks"], ["model"], ["evaluate"], ["train"], [""]],
 }
@@ -38,6 +39,7 @@ ROOMS_OF_HEADERS = {
     "shoal/cluster/snapshot.h": "state",
     "shoal/cluster/store.h": "trainer",
     "shoal/cluster/witness.h": "state",
+    "shoal/convert/onnx.h": "onnx",
     "shoal/data/tar_files.h": "",
     "shoal/estimator/estimator.h": "model",  # What Estimator's calls do stands above all rooms.
     "shoal/estimator/eval_listener.h": "model",

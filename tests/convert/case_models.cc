@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "case_models.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 
 #include "shoal/convert/onnx.h"
@@ -14,8 +12,6 @@ namespace shoal::convert {
 using backends::testing::CaseBuilder;
 using backends::testing::OpCase;
 
-namespace {
-
 std::set<std::string> ops_of(const TrainedModel& model) {
   std::vector<Value> values;
   for (const NamedValue& output : model.outputs) values.push_back(output.value);
@@ -23,6 +19,8 @@ std::set<std::string> ops_of(const TrainedModel& model) {
   for (NodeId id : needed_nodes(*model.graph, values)) ops.insert(model.graph->node(id).op);
   return ops;
 }
+
+namespace {
 
 bool is_empty(const backends::testing::Feeds& feeds) {
   return std::ranges::any_of(feeds, [](const auto& feed) { return feed.second.elements() == 0; });
@@ -59,20 +57,16 @@ Written write_cases(EmptyInputs empty) {
     if (!onnx_obstacles(model->model).empty()) continue;
     if (empty == EmptyInputs::kAreLeftOut && is_empty(model->builder.feeds())) continue;
     if (op_case.name() == "top_k_ties_and_nan" || op_case.name() == "argmax_nan") continue;
-    auto file = to_onnx(model->model);
-    if (!file) {
-      ADD_FAILURE() << op_case.name() << ": " << file.error().message();
-      continue;
-    }
+    OnnxFile file = value_or_raise(to_onnx(model->model));
     Tensors inputs;
     for (const auto& [name, tensor] : model->builder.feeds()) inputs.emplace(name, tensor);
-    for (const TransformedInput& transformed : file->transformed) {  // Its ids are what Shoal makes of them.
+    for (const TransformedInput& transformed : file.transformed) {  // Its ids are what Shoal makes of them.
       auto reference = backends::testing::backend_or_die("reference");
       const Value value = model->builder.graph().find(transformed.node);
       inputs.emplace(transformed.name, value_or_raise(backends::testing::run_once(*reference, model->builder.graph(),
                                                                                   {value}, model->builder.feeds()))[0]);
     }
-    written.jobs.push_back({op_case.name(), std::move(file->bytes), std::move(inputs)});
+    written.jobs.push_back({op_case.name(), std::move(file.bytes), std::move(inputs)});
     written.ops.merge(ops_of(model->model));
     written.models.push_back(std::move(model));
   }

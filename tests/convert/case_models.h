@@ -32,4 +32,7 @@ struct Written {
 enum class EmptyInputs { kAreThere, kAreLeftOut };
 Written write_cases(EmptyInputs empty);
 
+/// The ops that the predictions are computed by.
+std::set<std::string> ops_of(const TrainedModel& model);
+
 }  // namespace shoal::convert

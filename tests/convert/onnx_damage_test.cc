@@ -158,29 +158,8 @@ TEST(OnnxModel, LimitsHoldBeforeMemoryIsTaken) {
   EXPECT_THAT(error_of(file), HasSubstr("a tensor would have the shape [1048576, 1048576], and the limit is"));
 }
 
-/// Files that others make: names of nodes left out, numbers packed or as raw bytes, constants as nodes, text.
 TEST(OnnxModel, ReadsWhatOtherWritersWrite) {
-  TinyFile file;
-  file.inputs = {tiny_port("town", kTinyText, {"n"})};
-  file.outputs = {tiny_port("row", kTinyFloat, {"n", "2"})};
-  const float table[] = {1, 2, 3, 4, 5, 6};
-  file.constants = {TinyMessage()
-                        .number(1, 3)
-                        .number(1, 2)
-                        .number(2, kTinyFloat)
-                        .text(4, std::string(reinterpret_cast<const char*>(table), sizeof table))
-                        .text(8, "table")};
-  const auto texts = [](const std::string& name, const std::vector<std::string>& values) {
-    TinyMessage attribute = TinyMessage().text(1, name);
-    for (const std::string& value : values) attribute.text(9, value);
-    return attribute.number(20, 8);
-  };
-  const TinyMessage ids = TinyMessage().text(1, "values_int64s").text(8, std::string("\1\2", 2)).number(20, 7);
-  file.nodes = {tiny_node("LabelEncoder", {"town"}, {"id"},
-                          {texts("keys_strings", {"Bonn", "Ulm"}), ids, tiny_int("default_int64", 0)}, "ai.onnx.ml"),
-                tiny_node("Constant", {}, {"zero"},
-                          {TinyMessage().text(1, "value").part(5, tiny_constant("", {}, {0})).number(20, 4)}),
-                tiny_node("Add", {"id", "zero"}, {"same_id"}), tiny_node("Gather", {"table", "same_id"}, {"row"})};
+  const TinyFile file = tiny_text_file();
   const OnnxModel model = value_or_raise(OnnxModel::parse(file.bytes()));
   const Tensors outputs = value_or_raise(model.run({{"town", Tensor::of_strings({3}, {"Ulm", "Rome", "Bonn"})}}));
   EXPECT_THAT(outputs.at("row").as<float>(), ::testing::ElementsAre(5, 6, 1, 2, 3, 4));

@@ -86,4 +86,30 @@ struct TinyFile {
   }
 };
 
+/// As other writers write: numbers packed, a constant that is a node, text. Input "town" [n], output "row" [n, 2].
+inline TinyFile tiny_text_file() {
+  TinyFile file;
+  file.inputs = {tiny_port("town", kTinyText, {"n"})};
+  file.outputs = {tiny_port("row", kTinyFloat, {"n", "2"})};
+  const float table[] = {1, 2, 3, 4, 5, 6};
+  file.constants = {TinyMessage()
+                        .number(1, 3)
+                        .number(1, 2)
+                        .number(2, kTinyFloat)
+                        .text(4, std::string(reinterpret_cast<const char*>(table), sizeof table))
+                        .text(8, "table")};
+  const auto texts = [](const std::string& name, const std::vector<std::string>& values) {
+    TinyMessage attribute = TinyMessage().text(1, name);
+    for (const std::string& value : values) attribute.text(9, value);
+    return attribute.number(20, 8);
+  };
+  const TinyMessage ids = TinyMessage().text(1, "values_int64s").text(8, std::string("\1\2", 2)).number(20, 7);
+  file.nodes = {tiny_node("LabelEncoder", {"town"}, {"id"},
+                          {texts("keys_strings", {"Bonn", "Ulm"}), ids, tiny_int("default_int64", 0)}, "ai.onnx.ml"),
+                tiny_node("Constant", {}, {"zero"},
+                          {TinyMessage().text(1, "value").part(5, tiny_constant("", {}, {0})).number(20, 4)}),
+                tiny_node("Add", {"id", "zero"}, {"same_id"}), tiny_node("Gather", {"table", "same_id"}, {"row"})};
+  return file;
+}
+
 }  // namespace shoal::convert

@@ -348,6 +348,7 @@ void write_file_seeds(const std::filesystem::path& folder) {
   seeds.exports();
   write_image_seeds(folder);
   write_array_seeds(folder);
+  write_onnx_seeds(folder);
 }
 
 }  // namespace shoal::fuzz

@@ -19,5 +19,7 @@ void write_file_seeds(const std::filesystem::path& folder);
 void write_image_seeds(const std::filesystem::path& folder);  // write_file_seeds() calls this.
 /// Defined in make_array_seeds.cc.
 void write_array_seeds(const std::filesystem::path& folder);
+/// Defined in make_onnx_seeds.cc.
+void write_onnx_seeds(const std::filesystem::path& folder);
 
 }  // namespace shoal::fuzz

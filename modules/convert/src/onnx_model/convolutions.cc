@@ -62,10 +62,10 @@ Result<void> run_conv(Call& call) {
   if (channels != depth * of.groups) return unfit_channels(call);
   SHOAL_TRY(Tensor result, call.make(DType::kFloat32, Shape{pictures[0], filters, y.count(), x.count()}));
   SHOAL_TRY(const std::vector<double> bias, biases(call, filters));
-  SHOAL_TRY_VOID(call.budget().take({pictures[0], filters, depth, y.window, x.window, y.count(), x.count()}));
+  SHOAL_TRY_VOID(call.budget().take({pictures[0], filters, depth, y.window, x.window, y.count(), x.padded()}));
   SHOAL_TRY_VOID(call.budget().take({pictures[0], channels, y.padded(), x.padded()}));
   SHOAL_TRY(std::vector<double> padded, call.sums({channels, y.padded(), x.padded()}));
-  SHOAL_TRY(std::vector<double> sums, call.sums({y.count(), x.count()}));
+  SHOAL_TRY(std::vector<double> sums, call.sums({y.count(), x.padded()}));
   SHOAL_TRY_VOID(call.budget().take({call.in(1).elements()}));
   const auto weights = call.in(1).as<float>();
   const std::vector<double> kernels(weights.begin(), weights.end());
@@ -79,7 +79,10 @@ Result<void> run_conv(Call& call) {
       std::ranges::fill(sums, bias[size_t(filter)]);
       add_convolution(windows, padded.data() + group * depth * y.padded() * x.padded(),
                       kernels.data() + filter * depth * y.window * x.window, sums.data());
-      for (const double sum : sums) *to++ = float(sum);
+      for (int64_t row = 0; row < y.count(); ++row) {
+        const auto begin = sums.begin() + row * x.padded();
+        to = std::transform(begin, begin + x.count(), to, [](double sum) { return float(sum); });
+      }
     }
   }
   call.give(std::move(result));

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "onnx_model/element_types.h"
 #include "onnx_model/onnx_file.h"
 #include "shoal/base/result.h"
 #include "shoal/base/tensor.h"

@@ -3,6 +3,7 @@
 // not known here, is refused; others (documentation, shapes of inner values) are passed over.
 #include "onnx_model/onnx_file.h"
 
+#include "onnx_model/element_types.h"
 #include "onnx_model/onnx_tensor.h"
 #include "onnx_model/wire.h"
 
@@ -191,20 +192,6 @@ Result<void> read_opset(const Message& message, File& file) {
 }
 
 }  // namespace
-
-Result<DType> dtype_of_element(int64_t element_type) {
-  switch (element_type) {  // TensorProto.DataType
-    case 1: return DType::kFloat32;
-    case 2: return DType::kUInt8;
-    case 6: return DType::kInt32;
-    case 7: return DType::kInt64;
-    case 8: return DType::kString;
-    case 9: return DType::kBool;
-    default:
-      return invalid_argument("has elements of type " + std::to_string(element_type) +
-                              " of ONNX, which is not known here: there are float32, uint8, int32, int64, text and bool");
-  }
-}
 
 Result<File> read_file(std::string_view bytes, const OnnxLimits& limits) {
   const Message model{bytes, bytes, "model"};

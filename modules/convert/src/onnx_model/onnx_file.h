@@ -3,7 +3,6 @@
 /// An ONNX file as it stands: nodes, constants, inputs and outputs by name. Whether they fit is program.h's matter.
 #include <cstdint>
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,12 +41,5 @@ struct File {
 
 /// DataLoss for damage, InvalidArgument for what is not known here, or beyond the limits.
 Result<File> read_file(std::string_view bytes, const OnnxLimits& limits);
-
-/// The type of elements that an ONNX file means by this number; InvalidArgument if it is none that is known here.
-Result<DType> dtype_of_element(int64_t element_type);
-
-/// A shape from sizes that come from outside. InvalidArgument for more than eight axes, sizes below 0, and sizes so large that offsets
-/// would overflow; also where another size of 0 leaves no elements.
-Result<Shape> shape_of(std::span<const int64_t> dims);
 
 }  // namespace shoal::convert::onnx_model

@@ -7,16 +7,13 @@
 #include <optional>
 #include <utility>
 
-#include "onnx_model/onnx_file.h"
+#include "onnx_model/element_types.h"
 
 namespace shoal::convert::onnx_model {
 namespace {
 
 // Raw bytes are little-endian, as are all machines that Shoal runs on.
 static_assert(std::endian::native == std::endian::little);
-
-/// The largest product of sizes, those of 0 left out. Offsets and counts of elements do not overflow below it.
-constexpr int64_t kSizesMax = int64_t(1) << 48;
 
 /// The fields of TensorProto, by their numbers in onnx.proto.
 struct Fields {
@@ -109,14 +106,6 @@ Result<Tensor> tensor_of(const Message& message, Fields& of, DType dtype, const 
 }
 
 }  // namespace
-
-Result<Shape> shape_of(std::span<const int64_t> dims) {
-  SHOAL_TRY(const Shape shape, Shape::checked(dims));
-  int64_t product = 1;
-  for (const int64_t size : dims) product *= std::max<int64_t>(size, 1);
-  if (product <= kSizesMax) return shape;
-  return invalid_argument("the sizes of the shape " + to_string(shape) + " are too large");
-}
 
 Result<NamedTensor> read_tensor(const Message& message, int64_t elements_max) {
   SHOAL_TRY(Fields of, read_fields(message));
