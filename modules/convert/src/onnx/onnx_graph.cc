@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <protozero/pbf_writer.hpp>
 #include <protozero/varint.hpp>
-#include <ranges>
 
 #include "onnx/onnx_fields.h"
 
@@ -185,10 +184,10 @@ std::vector<const std::string*> OnnxGraph::needed_parts() const {
     return std::ranges::any_of(part.makes, [&](const std::string& name) { return needed.contains(name); });
   };
   std::vector<const std::string*> parts;
-  for (const Part& node : std::views::reverse(nodes_)) {  // Operands of a node are made before it.
-    if (!is_needed(node)) continue;
-    needed.insert(node.uses.begin(), node.uses.end());
-    parts.push_back(&node.bytes);
+  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {  // Operands of a node are made before it.
+    if (!is_needed(*node)) continue;
+    needed.insert(node->uses.begin(), node->uses.end());
+    parts.push_back(&node->bytes);
   }
   std::ranges::reverse(parts);
   for (const Part& tensor : initializers_) {
