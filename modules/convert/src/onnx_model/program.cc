@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <ranges>
 #include <string>
 
 namespace shoal::convert::onnx_model {
@@ -17,8 +16,7 @@ std::string quoted(std::string_view name) { return "\"" + std::string(name) + "\
 /// What a domain that nodes use must say.
 Result<void> check_opsets(const File& file) {
   for (const auto& [domain, version] : file.opsets) {
-    const bool is_used = std::ranges::any_of(file.nodes, [&](const Node& node) { return node.domain == domain; });
-    if (!is_used) continue;
+    if (std::ranges::find(file.nodes, domain, &Node::domain) == file.nodes.end()) continue;
     if (domain.empty() && version != kOpset)
       return invalid_argument("the ONNX file has opset " + std::to_string(version) + "; known here is opset 17");
     if (domain == kMlDomain && version != kMlOpset)
@@ -49,8 +47,8 @@ Result<void> check_operands(const Node& node, const Kernel& kernel) {
                             std::to_string(kernel.inputs_max) + " are known here");
   }
   // The last ones may be named "" to say that they are not wanted.
-  const auto wanted = std::ranges::find_if(std::views::reverse(node.outputs), [](const auto& name) { return !name.empty(); });
-  const auto count = size_t(std::distance(wanted, node.outputs.rend()));
+  size_t count = node.outputs.size();
+  while (count > 0 && node.outputs[count - 1].empty()) --count;
   if (count == 0) return invalid_argument("it has no output");
   if (count > kernel.outputs_max) {
     return invalid_argument("output " + std::to_string(count - 1) + " is asked for; at most " +
@@ -156,12 +154,12 @@ class Builder {
   void find_last_uses() {
     std::vector<bool> is_used(values_.size(), false);
     for (const size_t value : program_.output_values) is_used[value] = true;
-    for (Step& step : std::views::reverse(program_.steps)) {
-      for (const auto* operands : {&step.inputs, &step.outputs}) {
+    for (auto step = program_.steps.rbegin(); step != program_.steps.rend(); ++step) {
+      for (const auto* operands : {&step->inputs, &step->outputs}) {
         for (const size_t value : *operands) {
           if (value == Step::kNone || is_used[value]) continue;
           is_used[value] = true;
-          step.last_uses.push_back(value);
+          step->last_uses.push_back(value);
         }
       }
     }
