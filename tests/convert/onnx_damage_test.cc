@@ -17,10 +17,9 @@ TinyFile product_file() {
   file.inputs = {tiny_port("x", kTinyFloat, {"n", "3"}), tiny_port("ids", kTinyInt64, {"n", "1"})};
   file.outputs = {tiny_port("y", kTinyFloat, {"n", "n"})};
   file.constants = {tiny_constant("two", {2}, {0, 1}), tiny_constant("one", {}, {1})};
-  file.nodes = {tiny_node("Gemm", {"x", "x"}, {"square"}, {tiny_int("transB", 1)}),
-                tiny_node("Add", {"ids", "one"}, {"more"}),
-                tiny_node("Cast", {"more"}, {"reals"}, {tiny_int("to", kTinyFloat)}),
-                tiny_node("Add", {"square", "reals"}, {"y"})};
+  file.nodes = {
+      tiny_node("Gemm", {"x", "x"}, {"square"}, {tiny_int("transB", 1)}), tiny_node("Add", {"ids", "one"}, {"more"}),
+      tiny_node("Cast", {"more"}, {"reals"}, {tiny_int("to", kTinyFloat)}), tiny_node("Add", {"square", "reals"}, {"y"})};
   return file;
 }
 
@@ -120,8 +119,7 @@ TEST(OnnxModel, InputsAreAsTheFileSays) {
   inputs["ids"] = Tensor::of<int32_t>({2, 1}, {1, 2});
   EXPECT_THAT(error_of(file, inputs), HasSubstr("is int32, and the file says int64"));
   inputs["ids"] = Tensor::of<int64_t>({1, 1}, {1});
-  EXPECT_THAT(error_of(file, inputs),
-              HasSubstr("\"ids\" of the ONNX file has the shape [1, 1], and the file says [n, 1]"));
+  EXPECT_THAT(error_of(file, inputs), HasSubstr("\"ids\" of the ONNX file has the shape [1, 1], and the file says [n, 1]"));
   inputs = product_inputs();
   inputs["x"] = Tensor::of<float>({2, 2}, {1, 2, 3, 4});
   EXPECT_THAT(error_of(file, inputs), HasSubstr("\"x\" of the ONNX file has the shape [2, 2], and the file says [n, 3]"));

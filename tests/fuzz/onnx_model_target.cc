@@ -21,7 +21,8 @@ Shape shape_of(const OnnxPort& port) {
 
 Tensor tensor_of(const OnnxPort& port) {
   const Shape shape = shape_of(port);
-  if (port.dtype == DType::kString) return Tensor::of_strings(shape, std::vector<std::string>(size_t(shape.elements()), "Ulm"));
+  if (port.dtype == DType::kString)
+    return Tensor::of_strings(shape, std::vector<std::string>(size_t(shape.elements()), "Ulm"));
   Tensor tensor = Tensor::zeros(port.dtype, shape);
   const auto count = size_t(shape.elements());
   for (size_t i = 0; i < count; ++i) {

@@ -45,7 +45,8 @@ Result<void> run_reshape(Call& call) {
   for (auto dim = dims.begin(); dim != dims.end(); ++dim) {
     const auto axis = size_t(dim - dims.begin());
     if (*dim == 0 && !keeps_zeros) {
-      if (axis >= size_t(call.shape().rank())) return invalid_argument("size 0 stands for that of an axis that is not there");
+      if (axis >= size_t(call.shape().rank()))
+        return invalid_argument("size 0 stands for that of an axis that is not there");
       *dim = call.shape()[int(axis)];
     }
     if (*dim == -1) {

@@ -69,7 +69,7 @@ Result<void> run_conv(Call& call) {
   SHOAL_TRY_VOID(call.budget().take({call.in(1).elements()}));
   const auto weights = call.in(1).as<float>();
   const std::vector<double> kernels(weights.begin(), weights.end());
-  const Windows windows{depth,    y.padded(), x.padded(), y.window,   x.window, y.stride,
+  const Windows windows{depth,    y.padded(), x.padded(), y.window,  x.window, y.stride,
                         x.stride, y.dilation, x.dilation, y.count(), x.count()};
   auto to = result.mutable_as<float>().begin();
   for (int64_t n = 0; n < pictures[0]; ++n) {
@@ -150,12 +150,9 @@ Result<void> run_conv_transpose(Call& call) {
   return {};
 }
 
-const std::vector<KnownAttribute> kWindowAttributes{{"auto_pad", AttributeType::kText, "NOTSET"},
-                                                    {"dilations", AttributeType::kInts},
-                                                    {"group", AttributeType::kInt},
-                                                    {"kernel_shape", AttributeType::kInts},
-                                                    {"pads", AttributeType::kInts},
-                                                    {"strides", AttributeType::kInts}};
+const std::vector<KnownAttribute> kWindowAttributes{
+    {"auto_pad", AttributeType::kText, "NOTSET"}, {"dilations", AttributeType::kInts}, {"group", AttributeType::kInt},
+    {"kernel_shape", AttributeType::kInts},       {"pads", AttributeType::kInts},      {"strides", AttributeType::kInts}};
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops on float64, which Shoal's tensors do not have: a tensor of int64 stands for one, by the bits of its numbers. Files use the type
-// between two Casts, where sums of squares would be beyond float32.
+// Ops on float64, which Shoal's tensors do not have: a tensor of int64 stands for one, by the bits of its numbers. Files use the
+// type between two Casts, where sums of squares would be beyond float32.
 #include <algorithm>
 #include <bit>
 #include <cmath>

@@ -13,8 +13,8 @@ namespace shoal::convert::onnx_model {
 /// The type of elements that an ONNX file means by this number; InvalidArgument if it is none that is known here.
 Result<DType> dtype_of_element(int64_t element_type);
 
-/// A shape from sizes that come from outside. InvalidArgument for more than eight axes, sizes below 0, and sizes so large that offsets
-/// would overflow; also where another size of 0 leaves no elements.
+/// A shape from sizes that come from outside. InvalidArgument for more than eight axes, sizes below 0, and sizes so large that
+/// offsets would overflow; also where another size of 0 leaves no elements.
 Result<Shape> shape_of(std::span<const int64_t> dims);
 
 }  // namespace shoal::convert::onnx_model

@@ -122,30 +122,38 @@ Result<void> give_pairs(Call& call, Of of) {
 struct Plus {
   template <class T>
   T operator()(T a, T b) const {
-    if constexpr (std::is_same_v<T, float>) return a + b;
-    else return T(uint64_t(a) + uint64_t(b));
+    if constexpr (std::is_same_v<T, float>)
+      return a + b;
+    else
+      return T(uint64_t(a) + uint64_t(b));
   }
 };
 struct Minus {
   template <class T>
   T operator()(T a, T b) const {
-    if constexpr (std::is_same_v<T, float>) return a - b;
-    else return T(uint64_t(a) - uint64_t(b));
+    if constexpr (std::is_same_v<T, float>)
+      return a - b;
+    else
+      return T(uint64_t(a) - uint64_t(b));
   }
 };
 struct Times {
   template <class T>
   T operator()(T a, T b) const {
-    if constexpr (std::is_same_v<T, float>) return a * b;
-    else return T(uint64_t(a) * uint64_t(b));
+    if constexpr (std::is_same_v<T, float>)
+      return a * b;
+    else
+      return T(uint64_t(a) * uint64_t(b));
   }
 };
 /// The divisor is not 0.
 struct Over {
   template <class T>
   T operator()(T a, T b) const {
-    if constexpr (std::is_same_v<T, float>) return a / b;
-    else return std::is_signed_v<T> && b == T(-1) ? negated(a) : T(a / b);
+    if constexpr (std::is_same_v<T, float>)
+      return a / b;
+    else
+      return std::is_signed_v<T> && b == T(-1) ? negated(a) : T(a / b);
   }
 };
 /// NaN if one of the two is.

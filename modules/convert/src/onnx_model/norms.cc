@@ -35,8 +35,8 @@ int64_t elements_from(const Shape& shape, int axis) {
   return elements;
 }
 
-/// Normalizes the axes from "axis" on. Scale and shift repeat to the shape of x. Further outputs are the mean, and what the distance
-/// from it is multiplied by.
+/// Normalizes the axes from "axis" on. Scale and shift repeat to the shape of x. Further outputs are the mean, and the factor
+/// that the distance from the mean is multiplied by.
 Result<void> run_layer_normalization(Call& call) {
   SHOAL_TRY_VOID(call.want(0, DType::kFloat32));
   SHOAL_TRY_VOID(call.want_one_type());
@@ -103,19 +103,17 @@ Result<void> run_log_softmax(Call& call) {
 }  // namespace
 
 void add_norms(Kernels& kernels) {
-  kernels["BatchNormalization"] = {run_batch_normalization,
-                                   5,
-                                   5,
-                                   {{"epsilon", AttributeType::kReal},
-                                    {"momentum", AttributeType::kReal},
-                                    {"training_mode", AttributeType::kInt, "0"}}};
-  kernels["LayerNormalization"] = {run_layer_normalization,
-                                   2,
-                                   3,
-                                   {{"axis", AttributeType::kInt},
-                                    {"epsilon", AttributeType::kReal},
-                                    {"stash_type", AttributeType::kInt, "1"}},
-                                   3};
+  kernels["BatchNormalization"] = {
+      run_batch_normalization,
+      5,
+      5,
+      {{"epsilon", AttributeType::kReal}, {"momentum", AttributeType::kReal}, {"training_mode", AttributeType::kInt, "0"}}};
+  kernels["LayerNormalization"] = {
+      run_layer_normalization,
+      2,
+      3,
+      {{"axis", AttributeType::kInt}, {"epsilon", AttributeType::kReal}, {"stash_type", AttributeType::kInt, "1"}},
+      3};
   kernels["Softmax"] = {run_softmax, 1, 1, {{"axis", AttributeType::kInt}}};
   kernels["LogSoftmax"] = {run_log_softmax, 1, 1, {{"axis", AttributeType::kInt}}};
 }

@@ -13,7 +13,8 @@ struct NamedTensor {
   Tensor tensor;
 };
 
-/// DataLoss where the elements are not as many as the sizes say; InvalidArgument for a type or a place of elements that is not known here.
+/// DataLoss where the elements are not as many as the sizes say; InvalidArgument for a type or a place of elements that is not
+/// known here.
 Result<NamedTensor> read_tensor(const Message& message, int64_t elements_max);
 
 }  // namespace shoal::convert::onnx_model

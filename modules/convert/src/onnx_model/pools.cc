@@ -12,7 +12,8 @@ namespace {
 Result<WindowAxes> pool_axes(const Call& call) {
   SHOAL_TRY_VOID(call.want(0, DType::kFloat32));
   const std::vector<int64_t> window = call.numbers("kernel_shape");
-  if (window.size() != 2) return invalid_argument("attribute \"kernel_shape\" is not two numbers; windows of two axes are known here");
+  if (window.size() != 2)
+    return invalid_argument("attribute \"kernel_shape\" is not two numbers; windows of two axes are known here");
   SHOAL_TRY(const WindowAxes axes, window_axes(call, window[0], window[1]));
   SHOAL_TRY_VOID(check_windows_fit(axes));
   for (const WindowAxis* axis : {&axes.y, &axes.x}) {
@@ -72,8 +73,8 @@ Result<void> run_average_pool(Call& call) {
     for (int64_t y = rows.begin; y < rows.end; ++y) {
       for (int64_t x = columns.begin; x < columns.end; ++x) sum += picture[y * axes.x.size + x];
     }
-    const int64_t count = counts_padding ? axes.y.window * axes.x.window
-                                         : (rows.end - rows.begin) * (columns.end - columns.begin);
+    const int64_t count =
+        counts_padding ? axes.y.window * axes.x.window : (rows.end - rows.begin) * (columns.end - columns.begin);
     return float(sum / double(count));
   });
 }

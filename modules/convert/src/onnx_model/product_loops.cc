@@ -31,7 +31,7 @@ class ScaledRows {
  private:
   void add_four() {
     double* __restrict sums = sums_;
-    const double *__restrict a = x_[0], *__restrict b = x_[1], *__restrict c = x_[2], *__restrict d = x_[3];
+    const double* __restrict a = x_[0], * __restrict b = x_[1], * __restrict c = x_[2], * __restrict d = x_[3];
     const double of_a = factor_[0], of_b = factor_[1], of_c = factor_[2], of_d = factor_[3];
     for (int64_t i = 0; i < count_; ++i) sums[i] += (of_a * a[i] + of_b * b[i]) + (of_c * c[i] + of_d * d[i]);
     rows_ = 0;

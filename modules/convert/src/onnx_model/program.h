@@ -29,8 +29,8 @@ struct Program {
   size_t values = 0;
 };
 
-/// InvalidArgument if an opset, an op or an attribute is not known, if a name stands for nothing or for two things, or if a node reads
-/// what is not made before it.
+/// InvalidArgument if an opset, an op or an attribute is not known, if a name stands for nothing or for two things, or if a node
+/// reads what is not made before it.
 Result<Program> make_program(File file, const OnnxLimits& limits);
 
 /// "node 3, Gemm \"/dense/Gemm\"", for errors.

@@ -76,8 +76,10 @@ Result<void> sum(Call& call, const Reduction& of) {
       return reduce<float>(
           call, of, 0.0, [](double total, float x) { return total + double(x) * (kSquares ? double(x) : 1); },
           [](double total) { return float(total); });
-    case DType::kInt32: return reduce<int32_t>(call, of, uint64_t(0), wrapped, [](uint64_t total) { return int32_t(total); });
-    case DType::kInt64: return reduce<int64_t>(call, of, uint64_t(0), wrapped, [](uint64_t total) { return int64_t(total); });
+    case DType::kInt32:
+      return reduce<int32_t>(call, of, uint64_t(0), wrapped, [](uint64_t total) { return int32_t(total); });
+    case DType::kInt64:
+      return reduce<int64_t>(call, of, uint64_t(0), wrapped, [](uint64_t total) { return int64_t(total); });
     default: return call.unknown_type();
   }
 }

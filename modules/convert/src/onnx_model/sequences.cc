@@ -77,7 +77,8 @@ Result<std::vector<int64_t>> sequence_lengths(const Call& call, int64_t steps, i
   SHOAL_TRY(std::vector<int64_t> lengths, call.int64s(4));
   for (const int64_t length : lengths) {
     if (length < 0 || length > steps)
-      return invalid_argument("a sequence has length " + std::to_string(length) + " of " + std::to_string(steps) + " steps");
+      return invalid_argument("a sequence has length " + std::to_string(length) + " of " + std::to_string(steps) +
+                              " steps");
   }
   return lengths;
 }

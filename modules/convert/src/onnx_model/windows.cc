@@ -39,8 +39,8 @@ Result<WindowAxes> window_axes(const Call& call, int64_t window_height, int64_t 
 Result<void> check_windows_fit(const WindowAxes& axes) {
   for (const WindowAxis* axis : {&axes.y, &axes.x}) {
     if (axis->span() > axis->padded()) {
-      return invalid_argument("a window that reaches over " + std::to_string(axis->span()) + " elements does not fit into " +
-                              std::to_string(axis->padded()));
+      return invalid_argument("a window that reaches over " + std::to_string(axis->span()) +
+                              " elements does not fit into " + std::to_string(axis->padded()));
     }
   }
   return {};

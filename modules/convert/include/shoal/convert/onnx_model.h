@@ -4,8 +4,9 @@
 /// model gives that it was written from. It shares no code with what writes such files (onnx.h); what an op means comes from the
 /// specification of ONNX.
 ///
-/// It knows opset 17 of ONNX and opset 3 of ai.onnx.ml, and of these the ops that to_onnx() writes, on tensors of float32, int32,
-/// int64, uint8, bool and text with at most eight axes. Sums of float32 are made in double.
+/// It knows opset 17 of ONNX and opset 3 of ai.onnx.ml. Of these it knows the ops that to_onnx() writes and a few more, on tensors of
+/// float32, int32, int64, uint8, bool and text with at most eight axes; float64 may stand between two Casts. Sums of float32 are
+/// made in double.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -51,16 +52,17 @@ class OnnxModel {
  public:
   using Tensors = std::map<std::string, Tensor>;
 
-  /// DataLoss for damaged bytes, naming the byte and the part of the file. InvalidArgument for an op, an opset or a feature that is
-  /// not known here, naming it; for names that stand for nothing or for two things; and for more than the limits.
+  /// DataLoss for damaged bytes, naming the byte and the part of the file. InvalidArgument for an op, an opset or a feature that
+  /// is not known here, naming it; for names that stand for nothing or for two things; and for more than the limits.
   static Result<OnnxModel> parse(std::string_view bytes, const OnnxLimits& limits = {});
 
   /// What run() takes, without inputs that the file gives values for.
   const std::vector<OnnxPort>& inputs() const;
   const std::vector<OnnxPort>& outputs() const;
 
-  /// The outputs by name. InvalidArgument for an input that is missing, is not one of the file's, or has another type or shape than the
-  /// file says; and where a node cannot be computed, naming node and op.
+  /// The outputs by name. InvalidArgument for an input that is missing, is not one of the file's, or has another type or shape
+  /// than the file says; where a node cannot be computed, naming node and op; and for an output of another type or shape than
+  /// the file says.
   Result<Tensors> run(const Tensors& inputs) const;
 
  private:
