@@ -195,6 +195,8 @@ ALLOWED = {
         "modules/monitor/src/event_writer.cc", "transport/src/certificate.cc")],
     "JSON as text": [
         ("modules/json/src/text.cc", "json", "the one place that calls the library's printer and parser"),
+        ("modules/estimator/src/evaluate/compiled_model.cc", "thread variable edge",
+         "a proof of C++ runs this machine's compiler and what it made, on files of its own; CXX is where users name a compiler"),
         ("modules/estimator/src/model/export_format.cc", "json", "the parser's error tells where in an export's file the mistake is"),
         ("modules/cli/src/json_out.cc", "json", "print_line() tells whether bytes were replaced"),
     ],

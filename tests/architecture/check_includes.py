@@ -43,6 +43,7 @@ ROOMS_OF_HEADERS = {
     "shoal/data/tar_files.h": "",
     "shoal/estimator/estimator.h": "model",  # What Estimator's calls do stands above all rooms.
     "shoal/estimator/eval_listener.h": "model",
+    "shoal/estimator/export_form.h": "model",
     "shoal/estimator/exported_model.h": "model",
     "shoal/estimator/exporter.h": "model",
     "shoal/estimator/initial_value.h": "model",

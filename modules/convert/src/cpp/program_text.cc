@@ -282,7 +282,8 @@ class ProgramText {
   }
 
   std::string source() const {
-    std::string text = "// Made by Shoal; see " + options_.name + R"(.h. The functions before the weights are Shoal's own (Apache License 2.0).
+    std::string text = "// Made by Shoal; see " + options_.name +
+                       R"(.h. The functions before the weights are Shoal's own (Apache License 2.0).
 #if defined(__FAST_MATH__)
 #error "compile this without -ffast-math: its sums have a fixed order, and it knows infinities and NaN"
 #endif

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "evaluate/evaluation.h"
-#include "evaluate/export_form.h"
+#include "evaluate/form_writer.h"
 #include "model/check_meaning.h"
 #include "model/export_files.h"
 #include "model/open_checkpoint.h"

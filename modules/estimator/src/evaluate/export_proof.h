@@ -4,7 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "evaluate/export_form.h"
+#include "evaluate/evaluation.h"
+#include "evaluate/form_request.h"
+#include "model/model.h"
 #include "shoal/convert/cpp.h"
 #include "shoal/convert/onnx.h"
 

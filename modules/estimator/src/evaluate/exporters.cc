@@ -3,7 +3,7 @@
 #include "shoal/estimator/exporter.h"
 
 #include "evaluate/best_result.h"
-#include "evaluate/export_form.h"
+#include "evaluate/form_writer.h"
 #include "shoal/base/finite.h"
 #include "shoal/estimator/estimator.h"
 #include "shoal/estimator/export_names.h"

@@ -9,6 +9,7 @@
 #include "shoal/base/finite.h"
 #include "shoal/base/format.h"
 #include "shoal/json/json.h"
+#include "shoal/json/text.h"
 
 namespace shoal {
 namespace {
@@ -143,7 +144,7 @@ std::string ProofEvidence::json() const {
   }
   json["outputs"] = json::PrintedJson::object();
   for (const auto& [name, largest] : largest_) json["outputs"][name] = {{"largest_difference", largest}};
-  return json.dump(2) + "\n";
+  return json::text_of(json, 2) + "\n";
 }
 
 std::string ProofEvidence::refusal() const {

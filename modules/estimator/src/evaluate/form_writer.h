@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "evaluate/evaluation.h"
+#include "evaluate/form_request.h"
 #include "model/export_format.h"
 #include "model/model.h"
 #include "model/read_inputs.h"
@@ -23,14 +24,6 @@ convert::TrainedModel trained_model_of(Graph& graph, const EstimatorSpec& spec, 
 /// InvalidArgument if the proof has a number out of its range, or there is nothing to prove.
 Result<void> check_proof(ExportFormat format, const ExportProof& proof);
 
-/// What an export's format adds to the export.
-struct FormToWrite {
-  Environment& env;
-  const Estimator& estimator;
-  const ExportOptions& options;
-  std::string folder;  ///< Of the export, which nobody sees yet.
-  const InputFn& serving_input;
-};
 /// Files of the export beside those that Shoal loads; or why the export is not published.
 struct WrittenForm {
   std::vector<ExportedFile> files;

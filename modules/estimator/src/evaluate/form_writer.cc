@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evaluate/export_form.h"
+#include "evaluate/form_writer.h"
 
 #include <cstring>
 
@@ -9,6 +9,8 @@
 #include "model/signatures.h"
 #include "shoal/base/durable_folder.h"
 #include "shoal/estimator/task_host.h"
+#include "shoal/graph/source.h"
+#include "shoal/graph/text_ids.h"
 #include "task/run_seed.h"
 #include "task/task_network.h"
 
@@ -68,6 +70,31 @@ Result<convert::Calibration> calibration_of(Environment& env, const Estimator& e
   return calibration;
 }
 
+/// One example as the graph takes it: by the names of its inputs, texts as ids.
+Result<std::map<std::string, Tensor>> fed_to(const Graph& graph, const std::map<std::string, Tensor>& features) {
+  std::map<std::string, Tensor> fed;
+  for (const auto& [name, tensor] : features) fed.emplace(input_name("features", name), tensor);
+  for (const Node& node : graph.nodes()) {
+    if (source_of(node.op) != Source::kInput) continue;
+    SHOAL_TRY(const auto encoded, encoded_input(node));
+    if (!encoded) continue;
+    const auto text = fed.find(encoded->of);
+    if (text == fed.end()) return invalid_argument("an example for int8 has no feature for the input " + encoded->of);
+    SHOAL_TRY(Tensor ids, encoded->encoding.ids_of(text->second));
+    fed.insert_or_assign(node.name, std::move(ids));
+  }
+  return fed;
+}
+
+Result<convert::Calibration> fed_to(const Graph& graph, const convert::Calibration& by_feature) {
+  convert::Calibration calibration;
+  for (const auto& example : by_feature.examples) {
+    SHOAL_TRY(auto fed, fed_to(graph, example));
+    calibration.examples.push_back(std::move(fed));
+  }
+  return calibration;
+}
+
 Result<convert::CppSource> write_cpp_of(const std::string& folder, const std::string& directory,
                                         const convert::CppOptions& options) {
   const RunConfig config;
@@ -75,7 +102,11 @@ Result<convert::CppSource> write_cpp_of(const std::string& folder, const std::st
   SHOAL_TRY(const OpenedExport opened, open_export(*env, env->storage(), folder, nullptr));
   const convert::TrainedModel model =
       trained_model_of(*opened.graph, opened.spec, opened.inputs.read, &opened.variables, opened.description.global_step);
-  SHOAL_TRY(convert::CppSource source, convert::to_cpp(model, options));
+  convert::CppOptions in_graph = options;
+  if (options.int8) {
+    SHOAL_TRY(in_graph.int8, fed_to(*opened.graph, *options.int8));
+  }
+  SHOAL_TRY(convert::CppSource source, convert::to_cpp(model, in_graph));
   SHOAL_TRY_VOID(make_durable_folder(env->storage(), directory));
   const std::string path = join_path(directory, options.name);
   SHOAL_TRY_VOID(env->storage().write_atomically(path + ".h", source.header));
@@ -128,7 +159,8 @@ class FormWriter {
   Result<Proof> write_cpp(const convert::TrainedModel& trained) {
     convert::CppOptions options;
     if (to_.options.format == ExportFormat::kCppInt8) {
-      SHOAL_TRY(options.int8, calibration_of(to_.env, to_.estimator, to_.serving_input));
+      SHOAL_TRY(const convert::Calibration examples, calibration_of(to_.env, to_.estimator, to_.serving_input));
+      SHOAL_TRY(options.int8, fed_to(model_->graph(), examples));
     }
     SHOAL_TRY(convert::CppSource source, convert::to_cpp(trained, options));
     SHOAL_TRY_VOID(put(kExportCppHeader, source.header));

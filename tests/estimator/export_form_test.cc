@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exports with an ONNX file beside them: which files there are, obstacles that are named before training, and proof that the
+// Exports with a file in another form beside them: which files there are, obstacles that are named before training, and proof that the
 // file computes what Shoal predicts.
+#include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -32,14 +33,15 @@ class BytesFile final : public ReadableFile {
   std::string bytes_;
 };
 
-/// A disk whose ONNX files have other bytes in one place than were written: as if the converter had put them there.
+/// A disk whose files of one kind have other bytes in one place than were written: as if the converter had put them there.
 class ChangingDisk final : public ForwardingStorage {
  public:
   using ForwardingStorage::ForwardingStorage;
-  std::string from, to;  ///< What is changed, and to what; of equal lengths. Empty: nothing.
+  std::string from, to;             ///< What is changed, and to what. Empty: nothing.
+  std::string kind = "model.onnx";  ///< In which files.
 
   Result<std::unique_ptr<ReadableFile>> open(const std::string& path) override {
-    if (from.empty() || !path.ends_with("model.onnx")) return disk_->open(path);
+    if (from.empty() || !path.ends_with(kind)) return disk_->open(path);
     SHOAL_TRY(const auto file, disk_->open(path));
     std::string bytes(file->size(), '\0');
     SHOAL_TRY_VOID(file->read_at(0, std::as_writable_bytes(std::span(bytes))));
@@ -139,6 +141,23 @@ EstimatorSpec known_weights(const Features& features, const Labels&, Mode mode, 
   return spec;
 }
 
+/// In eight bits numbers differ by more, and the share of right classes counts.
+TEST_F(OnnxExport, EightBitsAreProvedByTheirAccuracy) {
+  const InputFn labelled = [] { return numbered().batch(3); };
+  const auto export_with = [&](double accuracy_loss) {
+    return estimator.try_export_model(
+        base, serving, {.format = ExportFormat::kCppInt8, .proof = {.input = labelled, .accuracy_loss = accuracy_loss}});
+  };
+  const auto good = export_with(1);
+  ASSERT_TRUE(good) << good.error().message();
+  const nlohmann::json proof = proof_in(*good);
+  EXPECT_EQ(proof.at("accuracy_loss_max"), 1);
+  EXPECT_LE(proof.at("accuracy_loss").get<double>(), 0.5);
+  EXPECT_FALSE(proof.contains("tolerance"));
+  EXPECT_THAT(read_file(*good + "/model.cc"), HasSubstr("int8_t"));
+  EXPECT_THAT(export_with(-1).error().message(), HasSubstr("accuracy_loss must be in [0, 1]"));
+}
+
 struct PlantedError : ::testing::Test {
   Place place;
   std::shared_ptr<ChangingDisk> disk = std::make_shared<ChangingDisk>(std::shared_ptr<Storage>(make_file_storage()));
@@ -168,6 +187,41 @@ TEST_F(PlantedError, ATransposedWeightIsRefused) {
   EXPECT_THAT(refused.error().message(),
               AllOf(HasSubstr("not published"), HasSubstr("of 6 held-out examples"), HasSubstr("the worst: example "),
                     HasSubstr("output \"y\""), HasSubstr("where Shoal has")));
+  std::vector<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(base)) left.push_back(entry.path());
+  EXPECT_THAT(left, ElementsAre(good));
+}
+
+/// The number as the source has it.
+std::string hexadecimal(float number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%af", double(number));
+  return text;
+}
+
+TEST_F(PlantedError, ATransposedWeightInTheSourceIsRefused) {
+  estimator.train(input, {.steps = 1});
+  const std::string base = place.folder / "exports";
+  const ExportOptions proven_cpp{.format = ExportFormat::kCpp, .proof = {.input = held_out}};
+  const std::string good = estimator.export_model(base, held_out, proven_cpp);
+  const nlohmann::json proof = nlohmann::json::parse(read_file(good + "/proof.json"));
+  EXPECT_EQ(proof.at("form"), "C++ source");
+  EXPECT_LE(proof.at("outputs").at("y").at("largest_difference").get<double>(), 1e-6);
+  const std::vector<float> kernel = weights("kernel");
+  disk->kind = "model.cc";
+  disk->from = hexadecimal(kernel[1]) + ", " + hexadecimal(kernel[2]);
+  disk->to = hexadecimal(kernel[2]) + ", " + hexadecimal(kernel[1]);
+  const auto refused = estimator.try_export_model(base, held_out, proven_cpp);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), AllOf(HasSubstr("its C++ source disagrees"), HasSubstr("output \"y\"")));
+  disk->from = "0x1.8p-1f, 0x1.8p-1f";  // The bias.
+  disk->to = "0.0f, 0.0f";
+  EXPECT_THAT(estimator.try_export_model(base, held_out, proven_cpp).error().message(),
+              HasSubstr("its C++ source disagrees"));
+  disk->from = "bool predict";
+  disk->to = "boool predict";
+  EXPECT_THAT(estimator.try_export_model(base, held_out, proven_cpp).error().message(),
+              AllOf(HasSubstr("does not compile the exported source"), HasSubstr("boool")));
   std::vector<std::string> left;
   for (const auto& entry : std::filesystem::directory_iterator(base)) left.push_back(entry.path());
   EXPECT_THAT(left, ElementsAre(good));

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+
+#include "shoal/base/environment.h"
+#include "shoal/estimator/estimator.h"
+
+namespace shoal {
+
+/// What an export's format adds to the export.
+struct FormToWrite {
+  Environment& env;
+  const Estimator& estimator;
+  const ExportOptions& options;
+  std::string folder;  ///< Of the export, which nobody sees yet.
+  const InputFn& serving_input;
+};
+
+}  // namespace shoal
