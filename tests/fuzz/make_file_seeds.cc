@@ -348,7 +348,9 @@ void write_file_seeds(const std::filesystem::path& folder) {
   seeds.exports();
   write_image_seeds(folder);
   write_array_seeds(folder);
+#if SHOAL_FUZZ_ONNX
   write_onnx_seeds(folder);
+#endif
 }
 
 }  // namespace shoal::fuzz

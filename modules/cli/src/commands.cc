@@ -6,9 +6,13 @@
 namespace shoal::cli {
 
 std::span<const AddCommand> all_commands() {
-  static constexpr std::array kCommands{
-      &add_checkpoint_command, &add_config_command,  &add_data_command,    &add_doctor_command, &add_events_command,  &add_export_command, &add_keys_command,
-      &add_launch_command,     &add_predict_command, &add_profile_command, &add_status_command,
+  static constexpr std::array kCommands {
+    &add_checkpoint_command, &add_config_command,
+#if SHOAL_CLI_DATA
+        &add_data_command,
+#endif
+        &add_doctor_command, &add_events_command, &add_export_command, &add_keys_command, &add_launch_command,
+        &add_predict_command, &add_profile_command, &add_status_command,
   };
   return kCommands;
 }
