@@ -28,7 +28,7 @@ FOR_SOURCES = ["json"]
 ROOMS = {
     "modules/cli": [[""], ["data", "launch"]],
     "modules/cluster": [["job"], ["state"], ["server", "trainer"]],
-    "modules/convert": [[""], ["cpp", "onnx", "onnx_model"]],
+    "modules/convert": [[""], ["cpp", "onnx", "onnx_model"], ["absent"]],
     "modules/data": [[""], ["images"]],
     "modules/estimator": [["task"], ["hooks"], ["model"], ["evaluate"], ["train"], [""]],
 }

@@ -29,6 +29,8 @@ PROGRAMS = ["README.md", "docs/tutorial.md", "docs/coming-from-tf-estimator.md"]
 # Modules of which shoal/shoal.h includes all headers but these.
 WHOLE = ["nn", "data", "estimator"]
 LEFT_OUT = {
+    "shoal/data/array_rows.h",        # for code that looks at files of arrays without a dataset
+    "shoal/data/file_format.h",       # for code that looks at files of any kind
     "shoal/data/iterator.h",          # for code that walks through a dataset by itself
     "shoal/estimator/export_names.h", # for code that walks through folders of exports
     "shoal/estimator/program_commands.h", # for shoal::tools, which gives programs their commands

@@ -2,23 +2,24 @@
 #include "onnx/lowering.h"
 
 #include "shoal/base/check.h"
+#include "shoal/base/forever.h"
 
 namespace shoal::convert {
 namespace {
 
-const std::vector<int64_t> kToChannelsFirst{0, 3, 1, 2}, kToChannelsLast{0, 2, 3, 1};
+using Permutation = std::vector<int64_t>;
 
 }  // namespace
 
 const std::string& OnnxValues::plain(Value value) {
   OnnxNames& of = names.at({value.node(), value.output()});
-  if (of.plain.empty()) of.plain = onnx.add("Transpose", {of.channels_first}, {{"perm", kToChannelsLast}});
+  if (of.plain.empty()) of.plain = onnx.add("Transpose", {of.channels_first}, {{"perm", Permutation{0, 2, 3, 1}}});
   return of.plain;
 }
 
 const std::string& OnnxValues::channels_first(Value value) {
   OnnxNames& of = names.at({value.node(), value.output()});
-  if (of.channels_first.empty()) of.channels_first = onnx.add("Transpose", {of.plain}, {{"perm", kToChannelsFirst}});
+  if (of.channels_first.empty()) of.channels_first = onnx.add("Transpose", {of.plain}, {{"perm", Permutation{0, 3, 1, 2}}});
   return of.channels_first;
 }
 
@@ -77,14 +78,14 @@ std::string Lowering::activated(std::string value) {
 }
 
 const OnnxRules& onnx_rules() {
-  static const OnnxRules rules = [] {
+  static const OnnxRules& rules = forever([] {
     OnnxRules all;
     for (auto* add : {add_element_rules, add_product_rules, add_norm_rules, add_arrange_rules, add_reduce_rules,
                       add_lookup_rules, add_sequence_rules}) {
       add(all);
     }
     return all;
-  }();
+  }());
   return rules;
 }
 

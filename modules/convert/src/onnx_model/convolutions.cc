@@ -150,15 +150,14 @@ Result<void> run_conv_transpose(Call& call) {
   return {};
 }
 
-const std::vector<KnownAttribute> kWindowAttributes{
-    {"auto_pad", AttributeType::kText, "NOTSET"}, {"dilations", AttributeType::kInts}, {"group", AttributeType::kInt},
-    {"kernel_shape", AttributeType::kInts},       {"pads", AttributeType::kInts},      {"strides", AttributeType::kInts}};
-
 }  // namespace
 
 void add_convolutions(Kernels& kernels) {
-  kernels["Conv"] = {run_conv, 2, 3, kWindowAttributes};
-  std::vector<KnownAttribute> transposed = kWindowAttributes;
+  const std::vector<KnownAttribute> of_windows{
+      {"auto_pad", AttributeType::kText, "NOTSET"}, {"dilations", AttributeType::kInts}, {"group", AttributeType::kInt},
+      {"kernel_shape", AttributeType::kInts},       {"pads", AttributeType::kInts},      {"strides", AttributeType::kInts}};
+  kernels["Conv"] = {run_conv, 2, 3, of_windows};
+  std::vector<KnownAttribute> transposed = of_windows;
   transposed.push_back({"output_padding", AttributeType::kInts});
   kernels["ConvTranspose"] = {run_conv_transpose, 2, 3, transposed};
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "shoal/base/forever.h"
+
 namespace shoal::convert::onnx_model {
 namespace {
 
@@ -124,13 +126,13 @@ Result<int> axis_of(int64_t axis, int rank) {
 }
 
 const Kernels& kernels() {
-  static const Kernels all = [] {
+  static const Kernels& all = forever([] {
     Kernels table;
     for (auto* add : {add_arranging, add_convolutions, add_elementwise, add_lookups, add_norms, add_operands, add_pools,
                       add_products, add_reductions, add_sequences, add_doubles})
       add(table);
     return table;
-  }();
+  }());
   return all;
 }
 

@@ -79,16 +79,15 @@ Result<void> run_average_pool(Call& call) {
   });
 }
 
-const std::vector<KnownAttribute> kPoolAttributes{{"auto_pad", AttributeType::kText, "NOTSET"},
-                                                  {"ceil_mode", AttributeType::kInt, "0"},
-                                                  {"kernel_shape", AttributeType::kInts},
-                                                  {"pads", AttributeType::kInts},
-                                                  {"strides", AttributeType::kInts}};
-
 }  // namespace
 
 void add_pools(Kernels& kernels) {
-  std::vector<KnownAttribute> of_max = kPoolAttributes, of_average = kPoolAttributes;
+  const std::vector<KnownAttribute> of_both{{"auto_pad", AttributeType::kText, "NOTSET"},
+                                            {"ceil_mode", AttributeType::kInt, "0"},
+                                            {"kernel_shape", AttributeType::kInts},
+                                            {"pads", AttributeType::kInts},
+                                            {"strides", AttributeType::kInts}};
+  std::vector<KnownAttribute> of_max = of_both, of_average = of_both;
   of_max.push_back({"dilations", AttributeType::kInts});
   of_max.push_back({"storage_order", AttributeType::kInt, "0"});
   of_average.push_back({"count_include_pad", AttributeType::kInt});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A build without converters (SHOAL_CONVERT=OFF) has their functions, which say so.
+#include "shoal/base/forever.h"
 #include "shoal/convert/cpp.h"
 #include "shoal/convert/onnx.h"
 #include "shoal/convert/onnx_model.h"
@@ -24,7 +25,7 @@ Result<CppSource> to_cpp(const TrainedModel&, const CppOptions&) { return failed
 
 Result<OnnxModel> OnnxModel::parse(std::string_view, const OnnxLimits&) { return failed_precondition(kAbsent); }
 const std::vector<OnnxPort>& OnnxModel::inputs() const {
-  static const std::vector<OnnxPort> none;
+  static const std::vector<OnnxPort>& none = forever(std::vector<OnnxPort>());
   return none;
 }
 const std::vector<OnnxPort>& OnnxModel::outputs() const { return inputs(); }
