@@ -6,6 +6,7 @@
 
 #include "json_text.h"
 #include "manifest_check.h"
+#include "shoal/checkpoint/safetensors.h"
 #include "shoal/json/fields.h"
 
 namespace shoal::checkpoint {
@@ -15,20 +16,6 @@ using Json = json::Json;
 
 // Other readers of safetensors refuse longer headers.
 constexpr size_t kHeaderBytesMax = 100'000'000;
-
-std::string_view safetensors_dtype(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat32: return "F32";
-    case DType::kInt32: return "I32";
-    case DType::kInt64: return "I64";
-    case DType::kUInt8: return "U8";
-    case DType::kBool: return "BOOL";
-    case DType::kBFloat16: return "BF16";
-    case DType::kFloat16: return "F16";
-    case DType::kString: break;
-  }
-  return {};
-}
 
 bool is_whole(const Segment& segment) {
   return segment.row_begin == 0 && segment.rows() == (segment.shape.rank() == 0 ? 1 : segment.shape[0]);
