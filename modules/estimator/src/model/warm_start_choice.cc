@@ -28,18 +28,20 @@ class Choice {
  public:
   Choice(const WarmStart& start, const Graph& graph, Mode mode) : start_(start), graph_(graph), mode_(mode) {}
 
-  Result<std::vector<WarmStartedVariable>> run() {
+  Result<WarmStartedVariables> run() {
     SHOAL_TRY_VOID(match_patterns());
-    if (start_.variables.by_vocabulary()) {
+    WarmStartedVariables result;
+    SHOAL_TRY_VOID(take_layers(result));
+    if (start_.variables.named_only()) {
+      for (const auto& [name, source] : start_.names) chosen_.insert(name);
       for (const auto& [name, vocabulary] : start_.vocabularies) chosen_.insert(name);
     }
     for (const auto& [name, old_name] : start_.names) SHOAL_TRY_VOID(check_name("names", name));
     for (const auto& [name, vocabulary] : start_.vocabularies) SHOAL_TRY_VOID(check_name("vocabularies", name));
-    std::vector<WarmStartedVariable> result;
     for (const Variable& variable : graph_.variables()) {
-      if (chosen_.contains(variable.name)) result.push_back(describe(variable));
+      if (chosen_.contains(variable.name)) result.variables.push_back(describe(variable));
     }
-    if (result.empty() && !graph_.variables().empty()) return nothing_chosen();
+    if (result.variables.empty() && !graph_.variables().empty()) return nothing_chosen();
     return result;
   }
 
@@ -63,12 +65,46 @@ class Choice {
     return {};
   }
 
+  bool has_variable(const std::string& name) const {
+    return std::ranges::find(graph_.variables(), name, &Variable::name) != graph_.variables().end();
+  }
+
+  /// Chooses the variables of layers, and keeps where each starts.
+  Result<void> take_layers(WarmStartedVariables& result) {
+    for (const auto& [scope, weights] : start_.layers) {
+      bool any = false;
+      std::map<std::string, SourceTensor> missing;
+      for (const auto& [suffix, source] : weights) {
+        const std::string name = scope + "/" + suffix;
+        if (!has_variable(name)) {
+          missing.emplace(name, source);
+          continue;
+        }
+        any = true;
+        chosen_.insert(name);
+        by_layer_.emplace(name, source);
+      }
+      if (any) {
+        result.without_variable.merge(missing);
+      } else if (mode_ == Mode::kTrain) {
+        return invalid_argument("warm start: layers: the model has no variable of such a layer named " + scope + " (" +
+                                listed(names_of(missing)) + "); there are: " + listed(names_of_variables(false)));
+      }
+    }
+    return {};
+  }
+
+  static std::vector<std::string> names_of(const std::map<std::string, SourceTensor>& sources) {
+    std::vector<std::string> names;
+    for (const auto& [name, source] : sources) names.push_back(name);
+    return names;
+  }
+
   Result<void> check_name(const std::string& field, const std::string& name) const {
-    const std::vector<std::string> all = names_of_variables(false);
-    if (std::find(all.begin(), all.end(), name) == all.end()) {
+    if (!has_variable(name)) {
       if (mode_ != Mode::kTrain) return {};
       return invalid_argument("warm start: " + field + ": the model has no variable " + name +
-                              "; there are: " + listed(all));
+                              "; there are: " + listed(names_of_variables(false)));
     }
     if (chosen_.contains(name)) return {};
     return invalid_argument(
@@ -82,8 +118,9 @@ class Choice {
   }
 
   WarmStartedVariable describe(const Variable& variable) const {
-    WarmStartedVariable result{.variable = &variable, .old_name = variable.name, .vocabulary = nullptr};
-    if (const auto found = start_.names.find(variable.name); found != start_.names.end()) result.old_name = found->second;
+    WarmStartedVariable result{.variable = &variable, .source = variable.name, .vocabulary = nullptr};
+    if (const auto layer = by_layer_.find(variable.name); layer != by_layer_.end()) result.source = layer->second;
+    if (const auto name = start_.names.find(variable.name); name != start_.names.end()) result.source = name->second;
     const auto found = start_.vocabularies.find(variable.name);
     if (found != start_.vocabularies.end()) result.vocabulary = &found->second;
     return result;
@@ -101,6 +138,7 @@ class Choice {
   const Graph& graph_;
   const Mode mode_;
   std::set<std::string> chosen_;
+  std::map<std::string, SourceTensor> by_layer_;  // By variable.
 };
 
 }  // namespace
@@ -113,9 +151,9 @@ std::string listed(const std::vector<std::string>& names) {
 
 Result<void> check_warm_start(const WarmStart& start) {
   if (start.from.empty()) return invalid_argument("warm start: `from` is empty; it names a checkpoint or a folder");
-  const bool by_vocabulary = start.variables.by_vocabulary() && !start.vocabularies.empty();
-  if (start.variables.patterns().empty() && !by_vocabulary) {
-    return invalid_argument("warm start: no variable is chosen: give patterns, or vocabularies");
+  const bool named = start.variables.named_only() && !(start.names.empty() && start.vocabularies.empty());
+  if (start.variables.patterns().empty() && start.layers.empty() && !named) {
+    return invalid_argument("warm start: no variable is chosen: give patterns, layers, names or vocabularies");
   }
   for (const std::string& text : start.variables.patterns()) SHOAL_TRY_VOID(pattern_of(text));
   for (const auto& [variable, vocabulary] : start.vocabularies) {
@@ -125,7 +163,7 @@ Result<void> check_warm_start(const WarmStart& start) {
   return {};
 }
 
-Result<std::vector<WarmStartedVariable>> choose_warm_started(const WarmStart& start, const Graph& graph, Mode mode) {
+Result<WarmStartedVariables> choose_warm_started(const WarmStart& start, const Graph& graph, Mode mode) {
   return Choice(start, graph, mode).run();
 }
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <set>
 
-#include "model/export_files.h"
-#include "model/open_checkpoint.h"
 #include "model/rest.h"
 #include "shoal/graph/meaning.h"
 #include "shoal/graph/vocabulary.h"
@@ -13,38 +13,27 @@
 namespace shoal {
 namespace {
 
-/// The prefix of a checkpoint is opened as one that somebody chose: that a file of it is missing is damage.
-Result<std::unique_ptr<checkpoint::Reader>> open_named(Environment& env, const std::string& prefix) {
-  auto reader = checkpoint::Reader::open(env.storage(), prefix);
-  if (!reader && reader.error().kind() == ErrorKind::kNotFound) return data_loss(reader.error().message());
-  return reader;
-}
-
-Result<std::unique_ptr<checkpoint::Reader>> open_origin(Environment& env, const std::string& from) {
-  Storage& storage = env.storage();
-  if (storage.exists(from + ".index")) return open_named(env, from);
-  if (storage.exists(join_path(from, kExportFile))) return open_exported_variables(storage, from);
-  SHOAL_TRY(auto newest, open_checkpoint(env, from, std::nullopt));
-  if (newest) return newest;
-  return not_found("there is no checkpoint of that name, and no folder with checkpoints or an exported model");
-}
-
 std::string type_text(DType dtype, const Shape& shape) { return std::string(to_string(dtype)) + " " + to_string(shape); }
 
-std::vector<std::string> variables_in(const checkpoint::Manifest& manifest) {
-  std::vector<std::string> names;
-  for (const checkpoint::TensorEntry& tensor : manifest.tensors) {
-    if (!tensor.is_slot()) names.push_back(tensor.name);
-  }
-  return names;
-}
-
 /// Whether the two differ in nothing, or, where rows are moved, in nothing but their rows.
-bool fits(const Variable& variable, const checkpoint::TensorEntry& old, bool by_token) {
+bool fits(const Variable& variable, const TensorType& old, bool by_token) {
   if (variable.dtype != old.dtype) return false;
   if (!by_token) return variable.shape == old.shape;
   if (variable.shape.rank() == 0 || variable.shape.rank() != old.shape.rank()) return false;
   return variable.shape == old.shape.with(0, variable.shape[0]);
+}
+
+/// "with its axes in another order it would fit: w.transposed({1, 0})", or nothing where no order of the axes fits.
+std::string transpose_that_fits(const Variable& variable, const SourceTensor& source, const Shape& old) {
+  std::vector<int64_t> axes(size_t(old.rank()));
+  std::iota(axes.begin(), axes.end(), 0);
+  if (old.rank() != variable.shape.rank() || old.rank() > 5) return {};
+  while (std::ranges::next_permutation(axes).found) {
+    bool same = true;
+    for (int axis = 0; axis < old.rank(); ++axis) same = same && old[int(axes[size_t(axis)])] == variable.shape[axis];
+    if (same) return "; with its axes in another order it would fit: " + to_string(source.transposed(axes));
+  }
+  return {};
 }
 
 Result<void> check_row_count(const std::string& name, std::string_view side, int64_t rows, size_t tokens) {
@@ -102,81 +91,163 @@ std::string row_text(const Variable& variable, const std::vector<int64_t>& old_r
   return std::to_string(copied) + " of the " + std::to_string(variable.shape[0]) + " rows of " + variable.name;
 }
 
+/// "variable out/kernl, from which out/kernel is to start"
+std::string missing_text(const std::string& noun, const std::string& name, const std::string& variable) {
+  return noun + " " + name + ", from which " + variable + " is to start";
+}
+
+/// All tensors that are to be taken are there. Whoever has a file of another program sees at once what to map.
+Result<void> check_names(const WarmStartOrigin& origin, const std::vector<WarmStartedVariable>& chosen) {
+  std::string missing;
+  for (const WarmStartedVariable& one : chosen) {
+    for (const std::string& name : names_in(one.source)) {
+      SHOAL_TRY(const auto found, origin.find(name));
+      if (!found)
+        missing.append(missing.empty() ? "" : ", no ").append(missing_text(origin.noun(), name, one.variable->name));
+    }
+  }
+  if (missing.empty()) return {};
+  return invalid_argument(origin.title() + " has no " + missing + "; there are: " + listed(origin.names()) +
+                          (origin.checkpoint()
+                               ? ""
+                               : "; WarmStart::layers and names say what a variable starts from, and "
+                                 "variables which of them start from the file (std::nullopt: what is named)"));
+}
+
+/// A layer whose bias, say, the model leaves out would compute something else than it did.
+Result<void> check_without_variable(const WarmStartOrigin& origin, const WarmStartedVariables& chosen) {
+  for (const auto& [variable, source] : chosen.without_variable) {
+    for (const std::string& name : names_in(source)) {
+      SHOAL_TRY(const auto found, origin.find(name));
+      if (!found) continue;
+      return invalid_argument("layers: " + origin.title() + " has " + origin.noun() + " " + name +
+                              ", and the model has no variable " + variable +
+                              " for it; build the layer with it, or map the layer's other variables by names");
+    }
+  }
+  return {};
+}
+
+constexpr size_t kUnusedNamed = 10;
+
+/// "; nothing starts from bn.num_batches_tracked", so that a layer that was forgotten is seen.
+std::string unused_text(const WarmStartOrigin& origin, const std::vector<WarmStartedVariable>& chosen) {
+  std::set<std::string> used;
+  for (const WarmStartedVariable& one : chosen) used.merge(names_in(one.source));
+  std::vector<std::string> unused;
+  for (const std::string& name : origin.names()) {
+    if (!used.contains(name)) unused.push_back(name);
+  }
+  if (unused.empty()) return {};
+  const size_t more = unused.size() - std::min(unused.size(), kUnusedNamed);
+  unused.resize(unused.size() - more);
+  return "; nothing starts from " + listed(unused) + (more > 0 ? " and " + std::to_string(more) + " others" : "");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<WarmStartSource>> WarmStartSource::open(Environment& env, const WarmStart& start, const Graph& graph,
                                                                const InitialValues& values, Mode mode) {
-  SHOAL_TRY(const std::vector<WarmStartedVariable> chosen, choose_warm_started(start, graph, mode));
+  SHOAL_TRY(const WarmStartedVariables chosen, choose_warm_started(start, graph, mode));
   const std::string where = "warm start from " + start.from;
-  auto reader = open_origin(env, start.from);
-  if (!reader) return std::move(reader).error().with_context(where);
-  // Before anybody is given a part of it, as where training goes on from a checkpoint.
-  if (auto intact = (*reader)->verify(); !intact) return std::move(intact).error().with_context(where);
-  tell_of_meaning(env.log(), start, **reader, graph, chosen);
-  tell_of_ops(env.log(), start, **reader, graph);
-  std::unique_ptr<WarmStartSource> source(new WarmStartSource(std::move(reader).value(), values));
-  std::string by_token;
-  for (const WarmStartedVariable& one : chosen) {
-    auto origin = source->origin_of(one);
-    if (!origin) return std::move(origin).error().with_context(where);
-    if (origin->old_rows) by_token.append(", ").append(row_text(*one.variable, *origin->old_rows));
-    source->origins_.emplace(one.variable->name, std::move(origin).value());
+  auto origin = WarmStartOrigin::open(env, start.from);
+  if (!origin) return std::move(origin).error().with_context(where);
+  if (const checkpoint::Reader* reader = (*origin)->checkpoint()) {
+    tell_of_meaning(env.log(), start, *reader, graph, chosen.variables);
+    tell_of_ops(env.log(), start, *reader, graph);
   }
-  source->summary_ = "warm start: " + std::to_string(chosen.size()) + " of " + std::to_string(graph.variables().size()) +
-                     " variables start from checkpoint " + source->reader_->prefix() + " of global step " +
-                     std::to_string(source->reader_->global_step()) + by_token;
+  std::unique_ptr<WarmStartSource> source(new WarmStartSource(std::move(origin).value(), values));
+  if (auto taken = source->take(chosen, graph, mode); !taken) return std::move(taken).error().with_context(where);
   return source;
 }
 
-Result<WarmStartSource::Origin> WarmStartSource::origin_of(const WarmStartedVariable& chosen) const {
+Result<void> WarmStartSource::take(const WarmStartedVariables& chosen, const Graph& graph, Mode mode) {
+  SHOAL_TRY_VOID(check_names(*origin_, chosen.variables));
+  SHOAL_TRY_VOID(check_without_variable(*origin_, chosen));
+  std::string by_token;
+  for (const WarmStartedVariable& one : chosen.variables) {
+    SHOAL_TRY(Start begin, start_of(one));
+    if (begin.old_rows) by_token.append(", ").append(row_text(*one.variable, *begin.old_rows));
+    starts_.emplace(one.variable->name, std::move(begin));
+  }
+  const checkpoint::Reader* reader = origin_->checkpoint();
+  summary_ = "warm start: " + std::to_string(chosen.variables.size()) + " of " + std::to_string(graph.variables().size()) +
+             " variables start from " + origin_->title() +
+             (reader ? " of global step " + std::to_string(reader->global_step()) : "") + by_token;
+  if (!reader && mode == Mode::kTrain) summary_ += unused_text(*origin_, chosen.variables);
+  return {};
+}
+
+Result<WarmStartSource::Start> WarmStartSource::start_of(const WarmStartedVariable& chosen) const {
   const Variable& variable = *chosen.variable;
-  const checkpoint::TensorEntry* old = reader_->manifest().find(chosen.old_name);
-  if (!old || old->is_slot()) {
-    return invalid_argument("checkpoint " + reader_->prefix() + " has no variable " + chosen.old_name + ", from which " +
-                            variable.name + " is to start; there are: " + listed(variables_in(reader_->manifest())));
-  }
+  const auto type_of = [this](const std::string& name) -> Result<TensorType> {
+    SHOAL_TRY(const auto found, origin_->find(name));
+    return *found;
+  };
+  auto old = source_type(chosen.source, type_of);
+  if (!old) return std::move(old).error().with_context("variable " + variable.name + " in " + origin_->title());
   if (!fits(variable, *old, chosen.vocabulary != nullptr)) {
+    const std::string text = to_string(chosen.source);
     return invalid_argument("variable " + variable.name + " is " + type_text(variable.dtype, variable.shape) +
-                            " in the model, and " + type_text(old->dtype, old->shape) + " in checkpoint " +
-                            reader_->prefix() + (old->name == variable.name ? "" : ", as " + old->name));
+                            " in the model, and " + type_text(old->dtype, old->shape) + " in " + origin_->title() +
+                            (text == variable.name ? "" : ", as " + text) +
+                            transpose_that_fits(variable, chosen.source, old->shape));
   }
-  Origin origin{.old_name = chosen.old_name};
-  if (!chosen.vocabulary) return origin;
+  Start start{.source = chosen.source};
+  if (!chosen.vocabulary) return start;
   const VocabularyChange& change = *chosen.vocabulary;
+  const int64_t old_rows = old->shape.rank() == 0 ? 1 : old->shape[0];
   SHOAL_TRY_VOID(check_row_count(variable.name, "new_tokens", variable.shape[0], change.new_tokens.size()));
-  SHOAL_TRY_VOID(check_row_count(variable.name, "old_tokens", old->rows(), change.old_tokens.size()));
-  SHOAL_TRY(origin.old_rows, old_rows_of(change));
-  origin.backup_initializer = change.backup_initializer;
-  return origin;
+  SHOAL_TRY_VOID(check_row_count(variable.name, "old_tokens", old_rows, change.old_tokens.size()));
+  SHOAL_TRY(start.old_rows, old_rows_of(change));
+  start.backup_initializer = change.backup_initializer;
+  return start;
 }
 
 bool WarmStartSource::holds(const cluster::Segment& segment, cluster::ArenaIndex arena) const {
-  return arena == 0 && origins_.contains(segment.variable.name);
+  return arena == 0 && starts_.contains(segment.variable.name);
 }
 
 Result<void> WarmStartSource::read(const cluster::Segment& segment, cluster::ArenaIndex arena, std::span<std::byte> out) {
   SHOAL_CHECK(holds(segment, arena));
-  const Origin& origin = origins_.find(segment.variable.name)->second;
-  Result<void> done = origin.old_rows ? read_by_token(origin, segment, out)
-                                      : reader_->read_rows(origin.old_name, segment.row_begin, segment.row_end, out);
+  const Start& start = starts_.find(segment.variable.name)->second;
+  Result<void> done = start.old_rows ? read_by_token(start, segment, out) : read_rows(start, segment, out);
   if (!done) return std::move(done).error().with_context("warm start of variable " + segment.variable.name);
   return done;
 }
 
+Result<Tensor> WarmStartSource::whole(const Start& start) const {
+  return source_value(start.source, [this](const std::string& name) { return origin_->read(name); });
+}
+
+/// Rows that need no other layout come alone, since a table of a checkpoint may be larger than memory.
+Result<void> WarmStartSource::read_rows(const Start& start, const cluster::Segment& segment,
+                                        std::span<std::byte> out) const {
+  if (start.source.steps().empty()) {
+    return origin_->read_rows(start.source.name(), segment.row_begin, segment.row_end, out);
+  }
+  SHOAL_TRY(const Tensor tensor, whole(start));
+  if (out.empty()) return {};
+  const Shape& shape = segment.variable.shape;
+  const size_t row_bytes = tensor.bytes() / size_t(shape.rank() == 0 ? 1 : shape[0]);
+  std::memcpy(out.data(), tensor.view().data + size_t(segment.row_begin) * row_bytes, out.size());
+  return {};
+}
+
 /// Reads the old variable whole, since any of its rows may be wanted, and a checksum covers many.
-Result<void> WarmStartSource::read_by_token(const Origin& origin, const cluster::Segment& segment,
+Result<void> WarmStartSource::read_by_token(const Start& start, const cluster::Segment& segment,
                                             std::span<std::byte> out) const {
   const cluster::VariableSpec& variable = segment.variable;
   const int64_t rows = segment.row_end - segment.row_begin;
-  if (origin.backup_initializer) {
-    const Initializer backup = origin.backup_initializer->resolve(nn::fans_of(variable.shape), variable.shape);
+  if (start.backup_initializer) {
+    const Initializer backup = start.backup_initializer->resolve(nn::fans_of(variable.shape), variable.shape);
     SHOAL_TRY_VOID(nn::initialize(backup, variable.key, segment.first_element(),
                                   {variable.dtype, variable.shape.with(0, rows), out.data()}));
   } else {
     SHOAL_TRY_VOID(values_.fill(segment, out));
   }
-  SHOAL_TRY(const Tensor old, reader_->read_tensor(origin.old_name));
-  const std::vector<int64_t>& old_rows = *origin.old_rows;
+  SHOAL_TRY(const Tensor old, whole(start));
+  const std::vector<int64_t>& old_rows = *start.old_rows;
   const int64_t known = std::min(segment.row_end, int64_t(old_rows.size()));
   const size_t row_bytes = rows == 0 ? 0 : out.size() / size_t(rows);
   for (int64_t row = segment.row_begin; row < known; ++row) {

@@ -9,8 +9,8 @@
 
 #include "model/initial_values.h"
 #include "model/warm_start_choice.h"
+#include "model/warm_start_origin.h"
 #include "shoal/base/environment.h"
-#include "shoal/checkpoint/reader.h"
 #include "shoal/cluster/snapshot.h"
 
 namespace shoal {
@@ -30,27 +30,30 @@ class WarmStartSource final : public cluster::RestoreSource {
   Result<void> read(const cluster::Segment& segment, cluster::ArenaIndex arena, std::span<std::byte> out) override;
 
   /// "warm start: 2 of 4 variables start from checkpoint m1/model.ckpt-20 of global step 20, 3 of the 5 rows of
-  /// words/table"
+  /// words/table". Of a file of another program it also names the tensors that nothing starts from.
   const std::string& summary() const { return summary_; }
 
  private:
   /// Where the values of one variable come from.
-  struct Origin {
-    std::string old_name;
+  struct Start {
+    SourceTensor source;
     /// By rows: the source's row for each of the first rows of the variable, -1 for one that it has not.
     std::optional<std::vector<int64_t>> old_rows = {};
     std::optional<nn::InitializerSpec> backup_initializer = {};
   };
 
-  WarmStartSource(std::unique_ptr<checkpoint::Reader> reader, InitialValues values)
-      : reader_(std::move(reader)), values_(std::move(values)) {}
-  Result<Origin> origin_of(const WarmStartedVariable& chosen) const;
-  Result<void> read_by_token(const Origin& origin, const cluster::Segment& segment, std::span<std::byte> out) const;
+  WarmStartSource(std::unique_ptr<WarmStartOrigin> origin, InitialValues values)
+      : origin_(std::move(origin)), values_(std::move(values)) {}
+  Result<void> take(const WarmStartedVariables& chosen, const Graph& graph, Mode mode);
+  Result<Start> start_of(const WarmStartedVariable& chosen) const;
+  Result<Tensor> whole(const Start& start) const;
+  Result<void> read_rows(const Start& start, const cluster::Segment& segment, std::span<std::byte> out) const;
+  Result<void> read_by_token(const Start& start, const cluster::Segment& segment, std::span<std::byte> out) const;
 
-  std::unique_ptr<checkpoint::Reader> reader_;
+  std::unique_ptr<WarmStartOrigin> origin_;
   const InitialValues values_;
   cluster::StateInfo info_;
-  std::map<std::string, Origin, std::less<>> origins_;  // By variable of the model.
+  std::map<std::string, Start, std::less<>> starts_;  // By variable of the model.
   std::string summary_;
 };
 
