@@ -5,6 +5,7 @@
 #include "fixture.h"
 #include "shoal/checkpoint/end_mark.h"
 #include "shoal/checkpoint/writer.h"
+#include "shoal/data/npy.h"
 
 namespace shoal::cli {
 namespace {
@@ -167,6 +168,25 @@ TEST_F(CheckpointCommand, ShowsValuesOnRequest) {
   EXPECT_EQ(values["flags"], Json::parse("[[true], [false], [true]]"));
   EXPECT_EQ(values["half"], Json::parse("[1.0, -2.5]"));
   EXPECT_EQ(values["bfloat"], Json::parse("[0.0078125, -8.0]"));
+}
+
+/// Files of other programs, from which a warm start may begin.
+TEST_F(CheckpointCommand, ShowsFilesOfTensors) {
+  const Tensor weight = Tensor::of<float>({1, 2}, {0.5f, -1});
+  ASSERT_TRUE(shoal::data::write_npz(*storage, folder + "/w.npz", {{"fc1.weight", weight}}));
+  const Output npz = shoal_program({"checkpoint", "show", folder + "/w.npz", "--values", "fc1.weight"});
+  EXPECT_EQ(npz.status, 0);
+  const Json tensors = Json::parse(R"([{"name":"fc1.weight","dtype":"float32","shape":[1,2]}])");
+  EXPECT_EQ(npz.json(), (Json{{"file", folder + "/w.npz"}, {"tensors", tensors}, {"values", {{"fc1.weight", {{0.5, -1.0}}}}}}));
+  // The data file of a checkpoint is a safetensors file.
+  save(10);
+  const Output safetensors = shoal_program({"checkpoint", "show", folder + "/" + data(10), "--values", "half"});
+  EXPECT_EQ(safetensors.status, 0);
+  EXPECT_EQ(safetensors.json()["tensors"][0], Json::parse(R"({"name":"bfloat","dtype":"BF16","shape":[2]})"));
+  EXPECT_EQ(safetensors.json()["values"]["half"], Json::parse("[1.0, -2.5]"));
+  const Output missing = shoal_program({"checkpoint", "show", folder + "/w.npz", "--values", "fc2.weight"});
+  EXPECT_EQ(missing.status, 2);
+  EXPECT_THAT(missing.err, HasSubstr("w.npz: there is no array fc2.weight"));
 }
 
 TEST_F(CheckpointCommand, ShowRefusesWhatIsNotThere) {

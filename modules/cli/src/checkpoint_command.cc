@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements `shoal checkpoint list DIR | show PREFIX [--values NAME] | verify PREFIX`.
+// Implements `shoal checkpoint list DIR | show PREFIX|FILE [--values NAME] | verify PREFIX`.
 #include <CLI/CLI.hpp>
 
 #include "command.h"
 #include "json_out.h"
 #include "shoal/checkpoint/directory.h"
 #include "shoal/checkpoint/end_mark.h"
+#include "shoal/estimator/tensor_file.h"
 #include "shoal/graph/meaning.h"
 #include "shoal/json/values.h"
 
@@ -100,7 +101,31 @@ Result<std::unique_ptr<checkpoint::Reader>> open_checkpoint(Context& context, co
                                                 " names its checkpoints)");
 }
 
+/// What a warm start may take from a file of another program.
+Result<int> show_file(Context& context, const std::string& path, const std::vector<std::string>& names) {
+  SHOAL_TRY(const auto file, TensorFile::open(context.storage, path));
+  Json json{{"file", path}, {"tensors", Json::array()}};
+  for (const TensorFile::Entry& entry : file->tensors()) {
+    json["tensors"].push_back({{"name", entry.name}, {"dtype", entry.file_dtype}, {"shape", Json::array()}});
+    for (const int64_t dim : entry.shape.dims()) json["tensors"].back()["shape"].push_back(dim);
+  }
+  if (!names.empty()) json["values"] = Json::object();
+  for (const std::string& name : names) {
+    auto tensor = file->read(name);
+    if (!tensor) return std::move(tensor).error().with_context(path);
+    json["values"][name] = json::values_json(*tensor);
+  }
+  print(context, json);
+  return 0;
+}
+
+/// A checkpoint is named by a prefix, which is no file itself.
+bool is_file(Storage& storage, const std::string& path) {
+  return storage.exists(path) && !storage.exists(path + ".index") && !storage.list(path).has_value();
+}
+
 Result<int> show_checkpoint(Context& context, const std::string& prefix, const std::vector<std::string>& names) {
+  if (is_file(context.storage, prefix)) return show_file(context, prefix, names);
   SHOAL_TRY(const auto reader, open_checkpoint(context, prefix));
   Json json = describe(*reader);
   if (!names.empty()) json["values"] = Json::object();
@@ -141,8 +166,8 @@ void add_checkpoint_command(CLI::App& app, Action& selected) {
     };
   });
 
-  CLI::App* show = checkpoint->add_subcommand("show", "Variables with dtype and shape");
-  show->add_option("PREFIX", arguments->where, "E.g. model_dir/model.ckpt-200")->required();
+  CLI::App* show = checkpoint->add_subcommand("show", "Variables with dtype and shape, of a safetensors or NPZ file too");
+  show->add_option("PREFIX", arguments->where, "E.g. model_dir/model.ckpt-200, or a file")->required();
   show->add_option("--values", arguments->values, "Also the values of this variable (may be repeated)");
   show->callback([&selected, arguments] {
     selected = [arguments](Context& context) {
