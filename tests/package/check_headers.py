@@ -35,6 +35,7 @@ LEFT_OUT = {
     "shoal/estimator/export_names.h", # for code that walks through folders of exports
     "shoal/estimator/program_commands.h", # for shoal::tools, which gives programs their commands
     "shoal/estimator/task_host.h",    # for tests, and for programs that lend a task their own process
+    "shoal/estimator/tensor_file.h",  # for the command that shows what is in such a file
     "shoal/nn/apply_update.h",        # for those who apply updates
     "shoal/nn/update_rule.h",         # the same
     "shoal/nn/value_map.h",           # comes with what uses it

@@ -19,6 +19,24 @@ def code_blocks(path, language):
     return blocks
 
 
+def words_of_headers(root):
+    headers = "\n".join(path.read_text(encoding="utf-8") for path in pathlib.Path(root).glob("modules/*/include/**/*.h"))
+    return set(re.findall(r"\w+", headers))
+
+
+def names_in(page):
+    """Identifiers in the second column of a page's tables: what is in backticks, up to a bracket, without namespace. Flags and
+    commands are none."""
+    for line in page.read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.split(" | ")]
+        if not line.startswith("| ") or len(cells) < 2 or cells[1] in ("Shoal", "---"):
+            continue
+        for code in re.findall(r"`([^`]+)`", cells[1]):
+            if code.startswith(("--", "shoal ", "tensorboard ")):
+                continue
+            yield re.split(r"[(<=]", code)[0].split("::")[-1].split(".")[-1].strip()
+
+
 def write_files(path, folder):
     """Writes the files that a page shows whole: blocks whose first line is a comment that is a file's name. Returns the names."""
     text = pathlib.Path(path).read_text(encoding="utf-8")

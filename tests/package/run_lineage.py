@@ -6,30 +6,16 @@ usage: run_lineage.py ROOT PROGRAM
 """
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
 
-from readme import SECONDS_MAX
-
-
-def names_in(page):
-    """Identifiers in the second column of the page's table: what is in backticks, up to a bracket, without namespace."""
-    for line in page.read_text(encoding="utf-8").splitlines():
-        cells = [cell.strip() for cell in line.split(" | ")]
-        if not line.startswith("| ") or len(cells) < 2 or cells[1] in ("Shoal", "---"):
-            continue
-        for code in re.findall(r"`([^`]+)`", cells[1]):
-            if code.startswith("--"):
-                continue
-            yield re.split(r"[(<]", code)[0].split("::")[-1].split(".")[-1]
+from readme import SECONDS_MAX, names_in, words_of_headers
 
 
 def main(root, program):
     root = pathlib.Path(root)
-    headers = "\n".join(path.read_text(encoding="utf-8") for path in root.glob("modules/*/include/**/*.h"))
-    words = set(re.findall(r"\w+", headers))
+    words = words_of_headers(root)
     names = list(names_in(root / "docs" / "coming-from-tf-estimator.md"))
     missing = [name for name in names if name not in words]
     print(f"{len(names)} names, missing in the public headers: {missing}")
