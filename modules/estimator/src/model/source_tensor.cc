@@ -167,6 +167,9 @@ Tensor value_after(const Step& step, const Tensor& value, const Tensor& other, c
 
 }  // namespace
 
+SourceTensor::SourceTensor(const char* name) : SourceTensor(std::string(name)) {}
+SourceTensor::SourceTensor(std::string name) : name_(std::move(name)) {}
+
 SourceTensor SourceTensor::with(SourceTensorStep step) const {
   SourceTensor result = *this;
   result.steps_.push_back(std::move(step));

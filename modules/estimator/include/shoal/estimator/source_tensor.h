@@ -19,8 +19,8 @@ struct SourceTensorStep;
 /// (InvalidArgument).
 class SourceTensor {
  public:
-  SourceTensor(const char* name) : name_(name) {}             // NOLINT
-  SourceTensor(std::string name) : name_(std::move(name)) {}  // NOLINT
+  SourceTensor(const char* name);  // NOLINT
+  SourceTensor(std::string name);  // NOLINT
 
   /// Axis i of the result is axis axes[i].
   SourceTensor transposed(std::vector<int64_t> axes) const;
