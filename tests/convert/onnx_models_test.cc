@@ -4,6 +4,7 @@
 #include <set>
 
 #include "exported.h"
+#include "shoal/convert/onnx_model.h"
 #include "shoal/shoal.h"
 
 namespace shoal::convert {
@@ -371,6 +372,26 @@ TEST_F(OnnxModels, WhatIsHashedComesInAsIds) {
   }
   if (const std::string missing = onnx_runtime_missing(); !missing.empty()) GTEST_SKIP() << missing;
   compare_outputs(batch.expected, run_onnx({batch.job})[0]);
+}
+
+/// A feature may have the name that the ids of another one would get.
+TEST_F(OnnxModels, NamesOfHashesAreFree) {
+  const auto features = [](int64_t rows) {
+    return data::TensorMap{{"town", words(rows, {"Ulm", "Bonn"}, 24)}, {"town/ids", floats({rows}, 25)}};
+  };
+  const ModelCase model{"clash", features, [](int64_t rows) { return data::TensorMap(integers({rows}, 0, 2, 26)); },
+                        [](RunConfig config) {
+                          return dnn_classifier(
+                              {.columns = {columns::numeric("town/ids"),
+                                           columns::indicator(columns::categorical_by_hash("town", {.buckets = 9}))},
+                               .hidden_units = {4}},
+                              {.n_classes = 2}, config);
+                        }};
+  const auto transformed = write_onnx(train_and_export(model, folder_), folder_ + "/model.onnx");
+  ASSERT_EQ(transformed.size(), 1u);
+  EXPECT_EQ(transformed[0].name, "town/ids_1");
+  const OnnxModel file = value_or_raise(OnnxModel::parse(file_contents(folder_ + "/model.onnx")));
+  EXPECT_EQ(file.inputs().size(), 2u);
 }
 
 }  // namespace

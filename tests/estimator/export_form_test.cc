@@ -2,6 +2,7 @@
 // Exports with a file in another form beside them: which files there are, obstacles that are named before training, and proof that the
 // file computes what Shoal predicts.
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -156,6 +157,56 @@ TEST_F(OnnxExport, EightBitsAreProvedByTheirAccuracy) {
   EXPECT_FALSE(proof.contains("tolerance"));
   EXPECT_THAT(read_file(*good + "/model.cc"), HasSubstr("int8_t"));
   EXPECT_THAT(export_with(-1).error().message(), HasSubstr("accuracy_loss must be in [0, 1]"));
+}
+
+/// A regression has no classes, so its numbers count.
+TEST_F(OnnxExport, EightBitsWithoutClassesAreProvedByTheirNumbers) {
+  const ModelFn model = [](const Features& inputs, Mode mode) {
+    EstimatorSpec spec;
+    spec.mode = mode;
+    const Value y = nn::dense(inputs["x"], {.units = 1});
+    spec.predictions = {{"y", y}};
+    spec.loss = ops::reduce_mean(ops::square(y));
+    if (mode == Mode::kTrain) spec.train_op = nn::sgd({.learning_rate = 1e-3}).minimize(spec.loss);
+    return spec;
+  };
+  Estimator regression(model, place.config({.model_dir = place.folder / "regression"}));
+  regression.train([] { return Dataset::from_tensor_slices(features(6)).batch(3); }, {.steps = 1});
+  const auto export_with = [&](double tolerance) {
+    return regression.try_export_model(
+        base, held_out, {.format = ExportFormat::kCppInt8, .proof = {.input = held_out, .tolerance = tolerance}});
+  };
+  EXPECT_THAT(export_with(1e-7).error().message(),
+              AllOf(HasSubstr("its C++ source disagrees"), HasSubstr("of 40 held-out")));
+  const auto good = export_with(0.1);
+  ASSERT_TRUE(good) << good.error().message();
+  EXPECT_EQ(proof_in(*good).at("tolerance"), 0.1);
+}
+
+/// A machine without a compiler cannot prove C++, which is said before training.
+TEST_F(OnnxExport, AProofWithoutACompilerIsNamedBeforeTraining) {
+  const char* const before = std::getenv("CXX");
+  const std::string kept = before ? before : "";
+  setenv("CXX", "/nonexistent/compiler", 1);
+  const auto exporter = latest_exporter("c", {.format = ExportFormat::kCpp, .proof = {.input = held_out}});
+  EXPECT_THAT(exporter->obstacles(estimator, serving), ElementsAre(HasSubstr("/nonexistent/compiler cannot be run")));
+  const auto refused =
+      estimator.try_export_model(base, serving, {.format = ExportFormat::kCpp, .proof = {.input = held_out}});
+  EXPECT_THAT(refused.error().message(), HasSubstr("not published, since its C++ source cannot be proved"));
+  before ? setenv("CXX", kept.c_str(), 1) : unsetenv("CXX");
+}
+
+TEST(ExamplesOf, AreTheRowsOfAllFeatures) {
+  const auto examples = value_or_raise(
+      examples_of({{"town", Tensor::of_strings({2}, {"Ulm", "Bonn"})}, {"x", Tensor::of<float>({2, 2}, {1, 2, 3, 4})}}));
+  ASSERT_EQ(examples.examples.size(), 2u);
+  EXPECT_EQ(examples.examples[1].at("town").strings()[0], "Bonn");
+  EXPECT_EQ(examples.examples[1].at("x").as<float>()[0], 3);
+  EXPECT_EQ(examples.examples[1].at("x").shape(), (Shape{1, 2}));
+  EXPECT_THAT(
+      examples_of({{"a", Tensor::of<float>({2}, {1, 2})}, {"b", Tensor::of<float>({3}, {1, 2, 3})}}).error().message(),
+      AllOf(HasSubstr("feature \"b\" is [3]"), HasSubstr("others have 2 rows")));
+  EXPECT_THAT(examples_of({{"a", Tensor::scalar<float>(1)}}).error().message(), HasSubstr("has no rows"));
 }
 
 struct PlantedError : ::testing::Test {

@@ -3,7 +3,6 @@
 // and `shoal export c++ EXPORT -o DIR`.
 #include <CLI/CLI.hpp>
 #include <charconv>
-#include <cstring>
 
 #include "command.h"
 #include "exports.h"
@@ -97,11 +96,19 @@ Result<int> show_export(Context& context, const std::string& path) {
   return 0;
 }
 
+/// A program that looks replaces nothing.
+Result<void> check_new(Storage& storage, const std::string& path) {
+  if (path.empty()) return invalid_argument("-o: give the path of what is written");
+  if (!storage.exists(path)) return {};
+  return failed_precondition(path + ": is there already, and nothing was changed; give another path, or move it away");
+}
+
 struct OnnxRequest {
   std::string path, file, signature;
 };
 
 Result<int> write_onnx_file(Context& context, const OnnxRequest& request) {
+  SHOAL_TRY_VOID(check_new(context.storage, request.file));
   SHOAL_TRY(const std::string folder, find_export(context.storage, request.path));
   SHOAL_TRY(const auto transformed, try_write_onnx(folder, request.file, {.signature = request.signature}));
   Json json{{"path", request.file}, {"export", folder}, {"transformed_inputs", Json::array()}};
@@ -115,7 +122,7 @@ void add_onnx_command(CLI::App& exports, Action& selected) {
   CLI::App* onnx = exports.add_subcommand("onnx", "Writes an export as an ONNX file, for onnxruntime and others");
   const auto request = std::make_shared<OnnxRequest>();
   onnx->add_option("EXPORT", request->path, "An export, or a folder of exports, of which the newest counts")->required();
-  onnx->add_option("-o,--output", request->file, "The file to write; one that is there is replaced")->required();
+  onnx->add_option("-o,--output", request->file, "The file to write, which must not be there")->required();
   onnx->add_option("--signature", request->signature, "Only the outputs of this signature, with its names for them");
   onnx->callback(
       [&selected, request] { selected = [request](Context& context) { return write_onnx_file(context, *request); }; });
@@ -131,25 +138,18 @@ struct CppRequest {
 Result<convert::Calibration> calibration_in(Storage& storage, const std::string& path,
                                             const std::vector<ExportedTensor>& inputs) {
   SHOAL_TRY(const data::TensorMap arrays, data::read_npz(storage, path));
-  convert::Calibration calibration;
+  data::TensorMap features;
   for (const ExportedTensor& input : inputs) {
     const Tensor* array = arrays.find(input.name);
     if (!array && inputs.size() == 1 && arrays.size() == 1) array = &arrays.begin()->second;
-    if (!array || array->shape().rank() == 0) {
-      return invalid_argument(path + ": has no array \"" + input.name +
-                              "\" with a row for each example; there are: " + arrays.names());
+    if (!array) {
+      const std::string what = input.name.empty() ? "is not one array" : "has no array \"" + input.name + "\"";
+      return invalid_argument(path + ": " + what + ", with a row for each example; there are: " + arrays.names());
     }
-    const int64_t rows = array->shape()[0];
-    calibration.examples.resize(size_t(rows));
-    std::vector<int64_t> dims(array->shape().dims().begin(), array->shape().dims().end());
-    dims[0] = 1;
-    for (int64_t row = 0; row < rows; ++row) {
-      Tensor one(array->dtype(), Shape(dims));
-      if (one.bytes() > 0)
-        std::memcpy(one.mutable_view().data, array->view().data + size_t(row) * one.bytes(), one.bytes());
-      calibration.examples[size_t(row)].emplace(input.name, std::move(one));
-    }
+    features.set(input.name, *array);
   }
+  Result<convert::Calibration> calibration = examples_of(features);
+  if (!calibration) return std::move(calibration).error().with_context(path);
   return calibration;
 }
 
@@ -170,6 +170,9 @@ Result<std::map<std::string, int64_t>> sizes_in(const std::vector<std::string>& 
 }
 
 Result<int> write_cpp_files(Context& context, CppRequest request) {
+  for (const char* kind : {".h", ".cc", ".weights"}) {
+    SHOAL_TRY_VOID(check_new(context.storage, join_path(request.directory, request.options.name + kind)));
+  }
   SHOAL_TRY(const std::string folder, find_export(context.storage, request.path));
   SHOAL_TRY(request.options.axes, sizes_in(request.axes));
   if (!request.calibration.empty()) {

@@ -2,7 +2,9 @@
 #include "shoal/convert/cpp.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <string_view>
 
 #include "cpp/function_writer.h"
 #include "cpp/op_table.h"
@@ -110,6 +112,12 @@ Result<void> check_options(const CppOptions& options, const TrainedModel& model)
     return invalid_argument("\"" + options.name +
                             "\" cannot be the name of the files: it has to be a name in C++ (letters, digits, _)");
   }
+  constexpr std::array<std::string_view, 17> kHeaders{"ctype",  "errno",  "float",  "limits", "locale", "math",
+                                                      "memory", "new",    "signal", "stddef", "stdint", "stdio",
+                                                      "stdlib", "string", "time",   "vector", "wchar"};
+  if (std::ranges::find(kHeaders, options.name) != kHeaders.end()) {
+    return invalid_argument("\"" + options.name + "\" cannot be the name of the files: a header of C++ has it");
+  }
   for (size_t begin = 0; begin <= options.name_space.size();) {
     const size_t end = std::min(options.name_space.find("::", begin), options.name_space.size());
     if (!is_identifier(options.name_space.substr(begin, end - begin))) {
@@ -136,7 +144,8 @@ Result<void> check_options(const CppOptions& options, const TrainedModel& model)
   return {};
 }
 
-Result<std::vector<CppPort>> ports_of(const Graph& graph, const std::vector<Parameter>& parameters, const SymbolSizes& sizes) {
+Result<std::vector<CppPort>> ports_of(const Graph& graph, const std::vector<Parameter>& parameters,
+                                      const SymbolSizes& sizes) {
   std::vector<CppPort> ports;
   for (const Parameter& parameter : parameters) {
     SHOAL_TRY(const Shape shape, parameter.value.shape().resolve(sizes));

@@ -76,9 +76,11 @@ Result<void> add_output(const TrainedModel& model, const std::string& title, con
 }
 
 bool same_outputs(const SignatureFunction& a, const SignatureFunction& b) {
-  const auto same = [](const Parameter& x, const Parameter& y) { return x.name == y.name && x.value == y.value; };
+  const auto same = [](const Parameter& x, const Parameter& y) {
+    return x.name == y.name && x.value == y.value && x.names == y.names;
+  };
   return std::equal(a.outputs.begin(), a.outputs.end(), b.outputs.begin(), b.outputs.end(), same) &&
-         a.tables.size() == b.tables.size();
+         std::ranges::equal(a.tables, b.tables, {}, &NameTable::names, &NameTable::names);
 }
 
 std::vector<nn::ExportSignature> signatures_of(const TrainedModel& model) {

@@ -32,7 +32,13 @@ constexpr std::array<std::string_view, 97> kKeywords = {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_keyword(std::string_view name) { return std::find(kKeywords.begin(), kKeywords.end(), name) != kKeywords.end(); }
+/// Names without a small letter may be macros of a standard header, as NULL is.
+bool may_be_macro(std::string_view name) {
+  return name.size() > 1 && std::none_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+}
+bool is_keyword(std::string_view name) {
+  return may_be_macro(name) || std::find(kKeywords.begin(), kKeywords.end(), name) != kKeywords.end();
+}
 
 template <class T>
 T element_of(std::span<const std::byte> bytes, size_t i) {

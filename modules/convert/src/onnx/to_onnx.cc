@@ -118,6 +118,15 @@ class Conversion {
     return {};
   }
 
+  /// Whether a feature, a prediction or another hash has this name.
+  bool is_taken(const std::string& name) const {
+    return std::ranges::any_of(model_.inputs,
+                               [&](const NamedValue& input) { return shown_name(input.name, "features") == name; }) ||
+           std::ranges::any_of(outputs_.values, [&](const auto& output) { return output.first == name; }) ||
+           std::ranges::any_of(outputs_.texts, [&](const auto& output) { return output.first == name; }) ||
+           std::ranges::find(transformed_, name, &TransformedInput::name) != transformed_.end();
+  }
+
   void feed(const NamedValue& input) {
     const std::string name = shown_name(input.name, "features");
     values_.names[{input.value.node(), input.value.output()}].plain = add_input(name, input.value.type());
@@ -127,14 +136,13 @@ class Conversion {
     const Node& node = model_.graph->node(id);
     SHOAL_TRY(const auto encoded, encoded_input(node));
     if (!is_hash(node) && !(encoded && hashes(encoded->encoding))) return {};
-    std::string name = node.name;
+    std::string base = node.name;
     if (encoded) {
       const NamedValue* feature = feature_at(model_, encoded->of);
-      const std::string feature_name = feature ? feature->name : encoded->of;
-      name = shown_name(feature_name, "features") + "/ids";
-      for (int i = 1; std::ranges::find(transformed_, name, &TransformedInput::name) != transformed_.end(); ++i)
-        name = shown_name(feature_name, "features") + "/ids_" + std::to_string(i);
+      base = shown_name(feature ? feature->name : encoded->of, "features") + "/ids";
     }
+    std::string name = base;
+    for (int i = 1; is_taken(name); ++i) name = base + "_" + std::to_string(i);
     std::string how = words_of_hash(model_, node);
     values_.names[{id, 0}].plain = add_input(name, node.outputs[0]);
     transformed_.push_back({std::move(name), std::move(how), node.name});
@@ -258,6 +266,20 @@ std::string obstacle_at(const Graph& graph, const Node& node) {
   return where + (op && op->own ? "is an op of the program's own" : "belongs to gradients");
 }
 
+/// Variables that together are too large for one file; "" if they are not.
+std::string size_obstacle(const Graph& graph, const std::vector<NodeId>& nodes) {
+  constexpr int64_t kBytesMax = int64_t(2047) << 20;
+  int64_t bytes = 0;
+  for (NodeId id : nodes) {
+    const Node& node = graph.node(id);
+    if (source_of(node.op) != Source::kVariable) continue;
+    const Variable& variable = *graph.find_variable(node.name);
+    bytes += variable.shape.elements() * int64_t(size_of(variable.dtype));
+  }
+  if (bytes < kBytesMax) return "";
+  return "the weights have " + std::to_string(bytes >> 20) + " MiB, and one file of this format holds less than 2048 MiB";
+}
+
 /// A name of the file stands for one thing.
 std::string name_obstacle(const TrainedModel& model, const Outputs& outputs) {
   std::set<std::string> names;
@@ -284,7 +306,9 @@ std::vector<std::string> onnx_obstacles(const TrainedModel& model, const OnnxOpt
   if (!outputs) return {outputs.error().message()};
   std::vector<std::string> obstacles;
   if (std::string clash = name_obstacle(model, *outputs); !clash.empty()) obstacles.push_back(std::move(clash));
-  for (NodeId id : needed_nodes(*model.graph, values_of(model, *outputs), is_hash)) {
+  const std::vector<NodeId> nodes = needed_nodes(*model.graph, values_of(model, *outputs), is_hash);
+  if (std::string size = size_obstacle(*model.graph, nodes); !size.empty()) obstacles.push_back(std::move(size));
+  for (NodeId id : nodes) {
     std::string obstacle = obstacle_at(*model.graph, model.graph->node(id));
     if (!obstacle.empty()) obstacles.push_back(std::move(obstacle));
   }

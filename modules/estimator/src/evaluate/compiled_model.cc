@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 #include <vector>
 
 extern char** environ;
@@ -14,7 +15,7 @@ extern char** environ;
 namespace shoal {
 namespace {
 
-constexpr char kSecondsMax[] = "120";
+constexpr char kSecondsMax[] = "600";
 constexpr int kTimedOut = 124;  // The status of the program timeout, when it has ended the command.
 constexpr size_t kMessageMax = 2000;
 
@@ -85,6 +86,16 @@ std::string main_of(const convert::CppSource& source) {
          cases + "  }\n  return std::fclose(out) == 0 ? status : 6;\n}\n";
 }
 
+/// The words of the variable CXX ("ccache g++"), or c++.
+std::vector<std::string> compiler_words() {
+  const char* const chosen = std::getenv("CXX");
+  std::istringstream text(chosen ? chosen : "");
+  std::vector<std::string> words;
+  for (std::string word; text >> word;) words.push_back(word);
+  if (words.empty()) words.emplace_back("c++");
+  return words;
+}
+
 bool fuses() {
 #if defined(__x86_64__)
   return __builtin_cpu_supports("fma") != 0;
@@ -109,15 +120,25 @@ struct CompiledModel::Folder {
   }
 };
 
+std::string CompiledModel::obstacle() {
+  std::vector<std::string> command = compiler_words();
+  const std::string compiler = command[0];
+  command.emplace_back("--version");
+  const Result<int> status = run_command(std::move(command), "/dev/null");
+  if (status && *status == 0) return "";
+  return "the proof of C++ needs a compiler, and " + compiler +
+         " cannot be run; set CXX to name one, or leave the proof out";
+}
+
 Result<CompiledModel> CompiledModel::make(const convert::CppSource& source) {
   const auto folder = std::make_shared<Folder>();
   SHOAL_TRY(folder->path, folder->storage->make_temporary_folder("/tmp/shoal-proof-"));
   SHOAL_TRY_VOID(folder->storage->write_atomically(folder->at("model.h"), source.header));
   SHOAL_TRY_VOID(folder->storage->write_atomically(folder->at("model.cc"), source.source));
   SHOAL_TRY_VOID(folder->storage->write_atomically(folder->at("main.cc"), main_of(source)));
-  const char* const chosen = std::getenv("CXX");
-  const std::string compiler = chosen && *chosen ? chosen : "c++";
-  std::vector<std::string> command{compiler, "-std=c++17", "-O2"};
+  std::vector<std::string> command = compiler_words();
+  const std::string compiler = command[0];
+  command.insert(command.end(), {"-std=c++17", "-O2"});
   if (fuses()) command.emplace_back("-mfma");
   command.insert(command.end(), {folder->at("model.cc"), folder->at("main.cc"), "-o", folder->at("program")});
   SHOAL_TRY(const int status, run_command(std::move(command), folder->at("said")));

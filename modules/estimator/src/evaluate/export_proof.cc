@@ -16,11 +16,18 @@
 namespace shoal {
 namespace {
 
+constexpr char kOnnxForm[] = "ONNX file", kCppForm[] = "C++ source";
+
 using Tensors = std::map<std::string, Tensor>;
 
 /// Predictions of a batch by what was exported, by key; outputs that cannot be compared are left out.
 using ComputeExported =
     std::function<Result<Tensors>(Predictor& predictor, const data::Batch& batch, const data::TensorMap& expected)>;
+
+/// What was exported cannot be computed, which is no reason to end a training.
+Proof unproved(const std::string& form, const Error& why) {
+  return {"", "not published, since its " + form + " cannot be proved: " + why.message()};
+}
 
 Result<Proof> prove(const FormToWrite& to, std::unique_ptr<BuiltModel> model, LoadedVariables variables,
                     ProofEvidence evidence, const ComputeExported& compute) {
@@ -36,8 +43,9 @@ Result<Proof> prove(const FormToWrite& to, std::unique_ptr<BuiltModel> model, Lo
     const data::TensorMap labels = batch.labels;
     SHOAL_TRY(const data::TensorMap expected, predictor->predict(batch));
     SHOAL_TRY(const int64_t rows, batch_size(batch));
-    SHOAL_TRY(const Tensors computed, compute(*predictor, batch, expected));
-    evidence.add(expected, computed, labels, rows);
+    const Result<Tensors> computed = compute(*predictor, batch, expected);
+    if (!computed) return unproved(evidence.form(), computed.error());
+    evidence.add(expected, *computed, labels, rows);
   }
   if (evidence.examples() == 0) return invalid_argument("export: the input of the proof gave no batch");
   return Proof{evidence.json(), evidence.refusal()};
@@ -137,7 +145,9 @@ Result<void> add_outputs(const convert::CppFunction& function, const std::string
 
 Result<Proof> prove_onnx(const FormToWrite& to, const convert::OnnxFile& onnx, std::unique_ptr<BuiltModel> model,
                          LoadedVariables variables) {
-  SHOAL_TRY(const convert::OnnxModel file, convert::OnnxModel::parse(onnx.bytes));
+  const Result<convert::OnnxModel> parsed = convert::OnnxModel::parse(onnx.bytes);
+  if (!parsed) return unproved(kOnnxForm, parsed.error());
+  const convert::OnnxModel& file = *parsed;
   const auto compute = [&](Predictor& predictor, const data::Batch& batch,
                            const data::TensorMap& expected) -> Result<Tensors> {
     SHOAL_TRY(const Tensors inputs, inputs_of_file(file, onnx, predictor, batch));
@@ -152,12 +162,14 @@ Result<Proof> prove_onnx(const FormToWrite& to, const convert::OnnxFile& onnx, s
     }
     return outputs;
   };
-  return prove(to, std::move(model), std::move(variables), {"ONNX file", to.options.proof, ProofRule::kNumbers}, compute);
+  return prove(to, std::move(model), std::move(variables), {kOnnxForm, to.options.proof, ProofRule::kNumbers}, compute);
 }
 
 Result<Proof> prove_cpp(const FormToWrite& to, const convert::CppSource& source, std::unique_ptr<BuiltModel> model,
                         LoadedVariables variables) {
-  SHOAL_TRY(const CompiledModel compiled, CompiledModel::make(source));
+  const Result<CompiledModel> made = CompiledModel::make(source);
+  if (!made) return unproved(kCppForm, made.error());
+  const CompiledModel& compiled = *made;
   const std::vector<nn::ExportSignature> signatures = signatures_of(model->spec());
   const auto compute = [&](Predictor& predictor, const data::Batch& batch,
                            const data::TensorMap& expected) -> Result<Tensors> {
@@ -171,7 +183,7 @@ Result<Proof> prove_cpp(const FormToWrite& to, const convert::CppSource& source,
     return outputs;
   };
   const ProofRule rule = to.options.format == ExportFormat::kCppInt8 ? ProofRule::kAccuracy : ProofRule::kNumbers;
-  return prove(to, std::move(model), std::move(variables), {"C++ source", to.options.proof, rule}, compute);
+  return prove(to, std::move(model), std::move(variables), {kCppForm, to.options.proof, rule}, compute);
 }
 
 }  // namespace shoal

@@ -3,6 +3,7 @@
 #include "shoal/estimator/exporter.h"
 
 #include "evaluate/best_result.h"
+#include "evaluate/compiled_model.h"
 #include "evaluate/form_writer.h"
 #include "shoal/base/finite.h"
 #include "shoal/estimator/estimator.h"
@@ -56,7 +57,12 @@ struct Form {
 
   std::vector<std::string> obstacles(const Estimator& estimator, const InputFn& serving_input) const {
     if (format == ExportFormat::kShoal) return {};
-    return estimator.export_obstacles(format, serving_input);
+    std::vector<std::string> obstacles = estimator.export_obstacles(format, serving_input);
+    const bool compiles = proof.input && (format == ExportFormat::kCpp || format == ExportFormat::kCppInt8);
+    if (compiles) {
+      if (std::string none = CompiledModel::obstacle(); !none.empty()) obstacles.push_back(std::move(none));
+    }
+    return obstacles;
   }
 };
 
@@ -67,9 +73,9 @@ void check_form(const std::string& name, const Form& form) {
 
 /// The folder of the export; nothing if it lacks the proof that is asked for, which is no reason to end the task.
 std::optional<std::string> export_now(const std::string& name, const ExportRequest& request, const Form& form) {
-  ExportOutcome outcome = value_or_raise(export_checkpoint(
-      request.estimator, request.export_path, request.serving_input,
-      {.checkpoint = request.checkpoint_path, .assets = {}, .format = form.format, .proof = form.proof}));
+  ExportOutcome outcome = value_or_raise(
+      export_checkpoint(request.estimator, request.export_path, request.serving_input,
+                        {.checkpoint = request.checkpoint_path, .assets = {}, .format = form.format, .proof = form.proof}));
   if (outcome.refusal.empty()) return std::move(outcome.path);
   request.env.log().error("export " + name + ": " + outcome.refusal);
   return std::nullopt;

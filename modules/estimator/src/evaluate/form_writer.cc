@@ -45,14 +45,6 @@ Tensor row_of(const Tensor& tensor, int64_t row) {
   return one;
 }
 
-/// The first rows of a batch, each as a batch of one.
-void add_rows(const data::TensorMap& features, int64_t rows, convert::Calibration& calibration) {
-  for (int64_t row = 0; row < rows && int64_t(calibration.examples.size()) < kCalibrationExamples; ++row) {
-    std::map<std::string, Tensor>& example = calibration.examples.emplace_back();
-    for (const auto& [name, tensor] : features) example.emplace(name, row_of(tensor, row));
-  }
-}
-
 /// Examples from which ranges of numbers are taken.
 Result<convert::Calibration> calibration_of(Environment& env, const Estimator& estimator, const InputFn& input_fn) {
   SHOAL_TRY(const OpenedInput input,
@@ -63,10 +55,10 @@ Result<convert::Calibration> calibration_of(Environment& env, const Estimator& e
   while (int64_t(calibration.examples.size()) < kCalibrationExamples) {
     SHOAL_TRY(const bool any, input.iterator->next(batch));
     if (!any) break;
-    batch.labels = {};
-    SHOAL_TRY(const int64_t rows, batch_size(batch));
-    add_rows(batch.features, rows, calibration);
+    SHOAL_TRY(convert::Calibration rows, examples_of(batch.features));
+    for (auto& example : rows.examples) calibration.examples.push_back(std::move(example));
   }
+  if (calibration.examples.size() > size_t(kCalibrationExamples)) calibration.examples.resize(size_t(kCalibrationExamples));
   return calibration;
 }
 
@@ -232,6 +224,22 @@ std::vector<convert::TransformedInput> write_onnx(const std::string& folder, con
 Result<std::vector<convert::TransformedInput>> try_write_onnx(const std::string& folder, const std::string& file,
                                                               const convert::OnnxOptions& options) {
   return write_onnx_of(folder, file, options);
+}
+
+Result<convert::Calibration> examples_of(const data::TensorMap& features) {
+  convert::Calibration calibration;
+  for (const auto& [name, tensor] : features) {
+    const std::string shown = "feature \"" + name + "\" is " + to_string(tensor.shape());
+    if (tensor.shape().rank() == 0 || tensor.shape()[0] == 0) return invalid_argument(shown + ", and has no rows");
+    const auto rows = size_t(tensor.shape()[0]);
+    if (calibration.examples.empty()) calibration.examples.resize(rows);
+    if (calibration.examples.size() != rows) {
+      return invalid_argument(shown + ", and others have " + std::to_string(calibration.examples.size()) +
+                              " rows; all features need as many");
+    }
+    for (size_t row = 0; row < rows; ++row) calibration.examples[row].emplace(name, row_of(tensor, int64_t(row)));
+  }
+  return calibration;
 }
 
 convert::CppSource write_cpp(const std::string& folder, const std::string& directory, const convert::CppOptions& options) {

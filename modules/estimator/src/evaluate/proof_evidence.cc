@@ -10,6 +10,7 @@
 #include "shoal/base/format.h"
 #include "shoal/json/json.h"
 #include "shoal/json/text.h"
+#include "shoal/json/values.h"
 
 namespace shoal {
 namespace {
@@ -63,7 +64,9 @@ int64_t class_at(const Tensor& tensor, int64_t row, int64_t rows) {
 std::string class_output(const data::TensorMap& shoal, const std::map<std::string, Tensor>& exported) {
   if (shoal.find("class_ids") && exported.contains("class_ids")) return "class_ids";
   for (const auto& [name, tensor] : shoal) {
-    if (tensor.dtype() == DType::kFloat32 && exported.contains(name)) return name;
+    const auto& shape = tensor.shape();
+    const bool has_columns = shape.rank() > 1 && shape[shape.rank() - 1] > 1;
+    if (tensor.dtype() == DType::kFloat32 && has_columns && exported.contains(name)) return name;
   }
   return "";
 }
@@ -110,6 +113,7 @@ void ProofEvidence::count_classes(const data::TensorMap& shoal, const std::map<s
                                   const data::TensorMap& labels, int64_t rows) {
   const std::string output = class_output(shoal, exported);
   if (output.empty() || rows == 0) return;
+  has_classes_ = true;
   const bool labelled =
       labels.is_single() && labels.single().dtype() == DType::kInt64 && labels.single().elements() == rows;
   const Tensor& expected = shoal[output];
@@ -123,8 +127,7 @@ void ProofEvidence::count_classes(const data::TensorMap& shoal, const std::map<s
 }
 
 void ProofEvidence::disagree(ProofDifference difference) {
-  if (difference.example != last_) ++count_;
-  last_ = difference.example;
+  disagreeing_.insert(difference.example);
   const auto place = std::ranges::upper_bound(beyond_, difference.size, std::greater<>(), &ProofDifference::size);
   beyond_.insert(place, std::move(difference));
   if (beyond_.size() > kWorstShown) beyond_.pop_back();
@@ -136,27 +139,27 @@ double ProofEvidence::lost_accuracy() const {
 
 std::string ProofEvidence::json() const {
   json::PrintedJson json{{"form", form_}, {"examples", examples_}};
-  if (rule_ == ProofRule::kNumbers) {
+  if (!counts_classes()) {
     json["tolerance"] = tolerance_;
   } else {
     json["accuracy_loss_max"] = accuracy_loss_;
     json["accuracy_loss"] = lost_accuracy();
   }
   json["outputs"] = json::PrintedJson::object();
-  for (const auto& [name, largest] : largest_) json["outputs"][name] = {{"largest_difference", largest}};
+  for (const auto& [name, largest] : largest_) json["outputs"][name] = {{"largest_difference", json::number_json(largest)}};
   return json::text_of(json, 2) + "\n";
 }
 
 std::string ProofEvidence::refusal() const {
   std::string text = "not published, since its " + form_;
-  if (rule_ == ProofRule::kAccuracy) {
+  if (counts_classes()) {
     if (lost_accuracy() <= accuracy_loss_) return "";
     text += " loses " + formatted("%.4g", lost_accuracy()) + " of the accuracy on " + std::to_string(examples_) +
             " held-out examples, and may lose " + formatted("%.4g", accuracy_loss_);
   } else {
     if (beyond_.empty()) return "";
-    text += " disagrees with Shoal's predictions on " + std::to_string(count_) + " of " + std::to_string(examples_) +
-            " held-out examples (tolerance " + formatted("%g", tolerance_) + ")";
+    text += " disagrees with Shoal's predictions on " + std::to_string(disagreeing_.size()) + " of " +
+            std::to_string(examples_) + " held-out examples (tolerance " + formatted("%g", tolerance_) + ")";
   }
   for (size_t i = 0; i < beyond_.size(); ++i) text += (i == 0 ? "; the worst: " : "; ") + beyond_[i].text();
   return text;

@@ -3,6 +3,7 @@
 /// What the comparison of an exported form with Shoal's predictions has found.
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +27,7 @@ struct ProofDifference {
 /// How a form is judged.
 enum class ProofRule : uint8_t {
   kNumbers,   ///< Each number is within the tolerance.
-  kAccuracy,  ///< The share of examples with the right class is at most ExportProof::accuracy_loss lower.
+  kAccuracy,  ///< The share of examples with the right class is at most ExportProof::accuracy_loss lower; without classes, as kNumbers.
 };
 
 class ProofEvidence {
@@ -39,6 +40,7 @@ class ProofEvidence {
   void add(const data::TensorMap& shoal, const std::map<std::string, Tensor>& exported, const data::TensorMap& labels,
            int64_t rows);
   int64_t examples() const { return examples_; }
+  const std::string& form() const { return form_; }
 
   std::string json() const;     ///< The file proof.json.
   std::string refusal() const;  ///< Why the export is not published; "" if it is.
@@ -49,11 +51,14 @@ class ProofEvidence {
                      const data::TensorMap& labels, int64_t rows);
   void disagree(ProofDifference difference);
   double lost_accuracy() const;
+  bool counts_classes() const { return rule_ == ProofRule::kAccuracy && has_classes_; }
 
   std::string form_;
   double tolerance_, accuracy_loss_;
   ProofRule rule_;
-  int64_t examples_ = 0, count_ = 0, last_ = -1;
+  int64_t examples_ = 0;
+  std::set<int64_t> disagreeing_;  // Examples.
+  bool has_classes_ = false;
   int64_t shoal_right_ = 0, exported_right_ = 0;
   std::map<std::string, double> largest_;
   std::vector<ProofDifference> beyond_;  // The largest first.

@@ -35,7 +35,8 @@ struct ExportProof {
   double tolerance = 1e-5;
   /// Of kCppInt8, whose numbers may differ from Shoal's by more: by how much the share of examples with the right class may be
   /// lower than Shoal's, in [0, 1]. Classes are the output "class_ids", or else where the first output is largest; labels of
-  /// integers say which are right, and without them Shoal's own are.
+  /// integers say which are right, and without them Shoal's own are. Of a model without classes, such as a regression, numbers count
+  /// as in float: choose the tolerance for that.
   double accuracy_loss = 0.005;
   /// How many examples are compared, at least; all of the input, if it has fewer. Greater than 0.
   int64_t examples = 256;
@@ -48,6 +49,9 @@ std::vector<convert::TransformedInput> write_onnx(const std::string& folder, con
                                                   const convert::OnnxOptions& options = {});
 Result<std::vector<convert::TransformedInput>> try_write_onnx(const std::string& folder, const std::string& file,
                                                               const convert::OnnxOptions& options = {});
+
+/// The rows of features, each an example for CppOptions::int8. InvalidArgument if features have no rows, or not equally many.
+Result<convert::Calibration> examples_of(const data::TensorMap& features);
 
 /// Writes the export in `folder` as C++ to <name>.h and <name>.cc in the folder `directory`, which is made if it is missing, and
 /// the weights to <name>.weights where options.weights_apart says so. Returns what was written, without its text. Raises the errors of

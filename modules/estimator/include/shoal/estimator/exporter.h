@@ -74,7 +74,8 @@ struct BestExporterOptions {
   /// Where past results are read at the first decision of a process, below model_dir; default: the unnamed evaluation's.
   std::optional<std::string> event_dir = {};
   ExportFormat format = ExportFormat::kShoal;  ///< As LatestExporterOptions::format.
-  /// As LatestExporterOptions::proof. A result whose export is not published does not have to be beaten.
+  /// As LatestExporterOptions::proof. A result whose export is not published does not have to be beaten in this
+  /// process; a restart goes by the history of results.
   ExportProof proof = {};
 };
 /// Exports whenever an evaluation is strictly better than the best one so far. At its first decision for a model_dir it
