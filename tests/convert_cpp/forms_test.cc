@@ -192,6 +192,8 @@ TEST(CppForms, ATableWithAHead) {
   const CppSource source = value_or_raise(to_cpp(table.model, {.name = "shop", .name_space = "my::shop"}));
   EXPECT_THAT(source.header, HasSubstr("const char* const predict_predict_classes_names[3];"));
   EXPECT_THAT(source.header, HasSubstr("Signature serving_default, and classification"));
+  EXPECT_THAT(source.header, HasSubstr("names are in predict_classes_names; the same in every call"));
+  EXPECT_THAT(source.header, HasSubstr("names are in predict_predict_classes_names\n"));
   std::vector<Value> fetches;
   for (const char* key : {"probabilities", "class_ids"}) {
     for (const auto& [name, value] : table.head.predictions) {

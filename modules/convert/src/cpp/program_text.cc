@@ -10,6 +10,8 @@
 #include "cpp/text.h"
 #include "cpp/weight_arrays.h"
 #include "shoal/base/format.h"
+#include "shoal/graph/op.h"
+#include "shoal/graph/source.h"
 
 namespace shoal::convert::cpp {
 namespace {
@@ -233,6 +235,25 @@ class ProgramText {
     return text;
   }
 
+  /// Whether an output hangs on the contents of an input, and not on its sizes alone.
+  bool depends_on_inputs(Value output) const {
+    std::vector<Value> left{output};
+    std::set<NodeId> seen;
+    while (!left.empty()) {
+      const NodeId id = left.back().node();
+      left.pop_back();
+      if (!seen.insert(id).second) continue;
+      const Node& node = model_.graph->node(id);
+      if (source_of(node.op) == Source::kInput) return true;
+      if (node.op == "scale" && node.attributes.get_real("factor") == 0) continue;  // As lists of all classes are made.
+      const OpDef* const op = model_.graph->catalogue().find(node.op);
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        if (!op || !op->is_shape_only(int(i))) left.push_back(node.inputs[i]);
+      }
+    }
+    return false;
+  }
+
   std::string parameter_doc(const Parameter& parameter, const SignatureFunction& function, bool is_input) const {
     const std::string shape = to_string(parameter.value.shape().resolve(sizes_).value());
     std::string text = "///   " + parameter.name + "  " + std::string(type_text(parameter.value.dtype())) + "[" +
@@ -243,6 +264,7 @@ class ProgramText {
       text += "; ids of text, which " + id_function(parameter) + "() makes";
     }
     if (!parameter.names.empty()) text += "; ids, whose names are in " + function.name + "_" + parameter.name + "_names";
+    if (!is_input && !depends_on_inputs(parameter.value)) text += "; the same in every call";
     return text + "\n";
   }
 
