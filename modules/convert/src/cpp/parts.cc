@@ -17,16 +17,16 @@ extern const int kPartFileCount;
 
 namespace {
 
-struct Part {
+struct SourcePart {
   std::vector<std::string> needs;
   std::string text;
 };
-using Parts = std::map<std::string, Part, std::less<>>;
+using Parts = std::map<std::string, SourcePart, std::less<>>;
 
 /// Adds the parts of one file. What stands before its first part is for readers of the file.
 void read_parts(std::string_view file, Parts& parts) {
   constexpr std::string_view kMark = "//@ part ";
-  Part* part = nullptr;
+  SourcePart* part = nullptr;
   while (!file.empty()) {
     const size_t end = file.find('\n');
     const std::string_view line = file.substr(0, end);

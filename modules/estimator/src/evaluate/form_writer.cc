@@ -32,7 +32,7 @@ Result<std::vector<convert::TransformedInput>> write_onnx_of(const std::string& 
   return std::move(onnx.transformed);
 }
 
-Tensor row_of(const Tensor& tensor, int64_t row) {
+Tensor example_row(const Tensor& tensor, int64_t row) {
   std::vector<int64_t> dims(tensor.shape().dims().begin(), tensor.shape().dims().end());
   const int64_t elements = tensor.elements() / dims[0];
   dims[0] = 1;
@@ -237,7 +237,7 @@ Result<convert::Calibration> examples_of(const data::TensorMap& features) {
       return invalid_argument(shown + ", and others have " + std::to_string(calibration.examples.size()) +
                               " rows; all features need as many");
     }
-    for (size_t row = 0; row < rows; ++row) calibration.examples[row].emplace(name, row_of(tensor, int64_t(row)));
+    for (size_t row = 0; row < rows; ++row) calibration.examples[row].emplace(name, example_row(tensor, int64_t(row)));
   }
   return calibration;
 }

@@ -116,7 +116,8 @@ Result<ExportDescription> read_export_description(Storage& storage, const std::s
   const std::string path = join_path(folder, kExportFile);
   Result<std::string> text = storage.read_all(path);
   if (!text && text.error().kind() == ErrorKind::kNotFound)
-    return not_found(path + " is missing: there is no export in " + folder);
+    return not_found(path + " is missing: there is no export in " + folder +
+                     "; name the folder of an export, which has ten digits below a folder of exports");
   if (!text) return std::move(text).error().with_context("export " + folder);
   Result<ExportDescription> description = decode_export(*text);
   if (!description && description.error().kind() == ErrorKind::kDataLoss)
