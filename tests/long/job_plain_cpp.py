@@ -226,9 +226,12 @@ def housing_job(folder, data):
     source = Source(export, folder / "cpp")
     chosen = random.Random(5)
     names = [name for name, _, _ in source.inputs]
-    rows = [[struct.unpack("<f", struct.pack("<f", chosen.uniform(0, 50)))[0] for _ in names] for _ in range(EXAMPLES)]
-    wanted = expected(export, folder, rows, names)
-    compare_compilers("housing", source, b"".join(struct.pack(f"<{len(names)}f", *row) for row in rows), wanted)
+    # A text that is missing has the id -1.
+    rows = [[-1 if kind != "float" else struct.unpack("<f", struct.pack("<f", chosen.uniform(0, 50)))[0] for _, kind, _ in source.inputs]
+            for _ in range(EXAMPLES)]
+    wanted = expected(export, folder, [["" if cell == -1 else cell for cell in row] for row in rows], names)
+    form = "<" + "".join(TYPES[kind] for _, kind, _ in source.inputs)
+    compare_compilers("housing", source, b"".join(struct.pack(form, *row) for row in rows), wanted)
 
 
 def adult_job(folder, data):
