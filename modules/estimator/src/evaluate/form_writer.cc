@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evaluate/form_writer.h"
 
-#include <cstring>
-
+#include "evaluate/batch_row.h"
 #include "evaluate/export_proof.h"
 #include "evaluate/opened_export.h"
 #include "model/export_files.h"
@@ -30,19 +29,6 @@ Result<std::vector<convert::TransformedInput>> write_onnx_of(const std::string& 
   SHOAL_TRY(convert::OnnxFile onnx, convert::to_onnx(model, options));
   SHOAL_TRY_VOID(env->storage().write_atomically(file, onnx.bytes));
   return std::move(onnx.transformed);
-}
-
-Tensor example_row(const Tensor& tensor, int64_t row) {
-  std::vector<int64_t> dims(tensor.shape().dims().begin(), tensor.shape().dims().end());
-  const int64_t elements = tensor.elements() / dims[0];
-  dims[0] = 1;
-  if (tensor.dtype() == DType::kString) {
-    const auto first = tensor.strings().begin() + row * elements;
-    return Tensor::of_strings(Shape(dims), std::vector<std::string>(first, first + elements));
-  }
-  Tensor one(tensor.dtype(), Shape(dims));
-  if (one.bytes() > 0) std::memcpy(one.mutable_view().data, tensor.view().data + size_t(row) * one.bytes(), one.bytes());
-  return one;
 }
 
 /// Examples from which ranges of numbers are taken.
@@ -134,7 +120,7 @@ class FormWriter {
     written_.files.push_back(exported_file(std::string(name), contents));
     return {};
   }
-  /// What the disk has, which is what users get.
+  /// Reads a file of the export from the disk: the proof is about the bytes that users get.
   Result<std::string> read_back(std::string_view name) {
     return to_.env.storage().read_all(join_path(to_.folder, name), kFormBytesMax);
   }
@@ -237,7 +223,7 @@ Result<convert::Calibration> examples_of(const data::TensorMap& features) {
       return invalid_argument(shown + ", and others have " + std::to_string(calibration.examples.size()) +
                               " rows; all features need as many");
     }
-    for (size_t row = 0; row < rows; ++row) calibration.examples[row].emplace(name, example_row(tensor, int64_t(row)));
+    for (size_t row = 0; row < rows; ++row) calibration.examples[row].emplace(name, batch_row(tensor, int64_t(row), BatchAxis::kKept));
   }
   return calibration;
 }

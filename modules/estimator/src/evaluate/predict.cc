@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "evaluate/batch_row.h"
 #include "evaluate/predictor.h"
 #include "hooks/loop_context.h"
 #include "model/open_checkpoint.h"
@@ -14,22 +15,6 @@
 
 namespace shoal {
 namespace {
-
-/// Row `row` of a batch of predictions.
-Tensor row_of(const Tensor& batch, int64_t row) {
-  const Shape& shape = batch.shape();
-  const Shape row_shape(shape.dims().subspan(1));
-  if (batch.dtype() == DType::kString) {
-    const int64_t count = row_shape.elements();
-    const auto first = batch.strings().begin() + row * count;
-    return Tensor::of_strings(row_shape, {first, first + count});
-  }
-  Tensor result(batch.dtype(), row_shape);
-  if (result.bytes() > 0) {
-    std::memcpy(result.mutable_view().data, batch.view().data + size_t(row) * result.bytes(), result.bytes());
-  }
-  return result;
-}
 
 class LazyPredictions final : public Predictions {
  public:
@@ -173,7 +158,7 @@ Result<std::optional<data::TensorMap>> LazyPredictions::next_result() {
     if (!single) return std::optional<data::TensorMap>(std::move(results_));
   }
   data::TensorMap example;
-  for (const auto& [key, tensor] : results_) example.set(key, row_of(tensor, row_));
+  for (const auto& [key, tensor] : results_) example.set(key, batch_row(tensor, row_, BatchAxis::kDropped));
   ++row_;
   return std::optional<data::TensorMap>(std::move(example));
 }
