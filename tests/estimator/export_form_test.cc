@@ -46,9 +46,10 @@ class ChangingDisk final : public ForwardingStorage {
     SHOAL_TRY(const auto file, disk_->open(path));
     std::string bytes(file->size(), '\0');
     SHOAL_TRY_VOID(file->read_at(0, std::as_writable_bytes(std::span(bytes))));
-    const size_t place = bytes.find(from);
-    EXPECT_NE(place, std::string::npos);
-    if (place != std::string::npos) bytes.replace(place, from.size(), to);
+    size_t found = 0;
+    for (size_t place = 0; (place = bytes.find(from, place)) != std::string::npos; place += to.size(), ++found)
+      bytes.replace(place, from.size(), to);
+    EXPECT_GT(found, 0u);
     return std::unique_ptr<ReadableFile>(std::make_unique<BytesFile>(std::move(bytes)));
   }
 };
@@ -276,6 +277,26 @@ TEST_F(PlantedError, ATransposedWeightInTheSourceIsRefused) {
   std::vector<std::string> left;
   for (const auto& entry : std::filesystem::directory_iterator(base)) left.push_back(entry.path());
   EXPECT_THAT(left, ElementsAre(good));
+}
+
+/// A lone prediction has a name in the file, which is not there then.
+TEST_F(PlantedError, AFileWithoutTheLonePredictionIsRefused) {
+  const ModelFn model = [](const Features& features, Mode mode) {
+    EstimatorSpec spec;
+    spec.mode = mode;
+    const Value y = nn::dense(features["x"], {.units = 2});
+    spec.predictions = {{"", y}};
+    spec.loss = ops::reduce_mean(ops::square(y));
+    if (mode == Mode::kTrain) spec.train_op = nn::sgd({.learning_rate = 1e-3}).minimize(spec.loss);
+    return spec;
+  };
+  Estimator lone(model, config);
+  lone.train(input, {.steps = 1});
+  disk->from = "predictions";
+  disk->to = "predictionz";
+  const auto refused = lone.try_export_model(place.folder / "exports", held_out, proven());
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), AllOf(HasSubstr("cannot be proved"), HasSubstr("has no output \"predictions\"")));
 }
 
 /// The exporters go on: the last good export stays the newest, and training ends as it would have.

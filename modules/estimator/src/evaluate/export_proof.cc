@@ -24,7 +24,7 @@ using Tensors = std::map<std::string, Tensor>;
 using ComputeExported =
     std::function<Result<Tensors>(Predictor& predictor, const data::Batch& batch, const data::TensorMap& expected)>;
 
-/// What was exported cannot be computed, which is no reason to end a training.
+/// Refuses an export that cannot be computed. It is not an error, since an error would end the training.
 Proof unproved(const std::string& form, const Error& why) {
   return {"", "not published, since its " + form + " cannot be proved: " + why.message()};
 }
@@ -57,7 +57,7 @@ Result<Tensor> value_of(Predictor& predictor, const data::Batch& batch, const st
   return std::move(computed[0].second);
 }
 
-/// What the ONNX file is called with: features, and ids that Shoal has made of them.
+/// Returns the inputs of the ONNX file: features, and ids that Shoal computes from them.
 Result<Tensors> inputs_of_file(const convert::OnnxModel& file, const convert::OnnxFile& onnx, Predictor& predictor,
                                const data::Batch& batch) {
   Tensors inputs;
@@ -154,6 +154,7 @@ Result<Proof> prove_onnx(const FormToWrite& to, const convert::OnnxFile& onnx, s
     SHOAL_TRY(Tensors outputs, file.run(inputs));
     if (expected.is_single()) {
       auto lone = outputs.extract("predictions");
+      if (!lone) return data_loss("the exported file has no output \"predictions\"");
       lone.key() = "";
       outputs.insert(std::move(lone));
     }

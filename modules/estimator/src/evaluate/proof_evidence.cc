@@ -30,7 +30,7 @@ std::string element_text(const Tensor& tensor, int64_t i) {
   }
 }
 
-/// How far element i of the exported form is from Shoal's.
+/// Returns the distance between element i of the exported form and of Shoal's prediction.
 double element_difference(const Tensor& shoal, const Tensor& exported, int64_t i, double scale) {
   if (shoal.dtype() != DType::kFloat32) return element_text(shoal, i) == element_text(exported, i) ? 0 : kUnequal;
   const float a = shoal.as<float>()[size_t(i)], b = exported.as<float>()[size_t(i)];
@@ -152,6 +152,7 @@ std::string ProofEvidence::json() const {
 
 std::string ProofEvidence::refusal() const {
   std::string text = "not published, since its " + form_;
+  if (largest_.empty()) return text + " has no output that can be compared";
   if (counts_classes()) {
     if (lost_accuracy() <= accuracy_loss_) return "";
     text += " loses " + formatted("%.4g", lost_accuracy()) + " of the accuracy on " + std::to_string(examples_) +
