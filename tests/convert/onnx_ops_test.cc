@@ -15,7 +15,7 @@ namespace {
 
 using backends::testing::OpCase;
 
-/// Ops that a file does not have, and why not.
+/// Whether an op belongs to gradients, which ONNX files do not have.
 bool is_gradient(const std::string& op) {
   return op.ends_with("_grad") || op.find("_grad_") != std::string::npos || op == "matmul_sum";
 }

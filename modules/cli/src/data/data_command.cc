@@ -13,7 +13,7 @@
 namespace shoal::cli {
 namespace {
 
-/// The separator that the text of --separator means.
+/// Returns the separator that the option --separator names.
 std::string read_separator(const std::string& text, std::optional<char>& separator) {
   const std::string meant = text == "\\t" || text == "tab" ? "\t" : text;
   if (meant.size() != 1 || meant == "\"" || meant == "\n" || meant == "\r") {

@@ -12,7 +12,7 @@
 namespace shoal::convert::cpp {
 
 struct OpRow {
-  /// Adds lines that compute the node's outputs.
+  /// Writes the C++ statements that compute the outputs of the node.
   void (*write)(OpWriter& writer);
   /// Why this node cannot be written, as the end of a sentence ("its filters are computed"); empty if it can. Null: it always can.
   std::string (*obstacle)(const OpWriter& writer) = nullptr;

@@ -24,7 +24,7 @@ struct Axis {
   bool taps_are_neighbours() const { return dilation == 1 || taps == 1; }
 };
 
-/// The sizes of a convolution forward, whichever of image and result is computed.
+/// Holds the sizes of a convolution: conv2d computes the result from the image, conv2d_transpose the image from the result.
 struct Convolution {
   int64_t groups, channels, filters;  // The last two are of one group.
   Axis down, right;

@@ -15,7 +15,7 @@ bool hashes(const TextEncoding& encoding);
 /// The feature that comes into the graph by the node of this name; null if none does.
 const NamedValue* feature_at(const TrainedModel& model, std::string_view node);
 
-/// How the ids of this node are computed: a node that text_ids() made, or a "cross_ids".
+/// Says in words how the ids of this node are computed. The node is one that text_ids() made, or a "cross_ids".
 std::string words_of_hash(const TrainedModel& model, const Node& node);
 
 }  // namespace shoal::convert

@@ -60,7 +60,7 @@ void write_bag_rows(Lowering& node) {
   node.set(1, node.add("Div", {factors, divisor}));
 }
 
-/// How many boundaries are at most as large as each number; an id of its own for each position, if asked.
+/// Counts the boundaries that are at most as large as each number. With a spacing, each position has ids of its own.
 void write_bucketize(Lowering& node) {
   const int64_t spacing = node.attributes().get_int("spacing"), missing_id = node.attributes().get_int("missing_id");
   const std::string x = node.in(0);

@@ -67,7 +67,7 @@ std::string Lowering::reshape(const std::string& value, const DimShape& shape) {
     empty |= !dim.is_symbol() && dim.size() == 0;
     numbers.push_back(dim.is_symbol() ? -1 : dim.size());
   }
-  // A size of 0 would stand for that of the operand, and -1 for one that can be computed.
+  // To Reshape, a size of 0 means the size that the operand has, and -1 a size that follows from the others.
   if (symbols > 1 || empty) return add("Reshape", {value, sizes(shape)}, {{"allowzero", int64_t(1)}});
   return add("Reshape", {value, ints(numbers)});
 }

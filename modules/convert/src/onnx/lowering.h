@@ -24,7 +24,7 @@ struct OnnxNames {
   std::string channels_first;
 };
 
-/// What all nodes of a file share.
+/// The state that the rules of all nodes share while one file is written.
 struct OnnxValues {
   OnnxGraph onnx;
   std::map<std::pair<NodeId, int>, OnnxNames> names;
@@ -92,7 +92,7 @@ class Lowering {
   const Node& node_;
 };
 
-/// How one op is written. Null: it is not, and `why` says the reason.
+/// Writes one op. `write` is null for an op that ONNX cannot say; `why` is the reason then.
 struct OnnxRule {
   void (*write)(Lowering& node) = nullptr;
   std::string_view why = {};

@@ -22,7 +22,7 @@ namespace shoal::convert {
 using OnnxAttribute = std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<std::string>>;
 using OnnxAttributes = std::vector<std::pair<std::string, OnnxAttribute>>;
 
-/// What follows from one node of Shoal is named after it: "/dense_1/dense/Gemm".
+/// ONNX nodes have names that begin with the name of the Shoal node that they come from: "/dense_1/dense/Gemm".
 class OnnxGraph {
  public:
   /// The domains that a file may use: ops of ONNX itself, and those for text.

@@ -16,7 +16,7 @@ namespace {
 
 std::string shown_name(const std::string& name, std::string_view lone) { return name.empty() ? std::string(lone) : name; }
 
-/// What the file computes, and with which names.
+/// The outputs of the file, and their names in it.
 struct Outputs {
   std::vector<std::pair<std::string, NamedValue>> values;  ///< The name in the file, then the prediction.
   std::vector<std::pair<std::string, nn::TextPrediction>> texts;

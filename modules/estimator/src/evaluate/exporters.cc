@@ -50,7 +50,7 @@ void collect_garbage(Environment& env, const std::string& folder, const std::opt
   }
 }
 
-/// What is written beside the files that Shoal loads.
+/// The format and the proof that an exporter was asked for.
 struct Form {
   ExportFormat format;
   ExportProof proof;

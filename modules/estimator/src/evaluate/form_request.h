@@ -7,7 +7,7 @@
 
 namespace shoal {
 
-/// What an export's format adds to the export.
+/// A request to write the file of an export's format.
 struct FormToWrite {
   Environment& env;
   const Estimator& estimator;

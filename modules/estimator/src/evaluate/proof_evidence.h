@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the comparison of an exported form with Shoal's predictions has found.
+/// Collects the differences between an exported form and Shoal's predictions.
 #include <cstdint>
 #include <map>
 #include <set>
@@ -24,7 +24,7 @@ struct ProofDifference {
   std::string text() const;
 };
 
-/// How a form is judged.
+/// The rule by which an exported form is accepted.
 enum class ProofRule : uint8_t {
   kNumbers,   ///< Each number is within the tolerance.
   kAccuracy,  ///< The share of examples with the right class is at most ExportProof::accuracy_loss lower; without classes, as kNumbers.

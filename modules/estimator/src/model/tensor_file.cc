@@ -109,7 +109,7 @@ Result<std::string> beginning_of(Storage& storage, const std::string& path) {
   return text;
 }
 
-/// What to do with a file of a format that is known and is not read here. Empty for any other file.
+/// Returns advice for a file of a known format that is not read here; an empty text for any other file.
 std::string advice_for(const std::string& beginning) {
   const auto has = [&](std::string_view part) { return beginning.find(part) != std::string::npos; };
   if (beginning.starts_with("{\"format\":\"shoal checkpoint\"")) {

@@ -20,7 +20,7 @@ struct WarmStartedVariable {
 
 struct WarmStartedVariables {
   std::vector<WarmStartedVariable> variables;  ///< In the order of the graph.
-  /// What layers bring for variables that the model lacks, by the name that such a variable would have.
+  /// Tensors that layers bring for variables that the model lacks, by the name that such a variable would have.
   std::map<std::string, SourceTensor> without_variable;
 };
 

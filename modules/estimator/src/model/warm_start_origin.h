@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a warm start takes tensors from, by their names: a checkpoint (an export is one too), or a file of another program.
+/// The source of the tensors of a warm start: a checkpoint (an export is one too), or a file of another program.
 #include <memory>
 #include <optional>
 #include <span>

@@ -26,7 +26,7 @@ uint64_t bytes_of(const data::TensorMap& tensors) {
   return bytes;
 }
 
-/// What was read behind the first batch.
+/// Counts of what was read behind the first batch.
 struct Measured {
   double first_batch_seconds = 0;
   double seconds = 0;
@@ -37,7 +37,7 @@ struct Measured {
   double each_second(uint64_t count) const { return seconds > 0 ? double(count) / seconds : 0; }
 };
 
-/// What the stages cost after `before`.
+/// Returns the costs of the stages since `before`.
 data::InputStatistics since(const data::InputStatistics& before, data::InputStatistics now) {
   for (size_t i = 0; i < std::min(before.stages.size(), now.stages.size()); ++i) {
     now.stages[i].elements -= std::min(now.stages[i].elements, before.stages[i].elements);

@@ -57,7 +57,7 @@ struct CppFunction {
   std::vector<CppPort> inputs, outputs;
 };
 
-/// What is written, and what it takes.
+/// The text of a source, and the memory that it takes.
 struct CppSource {
   std::string header;
   std::string source;

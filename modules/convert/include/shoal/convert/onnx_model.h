@@ -20,7 +20,7 @@
 
 namespace shoal::convert {
 
-/// What a file may ask for. A file that asks for more is refused before memory is taken.
+/// Limits for one file. A file that needs more is refused before memory is taken.
 struct OnnxLimits {
   int64_t nodes_max = 1'000'000;
   /// Elements of one tensor.
@@ -56,7 +56,7 @@ class OnnxModel {
   /// is not known here, naming it; for names that stand for nothing or for two things; and for more than the limits.
   static Result<OnnxModel> parse(std::string_view bytes, const OnnxLimits& limits = {});
 
-  /// What run() takes, without inputs that the file gives values for.
+  /// The inputs that run() takes. Inputs for which the file has values are not among them.
   const std::vector<OnnxPort>& inputs() const;
   const std::vector<OnnxPort>& outputs() const;
 

@@ -44,7 +44,7 @@ class Exporter {
 struct LatestExporterOptions {
   std::optional<int64_t> exports_to_keep = 5;  ///< None to keep all.
   ExportFormat format = ExportFormat::kShoal;  ///< What is added to the files that Shoal loads.
-  /// What the added file has to show. An export that does not show it is not published, which is an error in the log; training goes
+  /// The evidence that the added file has to give. An export without that evidence is not published, which is an error in the log; training goes
   /// on, and the last good export stays the newest.
   ExportProof proof = {};
 };

@@ -17,7 +17,7 @@
 
 namespace shoal {
 
-/// Where the variables of one layer come from, by their names within the scope of the layer: "kernel", "bias".
+/// The sources of the variables of one layer, by their names within the scope of the layer: "kernel", "bias".
 using LayerWeights = std::map<std::string, SourceTensor>;
 
 /// Names are those of a state_dict: save_file(model.state_dict(), "m.safetensors") writes them, and so does numpy.savez.

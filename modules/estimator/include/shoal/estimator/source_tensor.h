@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How a tensor of another model becomes a variable: which one it is, and in what its layout differs.
+/// Names a tensor of another model, and the steps that change its layout to that of the variable.
 ///
 ///   SourceTensor("fc1.weight")                                       as it is
 ///   SourceTensor("dense/kernel").transposed({1, 0})                  [inputs, units] becomes [units, inputs]
