@@ -27,9 +27,9 @@ add_subdirectory(shoal)
 add_executable(host host.cc)
 target_link_libraries(host PRIVATE shoal::estimator)
 """
-PROGRAMS = ("readme_program", "tutorial_program", "lineage_program", "own_op_program", "own_optimizer_program", "mnist", "shoal_program")
+PROGRAMS = ("first_program", "tutorial_program", "lineage_program", "own_op_program", "own_optimizer_program", "mnist", "shoal_program")
 # The rest of tests/package compiles Shoal once more, in a way of its own that knows nothing of this project.
-TESTS = ("readme_program", "readme_commands", "tutorial", "lineage", "own_op", "own_optimizer")
+TESTS = ("first_program", "readme_commands", "tutorial", "lineage", "own_op", "own_optimizer")
 FLAGS = {
     "fast-math": "-ffast-math",
     "ofast": "-Ofast",

@@ -4,7 +4,7 @@
 
 usage: check_headers.py ROOT COMPILER
 
-Compiles all public headers (that each compiles alone is checked by the build: SHOAL_HEADERS_ALONE), the programs of README,
+Compiles all public headers (that each compiles alone is checked by the build: SHOAL_HEADERS_ALONE), the programs of docs/first-program.md,
 tutorial and the page for those who know tf.estimator, the examples, and what docs/how-to and docs/errors.md show of programs
 (a head, a hook, an exporter of their own, sequences, shared layers, early stopping), with -Wall -Wextra -Wpedantic and warnings
 as errors, and looks at whether shoal/shoal.h has what it says.
@@ -25,7 +25,7 @@ OPTIONS = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 HOW_TO = ["docs/errors.md", *(f"docs/how-to/{what}.md" for what in ("add-a-head", "add-a-hook", "add-an-exporter", "sequences",
                                                                     "share-layers", "stop-early"))]
 # Pages with a whole program.
-PROGRAMS = ["README.md", "docs/tutorial.md", "docs/coming-from-tf-estimator.md"]
+PROGRAMS = ["docs/first-program.md", "docs/tutorial.md", "docs/coming-from-tf-estimator.md"]
 # Modules of which shoal/shoal.h includes all headers but these.
 WHOLE = ["nn", "data", "estimator"]
 LEFT_OUT = {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Shoal as part of another project, as the README shows it: configures that project, builds a small program on it, runs it,
-and compiles (but does not link) the README's program. Then tests of programs as whole clusters, as
+"""Shoal as part of another project, as docs/first-program.md shows it: configures that project, builds a small program on it, runs it,
+and compiles (but does not link) that page's program. Then tests of programs as whole clusters, as
 docs/how-to/test-a-program.md shows them: the page's own, and that of the example, as a user would copy it; and the programs of
 docs/how-to/own-op.md and own-optimizer.md, which bring an op and an optimizer of their own: a synchronous cluster of threads ends with
 the bits of --replicas. The program of docs/how-to/embed.md, which brings its own log, storage and environment, says what the page
@@ -68,7 +68,7 @@ def write_project(root, folder):
     folder.mkdir(parents=True)
     (folder / "shoal").symlink_to(root)
     page = root / "docs" / "how-to" / "test-a-program.md"
-    (folder / "rings.cc").write_text("\n".join(code_blocks(root / "README.md", "cpp")))
+    (folder / "rings.cc").write_text("\n".join(code_blocks(root / "docs" / "first-program.md", "cpp")))
     (folder / "program_test.cc").write_text("\n".join(code_blocks(page, "cpp")))
     for own in OWN:
         (folder / f"{own}.cc").write_text(
@@ -85,7 +85,7 @@ def write_project(root, folder):
         shutil.copy(file, folder)
     shutil.copytree(root / "examples" / "mnist", folder / "mnist")
     (folder / "CMakeLists.txt").write_text(
-        CMAKE_START + "\n".join(code_blocks(root / "README.md", "cmake") + code_blocks(page, "cmake")) + CMAKE_END + of_plugins)
+        CMAKE_START + "\n".join(code_blocks(root / "docs" / "first-program.md", "cmake") + code_blocks(page, "cmake")) + CMAKE_END + of_plugins)
 
 
 def check_plugins(build, folder, benches):

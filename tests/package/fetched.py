@@ -64,7 +64,7 @@ def write_project(root, folder, repository, commit):
     folder.mkdir()
     (folder / "CMakeLists.txt").write_text(project + SMALL)
     shutil.copy(root / "tests" / "package" / "embedded" / "small.cc", folder)
-    (folder / "rings.cc").write_text("\n".join(code_blocks(root / "README.md", "cpp")))
+    (folder / "rings.cc").write_text("\n".join(code_blocks(root / "docs" / "first-program.md", "cpp")))
 
 
 def files_in(folder):

@@ -141,7 +141,7 @@ def main():
     user = folder / "user"
     user.mkdir()
     (user / "CMakeLists.txt").write_text(PROJECT)
-    (user / "rings.cc").write_text("\n".join(code_blocks(root / "README.md", "cpp")))
+    (user / "rings.cc").write_text("\n".join(code_blocks(root / "docs" / "first-program.md", "cpp")))
     (user / "worlds.cc").write_text(WORLDS)
     (user / "numbers.cc").write_text(NUMBERS)
     environment = tools_without_flatc(folder / "tools")

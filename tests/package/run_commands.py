@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Executes the shell commands of the README, in order, in one folder.
+"""Executes the shell commands of the README and of pages, in order, in one folder for each page.
 
-usage: run_commands.py README MNIST SHOAL [WITHOUT ...]      WITHOUT: commands that this build does not have
+usage: run_commands.py [--without COMMAND] MNIST SHOAL PAGE...      COMMAND: what this build does not have
 
-Three things differ from what a user does. `mnist` gets a small data set and few steps, and the README's step number becomes
+Three things differ from what a user does. `mnist` gets a small data set and few steps, and a page's step number becomes
 that. Ports become free ones. Commands that would build everything, or run these tests again, are not executed; it is checked
 that ./dev has them.
 """
+import argparse
 import os
 import pathlib
 import random
@@ -20,6 +21,7 @@ import tempfile
 from readme import code_blocks, execute_block
 
 STEPS = 20
+DEV = pathlib.Path(__file__).resolve().parents[2] / "dev"
 NOT_RUN = {"git clone": None, "cmake -S": None, "./dev demo": "demo", "./dev test": "test"}  # and the command of ./dev that it needs
 
 
@@ -34,7 +36,7 @@ def write_data(folder):
 
 
 def write_programs(folder, mnist, shoal):
-    """build/bin as the README has it. A process that fails in the background leaves a line in `failures`."""
+    """build/bin as the pages have it. A process that fails in the background leaves a line in `failures`."""
     programs = folder / "build" / "bin"
     programs.mkdir(parents=True)
     (programs / "shoal").symlink_to(shoal)
@@ -68,28 +70,40 @@ def execute(block, folder, environment):
         sys.exit("these commands failed:\n" + block + failures.read_text())
 
 
-def not_run(block, readme):
+def not_run(block):
     """True for a block of commands that are only looked at."""
     found = [start for start in NOT_RUN if start in block]
     for start in found:
         print("not run here:", start)
         command = NOT_RUN[start]
-        if command and f"command_{command}()" not in (pathlib.Path(readme).parent / "dev").read_text():
+        if command and f"command_{command}()" not in DEV.read_text():
             sys.exit(f"./dev has no command {command}")
     return bool(found)
 
 
-def main(readme, mnist, shoal, *without):
-    NOT_RUN.update(dict.fromkeys(without))
+def run_page(page, mnist, shoal):
+    """Returns how many blocks of commands were executed."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         write_data(folder)
         write_programs(folder, mnist, shoal)
         environment = {key: value for key, value in os.environ.items() if key != "TF_CONFIG"}
         environment["SHOAL_DATA"] = name
-        ran = [execute(adapted(block), folder, environment) for block in code_blocks(readme, "sh") if not not_run(block, readme)]
-    if len(ran) < 3:
-        sys.exit("hardly any command was run; did the README change?")
+        ran = [execute(adapted(block), folder, environment) for block in code_blocks(page, "sh") if not not_run(block)]
+    return len(ran)
 
 
-main(*sys.argv[1:])
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--without", action="append", default=[])
+    parser.add_argument("mnist")
+    parser.add_argument("shoal")
+    parser.add_argument("pages", nargs="+")
+    arguments = parser.parse_args()
+    NOT_RUN.update(dict.fromkeys(arguments.without))
+    for page in arguments.pages:
+        if run_page(page, arguments.mnist, arguments.shoal) == 0:
+            sys.exit(f"no command of {page} was run; did it change?")
+
+
+main()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the README's program alone and as a cluster of threads: it ends with status 0 and has learned what it should.
+"""Runs the program of docs/first-program.md alone and as a cluster of threads: it ends with status 0 and has learned what it should.
 
 usage: run_program.py PROGRAM
 """
