@@ -88,7 +88,6 @@ std::unique_ptr<RemoteStore> VirtualCluster::make_store(Environment& env, const 
                                         .role = role,
                                         .index = index,
                                         .trainer_index = chief ? 0 : index + 1,
-                                        .global_id = uint32_t(chief ? 0 : index + 1),
                                         .incarnation = env.entropy() | 1,
                                         .strategy = options.strategy,
                                         .fingerprint = options.fingerprint,

@@ -93,7 +93,6 @@ void use_snapshot(const Message& message) {
   const Result<transport::SnapshotPart> part = transport::read_snapshot_part(message);
   SHOAL_CHECK(part);
   touch(part->name);
-  touch(part->text);
   touch(part->payload);
   read_again(transport::make_snapshot_part(pool(), *part));
 }

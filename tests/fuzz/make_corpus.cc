@@ -116,7 +116,7 @@ void write_bodies() {
   write_body("chunk", "sparse",
              make_chunk(*pool, {.encoding = transport::Encoding::kSparseRows, .range_end = 4096}, 64, 1).message);
   write_body("snapshot", "slot", snapshot());
-  write_body("snapshot", "meta", make_snapshot_part(*pool, {.name = "meta", .text = "{\"positions\":[]}"}));
+  write_body("snapshot", "empty", make_snapshot_part(*pool, {.name = "slot/0", .total_bytes = 64}));
   write_body("error", "unavailable", make_error(*pool, unavailable("the peer is gone")));
   using transport::OrderKind, transport::ReportKind, transport::make_order, transport::make_report;
   write_body("report", "in_step", make_report(*pool, {.kind = ReportKind::kInStep, .received = 7}));
@@ -260,7 +260,7 @@ void write_tcp() {
   const PreambleBytes bytes = encode({.checksum = true, .heartbeat = std::chrono::seconds(5)});
   const std::string preamble = bytes_of(std::span<const std::byte>(bytes));
   Message pull;
-  pull.head = {.kind = MessageKind::kPull, .status = 3, .job = 1, .epoch = 2, .sender = 4, .incarnation = 5, .sequence = 6};
+  pull.head = {.kind = MessageKind::kPull, .status = 3, .job = 1, .epoch = 2, .incarnation = 5, .sequence = 6};
   write("tcp_frame", "pull", preamble + frame_of(pull));
   FrameBytes heartbeat;
   encode({.heartbeat = true}, heartbeat);

@@ -50,7 +50,6 @@ TEST_P(Transports, CarriesHeadsUnchanged) {
                    .status = 200,
                    .job = ~uint64_t(0),
                    .epoch = 2,
-                   .sender = 0xfffffffe,
                    .incarnation = 4,
                    .sequence = uint64_t(1) << 63,
                    .reply_to = 6,
@@ -80,7 +79,7 @@ TEST_P(Transports, CarriesEveryKindOfMessage) {
     all.emplace_back().head.kind = MessageKind::kPull;
     all.push_back(make_weights(pool, 64));
     all.push_back(make_chunk(pool, {.range_end = 64, .push = 1}, 64, 1).message);
-    all.push_back(make_snapshot_part(pool, {.name = "meta", .text = "{}"}));
+    all.push_back(make_snapshot_part(pool, {.name = "weights"}));
     all.push_back(make_error(pool, unavailable("gone")));
     all.push_back(make_report(pool, {.push = {1, 2, 3}}));
     all.push_back(make_order(pool, {.index = 1, .pushes = {{1, 2, 3}}}));
@@ -325,7 +324,7 @@ TEST_P(Transports, TakesMessagesFromAnyThread) {
     std::vector<uint64_t> last(kThreads, 0);
     for (uint64_t i = 0; i < kThreads * kEach; ++i) {
       SHOAL_CO_TRY(const Message message, co_await link->receive(tasks.soon(server)));
-      EXPECT_EQ(message.head.sequence, ++last[message.head.sender]);
+      EXPECT_EQ(message.head.sequence, ++last[message.head.job]);
     }
     co_return Done();
   };
@@ -336,7 +335,7 @@ TEST_P(Transports, TakesMessagesFromAnyThread) {
       senders.emplace_back([&, t] {
         for (uint64_t i = 1; i <= kEach; ++i) {
           Message message = numbered(i);
-          message.head.sender = uint32_t(t);
+          message.head.job = t;
           while (!link->try_send(message)) std::this_thread::yield();
         }
       });

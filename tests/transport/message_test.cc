@@ -45,7 +45,7 @@ class Messages : public testing::Test {
     all.push_back(make_error(*pool, unavailable("gone")));
     all.push_back(make_weights(*pool, 1000));
     all.push_back(make_chunk(*pool, {.range_end = 256, .closing = true, .position = "here"}, 256, 3).message);
-    all.push_back(make_snapshot_part(*pool, {.name = "meta", .total_bytes = 4, .text = "{}", .payload = bytes_of("abcd")}));
+    all.push_back(make_snapshot_part(*pool, {.name = "slot/0", .total_bytes = 4, .payload = bytes_of("abcd")}));
     all.push_back(make_report(*pool, {.kind = ReportKind::kHeld, .received = 3, .push = {1, 2, 3}, .base_version = 4}));
     all.push_back(make_order(*pool, {.index = 1, .number = 2, .global_step = 3, .pushes = {{0, 1, 2}, {1, 2, 3}}}));
     return all;
@@ -131,7 +131,6 @@ TEST_F(Messages, SharedWeightsMayNotBeWritten) {
 
 TEST_F(Messages, ChunkIsWrittenInPlace) {
   const Chunk fields{.base_version = 1,
-                     .base_step = 2,
                      .ordinal = 3,
                      .range_begin = 128,
                      .range_end = 128 + 300,
@@ -152,7 +151,6 @@ TEST_F(Messages, ChunkIsWrittenInPlace) {
   const auto chunk = read_chunk(there);
   ASSERT_TRUE(chunk);
   EXPECT_EQ(chunk->base_version, 1u);
-  EXPECT_EQ(chunk->base_step, 2u);
   EXPECT_EQ(chunk->ordinal, 3u);
   EXPECT_EQ(chunk->encoding, Encoding::kDense);
   EXPECT_EQ(chunk->range_begin, 128u);
@@ -449,7 +447,7 @@ void read_everything(const Message& message) {
     EXPECT_TRUE(chunk->encoding == Encoding::kSparseRows || chunk->range_end - chunk->range_begin == chunk->payload.size());
     EXPECT_LT(chunk->chunk_index, chunk->chunk_count);
   }
-  if (auto part = read_snapshot_part(message)) add(bytes_of(part->text)), add(bytes_of(part->name));
+  if (auto part = read_snapshot_part(message)) add(bytes_of(part->name));
   if (auto report = read_report(message)) sum += report->push.number;
   if (auto order = read_order(message)) {
     for (const PushId& push : order->pushes) sum += push.incarnation;

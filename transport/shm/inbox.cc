@@ -14,7 +14,6 @@ MessageHead head_of(const Descriptor& descriptor) {
           .status = descriptor.status,
           .job = descriptor.job,
           .epoch = descriptor.epoch,
-          .sender = descriptor.sender,
           .incarnation = descriptor.incarnation,
           .sequence = descriptor.sequence,
           .reply_to = descriptor.reply_to,

@@ -20,7 +20,6 @@ Descriptor describe(const Message& message, bool farewell) {
   descriptor.kind = uint8_t(head.kind);
   descriptor.status = head.status;
   descriptor.farewell = farewell;
-  descriptor.sender = head.sender;
   descriptor.job = head.job;
   descriptor.epoch = head.epoch;
   descriptor.incarnation = head.incarnation;

@@ -20,7 +20,7 @@
 namespace shoal::transport::shm {
 
 /// Changes when anything that the two sides share changes its layout.
-inline constexpr uint32_t kLayout = 1;
+inline constexpr uint32_t kLayout = 2;
 
 static_assert(std::atomic<uint32_t>::is_always_lock_free);  // It would not work between processes otherwise.
 static_assert((kDescriptors & (kDescriptors - 1)) == 0 && (kSlots & (kSlots - 1)) == 0);
@@ -32,16 +32,14 @@ struct Descriptor {
   uint8_t status = 0;
   uint8_t farewell = 0;  ///< True in the farewell message: an error that says why the sender closes; nothing follows.
   uint8_t has_body = 0;
-  uint32_t sender = 0;
+  uint32_t slot = 0;  ///< What the receiver gives back when it needs the body no longer.
   uint64_t job = 0, epoch = 0, incarnation = 0, sequence = 0, reply_to = 0, global_step = 0;
   uint64_t segment = 0;
   uint64_t offset = 0;
   uint64_t front_bytes = 0;
   uint64_t payload_bytes = 0;
-  uint32_t slot = 0;  ///< What the receiver gives back when it needs the body no longer.
-  uint32_t zero = 0;
 };
-static_assert(sizeof(Descriptor) == 96 && std::is_trivially_copyable_v<Descriptor>);
+static_assert(sizeof(Descriptor) == 88 && std::is_trivially_copyable_v<Descriptor>);
 
 /// What one side sends, in a segment of its own making or the peer's.
 struct Lane {

@@ -160,7 +160,7 @@ OutgoingChunk make_chunk(BufferPool& pool, const Chunk& fields, size_t payload_b
       body.builder.CreateVector(reinterpret_cast<const uint8_t*>(fields.position.data()), fields.position.size());
   chunk.message = body.finish(
       MessageKind::kChunk,
-      wire::CreateChunk(body.builder, fields.base_version, fields.base_step, fields.ordinal, fields.range_begin,
+      wire::CreateChunk(body.builder, fields.base_version, fields.ordinal, fields.range_begin,
                         fields.range_end, fields.chunk_index, fields.chunk_count, uint8_t(fields.encoding), fields.closing,
                         position, scalars, bytes, fields.push, fields.closing ? &none : nullptr));
   return chunk;
@@ -174,13 +174,12 @@ void set_metrics(Message& message, const StepMetrics& metrics) {
 }
 
 Message make_snapshot_part(BufferPool& pool, const SnapshotPart& part) {
-  SHOAL_CHECK(!part.name.empty() && part.name.size() <= kNameBytesMax && part.text.size() <= kTextBytesMax);
-  Body body(pool, part.name.size() + part.text.size(), part.payload.size());
+  SHOAL_CHECK(!part.name.empty() && part.name.size() <= kNameBytesMax);
+  Body body(pool, part.name.size(), part.payload.size());
   const auto bytes = body.payload(part.payload);
-  const auto words = body.text(part.text);
   const auto name = body.text(part.name);
   return body.finish(MessageKind::kSnapshot, wire::CreateSnapshot(body.builder, part.version, part.offset, part.total_bytes,
-                                                                  part.last, name, words, bytes));
+                                                                  name, bytes));
 }
 
 namespace {

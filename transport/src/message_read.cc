@@ -98,7 +98,6 @@ Result<Chunk> read_chunk(const Message& message) {
   SHOAL_TRY(const auto* table, table_of<wire::Chunk>(message, MessageKind::kChunk, "chunk"));
   Chunk chunk;
   chunk.base_version = table->base_version();
-  chunk.base_step = table->base_step();
   chunk.ordinal = table->ordinal();
   chunk.encoding = Encoding(table->encoding());
   chunk.range_begin = table->range_begin();
@@ -122,8 +121,6 @@ Result<SnapshotPart> read_snapshot_part(const Message& message) {
   part.name = view_of(table->name());
   part.offset = table->offset();
   part.total_bytes = table->total_bytes();
-  part.last = table->last();
-  part.text = view_of(table->text());
   part.payload = payload_of(message, table->payload());
   return part;
 }

@@ -66,7 +66,6 @@ const char* flaw(const wire::Chunk& chunk, size_t rest_bytes) {
 
 const char* flaw(const wire::Snapshot& part, size_t rest_bytes) {
   if (!within(part.name(), 1, kNameBytesMax)) return "name of no or too many characters";
-  if (!within(part.text(), 0, kTextBytesMax)) return "text too long";
   if (part.offset() > part.total_bytes() || part.payload()->size() + rest_bytes > part.total_bytes() - part.offset())
     return "part reaches beyond its arena";
   if (!aligned(part.payload()->data(), kBufferAlignment)) return "payload not aligned";

@@ -66,8 +66,7 @@ void encode(const Frame& frame, FrameBytes& bytes) {
   put(&bytes[40], frame.head.sequence);
   put(&bytes[48], frame.head.reply_to);
   put(&bytes[56], frame.head.global_step);
-  put(&bytes[64], frame.head.sender);
-  put(&bytes[68], uint32_t(frame.head.status));  // Three zeros follow.
+  put(&bytes[64], uint64_t(frame.head.status));  // Seven zeros follow.
   put(&bytes[72], frame.checksum);
   put(&bytes[kHeaderChecksumAt], checksum_of({bytes.data(), kHeaderChecksumAt}));
 }
@@ -84,10 +83,9 @@ Result<Frame> decode(const FrameBytes& bytes) {
   if ((flags & ~(kChecksummed | kFarewell | kHeartbeat)) != 0) return data_loss("frame with unknown flags");
   Frame frame;
   frame.head = {.kind = MessageKind(kind),
-                .status = get<uint8_t>(&bytes[68]),
+                .status = get<uint8_t>(&bytes[64]),
                 .job = get<uint64_t>(&bytes[16]),
                 .epoch = get<uint64_t>(&bytes[24]),
-                .sender = get<uint32_t>(&bytes[64]),
                 .incarnation = get<uint64_t>(&bytes[32]),
                 .sequence = get<uint64_t>(&bytes[40]),
                 .reply_to = get<uint64_t>(&bytes[48]),

@@ -35,7 +35,7 @@ Result<Preamble> decode(const PreambleBytes& bytes);
 /// Precedes every body.
 ///    0 u32 magic "SHFR"    4 u8 version   5 u8 kind     6 u16 flags    8 u64 body bytes
 ///   16 u64 job            24 u64 epoch   32 u64 incarnation   40 u64 sequence   48 u64 reply_to   56 u64 global_step
-///   64 u32 sender         68 u8 status   69 u8[3] 0   72 u64 XXH3 of the body, if flagged, else 0
+///   64 u8 status          65 u8[7] 0     72 u64 XXH3 of the body, if flagged, else 0
 ///   80 u64 XXH3 of bytes 0..79
 struct Frame {
   MessageHead head;

@@ -104,7 +104,6 @@ Task<Result<void>> ServerCore::reply(Session& session, const transport::MessageH
   answer.head.status = uint8_t(status | asks);
   answer.head.job = request.job;
   answer.head.epoch = state_.epoch();
-  answer.head.sender = options_.identity.global_id;
   answer.head.incarnation = options_.identity.incarnation;
   answer.head.reply_to = request.sequence;
   answer.head.global_step = state_.global_step();

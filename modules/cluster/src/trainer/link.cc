@@ -144,7 +144,6 @@ Task<Error> ServerLink::lost(Error error) {
 Task<Result<void>> ServerLink::send(Message message, uint64_t epoch, Deadline deadline) {
   if (!connection_) co_return unavailable("not connected to " + to_string(server_));
   message.head.epoch = epoch;
-  message.head.sender = identity_.global_id;
   message.head.incarnation = identity_.incarnation;
   sent_at_ = env_.now();
   Result<void> sent = co_await connection_->send(std::move(message), deadline);

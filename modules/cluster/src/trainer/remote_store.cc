@@ -315,7 +315,6 @@ Result<void> RemoteStoreImpl::start(Step& step, uint64_t ordinal, std::string_vi
   ++push_;
   for (size_t i = 0; i < servers_.size(); ++i) {
     const transport::Chunk fields{.base_version = traffic_[i].version(),
-                                  .base_step = step.global_step,
                                   .ordinal = ordinal,
                                   .push = push_,
                                   .position = i == 0 ? position : std::string_view()};

@@ -41,7 +41,6 @@ cluster::TaskIdentity task_identity(Environment& env, const RunConfig& config) {
   identity.index = config.task_id();
   identity.trainer_index = config.trainer_index();
   identity.sparse = cluster::sparse_roles(task.job);
-  identity.global_id = uint32_t(config.global_id().value_or(0));
   identity.incarnation = env.entropy() | 1;
   identity.strategy = strategy_text(config.update_strategy());
   identity.start = host_of(config).shoal_run;

@@ -16,7 +16,7 @@
 
 namespace shoal::transport {
 
-inline constexpr uint32_t kProtocolVersion = 5;
+inline constexpr uint32_t kProtocolVersion = 6;
 
 /// The numbers travel and never change.
 enum class MessageKind : uint8_t {
@@ -38,7 +38,6 @@ struct MessageHead {
   uint8_t status = 0;        ///< Status of a reply; see cluster/protocol.h.
   uint64_t job = 0;          ///< Job id; a message of another job is dropped.
   uint64_t epoch = 0;        ///< A fence: what belongs to an older epoch has no effect.
-  uint32_t sender = 0;       ///< Global id of the sending task.
   uint64_t incarnation = 0;  ///< Incarnation of the sending process.
   uint64_t sequence = 0;     ///< Counts the sender's requests on a shard, from 1.
   uint64_t reply_to = 0;     ///< The sequence that this answers; 0 if it is no reply.
@@ -135,7 +134,6 @@ struct StepMetrics {
 };
 struct Chunk {
   uint64_t base_version = 0;  ///< Version of the shard that the gradients were computed on.
-  uint64_t base_step = 0;     ///< Global step of those parameters.
   uint64_t ordinal = 0;       ///< Number of the batch on its trainer.
   Encoding encoding = Encoding::kDense;
   uint64_t range_begin = 0;  ///< Where the range begins, in bytes of the shard's arena.
@@ -164,11 +162,9 @@ Result<Chunk> read_chunk(const Message& message);
 // --- kSnapshot -------------------------------------------------------------------------------------------------------
 struct SnapshotPart {
   uint64_t version = 0;
-  std::string_view name;     ///< "weights", "slot/0" or "meta".
+  std::string_view name;     ///< The arena: "weights", "slot/0", "residual/2".
   uint64_t offset = 0;       ///< Where this part lies in the named arena.
   uint64_t total_bytes = 0;  ///< Size of the named arena.
-  bool last = false;         ///< True in the last part of the whole snapshot.
-  std::string_view text;     ///< JSON: counters and positions (in "meta").
   std::span<const std::byte> payload;
 };
 Message make_snapshot_part(BufferPool& pool, const SnapshotPart& part);

@@ -30,7 +30,6 @@ struct TaskIdentity {
   int index = 0;
   int trainer_index = -1;  ///< The number of the trainer; -1 for a task that is none.
   SparseRoles sparse = {};
-  uint32_t global_id = 0;
   uint64_t incarnation = 0;
   std::string strategy = "async";
   uint64_t fingerprint = 0;
