@@ -15,12 +15,13 @@
 namespace shoal::data {
 
 struct ArrayRows::State {
-  std::string path;  ///< How errors name the array.
+  std::string path;  ///< The array's name in errors.
   std::string name = {};
   std::string type = {};
   Shape shape = {};
   // An array that is read row by row.
-  std::shared_ptr<const ZipArchive> archive = nullptr;  ///< What `source` reads from, if the file is an archive.
+  /// The archive that `source` reads from; null if the file is no archive.
+  std::shared_ptr<const ZipArchive> archive = nullptr;
   std::unique_ptr<ByteSource> source = nullptr;
   NpyHeader header = {};
   std::vector<std::byte> bytes = {};

@@ -9,7 +9,7 @@ class BackgroundStage : public Stage {
  public:
   /// Begins to prepare elements, before the first is asked for.
   virtual void start() = 0;
-  /// Whether next() would not wait.
+  /// True if next() would return at once.
   virtual bool is_ready() const = 0;
 };
 

@@ -185,7 +185,7 @@ class BucketStage final : public Stage {
   const BucketOptions& options_;
   const Padding& padding_;
   std::vector<Bucket> buckets_;
-  std::vector<Slot> spare_;  // Their storage is reused.
+  std::vector<Slot> spare_;  // Slots whose storage is reused.
   std::vector<Item> rows_;
   bool begun_ = false, ended_ = false, resumed_ = false;
   uint64_t taken_ = 0;  // Inputs of this pass, or since the anchor of a position that was loaded.

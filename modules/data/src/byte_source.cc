@@ -72,7 +72,8 @@ class StoppableSource final : public ByteSource {
 
 enum class Compression { kNone, kGzip, kZstd, kLz4 };
 
-/// Whether the file begins with the length of a TFRecord and its checksum. One length in 65,536 begins as gzip does.
+/// True if the file begins with the length of a TFRecord and the length's checksum. One length in 65,536 begins with the
+/// bytes of gzip.
 Result<bool> begins_with_a_record(const ReadableFile& file) {
   std::array<char, kRecordHeadBytes> head{};
   if (file.size() < head.size()) return false;

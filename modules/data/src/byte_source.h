@@ -22,7 +22,7 @@ class ByteSource {
   virtual uint64_t left_max() const = 0;
   /// Returns true if exactly left_max() bytes are still to come. It is false for compressed files.
   virtual bool knows_its_end() const { return false; }
-  /// Bytes at the end of the file that are not part of what it holds, once read() has said that there is no more.
+  /// Bytes at the end of the file that do not belong to its contents; valid after read() has returned 0.
   virtual uint64_t passed_over() const { return 0; }
 };
 
@@ -30,11 +30,12 @@ class ByteSource {
 /// without. Where `stop` can stop, it is asked before each piece is read, however much a call of read() wants at once: Cancelled.
 Result<std::unique_ptr<ByteSource>> open_bytes(Storage& storage, const std::string& path, const StopToken& stop = {});
 
-/// The bytes of `source`, where `stop` is asked before each piece is read, as by open_bytes(). `source` itself if `stop` cannot stop.
+/// Returns the bytes of `source`, and asks `stop` before each piece is read, as open_bytes() does. Returns `source` itself
+/// if `stop` can never stop.
 std::unique_ptr<ByteSource> stoppable(std::unique_ptr<ByteSource> source, const StopToken& stop);
 
-/// The bytes that gzip'd `file` holds: those of its members, one after another. Zeros between and behind them, and whatever
-/// stands behind the last one, are passed over, as gzip(1) does; the latter counts as passed_over().
+/// Returns the bytes that gzip'd `file` holds, one member after another. As gzip(1) does, the source passes over zeros
+/// between and behind members, and over anything behind the last member; the latter counts as passed_over().
 Result<std::unique_ptr<ByteSource>> open_gzip(std::unique_ptr<ReadableFile> file, std::string path);
 
 /// The bytes that the frames of `file` hold, one frame after another; skippable frames are passed over. What is no frame is DataLoss, as

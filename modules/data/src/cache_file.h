@@ -16,7 +16,7 @@ namespace shoal::data {
 /// Writes the file, element by element. Destroyed before finish(), it leaves a file that no reader takes.
 class CacheFileWriter {
  public:
-  /// Truncates a file that is there. `fingerprint` is that of the pipeline whose elements they are.
+  /// Creates the file, or truncates an older one. `fingerprint` identifies the pipeline that makes the elements.
   static Result<CacheFileWriter> create(Storage& storage, const std::string& path, uint64_t fingerprint, bool compress);
   Result<void> append(const Element& element);
   /// Returns once all of it is on the disk.
@@ -24,7 +24,7 @@ class CacheFileWriter {
 
  private:
   struct Block {
-    uint64_t offset = 0;         ///< Of its record in the file.
+    uint64_t offset = 0;  ///< The offset of the block's record in the file.
     uint64_t first_element = 0;  ///< The number of its first element.
   };
   CacheFileWriter(std::unique_ptr<WritableFile> file, bool compress) : file_(std::move(file)), compress_(compress) {}
@@ -34,7 +34,7 @@ class CacheFileWriter {
   std::unique_ptr<WritableFile> file_;
   bool compress_;
   uint64_t offset_ = 0;
-  std::string element_, raw_;  // The bytes of an element; those of the block's elements.
+  std::string element_, raw_;  // The bytes of one element, and the bytes of all elements of the block.
   uint64_t elements_ = 0, block_elements_ = 0, contents_ = 0;
   std::vector<Block> blocks_;
 };
@@ -77,7 +77,7 @@ class CacheFileReader {
   static constexpr size_t kNoBlock = size_t(-1);
   size_t block_ = kNoBlock;  // The block that is in memory.
   std::string raw_;          // Its elements.
-  uint64_t element_ = 0;     // The number of the one that begins at at_.
+  uint64_t element_ = 0;  // The number of the element that begins at at_.
   size_t at_ = 0;
 };
 

@@ -19,10 +19,10 @@ struct FileCache {
   std::string lock_path() const { return path + ".lock"; }
 };
 
-/// The file while it is being written. Destroyed before finish(), it removes what it wrote.
+/// The file while it is being written. If this object is destroyed before finish(), it removes the file.
 class UnfinishedCache {
  public:
-  /// None where another iterator, of this process or another, is writing the file.
+  /// Returns null if another iterator, of this process or another one, is writing the file.
   static Result<std::unique_ptr<UnfinishedCache>> begin(Storage& storage, const FileCache& cache) {
     Result<std::unique_ptr<StorageLock>> lock = storage.lock(cache.lock_path(), "writes " + cache.path);
     if (!lock && lock.error().kind() == ErrorKind::kUnavailable && storage.exists(cache.lock_path())) {
@@ -43,7 +43,7 @@ class UnfinishedCache {
   Result<void> finish() {
     SHOAL_TRY_VOID(writer_.finish());
     SHOAL_TRY(const bool in_place, lock_->is_in_place());
-    if (!in_place) {  // Another one may be writing a file of that name by now.
+    if (!in_place) {  // Another iterator may be writing a file of this name by now.
       finished_ = true;
       return unavailable(cache_.lock_path() + " was removed while " + cache_.path + " was being written");
     }
@@ -74,7 +74,7 @@ class FileCacheStage final : public Stage {
   }
   Result<int64_t> skip(int64_t count) override {
     if (state_ == State::kNew) SHOAL_TRY_VOID(begin_pass());
-    if (state_ != State::kReading) return Stage::skip(count);  // What is skipped is written as well.
+    if (state_ != State::kReading) return Stage::skip(count);  // Skipped elements are written too.
     const uint64_t skipped = std::min(uint64_t(count), reader_->elements() - reader_->next_number());
     reader_->go_to(reader_->next_number() + skipped);
     return int64_t(skipped);
@@ -153,7 +153,7 @@ class FileCacheStage final : public Stage {
     if (Result<void> saved = input_->save(writer); !saved) unsaved_ = std::move(saved).error();
     begin_writing();
     if (state_ != State::kWriting) return {};
-    // Another one may have finished the file between the look at it and the lock.
+    // Another iterator may have finished the file between the first look and the lock.
     SHOAL_TRY(const bool now_complete, open_file());
     if (!now_complete) return {};
     unfinished_.reset();
@@ -225,7 +225,7 @@ class FileCacheStage final : public Stage {
     if (index == 0) return load_input(now);
     beginning_ = beginning;
     unsaved_.reset();
-    // Whoever has finished the file meanwhile wrote the elements of a pass of its own: this pass goes on with the input.
+    // Another iterator has finished the file meanwhile, from a pass of its own: this pass continues with the input.
     if (storage().exists(cache_.path)) {
       state_ = State::kPassing;
     } else {
@@ -272,7 +272,7 @@ class FileCacheNode final : public Node {
     return std::make_unique<FileCacheStage>(context, std::move(stage), cache_);
   }
   std::string_view kind() const override { return "cache"; }
-  /// Where the file lies changes no element.
+  /// The path of the file does not change any element.
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, "cache in a file"); }
 
  private:

@@ -12,11 +12,11 @@ namespace shoal::data {
 
 class ColumnGuess {
  public:
-  /// The next field, of the record that `reader` gave last.
+  /// Adds the next field of the record that `reader` returned last.
   void add(std::string_view field, const std::string& missing_text, const CsvReader& reader);
   /// Gives `column`, which is text so far, its type, and what a missing field counts as.
   void settle(CsvColumn& column) const;
-  /// Warns of what float32 makes of numbers of the column, if settle() makes it one of float32 and it is not what they say.
+  /// Warns if settle() made the column float32 and float32 changes its numbers.
   void tell(const std::string& name, Logger& log) const;
 
  private:
@@ -27,9 +27,9 @@ class ColumnGuess {
   };
   bool is_whole() const { return whole_ && !missing_; }
 
-  bool whole_ = true;     ///< Whether all fields that are there are whole numbers of int64.
-  bool number_ = true;    ///< Whether all fields that are there are numbers.
-  bool missing_ = false;  ///< Whether a field is missing.
+  bool whole_ = true;  ///< True while all present fields are whole numbers that int64 holds.
+  bool number_ = true;  ///< True while all present fields are numbers.
+  bool missing_ = false;  ///< True if a field is missing.
   std::optional<Changed> inexact_, infinite_;
 };
 

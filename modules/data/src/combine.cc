@@ -35,7 +35,7 @@ class ZipStage final : public Stage {
       SHOAL_TRY_VOID(unite(part.features, labelled_ && i == 1 ? united.labels : united.features));
       SHOAL_TRY_VOID(unite(part.labels, united.labels));
     }
-    // Of two records nobody could say which one an error is about.
+    // With the records of two elements nobody could say which record an error is about.
     const auto with_records = [](const Item& one) { return one.has_records(); };
     if (std::ranges::count_if(items_, with_records) == 1) item.take_records(*std::ranges::find_if(items_, with_records));
     return true;
@@ -54,7 +54,7 @@ class ZipStage final : public Stage {
       }
     }
     ended_ = least < count;
-    if (failed && least > 0) return std::move(*failed);  // Where another input is at its end, nobody asks this one.
+    if (failed && least > 0) return std::move(*failed);  // An error behind the end of another input does not matter.
     return least;
   }
   Result<void> restart() override {
@@ -105,7 +105,7 @@ class ZipNode final : public Node {
   ZipNode(Inputs inputs, bool labelled) : Node(std::move(inputs)), labelled_(labelled) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
     SHOAL_TRY(std::vector<std::unique_ptr<Stage>> stages, make_stages(inputs(), context));
-    // Those whose end is known come first, so that the others are not asked for what lies behind it, where they may fail.
+    // Inputs with a known end come first, so that the others are never read past that end, where reading may fail.
     std::vector<size_t> order;
     for (const bool known : {true, false}) {
       for (size_t i = 0; i < inputs().size(); ++i) {

@@ -16,13 +16,13 @@
 namespace shoal::data {
 namespace {
 
-/// Whether `tensor`, a field of a label column, is none.
+/// True if `tensor`, a field of a label column, is missing.
 bool is_missing(const Tensor& tensor, const std::string& missing_text) {
   if (tensor.dtype() == DType::kFloat32) return std::isnan(tensor.as<float>()[0]);
   return number_text(tensor.strings()[0], missing_text).empty();
 }
 
-/// All columns as text, named by `header`, which is that of the file.
+/// All columns as text, under the names of the file's header.
 std::vector<CsvColumn> named_by_header(const std::vector<std::string>& header) {
   std::unordered_map<std::string_view, size_t> times;  // Looked up only, never walked.
   for (const std::string& name : header) ++times[name];
@@ -90,14 +90,14 @@ Result<void> set_numbers(const std::string& path, const CsvColumnsOptions& found
   return {};
 }
 
-/// What csv_columns() knows of one column while it reads the file.
+/// The state of one column while csv_columns() reads the file.
 struct Look {
   size_t column;
-  bool open;   ///< Nobody has said what type it has.
-  bool label;  ///< It has to have a value.
+  bool open;  ///< True if the caller has not chosen the type.
+  bool label;  ///< True if the column must have a value in every record.
 };
 
-/// In the order of the features of an element, which is that of their names.
+/// Looks are in the order of an element's features, which is the order of their names.
 std::vector<Look> looks_at(const std::vector<CsvColumn>& columns, const CsvOptions& options,
                            const CsvColumnsOptions& found) {
   const NameSet texts = set_of(found.texts), labels = set_of(options.labels);

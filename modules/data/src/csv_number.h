@@ -57,7 +57,7 @@ std::optional<T> field_number(std::string_view text) {
   }
 }
 
-/// What a number says by its notation, from which csv_columns() guesses.
+/// The notation of a number, from which csv_columns() guesses the type.
 enum class Notation {
   kNone,      ///< It is no number.
   kWhole,     ///< A whole number in digits alone, within int64.

@@ -167,7 +167,7 @@ CsvParser::CsvParser(CsvOptions options) : options_(std::move(options)), splitte
     targets_[i].index = size_t(std::ranges::lower_bound(names, options_.columns[i].name) - names.begin());
   }
   if (label_names_.size() == 1) label_names_[0].clear();
-  // Where the separator may stand in a number, only the splitter knows where that number ends.
+  // If the separator may be part of a number, only the splitter knows where the number ends.
   constexpr std::string_view kOfNumbers = "+-.0123456789";
   const char lower = char(options_.separator | 0x20);
   may_be_plain_ = !options_.trim_blanks && !(lower >= 'a' && lower <= 'z') &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// One CSV record to one element (RFC 4180, with a separator of choice).
+/// Turns one CSV record into one element (RFC 4180, with a separator of choice).
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,7 +30,7 @@ Result<std::vector<std::string>> fields_of(std::string_view record, const CsvOpt
 /// InvalidArgument that says what columns there are; `who` begins the sentence ("csv").
 Error no_such_column(const std::string& who, const std::string& name, const std::vector<std::string>& names);
 
-/// Of the options, those that say how fields are told from each other: InvalidArgument if they cannot be.
+/// Checks the options that say how fields are separated. InvalidArgument if they contradict each other.
 Result<void> check_syntax(const CsvOptions& options);
 
 /// The end of an error about a record that has another number of fields than the table has columns: "; ..." if the record
@@ -50,17 +50,17 @@ class CsvParser {
   const CsvOptions& options() const { return options_; }
   /// InvalidArgument with a sentence about the field that does not fit; the caller knows file and line.
   Result<void> parse(std::string_view record, Element& element);
-  /// Where in the record the error of parse() lies, in bytes; 0 unless it is one of a quote.
+  /// The place of parse()'s error in the record, in bytes; 0 unless the error is about a quote.
   size_t error_at() const { return error_at_; }
-  /// How many fields the last record has.
+  /// The number of fields of the last record.
   size_t fields_found() const { return splitter_.fields().size(); }
 
  private:
-  /// What becomes of a column.
+  /// The tensor that a column is written to.
   struct Target {
     bool used = true;
     bool label = false;
-    size_t index = 0;  ///< Its place in its map.
+    size_t index = 0;  ///< The tensor's index in its map.
   };
   /// Reads a record whose numbers are digits, and whose texts have no doubled quotes, as most do: where a number ends shows
   /// while it is read, so that nobody has to look for its separator first. False: the general way, by split(), decides what
@@ -82,7 +82,7 @@ class CsvParser {
   std::vector<std::string> feature_names_, label_names_;
   CsvSplitter splitter_;
   size_t error_at_ = 0;
-  bool may_be_plain_ = false;  // Whether parse_plain() may be tried.
+  bool may_be_plain_ = false;  // True if parse_plain() may be tried.
 };
 
 }  // namespace shoal::data

@@ -27,9 +27,9 @@ std::string_view without_blanks_around(std::string_view field);
 /// escapes.
 std::string shown_text(std::string_view text);
 
-/// Where a byte stands within its record.
+/// The place of a byte within its record.
 enum class CsvState : uint8_t {
-  kFieldBegin,  ///< Nothing of the field was seen, save blanks that do not count.
+  kFieldBegin,  ///< No byte of the field was seen yet, except blanks that do not count.
   kUnquoted,    ///< Within a field without quotes.
   kQuoted,      ///< Between the quotes of a field.
   kQuote,       ///< Behind a quote within a quoted field, which may be its end, or the first of two.
@@ -63,7 +63,7 @@ class CsvSplitter {
   Result<void> split(std::string_view record);
   /// The fields of the last record. They view the record or, where quotes were doubled, the splitter's own memory.
   const std::vector<std::string_view>& fields() const { return fields_; }
-  /// Where in the record the error of split() lies, in bytes.
+  /// The place of split()'s error in the record, in bytes.
   size_t error_at() const { return error_at_; }
 
  private:
@@ -75,7 +75,7 @@ class CsvSplitter {
   const CsvSyntax syntax_;
   std::vector<std::string_view> fields_;
   std::string unquoted_;                      // Fields whose quotes were doubled. It never grows while a record is split.
-  bool has_quotes_ = false, has_cr_ = false;  // Whether the record that is being split has such a byte at all.
+  bool has_quotes_ = false, has_cr_ = false;  // True if the record has any quote, and any CR.
   size_t error_at_ = 0;
 };
 

@@ -18,7 +18,7 @@ namespace {
 
 #if defined(SHOAL_DATA_ZSTD) || defined(SHOAL_DATA_LZ4)
 
-/// What a decoder did with the bytes that it was given.
+/// The result of one call of a decoder.
 struct Decoded {
   size_t taken = 0, made = 0;
   bool frame_ended = false;
@@ -80,9 +80,9 @@ class FrameSource final : public ByteSource {
   const std::string path_;
   Decoder decoder_;
   std::vector<std::byte> input_;
-  size_t begin_ = 0, end_ = 0;  // Where what was read and not decoded lies in input_.
+  size_t begin_ = 0, end_ = 0;  // The part of input_ that was read and not yet decoded.
   uint64_t read_ = 0;           ///< Bytes of the file that were read.
-  bool inside_ = false;         ///< Whether a frame has begun and not ended.
+  bool inside_ = false;  ///< True if a frame has begun and not ended.
 };
 
 template <class Decoder>

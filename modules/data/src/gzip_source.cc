@@ -71,11 +71,11 @@ class GzipSource final : public ByteSource {
   uint64_t passed_over() const override { return passed_over_; }
 
  private:
-  /// What inflate() may hold back: one window.
+  /// The most bytes that inflate() may hold back: one window.
   static constexpr uint64_t kPendingBytesMax = 64 << 10;
 
-  /// Whether another member begins behind the last one. As gzip(1) does, this passes over zeros, with which tapes and
-  /// blocks are filled up, and over all that follows if it is no member.
+  /// Looks for another member behind the last one. As gzip(1) does, this passes over zeros, which fill tapes and blocks,
+  /// and over everything that follows if it is no member.
   Result<bool> find_member() {
     for (;;) {
       SHOAL_TRY_VOID(refill(kGzipMagicBytes));

@@ -125,7 +125,7 @@ class InterleaveStage final : public Stage {
  private:
   /// A dataset that is being read. Members refer to members above them.
   struct Open {
-    int64_t number;      ///< That of its element in the input.
+    int64_t number;  ///< The number of the dataset's element in the input.
     std::string before;  ///< The input's position before that element.
     NodePtr node;
     uint64_t fingerprint;
@@ -160,7 +160,7 @@ class InterleaveStage final : public Stage {
       if (open) {
         slot = std::move(*open);
       } else {
-        ahead_error_ = std::move(open).error();  // It comes when it is that element's turn.
+        ahead_error_ = std::move(open).error();  // The error is returned when that element's turn comes.
       }
     }
   }
@@ -252,12 +252,12 @@ class InterleaveStage final : public Stage {
 
   bool begun_ = false;
   bool ended_ = false;       // The input has no more elements.
-  int64_t next_number_ = 0;  // That of the input's next element.
+  int64_t next_number_ = 0;  // The number of the input's next element.
   size_t turn_ = 0;          // The slot whose turn it is.
   int64_t given_ = 0;        // Elements of it in this turn.
   std::vector<std::optional<Open>> slots_;
   std::optional<Open> ahead_;  // Begun, in the background, for the next slot that becomes free. Not part of the position.
-  std::optional<Error> ahead_error_;  // Of the element behind those that are open or ahead.
+  std::optional<Error> ahead_error_;  // The error of the element behind those that are open or read ahead.
   std::optional<Error> unsaved_;
 };
 

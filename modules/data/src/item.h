@@ -89,13 +89,13 @@ class Item {
   /// The row of the tensors that the item refers to, as those of from_tensor_slices do; -1: it refers to none.
   int64_t row_of_tensors() const { return rows_ ? row_ : -1; }
   bool has_records() const { return !rows_ && (held().record != 0 || (held().rows && !held().rows->empty())); }
-  /// Of the item's own element.
+  /// Sets the record of the item's own element.
   void set_record(RecordId record) { held_.record = record; }
-  /// Of the item's own element, which is a batch of `items`; nothing if they come from no records.
+  /// Sets the records of the item's own element, a batch of `items`; none if the items come from no records.
   void set_records_of_rows(std::span<const Item> items);
-  /// The same, with the record of each row.
+  /// Sets the record of each row of the item's own element.
   void set_records_of_rows(std::span<const RecordId> records);
-  /// The same records as those of `other`, of the item's own element.
+  /// Gives the item's own element the records of `other`.
   void take_records(const Item& other);
 
   size_t features() const { return rows_ ? rows_->features() : element().features.size(); }

@@ -181,7 +181,7 @@ class PipelineIterator final : public Iterator {
   bool ended_ = false;
   std::optional<Error> failure_;
   bool stopped_ = false;  // The failure is a stop that was asked for.
-  std::string place_;     // What the stages saved before the last call.
+  std::string place_;  // The position that the stages had before the last call.
   std::optional<Error> no_place_;
 };
 
@@ -192,7 +192,8 @@ class OwnIterator final : public Iterator {
       : env_(std::move(env)), inner_(std::move(inner)) {}
 
   Result<bool> next(Batch& batch) override {
-    const ComputeMode mode;  // As in a training, and as on threads of the pool: equal numbers, whoever computes them.
+    // The same mode as in training and on threads of the pool, so that every thread computes equal numbers.
+    const ComputeMode mode;
     return inner_->next(batch);
   }
   uint64_t ordinal() const override { return inner_->ordinal(); }

@@ -12,7 +12,7 @@
 
 namespace shoal::data {
 
-/// What a JSON value is, for errors.
+/// The kinds of JSON values, for errors.
 enum class JsonKind { kNull, kBool, kNumber, kString, kList, kObject };
 
 /// Gathers the elements of one value after another: begin(), then a call for each element and for both ends of each list,
@@ -50,7 +50,7 @@ class JsonGatherer {
 
   const JsonField* field_ = nullptr;
   bool is_done_ = false;
-  std::vector<int64_t> counts_;  // How many values each open list has so far.
+  std::vector<int64_t> counts_;  // The number of values in each open list so far.
   int64_t elements_ = 0;
   std::vector<std::byte> bytes_;      // The elements, unless they are strings.
   std::vector<std::string> strings_;  // Longer than elements_ where earlier values had more of them.

@@ -174,7 +174,7 @@ Result<void> JsonLineParser::null() {
     case Place::kField: break;
   }
   if (!is_whole) return gatherer_.mismatch(JsonKind::kNull);
-  gathering_ = JsonTree::kNowhere;  // As if it was not there.
+  gathering_ = JsonTree::kNowhere;  // From here on the field counts as absent.
   return {};
 }
 

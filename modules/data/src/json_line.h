@@ -47,10 +47,10 @@ class JsonLineParser final : json::Events {
   Result<void> parse(std::string_view line, Element& element);
 
  private:
-  /// What becomes of a field.
+  /// The tensor that a field is written to.
   struct Target {
     bool label = false;
-    size_t index = 0;    ///< Its place in its map.
+    size_t index = 0;  ///< The tensor's index in its map.
     bool found = false;  ///< In this line.
   };
   Result<void> null() override;
@@ -79,7 +79,7 @@ class JsonLineParser final : json::Events {
   std::vector<Target> targets_;
   std::vector<std::string> feature_names_, label_names_;
 
-  // Where the walk through a line is.
+  // The state of the walk through a line.
   Element* element_ = nullptr;
   std::vector<size_t> objects_;            // The nodes of the open objects that have fields.
   size_t next_ = JsonTree::kRoot;          // The node that the next value belongs to.

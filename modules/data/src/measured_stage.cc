@@ -16,7 +16,7 @@ class MeasuredStage final : public Stage {
 
   Result<bool> next(Item& item) override {
     Result<bool> more = next_.measured(*this, [&] { return stage_->next(item); });
-    if (more && *more) {  // One thread at a time writes it.
+    if (more && *more) {  // One thread at a time writes the count.
       meter_.elements.store(meter_.elements.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
     return more;
@@ -37,7 +37,7 @@ class MeasuredStage final : public Stage {
 
   /// The calls of one function.
   struct Calls {
-    uint64_t all = 0, measured_last = 0;  // Their number, now and at the last measured one.
+    uint64_t all = 0, measured_last = 0;  // The number of calls, now and at the last measured call.
     uint64_t interval = 1;
 
     template <class Call>

@@ -62,7 +62,7 @@ NodePtr make_ignore_errors_node(NodePtr input, int64_t count_max);
 NodePtr make_scan_node(NodePtr input, Element initial, ScanFn fn);
 NodePtr make_sample_node(std::vector<NodePtr> inputs, SampleOptions options);
 using NodeFn = std::function<Result<NodePtr>(const Element& element)>;
-/// `name`: that of the method, which errors tell.
+/// `name` is the method's name for errors.
 NodePtr make_interleave_node(NodePtr input, NodeFn fn, InterleaveOptions options, std::string_view name);
 /// Dataset::fingerprint() of a node.
 uint64_t fingerprint_of(const Node& node);

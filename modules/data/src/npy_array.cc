@@ -162,7 +162,8 @@ Result<void> write_in_its_place(Storage& storage, const std::string& path,
   Result<void> written = write();
   if (written) written = storage.rename(temporary, path);
   if (!written) {
-    static_cast<void>(storage.remove(temporary));  // This is a best effort: the first error is the one to report.
+    // Removing the file is a best effort: the caller reports the first error.
+    static_cast<void>(storage.remove(temporary));
     return written;
   }
   return storage.sync_folder(folder_of_file(path));

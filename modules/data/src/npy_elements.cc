@@ -19,7 +19,7 @@ uint16_t reversed(uint16_t bits) { return __builtin_bswap16(bits); }
 uint32_t reversed(uint32_t bits) { return __builtin_bswap32(bits); }
 uint64_t reversed(uint64_t bits) { return __builtin_bswap64(bits); }
 
-/// Some elements, and where they go.
+/// Elements to decode, and the memory that they go to.
 struct Decoding {
   const NpyType& type;
   std::span<const std::byte> bytes;

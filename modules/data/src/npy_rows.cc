@@ -23,7 +23,7 @@ class HeaderBytes final : public ByteSource {
   RecordFile& file_;
 };
 
-/// What all files have in common.
+/// Type and shape that the rows of all files share.
 struct RowType {
   std::string path;  ///< The file that was opened first.
   DType dtype = DType::kFloat32;
@@ -99,7 +99,7 @@ class NpyRowsFormat {
     if (type.dtype == first_->dtype && type.shape == first_->shape) return {};
     return invalid_argument(type.text() + ", and " + first_->text() + "; give npy_rows files whose rows are alike");
   }
-  /// Where the length of the file is known, damage is told before the first row.
+  /// If the length of the file is known, damage is reported before the first row.
   Result<void> check_length(const RecordFile& file) const {
     const uint64_t left = file.left_max(), promised = header_.data_bytes();
     if (promised > left || (promised < left && file.knows_its_end())) {
@@ -130,7 +130,7 @@ class NpyRowsFormat {
   }
 
   NpyRowsOptions options_;
-  NpyHeader header_;  // Of the file that is open.
+  NpyHeader header_;  // The header of the open file.
   uint64_t row_bytes_ = 0, end_ = 0;
   std::optional<RowType> first_;
   std::vector<std::byte> bytes_;

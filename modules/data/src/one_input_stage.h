@@ -27,7 +27,7 @@ class OneInputStage : public Stage {
 
  protected:
   std::unique_ptr<Stage> input_;
-  int64_t index_ = 0;  ///< What it counts is the stage's own.
+  int64_t index_ = 0;  ///< A counter; each stage decides what it counts.
 };
 
 }  // namespace shoal::data

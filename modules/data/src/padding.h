@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How elements of different sizes become rows of one batch.
+/// Pads elements of different sizes so that they become rows of one batch.
 #include <span>
 
 #include "item.h"
@@ -16,7 +16,8 @@ class Padding {
   /// InvalidArgument if the options name a tensor that is not there, with another number of axes, or a value of another
   /// type.
   Result<void> check_names(const Item& element) const;
-  /// What column `index` of all these items fits into. InvalidArgument if one is larger than the size that is given.
+  /// The smallest shape into which column `index` of all these items fits. InvalidArgument if one is larger than the given
+  /// size.
   Result<Shape> common_shape(std::span<const Item> items, size_t index) const;
   /// Sets all of `target` to what column `index` of `like` is padded with.
   void fill(const Item& like, size_t index, Tensor& target) const;

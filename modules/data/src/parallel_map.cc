@@ -42,7 +42,7 @@ class ParallelMapStage final : public Stage {
   bool fails_for_one_element() const override { return failed_; }
 
   Result<int64_t> skip(int64_t count) override {
-    if (begun_) return Stage::skip(count);  // What was read ahead comes first.
+    if (begun_) return Stage::skip(count);  // Elements that were read ahead come first.
     if (!gone_.empty()) return Stage::skip(count);
     SHOAL_TRY(const int64_t skipped, input_->skip(count));
     first_.number += skipped;
@@ -169,7 +169,7 @@ class ParallelMapStage final : public Stage {
     return called;
   }
 
-  /// What to hand out next, or else to wait for.
+  /// The slot to hand out next, or to wait for.
   Slot& wanted() {
     if (!options_.deterministic) {
       for (const std::unique_ptr<Slot>& slot : slots_) {
@@ -228,7 +228,7 @@ class ParallelMapStage final : public Stage {
     return {};
   }
 
-  /// Stops the background and forgets what was read ahead; workers_.resume() goes on.
+  /// Stops the background and forgets elements that were read ahead; workers_.resume() starts it again.
   void clear() {
     Workers::Lock lock = workers_.lock();
     workers_.pause(lock);
@@ -244,14 +244,14 @@ class ParallelMapStage final : public Stage {
   const MapOptions options_;
   StageMeter* const meter_;  // Null where nobody measures.
 
-  // These are the consumer's.
+  // Members that only the consumer uses.
   bool begun_ = false;
   bool ended_ = false;
   bool failed_ = false;   ///< The last error was the function's.
   std::string position_;  ///< The input's position before slots_.front().
-  ElementNumber first_;   ///< That of the first input since begin().
+  ElementNumber first_;  ///< The number of the first input since begin().
   int64_t read_ = 0;      ///< Inputs taken since begin().
-  int64_t dropped_ = 0;   ///< Those of them that were handed out and are no longer in slots_.
+  int64_t dropped_ = 0;  ///< Inputs since begin() that were handed out and have left slots_.
   /// Used without order only: inputs since begin() that an earlier life handed out, ascending.
   std::vector<int64_t> gone_;
   std::optional<Error> unsaved_;
@@ -260,7 +260,8 @@ class ParallelMapStage final : public Stage {
   // Changed by the consumer, read by jobs; each slot belongs to who set it kRunning. Guarded by the workers' mutex.
   std::deque<std::unique_ptr<Slot>> slots_;
 
-  mutable Workers workers_;  // It comes last: its destructor waits for jobs that use the rest.
+  // The workers are the last member, because their destructor waits for jobs that use the other members.
+  mutable Workers workers_;
 };
 
 class ParallelMapNode final : public Node {

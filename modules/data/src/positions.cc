@@ -10,7 +10,7 @@ namespace {
 /// A shuffle behind which a dataset is cut.
 struct CutShuffle {
   const Node* node;
-  bool changes;  ///< Whether its order differs between two iterations, or between passes of which there are several.
+  bool changes;  ///< True if the order of elements differs between two iterators, or between passes.
 };
 
 /// `cut`, `repeated`: whether there is a cut, or more than one pass, behind `node`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Whether elements keep their positions, which whoever divides a dataset by position relies on.
+/// Tells whether elements keep their positions, on which every division of a dataset by position relies.
 #include <string_view>
 
 #include "stage.h"

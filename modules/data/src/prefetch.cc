@@ -81,7 +81,7 @@ class PrefetchStage final : public BackgroundStage {
     std::string position;  ///< The input's position after `item`.
   };
 
-  /// Nothing is being prepared yet, so the input is the consumer's.
+  /// The background has not started, so the consumer may use the input.
   void begin() {
     begun_ = true;
     unsaved_ = save_input(position_);
@@ -94,10 +94,10 @@ class PrefetchStage final : public BackgroundStage {
     return std::nullopt;
   }
 
-  /// It is not before begin(): after a restart a job of the pass before may still come.
+  /// False before begin(): after a restart a job of the pass before may still arrive.
   bool may_prepare() const { return begun_ && !preparing_ && !final_ && int64_t(ready_.size()) < limit_; }
 
-  /// One element into `ready_`, or the end or an error into `final_`.
+  /// Moves one element into `ready_`, or the end or an error into `final_`.
   bool prepare(Workers::Lock& lock) {
     if (!may_prepare()) return false;
     preparing_ = true;
@@ -123,7 +123,7 @@ class PrefetchStage final : public BackgroundStage {
     return true;
   }
 
-  /// Stops the background and forgets what was prepared; workers_.resume() goes on.
+  /// Stops the background and forgets prepared elements; workers_.resume() starts it again.
   void clear() {
     Workers::Lock lock = workers_.lock();
     workers_.pause(lock);
@@ -134,7 +134,7 @@ class PrefetchStage final : public BackgroundStage {
   }
 
   StageContext& context_;
-  std::unique_ptr<Stage> input_;  ///< Used by whoever set `preparing_`.
+  std::unique_ptr<Stage> input_;  ///< The input; the thread that set `preparing_` uses it.
   const bool automatic_;
   std::string position_;  ///< The input's position after what was handed out.
 
@@ -147,7 +147,8 @@ class PrefetchStage final : public BackgroundStage {
   std::optional<Result<bool>> final_;  ///< False or an error, which comes after `ready_`.
   std::optional<Error> unsaved_;       ///< Set where the input cannot say where it is.
 
-  mutable Workers workers_;  // It comes last: its destructor waits for jobs that use the rest.
+  // The workers are the last member, because their destructor waits for jobs that use the other members.
+  mutable Workers workers_;
 };
 
 class PrefetchNode final : public Node {

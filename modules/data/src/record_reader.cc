@@ -79,7 +79,7 @@ Result<bool> RecordReader::next(std::string_view& record) {
   return found;
 }
 
-/// The next record, as next() documents it, of a file that is text.
+/// Returns the next record of a text file, as next() documents.
 Result<bool> RecordReader::find(std::string_view& record) {
   Walk walk;
   last_ = place_;

@@ -25,14 +25,14 @@ struct RecordOptions {
 /// the last one may lack it. A byte order mark at the start of the file is passed over.
 class RecordReader {
  public:
-  /// Where a record starts.
+  /// The place where a record starts.
   struct Place {
     uint64_t offset = 0;  ///< Bytes from the start (of the text, where the file is compressed).
     uint64_t line = 1;    ///< Counted from 1.
   };
 
   static Result<RecordReader> open(Storage& storage, std::string path, RecordOptions options);
-  /// Of what `source` gives; `path` is its name in errors.
+  /// Reads what `source` returns; errors call it `path`.
   RecordReader(std::unique_ptr<ByteSource> source, std::string path, RecordOptions options);
   /// Moves there from the start of the file; FailedPrecondition if the file ends before.
   Result<void> go_to(Place place);
@@ -41,7 +41,7 @@ class RecordReader {
   /// file, line and offset, if it is too long or ends inside quotes. FailedPrecondition for a file that is no text (an
   /// archive, another encoding), told at its first record. Cancelled when RecordOptions::stop is.
   Result<bool> next(std::string_view& record);
-  /// The place of the record that next() gave last; place() is that of what comes next.
+  /// The place of the record that next() returned last; place() is the place of the next record.
   Place last() const { return last_; }
   Place place() const { return place_; }
   const std::string& path() const { return path_; }
@@ -49,18 +49,18 @@ class RecordReader {
   Error damaged(const std::string& sentence) const { return damaged(sentence, last_); }
   /// A sentence about what of the file was not read, once next() has said that it ends; for warnings.
   std::optional<std::string> remark() const;
-  /// "file.csv, line 12 (offset 1450)", where that record is.
+  /// The place of that record as text: "file.csv, line 12 (offset 1450)".
   std::string place_text() const { return text_of(last_); }
-  /// The same error about byte `at` of that record, whose own line may be a later one; not after another call of next().
+  /// The same error about byte `at` of that record, which may lie in a later line; call it before the next next().
   Error damaged_at(const std::string& sentence, std::string_view record, size_t at) const;
 
  private:
-  /// What find() knows of the record that it looks for.
+  /// The state of find() while it looks for the end of a record.
   struct Walk {
     size_t size = 0;     ///< The bytes looked at so far.
     uint64_t lines = 0;  ///< Line ends in them.
     CsvState state = CsvState::kFieldBegin;
-    Place open = {};  ///< Where the last quoted field began.
+    Place open = {};  ///< The place where the last quoted field began.
   };
   Result<bool> find(std::string_view& record);
   bool find_end(Walk& walk) const;
@@ -77,7 +77,7 @@ class RecordReader {
   std::string path_;
   RecordOptions options_;
   std::vector<char> buffer_;
-  size_t begin_ = 0, end_ = 0;  // Where what is read and not handed out lies in buffer_.
+  size_t begin_ = 0, end_ = 0;  // The part of buffer_ that was read and not handed out.
   Place place_, last_;
 };
 

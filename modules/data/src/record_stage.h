@@ -29,7 +29,7 @@ class RecordFile {
   bool knows_its_end() const { return source_->knows_its_end(); }
   const std::string& path() const { return path_; }
 
-  /// Fills `out`; false at the end of the file, where nothing is left. DataLoss if only a part of it is there.
+  /// Fills `out`; returns false at the end of the file, with nothing left. DataLoss if the file ends within `out`.
   Result<bool> read(std::span<char> out, std::string_view what) {
     SHOAL_TRY(const size_t count, read_up_to(std::as_writable_bytes(out)));
     if (count == out.size()) return true;
@@ -49,7 +49,7 @@ class RecordFile {
     SHOAL_TRY(const uint64_t skipped, skip_up_to(wanted));
     return skipped == wanted ? Result<void>() : damaged_position();
   }
-  /// These two do as read() and skip(), but return how many bytes there were; a format then says itself what is wrong.
+  /// read_up_to() and skip_up_to() return how many bytes there were, so that a format can say itself what is wrong.
   Result<size_t> read_up_to(std::span<std::byte> out) {
     SHOAL_TRY(const size_t count, read_some(out));
     offset_ += count;
@@ -97,7 +97,7 @@ class RecordFile {
   std::unique_ptr<ByteSource> source_;
   std::string path_;
   std::vector<std::byte> buffer_;
-  size_t buffer_begin_ = 0, buffer_end_ = 0;  // Where what was read and not handed out lies in buffer_.
+  size_t buffer_begin_ = 0, buffer_end_ = 0;  // The part of the buffer that was read and not handed out.
   uint64_t offset_ = 0, begin_ = 0;
   uint64_t number_ = 0;  // Counted from 1.
 };

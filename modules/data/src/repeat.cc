@@ -86,8 +86,7 @@ class RepeatNode final : public Node {
   std::optional<bool> is_finite() const override {
     if (passes_ == 0 || input().cardinality() == 0) return true;
     if (passes_ > 0) return input().is_finite();
-    // It goes on for ever, unless the input turns out to be empty: only a known number of elements says that it does
-    // not.
+    // An endless repeat ends only if its input is empty, and only a known number of elements shows that the input is not.
     if (input().is_finite() == false || input().cardinality()) return false;
     return std::nullopt;
   }

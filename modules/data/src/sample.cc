@@ -23,7 +23,7 @@ class SampleStage final : public Stage {
         ++draws_;
         return true;
       }
-      ended_[*input] = true;  // The same draw decides among the others.
+      ended_[*input] = true;  // The same draw then decides among the other datasets.
       over_ = options_.stops_with_the_first;
     }
     return false;

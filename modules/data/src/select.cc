@@ -41,7 +41,7 @@ class FilterStage final : public OneInputStage {
   bool failed_ = false;
 };
 
-/// Counts what it handed out.
+/// Hands out the first elements, and counts them.
 class TakeStage final : public OneInputStage {
  public:
   TakeStage(std::unique_ptr<Stage> input, int64_t count) : OneInputStage(std::move(input)), count_(count) {}

@@ -149,7 +149,7 @@ class ShuffleStage final : public Stage {
  private:
   struct Slot {
     Item item;
-    uint64_t input = kHole;  ///< Its number among the inputs of this pass.
+    uint64_t input = kHole;  ///< The number of the element among the inputs of this pass.
   };
   struct Anchor {
     uint64_t input = 0;  ///< Inputs taken when `state` was saved.
@@ -213,7 +213,7 @@ class ShuffleStage final : public Stage {
     return true;
   }
 
-  /// Nothing before the next anchor is left in the buffer, so it becomes the anchor; the one after it is here.
+  /// No element before the next anchor is left in the buffer, so that anchor takes over; the one after it is here.
   void move_anchor() {
     if (next_anchor_.input > anchor_.input) std::swap(anchor_, next_anchor_);
     remember(next_anchor_);
@@ -265,14 +265,14 @@ class ShuffleStage final : public Stage {
   RandomKey key_;
   uint64_t pass_ = 0;
 
-  // These are of this pass.
+  // Members of this pass.
   bool begun_ = false;
   Progress at_;
   Draws draws_;
   std::vector<Slot> buffer_;
   std::optional<size_t> hole_;
   Anchor anchor_;       ///< A saved place: no element in the buffer is older.
-  Anchor next_anchor_;  ///< It takes that one's place when `older_` elements have left the buffer.
+  Anchor next_anchor_;  ///< The anchor that takes over when `older_` elements have left the buffer.
   size_t older_ = 0;
   std::optional<Error> anchor_error_;
 };

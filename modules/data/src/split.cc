@@ -8,7 +8,7 @@
 namespace shoal::data {
 namespace {
 
-// How many elements are passed over at once: in between it is looked whether the iterator is going away.
+// Elements that are passed over between two looks at the stop token.
 constexpr int64_t kAtOnceMax = 4096;
 // Dataset::cardinality() counts one by one here, which is to take milliseconds.
 constexpr int64_t kCountedMax = int64_t(1) << 22;

@@ -28,7 +28,7 @@ std::string_view digits_of(T number, std::span<char> into) {
   return {into.data(), size_t(written.ptr - into.data())};
 }
 
-/// What is hashed: the same number is the same text in every type that holds it. Nothing for a key that is missing.
+/// The text to hash: the same number has the same text in every type that holds it. None for a missing key.
 std::optional<std::string_view> text_of_key(const Column& key, std::span<char> into) {
   const auto number = [&key](auto like) { return *reinterpret_cast<const decltype(like)*>(key.data); };
   std::string_view text;
@@ -107,7 +107,7 @@ class SplitByKeyStage final : public OneInputStage {
 
   StageContext& context_;
   const KeyRule& rule_;
-  size_t at_ = 0;  // Where the key was among the features of the last element.
+  size_t at_ = 0;  // The key's place among the features of the last element.
 };
 
 class SplitByKeyNode final : public Node {

@@ -24,7 +24,7 @@ Result<void> stack(std::string_view what, std::span<const Item> rows, const Padd
 class BatchFiller {
  public:
   explicit BatchFiller(BufferPool& pool) : pool_(pool) {}
-  /// Whether a batch of `rows_max` elements like `first` is small enough to get its memory before its elements are there.
+  /// True if a batch of `rows_max` elements like `first` is small enough to allocate before its elements arrive.
   static bool is_small(const Item& first, int64_t rows_max);
   /// Begins a batch of up to `rows_max` elements like `first`, in the own element of `batch`.
   Result<void> begin(const Item& first, int64_t rows_max, Item& batch);
@@ -35,7 +35,7 @@ class BatchFiller {
   void finish(Item& batch);
 
  private:
-  /// Where a column goes.
+  /// The tensor that a column is copied to.
   struct Target {
     Tensor* tensor = nullptr;
     std::byte* data = nullptr;
@@ -55,7 +55,7 @@ class BatchFiller {
   size_t features_ = 0;
   std::vector<Column> columns_;  // Names, types and shapes of an element; the names are those of the batch.
   std::vector<Target> targets_;
-  std::vector<RecordId> records_;  // Of the elements that are there.
+  std::vector<RecordId> records_;  // The records of the elements so far.
   const Rows* rows_of_ = nullptr;
   std::vector<WaitingRow> rows_;
 };

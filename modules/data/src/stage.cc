@@ -33,7 +33,7 @@ uint64_t StageContext::add_files(const std::vector<std::string>& paths) {
     for (const std::string& path : paths) root->files_.push_back(&path);
     return first;
   }
-  // One and the same dataset is made in each pass, and its files need no second number.
+  // Every pass makes the same dataset, and its files need no second number.
   std::string list;
   for (const std::string& path : paths) list.append(path).push_back('\0');
   const auto [known, is_new] = root->kept_lists_.try_emplace(std::move(list), first);
@@ -62,7 +62,7 @@ std::string StageContext::place_of(RecordId record) const {
 RandomKey StageContext::next_random_key(std::optional<int64_t> operation_seed) {
   const uint64_t k = random_operations_++;
   const bool configured = options.seed.has_value();
-  if (operation_seed) {  // It is obeyed on every trainer, whatever its place in the pipeline.
+  if (operation_seed) {  // Every trainer obeys this seed, whatever the stage's place in the pipeline.
     const RandomKey key = configured ? fold_in(RandomKey(*options.seed), "data/both") : fold_in(RandomKey(0), "data/op");
     return fold_in(key, uint64_t(*operation_seed));
   }

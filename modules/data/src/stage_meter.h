@@ -12,18 +12,18 @@
 
 namespace shoal::data {
 
-/// What is known of one stage. Threads that use the stage write, one at a time, and any thread reads.
+/// Measurements of one stage. Threads that use the stage write them one at a time; any thread reads.
 struct StageMeter {
   std::string_view kind = {};       ///< A literal.
   std::vector<size_t> inputs = {};  ///< Numbers of the meters of its inputs.
-  /// Its calls wait for work that other threads do: what they take counts for nothing.
+  /// True if the stage's calls only wait for work of other threads: their time counts for nothing.
   bool waits = false;
   /// A prefetch: its inputs work beside the consumer.
   bool is_border = false;
-  int threads = 1;  ///< How many share its own work.
+  int threads = 1;  ///< The number of threads that share the stage's own work.
   std::atomic<uint64_t> elements = 0;
-  std::atomic<int64_t> nanoseconds = 0;       ///< Of its calls, with those of its inputs.
-  std::atomic<int64_t> work_nanoseconds = 0;  ///< Of functions that it has other threads call.
+  std::atomic<int64_t> nanoseconds = 0;  ///< Time of the stage's calls, with the calls of its inputs in them.
+  std::atomic<int64_t> work_nanoseconds = 0;  ///< Time of functions that the stage has called on other threads.
 };
 
 /// The meters of a pipeline. begin() and end() are called around the making of each stage, inputs inside.

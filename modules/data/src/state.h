@@ -62,7 +62,7 @@ class StateReader {
     left_.remove_prefix(bytes);
     return taken;
   }
-  /// What text() has written; a view into the bytes.
+  /// The next text that the writer's text() wrote, as a view into the bytes.
   Result<std::string_view> text() {
     SHOAL_TRY(const int64_t size, count());
     return raw(size_t(size));

@@ -43,7 +43,7 @@ bool is_zero_block(const TarBlock& block);
 /// Takes a header apart. DataLoss, without a place, if the checksum is not that of the block, or the size is no number.
 Result<TarHeader> parse_tar_header(const TarBlock& block);
 
-/// What the pax headers of an entry say instead of its header block.
+/// Values from pax headers, which replace those of the entry's header block.
 struct PaxValues {
   std::optional<std::string> path;
   std::optional<uint64_t> bytes;

@@ -25,7 +25,7 @@ Error TarReader::error(ErrorKind kind, const RecordFile& file, const std::string
                     std::to_string(place_.offset) + "): " + what};
 }
 
-/// An error that has no place yet gets that of the entry.
+/// Adds the place of the entry to an error that has no place yet.
 template <class T>
 Result<T> TarReader::placed(const RecordFile& file, Result<T> result) const {
   if (!result) return error(result.error().kind(), file, result.error().message());
@@ -142,7 +142,8 @@ std::string shown_tar_name(std::string_view name) {
   const bool is_utf8 = !find_no_utf8(name);
   const bool is_cut = name.size() > kShownBytes;
   size_t end = is_cut ? kShownBytes : name.size();
-  while (is_cut && is_utf8 && end > 0 && (uint8_t(name[end]) & 0xc0) == 0x80) --end;  // Not within a character.
+  // The cut must not fall within a character.
+  while (is_cut && is_utf8 && end > 0 && (uint8_t(name[end]) & 0xc0) == 0x80) --end;
   std::string shown = "\"";
   for (const char byte : name.substr(0, end)) {
     const bool is_text = uint8_t(byte) >= 0x80 ? is_utf8 : byte >= ' ' && byte != 0x7f;

@@ -11,7 +11,7 @@
 
 namespace shoal::data {
 
-/// Where an entry of an archive begins, with the headers before it that belong to it.
+/// The place where an entry begins, with the headers before it that belong to it.
 struct TarPlace {
   uint64_t offset = 0;   ///< Bytes from the start of the archive.
   uint64_t entries = 0;  ///< How many entries come before that place.
@@ -54,7 +54,7 @@ class TarReader {
   TarPlace place_;
   uint64_t entries_ = 0;  // How many entries come before the header that is read next.
   TarHeader header_;
-  // What the headers say that come before that of an entry and belong to it.
+  // Values from headers that come before an entry's header block and belong to the entry.
   PaxValues pax_;
   std::optional<std::string> long_name_;
   bool is_extended_ = false;

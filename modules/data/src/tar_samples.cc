@@ -26,7 +26,7 @@ bool is_about_the_archive(std::string_view name) {
   return first.size() >= 4 && first.starts_with("__") && first.ends_with("__");
 }
 
-/// Nothing for a file that belongs to no sample.
+/// Returns nothing for a file that belongs to no sample.
 std::optional<MemberName> split_member_name(std::string_view name) {
   if (is_about_the_archive(name)) return std::nullopt;
   const size_t slash = name.rfind('/');
@@ -153,7 +153,7 @@ class TarFormat {
 
   TarOptions options_;
   TarReader reader_;
-  TarPlace next_place_;           // Where the next sample begins.
+  TarPlace next_place_;  // The place where the next sample begins.
   uint64_t entries_ = 0;          // How many entries come before the position that is being restored.
   std::optional<Member> member_;  // The next file of a sample; none at the end of the archive.
   bool has_started_ = false;

@@ -19,7 +19,7 @@ struct SplitName {
   std::string_view prefix, name;
 };
 
-/// Nothing where the parts do not fit into a header block.
+/// Returns nothing if the parts do not fit into a header block.
 std::optional<SplitName> split_name(std::string_view path) {
   if (path.size() <= kUstarNameBytes) return SplitName{"", path};
   if (path.size() > kUstarPrefixBytes + 1 + kUstarNameBytes) return std::nullopt;
@@ -60,7 +60,7 @@ std::string header_block(char type, const SplitName& name, uint64_t bytes) {
   return {block.data(), block.size()};
 }
 
-/// Its length counts itself.
+/// The length at the start of a record counts its own digits.
 std::string pax_record(std::string_view key, std::string_view value) {
   const std::string text = " " + std::string(key) + "=" + std::string(value) + "\n";
   size_t length = text.size();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What sources of text files have in common: lines, CSV and JSON lines are the records of files, one file after another.
+/// The common part of sources of text files: lines, CSV records and JSON lines are records of files, one file after
+/// another.
 #include <optional>
 #include <string>
 #include <string_view>

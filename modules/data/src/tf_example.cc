@@ -94,7 +94,7 @@ Tensor filled(const TfFeature& feature) {
   return tensor;
 }
 
-/// Puts all `values`, of which there are as many as `tensor` has elements, into it.
+/// Copies all `values` into `tensor`, which has room for exactly these.
 Result<void> copy_values(const TfValues& values, Tensor& tensor) {
   const auto count = size_t(tensor.elements());
   switch (tensor.dtype()) {

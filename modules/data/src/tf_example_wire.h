@@ -29,7 +29,7 @@ struct TfValues {
   TfList list = TfList::kNone;  ///< kNone: the record has the name, and no list under it.
   std::string_view bytes = {};
 
-  /// How many values there are. DataLoss if the bytes are damaged.
+  /// The number of values. DataLoss if the bytes are damaged.
   Result<int64_t> count() const;
   // As many values as count() says, of a list of that kind.
   Result<void> copy_floats(std::span<float> out) const;
@@ -38,8 +38,8 @@ struct TfValues {
   Result<void> copy_texts(std::span<std::string_view> out) const;
 };
 
-/// What is in one record. Of a name that is there twice the last one counts, and of several lists under one name the last kind; lists of
-/// one kind are one list.
+/// The features of one record. If a name occurs twice, the last one counts; if a name has lists of several kinds, the last
+/// kind counts, and lists of one kind are joined.
 class TfRecord {
  public:
   /// `record` outlives what is read of it. DataLoss, with a sentence that does not name the record, if it is no tf.Example.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How stages call the functions of users, and what they say of an error there: which function it was, and of which element.
+/// Calls functions of users from stages, and adds to their errors which function failed for which element.
 #include <string>
 #include <string_view>
 #include <utility>

@@ -67,7 +67,8 @@ class WindowStage final : public Stage {
         items_.emplace_back();
         before_.emplace_back();
       }
-      if (options_.shift < span_) save_input(before_[size_t(count_)]);  // Else windows do not overlap.
+      // With a smaller shift windows overlap, and the input is saved at the start of each.
+      if (options_.shift < span_) save_input(before_[size_t(count_)]);
       SHOAL_TRY(const bool more, input_->next(items_[size_t(count_)]));
       if (!more) return {};
       ++count_;

@@ -28,7 +28,8 @@ class Workers {
   Workers& operator=(const Workers&) = delete;
 
   Lock lock() { return Lock(shared_->mutex); }
-  /// There is work: adds a job unless there are enough. Gives up the lock meanwhile; so may what the stage looks at change.
+  /// Says that there is work: adds a job unless there are enough jobs. Gives up the lock meanwhile, so state that the step
+  /// reads may change.
   void call(Lock& lock);
   /// Waits until somebody calls changed(). What is waited for is being worked on: user code bounds it, no deadline can.
   void wait(Lock& lock) { shared_->changed.wait(lock); }

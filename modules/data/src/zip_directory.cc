@@ -49,11 +49,11 @@ Result<std::string> read_text_at(const ReadableFile& file, uint64_t offset, size
   return text;
 }
 
-/// Where the directory is, by the records at the end of the archive.
+/// The place of the directory, by the records at the end of the archive.
 struct ZipEnd {
   uint64_t members = 0;
   uint64_t offset = 0, bytes = 0;  ///< Of the directory.
-  uint64_t end_offset = 0;         ///< Of the first record behind the directory.
+  uint64_t end_offset = 0;  ///< The offset of the first record behind the directory.
 };
 
 /// Tells what a file is that does not end as archives do.

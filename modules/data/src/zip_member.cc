@@ -96,7 +96,7 @@ class InflatedBytes {
     }
     return {};
   }
-  /// The data has to end here, with all that it is said to have.
+  /// Checks that the data ends here, with the announced length and checksum.
   Result<void> finish() {
     std::array<std::byte, 1> extra{};
     while (!ended_) {
@@ -111,7 +111,7 @@ class InflatedBytes {
   static constexpr uint64_t kInputBytesMax = 64 << 10;
 
   bool nothing_left() const { return stream_.avail_in == 0 && left_ == 0; }
-  /// One step: how many bytes it made.
+  /// Inflates one piece; returns how many bytes it made.
   Result<size_t> inflate_into(std::span<std::byte> out) {
     if (ended_) return size_t(0);
     if (stream_.avail_in == 0 && left_ > 0) {
@@ -139,7 +139,7 @@ class InflatedBytes {
   }
 
   const ReadableFile& file_;
-  uint64_t offset_, left_;  // Where the packed bytes lie that are not read yet, and how many there are.
+  uint64_t offset_, left_;  // The offset and the number of packed bytes that are not read yet.
   std::vector<Bytef> input_;
   z_stream stream_{};
   bool ended_ = false;

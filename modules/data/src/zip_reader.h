@@ -13,7 +13,7 @@
 
 namespace shoal::data {
 
-/// One thread at a time, as its members.
+/// An archive and its members may be used by one thread at a time.
 class ZipArchive {
  public:
   /// Reads the directory. DataLoss, naming the file and the offset, for a damaged archive, for members that overlap and for

@@ -27,7 +27,7 @@ uint16_t zip_flags(const std::string& name) {
   return std::ranges::all_of(name, [](char c) { return uint8_t(c) < 0x80; }) ? uint16_t(0) : kZipUtf8Flag;
 }
 
-/// What local headers and the directory have in common: from the version that is needed to the length of the extra fields.
+/// Appends the part that local headers and the directory share: from the needed version to the length of the extra fields.
 void append_member(std::string& out, const std::string& name, uint32_t crc, uint32_t bytes, size_t extra_bytes) {
   append_little_endian(out, extra_bytes > 0 ? kZip64Version : kZipVersion);
   append_little_endian(out, zip_flags(name));

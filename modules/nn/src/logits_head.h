@@ -85,7 +85,7 @@ Value all_class_ids(Value class_ids, int64_t classes);
 ExportSignature classification(std::string classes);
 /// The signature of all predictions.
 ExportSignature predict_signature(const HeadOutput& output);
-/// Appends accuracy, precision and recall at each threshold, named as CONTRACT HD-4 has it.
+/// Appends the metrics accuracy/positive_threshold_t, precision/... and recall/... for each threshold t.
 void add_threshold_metrics(std::vector<std::pair<std::string, Metric>>& metrics, const std::vector<double>& thresholds,
                            Value labels, Value probabilities, Value weights);
 

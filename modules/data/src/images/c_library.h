@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What libjpeg and libpng need: a way out of their functions when they meet an error, and memory that they write to.
+/// Parts that libjpeg and libpng both need: a way out of their functions at an error, and memory that they write to.
 #include <algorithm>
 #include <array>
 #include <csetjmp>
@@ -18,7 +18,7 @@ namespace shoal::data {
 /// makes no object that has one: memory is taken before, and belongs to the caller of finishes().
 struct ErrorExit {
   std::jmp_buf back;
-  std::array<char, 256> sentence{};  ///< What the library said of the error.
+  std::array<char, 256> sentence{};  ///< The library's sentence about the error.
   bool out_of_memory = false;
 
   [[noreturn]] void leave() { std::longjmp(back, 1); }  // NOLINT(cert-err52-cpp): see above.

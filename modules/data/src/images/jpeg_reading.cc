@@ -24,7 +24,7 @@ namespace {
 /// More scans than a program writes: each takes time for the whole image, and may have a few bytes.
 constexpr int kScansMax = 100;
 
-/// What libjpeg calls at errors and warnings. Both come to this object by `client_data`.
+/// The functions that libjpeg calls at errors and warnings. libjpeg hands this object to them as `client_data`.
 struct JpegErrors {
   jpeg_error_mgr manager{};
   ErrorExit exit;
@@ -105,7 +105,7 @@ class JpegDecoder {
   }
 
  private:
-  // What these functions call may leave them by errors_.exit: they make no objects that have destructors.
+  // These functions may be left by errors_.exit at any call of the library, so they make no objects with destructors.
 
   void read_header() {
     jpeg_create_decompress(&library_);
@@ -117,7 +117,7 @@ class JpegDecoder {
     jpeg_read_header(&library_, TRUE);
   }
 
-  /// Of the scales M/8 libjpeg may have some only; it then takes the next larger one.
+  /// A libjpeg may support only some of the scales M/8; it then takes the next larger one.
   void choose_output(bool turned) {
     const int64_t height_min = turned ? options_.at_least.width : options_.at_least.height;
     const int64_t width_min = turned ? options_.at_least.height : options_.at_least.width;

@@ -57,7 +57,7 @@ class PngDecoder {
     self.read_ += count;
   }
 
-  // What these functions call may leave them by exit_: they make no objects that have destructors.
+  // These functions may be left by exit_ at any call of the library, so they make no objects with destructors.
 
   void read_header() {
     constexpr png_alloc_size_t kChunkBytesMax = 8 << 20;

@@ -16,7 +16,7 @@ class Storage;
 
 namespace shoal::data {
 
-/// One array. One thread at a time uses it and the others of its file.
+/// One array of a file. A thread may use it only while no other thread uses any array of the same file.
 class ArrayRows {
  public:
   /// The arrays of the file, whose format is kNpy, kNpz or kIdx, in the order of the file. Their headers are read now. Errors are

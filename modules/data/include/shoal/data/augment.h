@@ -43,7 +43,7 @@ Tensor crop(const Tensor& image, ImageBox box);
 struct RandomCropOptions {
   int64_t height = 0;   ///< Pixels, >= 1, at most those of the image with its padding.
   int64_t width = 0;    ///< The same.
-  int64_t padding = 0;  ///< How many pixels are put around the image at each of its four sides before, >= 0.
+  int64_t padding = 0;  ///< Pixels that are put around each of the four sides before the crop, >= 0.
   float fill = 0;       ///< The value of the pixels around it, in the units of the image.
 };
 /// Returns a part of this height and width. Its place is drawn uniformly from all places in the padded image. Raises
@@ -76,7 +76,7 @@ enum class ResizeMethod {
 Tensor resize(const Tensor& image, ImageSize size, ResizeMethod method = ResizeMethod::kBilinear);
 
 struct RandomResizedCropOptions {
-  int64_t height = 0;  ///< Of the result, in pixels, >= 1.
+  int64_t height = 0;  ///< Height of the result in pixels, >= 1.
   int64_t width = 0;   ///< The same.
   /// The area of the part, as a share of the image's: drawn uniformly. 0 < area_min <= area_max <= 1.
   double area_min = 0.08;

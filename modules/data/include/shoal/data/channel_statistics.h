@@ -16,14 +16,15 @@ namespace shoal::data {
 /// For normalize(image, statistics.mean, statistics.stddev).
 struct ChannelStatistics {
   int64_t pixel_count = 0;       ///< The pixels of all images together.
-  std::vector<float> mean = {};  ///< One for each channel. Of uint8 images: of their values divided by 255.
+  std::vector<float> mean = {};  ///< Mean of each channel. Values of uint8 images are divided by 255 first.
   std::vector<float> stddev =
-      {};  ///< The same. Of the population: divided by the number of pixels. 0 where all values are equal.
+      {};  ///< Standard deviation of each channel, divided by the number of pixels; 0 where all values are equal.
 };
 
 struct ChannelStatisticsOptions {
   std::string feature = {};  ///< The name of the feature that has the images. "": the lone one.
-  /// Where the dataset is read, and a stop comes from (Cancelled): RunConfig::environment(). Null: on this machine.
+  /// The environment whose storage is read and whose stop ends the reading (Cancelled): RunConfig::environment(). Null:
+  /// files of this machine.
   std::shared_ptr<Environment> env = nullptr;
 };
 
@@ -34,7 +35,7 @@ struct ChannelStatisticsOptions {
 /// images differ in their type or their number of channels. Errors of the dataset are returned as they are. Source: Chan, Golub,
 /// LeVeque, "Algorithms for computing the sample variance" (1983).
 Result<ChannelStatistics> measure_channels(const Dataset& dataset, const ChannelStatisticsOptions& options = {});
-/// The same, raising its errors: for programs.
+/// Does the same and raises its errors, for programs.
 ///
 ///   const auto channels = config.learned("channels", [&] { return data::channel_statistics(images); });
 ChannelStatistics channel_statistics(const Dataset& dataset, const ChannelStatisticsOptions& options = {});

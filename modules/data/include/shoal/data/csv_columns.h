@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What columns a CSV file has, found out by looking at all of it.
+/// Finds the columns of a CSV file, and their types, by reading the whole file.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,16 +16,17 @@ class Environment;
 namespace shoal::data {
 
 struct CsvColumnsOptions {
-  /// The names of all columns, left to right. Empty: the fields of the last header line are. Where names are given and the last
-  /// header line is a header, too, CsvColumn::header keeps what it calls each column, and other files are read by that.
+  /// The names of all columns, left to right. Empty: the last header line has the names. If names are given and the last
+  /// header line is a header too, CsvColumn::header keeps the file's own names, and other files are read by them.
   std::vector<std::string> names{};
   /// Names of columns that are float32, also where this file happens to have whole numbers alone and no field is missing:
   /// quantities, which other files may have with fractions or gaps. A field that is no number is then damage, with its line.
   std::vector<std::string> numbers{};
-  /// Names of columns that are text, also where all fields are numbers: ids and codes, of which each is another.
+  /// Columns to read as text although all their fields are numbers: ids and codes.
   std::vector<std::string> texts{};
-  /// Where the file is read, warnings go, and a stop comes from (Cancelled): RunConfig::environment(). Null: on this machine,
-  /// which in a test with a World is not where the task's files are, with warnings on standard error.
+  /// The environment whose storage is read, whose log takes warnings, and whose stop ends the reading (Cancelled):
+  /// RunConfig::environment(). Null: files of this machine, with warnings on standard error; in a test with a World the
+  /// task's files are elsewhere.
   std::shared_ptr<Environment> env = nullptr;
 };
 
@@ -49,12 +50,12 @@ struct CsvColumnsOptions {
 /// that is missing.
 Result<std::vector<CsvColumn>> infer_csv_columns(const std::string& path, const CsvOptions& options,
                                                  CsvColumnsOptions found = {});
-/// The same, raising its errors: for programs.
+/// Does the same and raises its errors, for programs.
 std::vector<CsvColumn> csv_columns(const std::string& path, const CsvOptions& options, CsvColumnsOptions found = {});
 
-/// What csv_columns() takes the text of one field for.
+/// The kinds of fields that csv_columns() tells apart.
 enum class CsvFieldKind {
-  kMissing,   ///< It is empty, or blanks, or the text that says so.
+  kMissing,  ///< The field is empty, has only blanks, or is the text for missing values.
   kWhole,     ///< A whole number in digits alone that int64 holds.
   kFraction,  ///< Any other number.
   kText,

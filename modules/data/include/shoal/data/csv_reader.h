@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// One CSV text, record after record, without a Dataset: for tools, and for text that no file holds.
+/// Reads a CSV text record by record, without a Dataset: for tools, and for text that is in no file.
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -27,11 +27,11 @@ using ReadBytes = std::function<Result<size_t>(std::span<std::byte>)>;
 ///   while (reader.next(element)) ...        // Errors left out.
 class CsvReader {
  public:
-  /// Of a file, plain or compressed (gzip, zstd, lz4). Errors are those of Storage::open(). The header lines of the options are read by the first
-  /// call; if that is next(), columns are found by the last of them, as CsvOptions says. Without columns in the options,
-  /// expect() comes before next().
+  /// Opens a file, plain or compressed (gzip, zstd, lz4). Errors are those of Storage::open(). The first call of the reader
+  /// reads the header lines of the options; if that call is next(), the last header line names the columns, as CsvOptions
+  /// says. Without columns in the options, call expect() before next().
   static Result<CsvReader> open(Storage& storage, const std::string& path, CsvOptions options);
-  /// Of what `read` gives, uncompressed. `name` is where errors say that they are.
+  /// Reads the uncompressed text that `read` returns. Errors use `name` as the place.
   CsvReader(ReadBytes read, std::string name, CsvOptions options);
   CsvReader(CsvReader&&) noexcept;
   CsvReader& operator=(CsvReader&&) noexcept;
@@ -46,7 +46,7 @@ class CsvReader {
   /// The fields of the next record, which names the columns. DataLoss if that record is blank, since the names then stand
   /// behind it. When a later record has more or fewer fields, the error of next() also tells what the header was.
   Result<std::vector<std::string>> header();
-  /// What next() gives from here on; until then it is what the options say. InvalidArgument as of Dataset::csv().
+  /// Sets the columns that next() returns from now on; until then the options decide. InvalidArgument as in Dataset::csv().
   Result<void> expect(std::vector<CsvColumn> columns, std::vector<std::string> unused = {});
   /// The next record that is not an empty line. False: the end. DataLoss, naming text and line, for one that does not fit.
   Result<bool> next(Element& element);
@@ -54,7 +54,7 @@ class CsvReader {
   Error damaged(const std::string& sentence) const;
   /// A sentence about what of the file was not read, once next() has said that it ends; for warnings.
   std::optional<std::string> remark() const;
-  /// Where that record is: "people.csv, line 12 (offset 1450)".
+  /// The place of the record that next() returned last: "people.csv, line 12 (offset 1450)".
   std::string place() const;
 
  private:
@@ -67,8 +67,8 @@ class CsvReader {
 std::string separator_hint(const std::vector<std::string>& names);
 /// `text` as one field of a record, quoted where it has to be (RFC 4180, 2.6 and 2.7).
 std::string csv_field(std::string_view text, char separator = ',');
-/// One record of fields that csv_field() made, without a line end. A lone empty field is quoted, since an empty line is no
-/// record.
+/// Makes one record of fields that csv_field() made, without a line end. A single empty field is quoted, because a reader
+/// passes over empty lines.
 std::string csv_record(const std::vector<std::string>& fields, char separator = ',');
 
 }  // namespace shoal::data

@@ -4,7 +4,7 @@
 ///
 ///   Dataset::from_tensor_slices(images, labels).shuffle(60000).repeat().batch(32).prefetch(2)
 ///
-/// Semantics are CONTRACT section 17. A mistake in the description (batch of 0) is raised where it is made, as
+/// A mistake in the description (batch of 0) is raised where it is made, as
 /// InvalidArgument; what the outside world causes (files, data, the user's functions) comes out of Iterator::next().
 #include <cstdint>
 #include <map>
@@ -31,24 +31,26 @@ class Node;
 
 /// Writes the next element of a generator; false: there are no more. May throw.
 using GeneratorFn = std::function<Result<bool>(Element& element)>;
-/// One element from another. Must not keep state between elements (a resume calls it again or not at all). May throw.
+/// Makes one element from another. The function must not keep state between elements, because a resume may or may not call
+/// it again for the same element. It may throw.
 using MapFn = std::function<Result<Element>(Element element)>;
-/// Whether to keep an element. Without state, as MapFn. May throw.
+/// Decides whether an element stays. The function keeps no state, as a MapFn, and may throw.
 using FilterFn = std::function<Result<bool>(const Element& element)>;
 
-/// One element from another with random numbers of that element's own: they follow from the seed, the pass and the number of the
-/// element, so that they are the same on any number of threads and after a resume. Else as MapFn.
+/// Makes one element from another with random numbers of that element's own. The numbers follow from the seed, the pass and
+/// the element's number, so they are the same on any number of threads and after a resume. Otherwise a RandomMapFn is as a
+/// MapFn.
 using RandomMapFn = std::function<Result<Element>(Element element, RandomStream& random)>;
 using RandomFilterFn = std::function<Result<bool>(const Element& element, RandomStream& random)>;
-/// One element from another and from a state, which goes along from element to element. May throw.
+/// Makes one element from another and from a state that the stage carries from element to element. The function may throw.
 using ScanFn = std::function<Result<Element>(Element& state, Element element)>;
-/// How long an element is. Without state, as MapFn. May throw.
+/// Measures the length of an element. The function keeps no state, as a MapFn, and may throw.
 using LengthFn = std::function<Result<int64_t>(const Element& element)>;
 /// A dataset from an element of another one. Called again for a resume: equal elements must give equal datasets. May throw.
 using DatasetFn = std::function<Result<Dataset>(const Element& element)>;
 
 struct GeneratorOptions {
-  /// True if it gives each trainer other elements, so no shuffle or shard is missed (DS-17).
+  /// True if the generator gives each trainer other elements, so that training without a shuffle or shard needs no warning.
   bool depends_on_trainer = false;
 };
 struct ListFilesOptions {
@@ -64,11 +66,11 @@ struct MapOptions {
 };
 struct InterleaveOptions {
   int64_t cycle = 2;  ///< Datasets that are read in turn, 1 to 4096.
-  int64_t block = 1;  ///< How many elements each gives at its turn, >= 1.
+  int64_t block = 1;  ///< Elements that each dataset gives at its turn, >= 1.
   /// True: each is read in the background, up to `block` elements ahead, on the threads of Environment::pool(), and one more dataset than
   /// `cycle` is open.
   bool parallel = false;
-  bool deterministic = true;  ///< False, where they are parallel: one that has nothing ready is passed over.
+  bool deterministic = true;  ///< False: a parallel dataset that has no element ready loses its turn.
 };
 struct WindowOptions {
   int64_t shift = 0;   ///< By how many elements a window begins after the one before, >= 1. 0: by its size, without overlap.
@@ -82,7 +84,7 @@ struct PaddedBatchOptions {
   /// The sizes of the axes of an element, by tensor ("features" or "labels" for a lone one, else "features/<name>" and
   /// "labels/<name>"). -1: the largest of the batch, as of all axes of tensors that are not named here.
   std::map<std::string, std::vector<int64_t>> sizes = {};
-  /// What is put behind an element's own values, by tensor: a scalar of its type. Default: 0, false or "".
+  /// The padding of each tensor, by its name: a scalar of the tensor's type. Default: 0, false or "".
   std::map<std::string, Tensor> values = {};
   /// Sizes that are -1 in `sizes`, and all sizes of tensors that `sizes` does not name, are rounded up to a multiple of this,
   /// >= 1. A model is then compiled for fewer different sizes.
@@ -92,7 +94,7 @@ struct PaddedBatchOptions {
 struct BucketOptions {
   /// Ascending. Bucket 0 has the lengths below boundaries[0], bucket i those of [boundaries[i - 1], boundaries[i]), the last all others.
   std::vector<int64_t> boundaries = {};
-  /// How many elements a batch of each bucket has, one number more than boundaries; or one number for all.
+  /// The number of elements in a batch of each bucket, one number more than boundaries; or one number for all buckets.
   std::vector<int64_t> batch_sizes = {};
   PaddedBatchOptions padding = {};
 };
@@ -100,15 +102,17 @@ struct SampleOptions {
   /// A number >= 0 for each dataset: how often it is drawn, next to the others. Default: all alike.
   std::vector<double> weights = {};
   std::optional<int64_t> seed = {};   ///< As ShuffleOptions::seed.
-  bool stops_with_the_first = false;  ///< True: ends where a dataset is drawn that has ended. False: goes on with the others.
+  /// True: the result ends when a dataset is drawn that has ended. False: the result continues with the other datasets.
+  bool stops_with_the_first = false;
 };
 struct ShuffleOptions {
-  /// Obeyed by every trainer alike. None: each trainer has its own order, from the config seed or fresh (DS-19).
+  /// The order of every trainer alike. None: each trainer has an order of its own, drawn from the config's seed, or from a
+  /// fresh one.
   std::optional<int64_t> seed = {};
   bool reshuffle_each_iteration = true;  ///< False: every pass has the same order.
 };
 struct CacheOptions {
-  /// Whether blocks are compressed by zstd, where the build has it. A build without it does not read them.
+  /// Compress blocks by zstd where the build has it. A build without zstd cannot read such a file.
   bool compress = true;
 };
 struct SplitOptions {
@@ -333,7 +337,7 @@ class Dataset {
   /// NotFound, DataLoss, ... from sources that look at files.
   Result<std::unique_ptr<Iterator>> iterate(Environment& env, IterateOptions options = {}) const;
 
-  // Questions, for warnings (CONTRACT DS-17, DS-18, OE-4) and progress.
+  // Questions for progress, and for the warnings that trainers may all see the same elements, or may never end.
 
   bool has_unseeded_shuffle() const;
   bool has_shard() const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What datasets yield: features and labels, each one tensor or a name-to-tensor map.
+/// The elements of datasets: features and labels, each a single tensor or a map from names to tensors.
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,7 +42,7 @@ class TensorMap {
   std::vector<std::pair<std::string, Tensor>> tensors_;
 };
 
-/// One element of a dataset; one batch, where the last stage batches.
+/// One element of a dataset, which is a batch where the last stage batches.
 struct Element {
   TensorMap features;
   TensorMap labels;  ///< Empty: there are none.

@@ -31,10 +31,11 @@ std::string_view to_string(FileFormat format);
 /// The format of that name.
 std::optional<FileFormat> file_format_from(std::string_view name);
 
-/// How the fields of a CSV file are told from each other.
+/// How a CSV file separates its fields.
 struct CsvLook {
   char separator = ',';
-  bool has_header = true;  ///< Whether no field of the first record is empty or a number, as is so of names.
+  /// True if no field of the first record is empty or a number, so that the record looks like names.
+  bool has_header = true;
 };
 
 struct RecognisedFile {

@@ -29,7 +29,7 @@ Result<Tensor> read_idx(Storage& storage, const std::string& path, const IdxOpti
 struct ImagesAndLabels {
   Tensor images;  ///< float32 [count, height, width, 1], 0 to 1
   Tensor labels;  ///< int64 [count]
-  /// One element per image.
+  /// A dataset with one element for each image.
   Dataset dataset() const { return Dataset::from_tensor_slices(images, labels); }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the stages of an input pipeline cost, and which one holds up the training.
+/// Measurements of an input pipeline: the cost of each stage, and the stage that delays training.
 #include <cstdint>
 #include <span>
 #include <string>
@@ -8,13 +8,14 @@
 
 namespace shoal::data {
 
-/// One stage of a pipeline since its iterator was made. Times are estimates: some calls of a stage are measured, and stand for the others.
+/// One stage of a pipeline since its iterator was made. Times are estimates: some calls of a stage are measured and count
+/// for the calls between them.
 struct StageStatistics {
   std::string name;       ///< The method of Dataset that made the stage: "map", "tf_records".
-  uint64_t elements = 0;  ///< How many it has handed out.
+  uint64_t elements = 0;  ///< Elements that the stage has handed out.
   double seconds =
-      0;  ///< Its own work, without that of the stages before it and without waiting; on all its threads together.
-  int threads = 1;         ///< How many share that work at most.
+      0;  ///< The stage's own work on all its threads together, without earlier stages and without waiting.
+  int threads = 1;  ///< The largest number of threads that share the work.
   bool is_beside = false;  ///< True: a prefetch stands behind it, so that it works while the consumer does.
   bool is_source = false;  ///< True: no stage stands before it.
 };

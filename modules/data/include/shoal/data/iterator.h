@@ -16,7 +16,8 @@
 
 namespace shoal::data {
 
-/// Where a pipeline is: counters and seeds (at most 64 KiB), and how many elements it has handed out. Never contents.
+/// The place of a pipeline: counters, seeds (at most 64 KiB), and the number of elements that it has handed out. A position
+/// never holds contents.
 struct Position {
   uint64_t ordinal = 0;
   std::string state;
@@ -24,10 +25,10 @@ struct Position {
 };
 
 struct IterateOptions {
-  std::optional<int64_t> seed = {};  ///< The config seed (CONTRACT 17.5).
+  std::optional<int64_t> seed = {};  ///< The seed of the RunConfig.
   int trainer_index = 0;
   int num_trainers = 1;
-  /// The seed of the run (CONTRACT RU-7): where `seed` is not set, operations without a seed of their own draw by it, differently
+  /// The seed of the run: where `seed` is not set, operations without a seed of their own draw by it, differently
   /// on each trainer. Default: they draw what nobody can draw again.
   std::optional<int64_t> run_seed = {};
   /// When it stops, a call that is at work ends with Cancelled, and the iterator stays at that: sources of Shoal look at it for each
@@ -37,8 +38,8 @@ struct IterateOptions {
   bool measure = false;  ///< Whether Iterator::statistics() knows what stages cost. It takes some nanoseconds for each element and stage.
 };
 
-/// It is not thread-safe: one thread uses it at a time. Destroying it stops its jobs promptly: also a generator that has asked for
-/// the token.
+/// One thread at a time may use an iterator. Destroying it soon stops its jobs, also a generator that asked for the stop
+/// token.
 class Iterator {
  public:
   virtual ~Iterator() = default;
@@ -52,12 +53,13 @@ class Iterator {
   virtual uint64_t ordinal() const = 0;
   /// The position after the last element handed out. FailedPrecondition if a source cannot say.
   virtual Result<Position> save() const = 0;
-  /// The same into `position`, reusing its memory: for a save after every element.
+  /// Writes the position into `position` and reuses its memory, for a save after every element.
   virtual Result<void> save_to(Position& position) const;
   /// Continues after `position`. FailedPrecondition if the pipeline changed or a source cannot resume: the caller restarts
-  /// at the beginning, with a warning (CONTRACT DS-22).
+  /// at the beginning, with a warning.
   virtual Result<void> restore(const Position& position) = 0;
-  /// Whether `position` is one of this pipeline, as far as that shows without going there; the error is restore()'s.
+  /// Checks that `position` belongs to this pipeline, as far as this can be seen without seeking. Errors are those of
+  /// restore().
   virtual Result<void> check(const Position& position) const = 0;
   /// Passes over up to `count` elements, seeking where it can; returns how many there were. What is passed over by
   /// seeking is not looked at, so its errors go unseen.

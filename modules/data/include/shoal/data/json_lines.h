@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What files of JSON lines are: options of Dataset::json_lines().
+/// Options of Dataset::json_lines(), which reads files of JSON lines.
 #include <cstdint>
 #include <optional>
 #include <string>

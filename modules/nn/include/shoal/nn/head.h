@@ -35,7 +35,7 @@ struct HeadInput {
 struct HeadOutput {
   Mode mode = Mode::kTrain;  ///< Set by build().
   Value loss = {};           ///< A scalar. Invalid in kPredict.
-  /// Set in every mode, with keys as in CONTRACT's table.
+  /// Set in every mode; each head documents its keys.
   std::vector<std::pair<std::string, Value>> predictions{};
   std::vector<TextPrediction> text_predictions{};         ///< Further predictions, made from those.
   std::vector<ExportSignature> signatures{};              ///< Set in kPredict only, the default one first.

@@ -65,7 +65,7 @@ struct OwnOptimizerOptions {
 ///   };
 ///
 /// Where updates of several trainers make one step (--strategy sync, --replicas), each computes the rule with its own
-/// gradient, and the values that they push are averaged before the step is made (CONTRACT SY-12): what depends linearly on
+/// gradient, and the values that they push are averaged before the step is made: what depends linearly on
 /// the gradient, as here, is what one trainer would compute with the mean gradient, and anything else is the mean of what
 /// they compute. Trainers that do not wait for each other (--strategy async) assign what follows from weights that may be
 /// older: descend() and assign_add() keep what others did meanwhile, assign() replaces it.

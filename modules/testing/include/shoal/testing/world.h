@@ -127,7 +127,8 @@ class World {
   bool running(std::string_view task) const;
   /// What the program threw at its last start, once it has ended.
   Result<void> outcome(std::string_view task) const;
-  /// The status that the program would have ended with (CONTRACT FA-10).
+  /// The exit status that the program would have ended with: 0 clean, 2 wrong usage, 3 NaN loss, 4 damage, 5 deadline, 1
+  /// other.
   int exit_status(std::string_view task) const;
   bool killed(std::string_view task) const;  ///< True if it was killed, and not started again.
   uint64_t global_step() const;              ///< The furthest step that any trainer has heard of.
