@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who earns more than 50,000 dollars a year? A wide and deep model of the adult census data, by feature columns.
+// Predicts who earns more than 50,000 dollars a year: a wide and deep model of the adult census data, by feature columns.
 #include <fstream>
 
 #include "shoal/shoal.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Where the pictures come from: the files of CIFAR-10, or patterns that the program draws.
+/// The pictures: the files of CIFAR-10, or patterns that the program draws.
 #include <cstdint>
 #include <memory>
 #include <vector>

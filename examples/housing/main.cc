@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does a house cost? A DNN regressor of the census districts of California in 1990; --baseline shows what it has to
-// beat.
+// Predicts what a house costs: a DNN regressor of the census districts of California in 1990. --baseline trains the model
+// that it has to beat.
 #include "shoal/shoal.h"
 
 namespace {

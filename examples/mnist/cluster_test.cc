@@ -15,7 +15,7 @@ shoal::data::Dataset digits(int64_t count, uint64_t seed) {
   return shoal::data::Dataset::from_tensor_slices(images.pixels, images.labels);
 }
 
-void program(shoal::RunConfig config) {  // What main() hands to shoal::run().
+void program(shoal::RunConfig config) {  // The same body that main() gives to shoal::run().
   const auto training = [] { return digits(100, 1).shuffle(100).repeat().batch(4); };
   const auto test = [] { return digits(20, 2).batch(10); };
   shoal::Estimator estimator(mnist::mlp, std::move(config), {{"learning_rate", 1e-3}, {"steps", int64_t(60)}});

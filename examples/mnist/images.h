@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Where the images come from: the MNIST files, or digits that the program draws itself.
+/// The images: the MNIST files, or digits that the program draws itself.
 #include <memory>
 #include <optional>
 #include <string>

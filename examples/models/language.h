@@ -9,8 +9,8 @@
 namespace models {
 
 struct CharLstmOptions {
-  int64_t characters = 0;  ///< How many different ones there are: ids lie in [0, characters); it has no default.
-  int64_t embedding = 64;  ///< How many features a character has.
+  int64_t characters = 0;  ///< The number of different characters, without a default; ids lie in [0, characters).
+  int64_t embedding = 64;  ///< The number of features of a character.
   int64_t units = 256;     ///< The size of the state.
 };
 /// Logits for what follows each character: embedding, LSTM, dense layer.
@@ -22,7 +22,7 @@ struct CharLstmOptions {
 shoal::Value char_lstm(shoal::Value ids, const CharLstmOptions& options);
 
 struct GptOptions {
-  int64_t characters = 0;  ///< How many different ones there are, as in CharLstmOptions.
+  int64_t characters = 0;  ///< The number of different characters, as in CharLstmOptions.
   int64_t layers = 4;
   int64_t features = 128;
   int64_t heads = 4;

@@ -10,7 +10,7 @@
 namespace models {
 
 struct WideAndDeepOptions {
-  int64_t ids = 10000;                        ///< How many ids each id column has.
+  int64_t ids = 10000;  ///< The number of ids in each id column.
   int64_t dimension = 16;                     ///< The size of each embedding.
   std::vector<int64_t> hidden{256, 128, 64};  ///< Units of the hidden layers.
   bool wide = true;                           ///< False for the deep part alone.

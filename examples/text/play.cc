@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A play, for when no text is at hand: enough structure to learn, from letters to names to who does what.
+// A play for readers without a text file: enough structure to learn, from letters to names to who does what.
 #include <array>
 #include <string_view>
 
@@ -13,7 +13,7 @@ class Author {
  public:
   explicit Author(uint64_t seed) : random_(shoal::fold_in(seed, "play")) {}
 
-  /// One speech: who speaks, some sentences, an empty line.
+  /// One speech: the speaker, some sentences, an empty line.
   std::string speech() {
     std::string result = std::string(choose(kSpeakers)) + ":\n";
     for (uint64_t sentences = 1 + random_.below(3); sentences > 0; --sentences) {

@@ -17,7 +17,7 @@ namespace shoal::testing {
 namespace {
 
 constexpr int64_t kElementsMax = 64;  // The most that are moved of one input, spread evenly.
-constexpr size_t kOutputsMax = 4096;  // Of so many elements of the value derivatives are told one by one.
+constexpr size_t kOutputsMax = 4096;  // Up to this many output elements, derivatives are computed one by one.
 constexpr char kWeights[] = "check_gradient/weights";
 
 using Build = std::function<Value(const GradientInputs&)>;
@@ -38,7 +38,7 @@ struct Built {
   OpCatalogue catalogue;
   std::unique_ptr<Graph> graph;
   Value output;
-  Tensor weights;  // How much each element of the output counts.
+  Tensor weights;  // The weight of each element of the output in the sum.
   std::vector<std::string> wrt;
   std::vector<Value> gradients;  // Of the weighted sum.
   Runner of_output, of_gradients;
@@ -113,7 +113,7 @@ double excess(double actual, double expected, double tolerance) {
   return std::isnan(beyond) ? std::numeric_limits<double>::infinity() : beyond;
 }
 
-/// "[1, 0]", where the element of this number lies; nothing for a scalar.
+/// The place of the element with this number, as "[1, 0]"; empty for a scalar.
 std::string place_of(size_t element, const Shape& shape) {
   std::string text;
   for (int axis = shape.rank(); axis-- > 0;) {
@@ -123,7 +123,7 @@ std::string place_of(size_t element, const Shape& shape) {
   return text.empty() ? text : "[" + text + "]";
 }
 
-/// One element of an input, whose derivatives do not agree.
+/// An element of an input whose two derivatives do not agree.
 struct Mismatch {
   size_t input;  // An index into Built::wrt.
   size_t element;
@@ -182,7 +182,7 @@ Result<void> check_all(const Build& build, const GradientCheck& check) {
   Tensors tensors = check.inputs;
   tensors[kWeights] = built.weights;
   SHOAL_TRY_VOID(built.of_gradients.run(tensors));
-  std::vector<Tensor> found;  // Other runs of the program write where its results lie.
+  std::vector<Tensor> found;  // Copies, because later runs of the program overwrite its results.
   for (const TensorView& view : built.of_gradients.program->fetched()) {
     Tensor& gradient = found.emplace_back(DType::kFloat32, view.shape);
     std::ranges::copy(view.as<float>(), gradient.mutable_as<float>().begin());

@@ -99,7 +99,7 @@ Result<std::unique_ptr<ReadableFile>> DiskConnection::open(const std::string& pa
       return found.as_file();
     }
     if (const int number = link_->late->find(disk_->tree, path, entry); number != 0) return number;
-    // The name was known, but what it named is not there to be read.
+    // The name was listed, but its file is gone.
     if (found.as_file() == ENOENT) return ENOENT;
     return entry.node->is_folder ? EISDIR : 0;
   };

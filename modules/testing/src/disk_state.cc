@@ -58,7 +58,7 @@ Fault DiskState::scripted(const DiskCall& call, bool& half) {
 }
 
 Fault DiskState::drawn(const DiskCall& call) {
-  // All kinds draw at each call, whichever of them then comes first.
+  // Every kind draws at each call, whichever fault then wins.
   const bool error = happens(errors_, faults.error);
   const bool after_effect = error && errors_.below(2) == 0;
   const bool full = call.kind == DiskCall::Kind::kWrite && draw_full();

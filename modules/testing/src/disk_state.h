@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What all connections of one simulated disk share: the tree, and which call meets which fault.
+/// The state that all connections of one simulated disk share: the file tree, and the faults that calls meet.
 #include <functional>
 #include <optional>
 #include <set>
@@ -14,14 +14,14 @@
 
 namespace shoal::testing {
 
-/// What one connection has to itself, and the files opened through it.
+/// The state of one connection and of files opened through it.
 struct DiskLink {
   bool cut_off = false;
   Duration delay{};
   std::optional<LateView> late;
 };
 
-/// One call, as the sentence of its error names it.
+/// A call, as error sentences name it.
 struct DiskCall {
   enum class Kind { kRead, kChange, kWrite };
   Kind kind;

@@ -14,7 +14,7 @@
 
 namespace shoal::testing {
 
-/// One file or folder; who has it open keeps it, whatever happens to its name.
+/// One file or folder. An open handle keeps it, whatever happens to its name.
 struct FileNode {
   using Names = std::map<std::string, std::shared_ptr<FileNode>>;
   explicit FileNode(bool folder) : is_folder(folder) {}
@@ -22,14 +22,14 @@ struct FileNode {
   const bool is_folder;
   WallTime modified;
 
-  // These belong to a file.
+  // Members of a file.
   std::string contents;
-  size_t durable_bytes = 0;               // How much of `contents`, from the start, is on disk.
-  std::optional<std::string> before_cut;  // What is on disk while emptying the file is not durable yet.
+  size_t durable_bytes = 0;  // The length of the part of `contents` that is on disk.
+  std::optional<std::string> before_cut;  // The contents on disk while emptying the file is not durable yet.
   size_t lost_begin = 0, lost_end = 0;    // A failed sync dropped these bytes: they never reach the disk.
   bool held = false;                      // True while a lock holds it.
 
-  // These belong to a folder.
+  // Members of a folder.
   Names names;
   Names durable_names;
 
@@ -86,12 +86,12 @@ class FileTree {
     std::shared_ptr<FileNode> node;
     void apply(FileNode::Names& names) const;
   };
-  using Change = std::vector<Edit>;  // All of it happens, or nothing.
+  using Change = std::vector<Edit>;  // Edits that happen all together or not at all.
   void change(Change edits, WallTime now);
 
   std::shared_ptr<FileNode> root_;
   std::vector<Change> changes_;  // Changes that are not on the disk for sure.
-  // All of them: folders that power losses tore out may hold each other.
+  // All folders: after a power loss, folders may hold each other in a cycle.
   std::vector<std::weak_ptr<FileNode>> folders_;
 };
 

@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kLinesKept = 12;  // Lines per task, for report().
 constexpr std::string_view kScheme = "sim";
 
-/// What profiles compare with, the same wherever the test runs.
+/// The limits that profiles compare with, equal on every machine that runs the test.
 backends::MachineLimits limits_of_no_machine(int) { return {.flops_per_second = 1e11, .copies = {{1 << 20, 1e10}}}; }
 
 std::string stamp(SteadyTime now) { return formatted("%10.3f s  ", to_seconds(now.time_since_epoch())); }
@@ -203,7 +203,7 @@ void World::start(std::string_view name) {
   task.killed = task.starts_with_run = false;
   auto host = std::make_shared<TaskHost>();
   host->environment = std::shared_ptr<Environment>(std::shared_ptr<void>(), task.env);
-  host->insecure = true;  // Its addresses are names, which mean nothing beyond this test.
+  host->insecure = true;  // Addresses here are names that mean nothing outside of this test.
   host->witness = state.self;
   host->bytes_on_strand = state.options.server_bytes_on_strand;
   host->own_part_bytes = state.options.own_part_bytes;
@@ -336,7 +336,7 @@ bool World::run(Duration limit) {
     const SteadyTime next = state_->timed.empty() ? end : std::min(end, state_->timed.begin()->first);
     if (state_->world.step(next)) continue;
     if (next >= end || state_->timed.empty()) return !any();
-    state_->world.run_until(next);  // Nothing is left to run: the clock goes on to the next action.
+    state_->world.run_until(next);  // No task has anything left to do, so the clock moves to the next action.
   }
   return true;
 }
@@ -377,7 +377,7 @@ int World::exit_status(std::string_view name) const {
   const Result<void> result = outcome(name);
   if (result) return 0;
   const bool interrupted = result.error().kind() == ErrorKind::kCancelled && !task.env->leaving().stop_requested();
-  return interrupted ? 0 : shoal::exit_status(result.error().kind());  // As shoal::run() has it.
+  return interrupted ? 0 : shoal::exit_status(result.error().kind());  // The same rule as in shoal::run().
 }
 
 uint64_t World::global_step() const { return state_->global_step; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a World holds: its tasks, and what is to happen when.
+/// The state of a World: its tasks, and actions that are still to come.
 #include <deque>
 #include <map>
 #include <optional>
@@ -30,7 +30,7 @@ struct WorldTask {
   std::optional<int64_t> storage_calls_left;  // Calls of storage after which it is killed.
   std::deque<std::string> last_lines;
   std::shared_ptr<SimulatedDisk> disk;      // The disk of its host.
-  std::shared_ptr<MountedStorage> storage;  // That disk, and the shared folder.
+  std::shared_ptr<MountedStorage> storage;  // The host's own disk, and the shared folder.
   // The clock on its host's wall: ahead by so much at `since`, and gaining.
   WallTime wall{std::chrono::seconds(1'700'000'000)};
   SteadyTime since{};
@@ -67,8 +67,8 @@ struct World::State : cluster::Witness {
   uint64_t global_step = 0;
   std::vector<std::string> lines;
   RandomKey trace = 0;
-  std::shared_ptr<cluster::Witness> self;  // It is `this`, without ownership.
-  VirtualWorld world;                      // It comes last: its tasks may look at all the above until they have ended.
+  std::shared_ptr<cluster::Witness> self;  // A pointer to `this` that does not own it.
+  VirtualWorld world;  // The last member, because its tasks may use all members above until they have ended.
 };
 
 }  // namespace shoal::testing

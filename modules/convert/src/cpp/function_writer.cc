@@ -50,7 +50,7 @@ FunctionWriter::FunctionWriter(const Graph& graph, const SymbolSizes& sizes, std
 
 Result<void> FunctionWriter::write() {
   for (size_t i = 0; i < inputs_.size(); ++i) names_[place_of(inputs_[i])] = "in" + std::to_string(i);
-  // What a node writes is written to the parameter at once, where it is an output.
+  // A node whose result is an output writes it to the function's parameter directly.
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const Value root = root_of(graph_, outputs_[i]);
     if (source_of(graph_.node(root.node()).op) == Source::kNone) names_.emplace(place_of(root), "out" + std::to_string(i));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// One function of the generated source: the nodes that its outputs are computed from, as straight lines, and where their values lie.
+/// Writes one function of the generated source: the nodes that its outputs need, as straight-line code, and the places of
+/// their values.
 #include <map>
 #include <set>
 #include <string>
@@ -17,10 +18,10 @@
 
 namespace shoal::convert::cpp {
 
-/// How a function computes in eight bits.
+/// The parts of a function that computes in eight bits.
 struct Int8Writing {
   Int8Plan plan;
-  std::map<Place, Int8Scale> scales;  ///< Of the values that the plan says.
+  std::map<Place, Int8Scale> scales;  ///< The scales of all values that the plan keeps in eight bits.
 };
 
 /// A node with known sizes. InvalidArgument for an axis that `sizes` lacks.
@@ -34,8 +35,8 @@ class FunctionWriter final : public FunctionText {
                  WeightArrays& weights, std::set<std::string>& parts, const Int8Writing* int8 = nullptr);
 
   Result<void> write();
-  /// What stands between the braces of the function. Valid after write(). With `weights_apart`, weights are read where the program
-  /// has loaded them.
+  /// The text between the braces of the function; valid after write(). With `weights_apart` the function reads weights from
+  /// the file that the program has loaded.
   std::string body(bool weights_apart) const;
   size_t memory_bytes() const { return memory_bytes_; }
 
@@ -85,11 +86,11 @@ class FunctionWriter final : public FunctionText {
   std::set<std::string>& parts_;
   std::vector<std::string> lines_;
   std::vector<Root> roots_;             // The pointer to root i is called m<i>.
-  std::map<Place, int32_t> root_at_;    // Of values that lie in memory.
-  std::map<Place, std::string> names_;  // Of values that lie elsewhere: parameters.
+  std::map<Place, int32_t> root_at_;  // The memory roots of values that lie in the function's memory.
+  std::map<Place, std::string> names_;  // The names of values that lie elsewhere: parameters.
   std::set<std::string> arrays_;        // Weights that the function reads.
   std::vector<int32_t> over_;           // Roots that the node may write its output over.
-  const OpWriter* writer_ = nullptr;    // Of the node that is being written.
+  const OpWriter* writer_ = nullptr;  // The writer of the current node.
   const Int8Writing* int8_;
   struct Int8Value {
     int32_t root;

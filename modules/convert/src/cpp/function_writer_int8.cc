@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What FunctionWriter writes in eight bits.
+// The parts of FunctionWriter that write eight-bit code.
 #include <algorithm>
 
 #include "cpp/function_writer.h"

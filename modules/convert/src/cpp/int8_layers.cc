@@ -48,7 +48,7 @@ Folded folded(const Graph& graph, const Int8Layer& layer, const WeightArrays& va
 }
 
 int32_t rounded_int32(double number) {
-  constexpr double kMax = 1073741824.0;  // It leaves room for the sum of products.
+  constexpr double kMax = 1073741824.0;  // Below this bound there is room for the sum of products.
   return std::isnan(number) ? 0 : int32_t(std::lround(std::clamp(number, -kMax, kMax)));
 }
 

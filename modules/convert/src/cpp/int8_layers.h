@@ -13,7 +13,7 @@ namespace shoal::convert::cpp {
 /// Sums of products, as integers: sum = bias + x w, whose real number is sum * factor of its channel.
 struct Int8Weights {
   std::vector<int8_t> weights;  ///< [out][...], channels last.
-  std::vector<int32_t> bias;    ///< It counts the zero point of x, too.
+  std::vector<int32_t> bias;  ///< The bias, which accounts for the zero point of x.
   std::vector<float> factors;
   std::vector<int32_t> multipliers;  ///< factors / scale of the result, as multiplier / 2^shift.
   std::vector<uint8_t> shifts;

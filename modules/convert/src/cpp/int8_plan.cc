@@ -13,7 +13,7 @@ namespace {
 
 bool is_layer(const Graph& graph, const Node& node) {
   if (node.op != "dense" && node.op != "conv2d") return false;
-  constexpr int64_t kProductsMax = 60000;  // So many products, and a bias, fit 32 bits.
+  constexpr int64_t kProductsMax = 60000;  // This many products and a bias fit into 32 bits.
   const Shape kernel = node.inputs[1].shape().resolve({}).value_or(Shape{1, kProductsMax + 1});
   if (kernel.elements() / kernel[0] > kProductsMax) return false;
   return std::all_of(node.inputs.begin() + 1, node.inputs.end(),
@@ -82,7 +82,7 @@ void Int8Plan::find_readers(const std::vector<NodeId>& nodes) {
     const bool is_ranged = std::find(ranged_.begin(), ranged_.end(), root) != ranged_.end();
     if (!passes && !is_ranged) ranged_.push_back(root);
   };
-  for (size_t i = nodes.size(); i-- > 0;) {  // Readers come before what they read.
+  for (size_t i = nodes.size(); i-- > 0;) {  // The order puts each reader before the values that it reads.
     const NodeId id = nodes[i];
     if (inside_.contains(id)) continue;
     if (const Int8Layer* const layer = layer_at(id)) {

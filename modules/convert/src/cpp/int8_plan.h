@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Which nodes of a function compute in eight bits, and the ranges of what they read and write.
+/// Decides which nodes of a function compute in eight bits, and the ranges of the values that they read and write.
 #include <map>
 #include <optional>
 #include <set>
@@ -13,7 +13,7 @@
 
 namespace shoal::convert::cpp {
 
-/// How a value is kept in eight bits: scale * (q - zero).
+/// The eight-bit form of a value: scale * (q - zero).
 struct Int8Scale {
   float scale = 1;
   int32_t zero = 0;
@@ -34,11 +34,11 @@ class Int8Plan {
 
   /// The layer that ends with a node; null if none does.
   const Int8Layer* layer_at(NodeId last) const;
-  /// Whether a node is part of a layer without being its last one.
+  /// True if a node is part of a layer but not its last node.
   bool is_inside_layer(NodeId id) const { return inside_.contains(id); }
-  /// Whether a node reads its input 0 in eight bits: layers, and what stands between them.
+  /// True if a node reads its input 0 in eight bits: a layer, or a node between layers.
   bool reads_int8(NodeId id) const { return reads_.contains(id); }
-  /// Whether anything reads the result of a node in eight bits.
+  /// True if any node reads this value in eight bits.
   bool is_read_as_int8(const Value& value) const { return read_.contains(place_of(value)); }
   /// The values whose ranges count.
   const std::vector<Value>& ranged() const { return ranged_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How each op is written. A new op needs a row in the ops_*.cc file of its family, and perhaps a part (parts.h).
+/// The writer of each op. A new op needs a row in the ops_*.cc file of its family, and perhaps a part (parts.h).
 #include <functional>
 #include <map>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the writers of ops (op_table.h) are given: one node with known sizes, and the function that it becomes a part of.
+/// The interface that writers of ops (op_table.h) use: one node with known sizes, and the function that is being written.
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -20,7 +20,7 @@ struct Operand {
   Shape shape;
   int64_t elements() const { return shape.elements(); }
   int64_t last_size() const { return shape.rank() == 0 ? 1 : shape[shape.rank() - 1]; }
-  /// How many rows there are before the last axis.
+  /// The number of rows: the product of all sizes but the last.
   int64_t rows() const { return elements() / last_size(); }
 };
 
@@ -55,17 +55,17 @@ class OpWriter {
   const Operand& input(size_t i) const { return inputs_[i]; }
   const Operand& output(size_t i = 0) const { return outputs_[i]; }
   size_t output_count() const { return outputs_.size(); }
-  /// Whether anything reads an output.
+  /// True if any node reads an output, or if the function returns it.
   bool is_used(size_t output) const { return used_[output]; }
-  /// Whether an input is a variable or a constant, so that it may be arranged otherwise beforehand.
+  /// True if an input is a variable or a constant, which the writer may rearrange in advance.
   bool is_known(size_t input) const;
   /// The position of an input that may have been left out (named_inputs.h); nothing if it was.
   std::optional<size_t> find(std::string_view name) const;
 
-  // Where there is a function:
+  // The members below need a function to write to.
 
   std::string in(size_t i) { return function_->read(node_.inputs[i]); }
-  /// The same of one that may have been left out: "nullptr".
+  /// The expression of an optional input; "nullptr" if it was left out.
   std::string in_or_null(std::optional<size_t> i) { return i ? in(*i) : "nullptr"; }
   std::string out(size_t i = 0);
   /// Memory that only this node uses.
@@ -94,7 +94,7 @@ class OpWriter {
   std::string indent_;
 };
 
-/// One operand of loops over the elements of a shape: where its first element is, and how far the others are apart along each axis.
+/// One operand of loops over the elements of a shape: its first element, and the distance of neighbours along each axis.
 struct LoopOperand {
   std::string pointer;
   std::vector<int64_t> strides;
@@ -102,9 +102,9 @@ struct LoopOperand {
 };
 /// The strides of a dense array.
 std::vector<int64_t> dense_strides(const Shape& shape);
-/// Those of `part`, which is aligned with `full` at the last axis, and repeated along axes of size 1.
+/// The strides of `part`, which is aligned with `full` at the last axis and repeated along axes of size 1.
 std::vector<int64_t> broadcast_strides(const Shape& full, const Shape& part);
-/// As few loops as there can be, with one statement, which `body` makes of the elements of the operands.
+/// Writes as few nested loops as possible around one statement, which `body` makes from the operands' elements.
 void write_loops(OpWriter& writer, const Shape& shape, const std::vector<LoopOperand>& operands,
                  const std::function<std::string(const std::vector<std::string>& elements)>& body);
 

@@ -56,7 +56,7 @@ void write_slice(OpWriter& w) {
   write_copy(w, w.output().shape, {w.out(), dense_strides(w.output().shape)}, x);
 }
 
-/// What "pad" puts around x, as text of one element.
+/// The text of the element that "pad" puts around x.
 std::string padding_text(DType dtype, double value) {
   const auto element = padding_element(dtype, value);
   const std::string list = array_text(type_text(dtype), std::span(element).first(size_of(dtype)));  // "{\n    0x1p+0f}"

@@ -48,12 +48,12 @@ struct Convolution {
   bool has_wide_groups() const { return groups == 1 || (channels >= 8 && filters >= 8); }
 };
 
-/// What one part of a result is computed by: of a convolution the whole, of a transposed one those results that lie in one phase of
-/// the strides.
+/// The part of a result that one loop nest computes: of a convolution the whole result, of a transposed one the results in
+/// one phase of the strides.
 struct Part {
   Axis down, right;
   int64_t in_channels, out_channels;
-  // Where a weight lies in memory: the distances of its output channel, input channel and group.
+  // The distances in memory between a weight's output channels, input channels and groups.
   int64_t out_step, in_step, group_step;
   int64_t target_width;
 };

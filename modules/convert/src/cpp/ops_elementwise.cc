@@ -158,7 +158,7 @@ void add_elementwise_rows(OpRows& rows) {
            {[](OpWriter& w) { write_map(w, [](const std::string& x) { return "1.0f / std::sqrt(" + x + ")"; }); }});
   rows.add("reciprocal", {[](OpWriter& w) { write_map(w, [](const std::string& x) { return "1.0f / " + x; }); }});
   rows.add("abs", {[](OpWriter& w) { write_map(w, [](const std::string& x) { return "std::fabs(" + x + ")"; }); }});
-  // The C library's, in double: its last bit may be another than that of the machine that trained.
+  // This calls the C library in double, so the last bit may differ from that of the machine that trained.
   rows.add("sin",
            {[](OpWriter& w) { write_map(w, [](const std::string& x) { return "float(std::sin(double(" + x + ")))"; }); }});
   rows.add("cos",

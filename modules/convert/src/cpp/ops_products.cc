@@ -78,7 +78,8 @@ struct Matrices {
   }
 };
 
-/// One product of two matrices that is that of a dense layer, or of one of its gradients. False if it is none of them.
+/// Writes one product of two matrices as a dense layer, or as one of its gradients. Returns false if the product is
+/// neither.
 bool write_single_product(OpWriter& w, const Matrices& a, const Matrices& b) {
   if (a.transposed && b.transposed) return false;
   const std::string left = w.in(0), right = w.in(1), y = w.out();
@@ -104,7 +105,7 @@ void write_matmul(OpWriter& w) {
   Matrices a(w.input(0).shape, w.attributes().get_bool("transpose_a"));
   const Matrices b(w.input(1).shape, w.attributes().get_bool("transpose_b"));
   int64_t count = w.output().elements() / (a.rows * b.columns);
-  if (b.count == 1 && !a.transposed) {  // All of a's matrices below each other are one.
+  if (b.count == 1 && !a.transposed) {  // All matrices of a lie below each other and form one matrix.
     a.rows *= std::exchange(a.count, 1);
     count = 1;
   }

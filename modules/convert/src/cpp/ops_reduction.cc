@@ -10,7 +10,7 @@
 namespace shoal::convert::cpp {
 namespace {
 
-/// One pass over [outer, rows, columns], which takes `rows` away.
+/// One pass over [outer, rows, columns] that reduces the axis `rows`.
 struct Stage {
   int64_t outer, rows, columns;
   int64_t elements() const { return outer * columns; }

@@ -19,7 +19,7 @@ std::vector<NodeId> computed_nodes(const Graph& graph, const std::vector<Value>&
 std::set<Place> read_places(const Graph& graph, const std::vector<NodeId>& nodes, const std::vector<Value>& fetches);
 /// The value whose memory a value has: views have their operand's.
 Value root_of(const Graph& graph, Value value);
-/// Whether a value is a variable or a constant.
+/// True if a value is a variable or a constant.
 bool is_known_value(const Graph& graph, const Value& value);
 
 }  // namespace shoal::convert::cpp

@@ -16,8 +16,8 @@
 namespace shoal::convert::cpp {
 namespace {
 
-/// What a call takes of the stack at most. Arrays on the stack are 256 bytes long at most; measured frames of predict() and of what it
-/// calls are below a kilobyte together (g++ 12, x86-64 and arm64, -O0 to -O3).
+/// The most stack that a call takes. Arrays on the stack have at most 256 bytes; measured frames of predict() and its
+/// callees are together below a kilobyte (g++ 12, x86-64 and arm64, -O0 to -O3).
 constexpr size_t kStackBytes = 2048;
 
 std::string elements_text(const Parameter& parameter, const SymbolSizes& sizes) {
@@ -63,7 +63,7 @@ std::vector<NameTable> tables_of(const SignatureFunction& function) {
   return tables;
 }
 
-/// How an encoding makes ids of text, as the end of a sentence.
+/// Describes how an encoding makes ids of text, as the end of a sentence.
 std::string encoding_text(const TextEncoding& encoding) {
   const std::string hash = "hash64 modulo " + std::to_string(encoding.buckets);
   if (!encoding.vocabulary) return encoding.buckets == 0 ? "the hash hash64 as a signed number" : hash;
@@ -193,7 +193,7 @@ class ProgramText {
 
   void write_loading(std::span<const std::byte> file) {
     parts_.insert("checksum");
-    uint64_t sum = 0xcbf29ce484222325u;  // As the part checksum has it.
+    uint64_t sum = 0xcbf29ce484222325u;  // The same hash as the part "checksum" computes.
     for (const std::byte byte : file) sum = (sum ^ uint64_t(byte)) * 0x100000001b3u;
     internal_ += "const unsigned char* weights = nullptr;\n\n";
     public_ += formatted(R"(bool load_weights(const void* bytes, std::size_t size) {
@@ -235,7 +235,7 @@ class ProgramText {
     return text;
   }
 
-  /// Whether an output hangs on the contents of an input, and not on its sizes alone.
+  /// True if an output depends on the contents of an input, and not only on its sizes.
   bool depends_on_inputs(Value output) const {
     std::vector<Value> left{output};
     std::set<NodeId> seen;
@@ -245,7 +245,8 @@ class ProgramText {
       if (!seen.insert(id).second) continue;
       const Node& node = model_.graph->node(id);
       if (source_of(node.op) == Source::kInput) return true;
-      if (node.op == "scale" && node.attributes.get_real("factor") == 0) continue;  // As lists of all classes are made.
+      // Lists of all classes are made by a product with 0.
+      if (node.op == "scale" && node.attributes.get_real("factor") == 0) continue;
       const OpDef* const op = model_.graph->catalogue().find(node.op);
       for (size_t i = 0; i < node.inputs.size(); ++i) {
         if (!op || !op->is_shape_only(int(i))) left.push_back(node.inputs[i]);
@@ -339,7 +340,8 @@ class ProgramText {
   Names id_names_;
   std::map<NodeId, std::string> id_functions_;  // By the input that they make ids for.
   std::set<std::string> parts_;
-  std::string internal_, public_;  // What stands in the unnamed namespace, after the parts; and after it.
+  // The text in the unnamed namespace behind the parts, and the text behind that namespace.
+  std::string internal_, public_;
   std::vector<Int8Range> ranges_;
   size_t memory_bytes_ = 0;
 };

@@ -8,7 +8,7 @@
 
 namespace shoal::convert::cpp {
 
-/// Nothing stands against it (cpp_obstacles).
+/// Writes the program of a model without obstacles (cpp_obstacles).
 Result<CppSource> write_program(const TrainedModel& model, const CppOptions& options,
                                 const std::vector<SignatureFunction>& functions);
 

@@ -17,9 +17,9 @@ struct Parameter {
   std::string name;   ///< An identifier.
   std::string title;  ///< What users call it.
   Value value;
-  /// Of an input: how its ids are made of text. Empty: it is no text.
+  /// For an input: how its ids are made of text. Empty: the input is no text.
   std::optional<TextEncoding> encoding = {};
-  /// Of an output: the names of its ids, if these are known.
+  /// For an output: the names of its ids, if these are known.
   std::vector<std::string> names = {};
 };
 
@@ -31,7 +31,7 @@ struct NameTable {
 
 struct SignatureFunction {
   std::string name;                 ///< "predict", "predict_classification".
-  std::string signature;            ///< What the model calls it.
+  std::string signature;  ///< The signature's name in the model.
   std::vector<std::string> equals;  ///< Other signatures with the same outputs, which need no function.
   std::vector<Parameter> inputs, outputs;
   std::vector<NameTable> tables;
@@ -40,7 +40,7 @@ struct SignatureFunction {
 /// The functions, the default one first. InvalidArgument if a signature names a prediction that the model lacks.
 Result<std::vector<SignatureFunction>> signature_functions(const TrainedModel& model);
 
-/// One example, and `axes` for what else varies.
+/// The sizes for one example, with `axes` for all other symbols.
 SymbolSizes sizes_of(const TrainedModel& model, const std::map<std::string, int64_t>& axes);
 
 }  // namespace shoal::convert::cpp

@@ -53,7 +53,7 @@ std::string integer_text(std::span<const std::byte> bytes, size_t i) {
   return int_text(int64_t(element_of<T>(bytes, i)));
 }
 
-/// How elements of a type are written, and how many bytes they have.
+/// The text form of elements of a type, and their size in bytes.
 std::pair<ElementText, size_t> elements_of(std::string_view type) {
   if (type == "float")
     return {[](std::span<const std::byte> bytes, size_t i) { return float_text(element_of<float>(bytes, i)); }, 4};
@@ -148,7 +148,8 @@ bool is_identifier(std::string_view name) { return !name.empty() && identifier(n
 std::string comment_text(std::string_view name) {
   std::string result;
   for (const char c : name) result += c >= 0 && c < ' ' ? ' ' : c;
-  while (!result.empty() && result.back() == '\\') result.pop_back();  // It would continue the comment in the next line.
+  // A backslash at the end would continue the comment in the next line.
+  while (!result.empty() && result.back() == '\\') result.pop_back();
   return result;
 }
 

@@ -34,7 +34,7 @@ class Names {
  private:
   std::set<std::string> taken_;
 };
-/// Whether C++ takes this for a name.
+/// True if C++ accepts this as a name.
 bool is_identifier(std::string_view name);
 /// A name as it may stand in a comment: without ends of lines.
 std::string comment_text(std::string_view name);

@@ -33,12 +33,12 @@ class WeightArrays {
   /// The name of the array that is made of such a value, as it lies ("" as layout) or arranged otherwise.
   std::string add(const Value& value, std::string_view layout, const Shape& shape, std::span<const std::byte> bytes);
 
-  /// The same of what is made of several values; `key` names it.
+  /// Adds an array that is made of several values; `key` names it.
   std::string add_made(const std::string& key, std::string_view type, const Shape& shape, std::span<const std::byte> bytes);
 
   const std::vector<Array>& all() const { return arrays_; }
   const Array& find(const std::string& name) const;
-  /// All of them, each at its offset, after what names the file: kFileMark.
+  /// The file of all arrays: the mark kFileMark, then each array at its offset.
   std::vector<std::byte> file() const;
   size_t bytes() const;
 

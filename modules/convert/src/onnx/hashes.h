@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Says in words how ids that are hashed come about, for who computes them outside of Shoal.
+/// Describes in words how hashed ids are computed, for programs that compute them outside of Shoal.
 #include <string>
 #include <string_view>
 
@@ -9,7 +9,7 @@
 
 namespace shoal::convert {
 
-/// Whether texts become ids by their hash, all of them or those that the vocabulary lacks.
+/// True if texts become ids by their hash, either all texts or those that the vocabulary lacks.
 bool hashes(const TextEncoding& encoding);
 
 /// The feature that comes into the graph by the node of this name; null if none does.

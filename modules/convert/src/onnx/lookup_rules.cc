@@ -109,7 +109,8 @@ void add_lookup_rules(OnnxRules& rules) {
   rules["default_ids"] = {write_default_ids};
   rules["top_k"] = {write_top_k};
   rules["argmax"] = {write_argmax};
-  rules["cross_ids"] = {nullptr, "is a hash, which ONNX has no op for"};  // Its result becomes an input of the file.
+  // The result of the op becomes an input of the file.
+  rules["cross_ids"] = {nullptr, "is a hash, which ONNX has no op for"};
 }
 
 }  // namespace shoal::convert

@@ -49,7 +49,7 @@ class Lowering {
 
   const std::string& in(size_t input) { return values_.plain(node_.inputs[input]); }
   const std::string& image(size_t input) { return values_.channels_first(node_.inputs[input]); }
-  /// Whether the operand is there with its channels first.
+  /// True if the operand exists with its channels first.
   bool has_image(size_t input) const { return !values_.names.at(key(node_.inputs[input])).channels_first.empty(); }
 
   /// The node that makes an operand, and the names of that node's operands.

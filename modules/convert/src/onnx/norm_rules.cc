@@ -35,7 +35,7 @@ std::string mean_of(Lowering& node, const std::string& x, const std::vector<int6
   return node.add("ReduceMean", {x}, {{"axes", axes}, {"keepdims", int64_t(keep)}});
 }
 
-/// Mean and variance are those of the batch that is predicted.
+/// Writes a batch norm that takes mean and variance from the batch that is predicted.
 void write_batch_norm(Lowering& node) {
   const std::vector<int64_t> axes = all_but_last(node.type(0).shape.rank());
   const std::string x = node.in(0);
@@ -44,7 +44,7 @@ void write_batch_norm(Lowering& node) {
   const std::string variance = mean_of(node, node.add("Mul", {offset, offset}), axes, false);
   node.set(0, node.activated(normalized(node, x, mean, variance, node.in(1), node.in(2))));
   node.set(1, mean);
-  // The estimate of the variance of all data divides by one less, where there is more than one.
+  // The unbiased estimate of the variance divides by one less than the number of elements, if there is more than one.
   const std::string elements = node.to(node.add("Size", {x}), DType::kFloat32);
   const std::string count = node.add("Div", {elements, node.constant(float(node.type(0).shape.dims().back().size()))});
   const std::string others = node.add("Sub", {count, node.constant(1.0f)});

@@ -33,13 +33,13 @@ class OnnxGraph {
   /// Adds a node with one output, and returns its name. An operand that is left out is "".
   std::string add(std::string_view op, std::vector<std::string> inputs, const OnnxAttributes& attributes = {},
                   Domain domain = Domain::kOnnx);
-  /// The same with more outputs.
+  /// Adds a node with several outputs.
   std::vector<std::string> add_many(std::string_view op, const std::vector<std::string>& inputs, size_t outputs,
                                     const OnnxAttributes& attributes = {}, Domain domain = Domain::kOnnx);
   /// Gives a value another name: an output of the file has the name that users know.
   void add_identity(const std::string& from, const std::string& to);
 
-  /// A tensor in the file, of this name.
+  /// Adds a tensor of this name to the file.
   std::string initializer(const std::string& name, const TensorView& tensor);
   std::string constant(float value);
   std::string constant(int64_t value);                           ///< A scalar.

@@ -48,7 +48,7 @@ std::vector<std::string> operands_of(Lowering& node, int64_t gates, const std::v
   const int64_t units = node.output(1).shape[1].size();
   const RecurrentInputs from = inputs_of(node, gates, units);
   const int state_bias = node.named("recurrent_bias");
-  std::string biases;  // Those of the input's products, then those of the state's.
+  std::string biases;  // The biases of the input's products, then those of the state's.
   if (!from.bias.empty() || state_bias >= 0) {
     const std::string none = node.add("ConstantOfShape", {node.ints({gates * units})});
     const std::string of_input = from.bias.empty() ? none : reordered(node, from.bias, units, order);
@@ -132,7 +132,7 @@ void write_attended(Lowering& node, const Attended& of) {
   std::string scores = node.add("MatMul", {query, keys});
   scores = node.add("Mul", {scores, node.constant(float(node.attributes().get_real("scale")))});
   const std::string allowed = allowed_keys(node, of.key_shape[1], of.query_shape[1]);
-  // Not infinity, which makes NaN where no key is allowed.
+  // A finite number: infinity makes NaN where no key is allowed.
   if (!allowed.empty()) scores = node.add("Where", {allowed, scores, node.constant(-3e38f)});
   std::string probabilities = node.add("Softmax", {scores}, {{"axis", int64_t(-1)}});
   if (!allowed.empty()) probabilities = node.add("Where", {allowed, probabilities, node.constant(0.0f)});

@@ -55,7 +55,7 @@ Result<Outputs> outputs_of(const TrainedModel& model, const std::string& signatu
   return outputs;
 }
 
-/// All values of the graph that the outputs are made of.
+/// Returns all values of the graph from which the outputs are computed.
 std::vector<Value> values_of(const TrainedModel& model, const Outputs& outputs) {
   std::vector<Value> values;
   for (const auto& [name, output] : outputs.values) values.push_back(output.value);
@@ -118,7 +118,7 @@ class Conversion {
     return {};
   }
 
-  /// Whether a feature, a prediction or another hash has this name.
+  /// True if a feature, a prediction or another hash has this name.
   bool is_taken(const std::string& name) const {
     return std::ranges::any_of(model_.inputs,
                                [&](const NamedValue& input) { return shown_name(input.name, "features") == name; }) ||
@@ -280,7 +280,7 @@ std::string size_obstacle(const Graph& graph, const std::vector<NodeId>& nodes) 
   return "the weights have " + std::to_string(bytes >> 20) + " MiB, and one file of this format holds less than 2048 MiB";
 }
 
-/// A name of the file stands for one thing.
+/// Finds names that two things in the file would share.
 std::string name_obstacle(const TrainedModel& model, const Outputs& outputs) {
   std::set<std::string> names;
   for (const NamedValue& input : model.inputs) names.insert(shown_name(input.name, "features"));

@@ -134,7 +134,7 @@ Result<void> run_transpose(Call& call) {
   return {};
 }
 
-/// How Slice goes along one axis, as slices of Python do.
+/// The walk of Slice along one axis, as Python's slices do it.
 struct SliceAxis {
   int64_t begin, count;
 };

@@ -89,7 +89,7 @@ Result<void> run_conv(Call& call) {
   return {};
 }
 
-/// How far the windows of a transposed convolution reach, without what the padding cuts off.
+/// The size that the windows of a transposed convolution reach, without the part that padding cuts off.
 Result<int64_t> transposed_size(const WindowAxis& axis, int64_t beyond) {
   const int64_t size = (axis.size - 1) * axis.stride + axis.span() - axis.before - axis.after;
   if (beyond >= 0 && beyond <= std::max(axis.stride, axis.dilation) && size + beyond >= 0) return size + beyond;

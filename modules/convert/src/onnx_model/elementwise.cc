@@ -51,7 +51,7 @@ Result<void> with_signed(Call& call, Run run) {
     default: return call.unknown_type();
   }
 }
-/// The same, with uint8.
+/// Also accepts uint8.
 template <class Run>
 Result<void> with_number(Call& call, size_t input, Run run) {
   switch (call.dtype(input)) {

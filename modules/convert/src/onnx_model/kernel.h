@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What computes one node: a function for each op, and what it is given.
+/// The kernels of nodes: a function for each op, and its arguments.
 #include <cstdint>
 #include <initializer_list>
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace shoal::convert::onnx_model {
 
-/// What a run may still do.
+/// The memory and work that a run may still use.
 class Budget {
  public:
   explicit Budget(const OnnxLimits& limits) : elements_max_(limits.elements_max), work_left_(limits.work_max) {}
@@ -60,7 +60,7 @@ class Call {
   Result<void> want(size_t i, DType dtype) const;
   Result<void> want(size_t i, DType dtype, std::initializer_list<int64_t> dims) const;
   Result<void> want_rank(size_t i, int rank) const;
-  /// All inputs from the first on are of this one's type.
+  /// Checks that all inputs from `first` on have the type of input `first`.
   Result<void> want_one_type(size_t first = 0) const;
   Error unknown_type(size_t i = 0) const;
   /// The elements of an input of int64 or int32 with at most one axis.
@@ -107,7 +107,7 @@ struct Kernel {
 
 constexpr size_t kAnyCount = size_t(1) << 30;
 
-/// Kernels by op; those of ai.onnx.ml by "ai.onnx.ml.<op>".
+/// Kernels by op; an op of ai.onnx.ml has the key "ai.onnx.ml.<op>".
 using Kernels = std::map<std::string_view, Kernel>;
 const Kernels& kernels();
 

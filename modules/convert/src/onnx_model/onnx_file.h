@@ -33,7 +33,7 @@ struct Node {
 };
 
 struct File {
-  std::map<std::string, int64_t> opsets;  ///< By domain; that of ONNX is "".
+  std::map<std::string, int64_t> opsets;  ///< Opsets by domain; the domain of ONNX itself is "".
   std::vector<Node> nodes;
   std::vector<std::pair<std::string, Tensor>> constants;
   std::vector<OnnxPort> inputs, outputs;

@@ -28,7 +28,7 @@ bool fits(const OnnxDim& dim, int64_t size, Symbols& symbols) {
   return dim.symbol.empty() || symbols.emplace(dim.symbol, size).first->second == size;
 }
 
-/// Whether a tensor is as the file says.
+/// Checks that a tensor has the type and shape that the file declares.
 Result<void> check(const std::string& what, const OnnxPort& port, const Tensor& tensor, Symbols& symbols) {
   const std::string where = what + " \"" + port.name + "\" of the ONNX file ";
   if (tensor.dtype() != port.dtype) {

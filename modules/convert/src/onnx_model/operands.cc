@@ -51,7 +51,7 @@ Result<void> run_eye_like(Call& call) {
   return {};
 }
 
-/// How many numbers there are from `start` to before `limit`.
+/// The count of numbers from `start` up to, but without, `limit`.
 double range_count(float start, float limit, float delta) {
   return std::max(std::ceil((double(limit) - double(start)) / double(delta)), 0.0);
 }

@@ -5,12 +5,12 @@
 
 namespace shoal::convert::onnx_model {
 
-/// c += a b, of [m, k] and [k, n].
+/// Adds the product of a [m, k] and b [k, n] to c.
 void add_product(const double* a, const double* b, double* c, int64_t m, int64_t k, int64_t n);
 
 /// A picture with its padding around it, and how a window goes over it.
 struct Windows {
-  int64_t channels, height, width;  ///< Of the padded picture.
+  int64_t channels, height, width;  ///< Sizes of the padded picture.
   int64_t window_height, window_width;
   int64_t stride_y, stride_x, dilation_y, dilation_x;
   int64_t out_height, out_width;

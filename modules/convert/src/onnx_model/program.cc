@@ -10,7 +10,7 @@ namespace {
 
 std::string quoted(std::string_view name) { return "\"" + std::string(name) + "\""; }
 
-/// The opset that the file says for a domain is the one that is known here. Ops of other domains are not known anyway.
+/// Checks that the file asks for the known opset of a domain. Ops of other domains are refused elsewhere.
 Result<void> check_opset(const File& file, const std::string& domain, int64_t known) {
   const auto said = file.opsets.find(domain);
   if (said == file.opsets.end() || said->second == known) return {};

@@ -13,7 +13,7 @@ namespace {
 struct Reduction {
   Shape kept;       ///< The shape of the operand, with 1 for each axis that goes.
   Shape result;     ///< What the op gives.
-  int64_t count{};  ///< How many elements become one.
+  int64_t count{};  ///< The number of elements that become one.
 };
 
 Result<Reduction> reduction(const Call& call, std::vector<int64_t> axes) {
@@ -67,7 +67,7 @@ Result<void> reduce(Call& call, const Reduction& of, Sum first, Add add, Finish 
   return {};
 }
 
-/// Sums of float32 are made in double; those of integers wrap around.
+/// Sums of float32 are computed in double; sums of integers wrap around.
 template <bool kSquares>
 Result<void> sum(Call& call, const Reduction& of) {
   const auto wrapped = [](uint64_t total, int64_t x) { return total + uint64_t(x) * (kSquares ? uint64_t(x) : 1); };

@@ -11,7 +11,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-/// What one gate is computed with; matrices are transposed, so that rows of batches are multiplied from the left.
+/// The weights of one gate. Matrices are transposed, so that rows of batches are multiplied from the left.
 struct Gate {
   Numbers kernel;                ///< [inputs, units]
   Numbers recurrent;             ///< [units, units]
@@ -23,7 +23,7 @@ struct Recurrence {
   int64_t steps = 0, batch = 0, inputs = 0, units = 0;
   std::span<const float> x;      ///< [steps, batch, inputs]
   std::vector<Gate> gates;       ///< In the order of ONNX.
-  std::vector<int64_t> lengths;  ///< Of each sequence, in steps.
+  std::vector<int64_t> lengths;  ///< The length of each sequence in steps.
   Numbers hidden;                ///< [batch, units]
 
   size_t states() const { return hidden.size(); }
@@ -47,7 +47,7 @@ struct Recurrence {
     std::ranges::transform(sums, others, sums.begin(), std::plus<>());
     return sums;
   }
-  /// Whether the sequence that this state belongs to has the step.
+  /// True if the sequence of this state has the step.
   bool has_step(size_t state, int64_t step) const { return step < lengths[state / size_t(units)]; }
 
  private:

@@ -10,11 +10,11 @@ namespace shoal::convert::onnx_model {
 
 using Strides = std::array<int64_t, Shape::kRankMax>;
 
-/// How far apart neighbours along each axis lie in a dense tensor.
+/// The distance of neighbours along each axis of a dense tensor.
 Strides dense_strides(const Shape& shape);
 /// The shape that two shapes repeat to, by the rule of numpy.
 Result<Shape> repeated_shape(const Shape& a, const Shape& b);
-/// That of inputs.
+/// The shape that inputs `first` to `last` broadcast to.
 Result<Shape> broadcast(const Call& call, size_t first, size_t last);
 /// The strides of an operand that repeats to `shape`: 0 where it does.
 Strides repeated_strides(const Shape& operand, const Shape& shape);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How a window goes over pictures of [N, C, H, W]: what convolutions and pools have in common.
+/// The walk of a window over pictures of [N, C, H, W], which convolutions and pools share.
 #include "onnx_model/kernel.h"
 
 namespace shoal::convert::onnx_model {
@@ -14,7 +14,7 @@ struct WindowAxis {
   /// From the first element of a window to behind its last one.
   int64_t span() const { return (window - 1) * dilation + 1; }
   int64_t padded() const { return size + before + after; }
-  /// How many windows there are.
+  /// The number of windows.
   int64_t count() const { return (padded() - span()) / stride + 1; }
 };
 

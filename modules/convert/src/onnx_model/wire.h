@@ -15,7 +15,7 @@ namespace shoal::convert::onnx_model {
 struct Message {
   std::string_view file;
   std::string_view bytes;
-  std::string part;  ///< What it is, as "graph: node 3".
+  std::string part;  ///< The part of the file for errors, as "graph: node 3".
 
   Message inner(std::string_view inner_bytes, const std::string& inner_part) const {
     return {file, inner_bytes, part + ": " + inner_part};

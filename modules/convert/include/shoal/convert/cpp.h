@@ -18,13 +18,13 @@ namespace shoal::convert {
 
 /// Examples from which the ranges of activations are taken, for a model in int8.
 struct Calibration {
-  /// One map for each example: the tensors of all inputs of the graph by name (of text: of the input of its ids), each with a first
-  /// axis of 1.
+  /// A map for each example, from the name of each input of the graph to its tensor, with a first axis of 1. A text input
+  /// has the name and the ids of its encoded form.
   std::vector<std::map<std::string, Tensor>> examples;
 };
 
 struct CppOptions {
-  std::string name = "model";        ///< What the files are called: an identifier; the source includes "<name>.h".
+  std::string name = "model";  ///< The name of the files, an identifier; the source includes "<name>.h".
   std::string name_space = "model";  ///< The namespace of the functions: identifiers with "::" between them.
   /// The sizes of axes that vary, by name ("time": 40). The batch is one example, and needs no entry.
   std::map<std::string, int64_t> axes = {};
@@ -47,7 +47,7 @@ struct CppPort {
   int64_t elements = 0;
   std::string node;                 ///< The node of the model's graph whose output it is ...
   int output = 0;                   ///< ... and which output.
-  std::vector<std::string> names{};  ///< Of an output of ids: what they stand for, where that is known.
+  std::vector<std::string> names{};  ///< For an output of ids: the names that they stand for, if these are known.
 };
 
 /// bool name(const T* input, ..., T* output, ...), one for each signature.
@@ -64,7 +64,7 @@ struct CppSource {
   std::vector<std::byte> weights;  ///< The contents of the file of weights; empty where they are in the source.
   size_t weight_bytes = 0;         ///< Read-only memory (flash) that weights take. Code comes in addition.
   size_t memory_bytes = 0;         ///< Static memory that is written: all values between ops.
-  size_t stack_bytes = 0;          ///< What a call takes of the stack at most, compiled with optimisation; rounded up.
+  size_t stack_bytes = 0;  ///< The most stack that a call takes when compiled with optimisation, rounded up.
   std::vector<CppFunction> functions;  ///< The default one first.
   std::vector<Int8Range> int8_ranges;  ///< With CppOptions::int8: what each value that is kept in eight bits was given.
 };
@@ -72,8 +72,8 @@ struct CppSource {
 /// Writes the model. InvalidArgument for names that are no identifiers, and with the first of cpp_obstacles() where there is one.
 Result<CppSource> to_cpp(const TrainedModel& model, const CppOptions& options);
 
-/// All reasons why this model cannot be written as C++: each sentence names a node and its op, or an axis that needs a size. Weights are
-/// not looked at, so a model can be asked before it is trained.
+/// Returns all reasons why this model cannot be written as C++. Each sentence names a node and its op, or an axis that
+/// needs a size. The function does not read weights, so it may be called before the model is trained.
 std::vector<std::string> cpp_obstacles(const TrainedModel& model, const CppOptions& options = {});
 
 }  // namespace shoal::convert

@@ -26,8 +26,8 @@ struct OnnxOptions {
 
 /// ONNX has no hash of texts or ids. So the result of such a hash is an input of the file, which the caller computes.
 struct TransformedInput {
-  std::string name;  ///< The input of the file; int64, of the shape that the ids have in Shoal.
-  std::string how;   ///< How its ids are computed, in words: "hash64(text of feature \"town\") modulo 100; ...".
+  std::string name;  ///< The name of the file's input, an int64 tensor of the shape that the ids have in Shoal.
+  std::string how;  ///< The computation of the ids in words: "hash64(text of feature \"town\") modulo 100; ...".
   std::string node;  ///< The node of the model's graph whose output they are.
 };
 

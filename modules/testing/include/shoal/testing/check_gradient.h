@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Checks that the gradient of a user's own op is the derivative of what its kernel computes.
+/// Checks that the gradient of a user's own op is the derivative of its kernel.
 #include <functional>
 #include <map>
 #include <string>
@@ -32,8 +32,10 @@ struct GradientCheck {
   std::map<std::string, Tensor> inputs = {};  ///< By name, what `build` is given; multiples of 1/64 are exact.
   /// The inputs to differentiate for. Empty: all that are float32.
   std::vector<std::string> wrt = {};
-  double step = 1.0 / 32;   ///< How far an element is moved, at most twice that; no kink may lie so near.
-  double tolerance = 1e-3;  ///< How far both numbers may lie apart: this part of their size, and a tenth of it besides.
+  /// The distance by which an element is moved, at most doubled; the op may have no kink that near.
+  double step = 1.0 / 32;
+  /// The allowed relative difference of the two derivatives; a tenth of it is allowed absolutely.
+  double tolerance = 1e-3;
   std::string backend = "reference";
 };
 

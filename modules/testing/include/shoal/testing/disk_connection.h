@@ -28,7 +28,7 @@ class DiskConnection : public Storage {
   /// are listed (opening one is NotFound: the bytes are on the server). Own changes are seen at once, with all else in
   /// those folders. `now` tells virtual time. A `delay` of 0 ends this.
   void see_late(Duration delay, std::function<SteadyTime()> now);
-  /// How much longer the calls took since the last time this was asked (VirtualTaskOptions::before_storage_call).
+  /// The time by which calls were delayed since this was asked last (VirtualTaskOptions::before_storage_call).
   Duration take_delay();
 
   Result<std::unique_ptr<WritableFile>> create(const std::string& path) override;

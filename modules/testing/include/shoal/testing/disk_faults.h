@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What can go wrong with a simulated disk, by script or by chance.
+/// Faults of a simulated disk, by script or by chance.
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace shoal::testing {
 
-/// What one changing call meets, by script.
+/// The fault that one changing call meets by script.
 enum class Fault {
   kNone,
   kError,             ///< One call fails and has no effect.
@@ -29,7 +29,7 @@ struct DiskFaults {
   double full = 0;                                     ///< A write: no space left, for this one and some after it.
   double bit_flip = 0;                                 ///< A write: reports success, but one bit of it is turned over.
   double slow = 0;                                     ///< Any call: takes longer (DiskConnection::take_delay).
-  int64_t full_writes_max = 20;                        ///< So many writes at most find the disk full.
+  int64_t full_writes_max = 20;  ///< At most this many writes find the disk full.
   Duration slow_max = std::chrono::seconds(10);        ///< A slow call takes at most so long.
   std::function<bool(const std::string&)> flips_in{};  ///< Files in which bits may flip. Empty: all.
 
@@ -37,7 +37,7 @@ struct DiskFaults {
   bool none() const { return error <= 0 && full <= 0 && bit_flip <= 0 && slow <= 0; }
 };
 
-/// How many faults a disk has brought about, by kind.
+/// The number of faults of each kind that a disk has caused.
 struct DiskFaultCounts {
   int64_t error = 0;  ///< Errors, scripted or by chance.
   int64_t full = 0;   ///< Writes that found no space, whatever the reason.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a disk that is put before another one starts from: every call goes on, and who derives from it changes those it is
-/// about. WorldOptions::wrap_storage takes such a disk.
+/// A base class for a disk in front of another one: it passes every call on, and a derived class changes some calls.
+/// WorldOptions::wrap_storage takes such a disk.
 #include <memory>
 #include <string>
 #include <utility>

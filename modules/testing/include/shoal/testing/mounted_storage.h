@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What one host sees: its own disk, and folders that it shares with others.
+/// The disks that one host sees: its own, and folders that it shares with others.
 #include <map>
 #include <memory>
 #include <string>
@@ -21,7 +21,7 @@ class MountedStorage final : public Storage {
   DiskConnection& mount(const std::string& folder, const std::shared_ptr<SimulatedDisk>& disk);
   /// The connection to the disk that `path` is on; anything outside the shared folders: the local disk.
   DiskConnection& connection(const std::string& path);
-  /// How much longer the calls of this host took since the last time this was asked, on all disks.
+  /// The time by which calls of this host were delayed on all disks since this was asked last.
   Duration take_delay();
 
   Result<std::unique_ptr<WritableFile>> create(const std::string& path) override;

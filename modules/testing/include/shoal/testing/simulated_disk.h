@@ -25,7 +25,7 @@ struct SimulatedDiskOptions {
 class SimulatedDisk final : public DiskConnection {
  public:
   explicit SimulatedDisk(SimulatedDiskOptions options = {});
-  /// The same disk for one more host, which can be cut off or see things late by itself.
+  /// Connects one more host to the disk; the connection can be cut off, or see changes late, by itself.
   std::unique_ptr<DiskConnection> connect() const;
 
   /// The `call`-th changing call from now on (from 0) meets `fault`.
@@ -52,7 +52,7 @@ class SimulatedDisk final : public DiskConnection {
   /// Makes `path` with its parents if it is missing, durably, as an administrator does before the job. It meets no
   /// fault.
   void add_folder(const std::string& path);
-  /// All files, without a slash in front, sorted by bytes.
+  /// The paths of all files, without a leading slash, sorted by bytes.
   std::vector<std::string> paths() const;
   /// Files that somebody holds a lock of.
   std::vector<std::string> locked() const;

@@ -28,7 +28,7 @@
 
 namespace shoal::testing {
 
-/// What a task runs: the body that main() gives to shoal::run(). Called once per start of each task.
+/// The program of a task: the body that main() gives to shoal::run(). The world calls it once per start of each task.
 using Program = std::function<void(RunConfig)>;
 /// Environment variables of one task, by name.
 using TaskVariables = std::map<std::string, std::string, std::less<>>;
@@ -50,7 +50,7 @@ struct WorldOptions {
   uint64_t table_bytes_min = uint64_t(1) << 20;
   /// The least level of log lines that report() shows.
   LogLevel log_level = LogLevel::kInfo;
-  /// It is told what becomes of updates, beside the world itself.
+  /// An observer of updates beside the world itself.
   std::shared_ptr<cluster::Witness> witness = nullptr;
   /// Gets every log line, with the time and the task before it.
   std::function<void(const std::string& line)> log = nullptr;
@@ -104,9 +104,10 @@ class World {
   void spend(std::string_view task, Duration time);
   /// Interrupts it as SIGTERM does.
   void interrupt(std::string_view task);
-  /// The same where on_sigterm is `leave`: the task gives way, and its program ends with Cancelled (status 143).
+  /// Sends the signal to a task whose on_sigterm is `leave`: the task gives way, and its program ends with Cancelled
+  /// (status 143).
   void leave(std::string_view task);
-  /// Its next starts have this as SHOAL_RUN, the name that a launcher gives to the processes of one run; "": none.
+  /// Sets SHOAL_RUN, the name that a launcher gives to one run, for the task's next starts; "": none.
   void set_shoal_run(std::string_view task, std::string run);
   /// The clock on the wall of its host jumps ahead (or back), and runs faster or slower from now on.
   void set_wall_clock(std::string_view task, Duration ahead, double drift = 0);
@@ -125,18 +126,18 @@ class World {
   Duration elapsed() const;
 
   bool running(std::string_view task) const;
-  /// What the program threw at its last start, once it has ended.
+  /// The error that the program's last start ended with, once it has ended.
   Result<void> outcome(std::string_view task) const;
   /// The exit status that the program would have ended with: 0 clean, 2 wrong usage, 3 NaN loss, 4 damage, 5 deadline, 1
   /// other.
   int exit_status(std::string_view task) const;
   bool killed(std::string_view task) const;  ///< True if it was killed, and not started again.
   uint64_t global_step() const;              ///< The furthest step that any trainer has heard of.
-  /// What is left that should not be, once all have ended: ports that listen, locks. Empty: nothing.
+  /// Ports that still listen and locks that are still held, once all tasks have ended. Empty: none.
   std::vector<std::string> leftovers() const;
   /// Each task, how it stands, and its last log lines: for the message of a test that failed.
   std::string report() const;
-  size_t count_log(std::string_view part) const;  ///< The number of lines, of all tasks, that contain it.
+  size_t count_log(std::string_view part) const;  ///< The number of log lines, of all tasks, that contain `part`.
   std::vector<std::string> tasks() const;
 
   /// The files that all hosts see, below "/shared"; paths as the tasks name them.
@@ -144,7 +145,8 @@ class World {
   SimulatedDisk& disk(std::string_view task);  ///< The disk of its host.
   /// Cuts its host off from what lies in "/shared" (input/output errors), or connects it again.
   void cut_off_shared(std::string_view task, bool cut);
-  /// Its host sees what others change in "/shared" so much later, as clients of network file systems do; 0: at once.
+  /// Delays what the task's host sees of changes by others in "/shared", as clients of network file systems do; 0: no
+  /// delay.
   void see_shared_late(std::string_view task, Duration delay);
   transport::SimNetwork& network();
   VirtualWorld& time();
