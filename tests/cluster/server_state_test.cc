@@ -416,6 +416,19 @@ TEST_F(ServerStateTest, WhatAProcessPushedIsNotThatOfTheOneAfterIt) {
   EXPECT_EQ(value_or_raise(push({.incarnation = kIncarnation + 1, .number = 1})), true);
 }
 
+TEST_F(ServerStateTest, KnowsHowLongATrainerWaitsForItsInput) {
+  make_ready();
+  const auto said = [&](uint64_t number, double share) {
+    EXPECT_TRUE(value_or_raise(push({.number = number, .base_version = state_.version(), .metrics = {.input_wait = share}})));
+    return state_.trainers().at(1).input_wait;
+  };
+  EXPECT_EQ(said(1, std::numeric_limits<double>::quiet_NaN()), std::nullopt);
+  EXPECT_EQ(said(2, 0.25), 0.25);
+  EXPECT_EQ(said(3, std::numeric_limits<double>::quiet_NaN()), 0.25);  // Shares that nobody knows change nothing.
+  EXPECT_EQ(said(4, 1.5), 0.25);                                       // Neither does nonsense.
+  EXPECT_EQ(said(5, 0), 0.0);
+}
+
 /// CONTRACT SY-2: of a trainer that no newer process replaces, sent = applied + dropped + kept. Staleness is in updates
 /// of this shard.
 TEST_F(ServerStateTest, CountsWhatBecomesOfPushes) {

@@ -32,6 +32,11 @@ TEST(TaskStatusText, ComesBackAsItWas) {
                           .run = "slurm 7.0",
                           .peers = {peer("chief 0", true, "a:1"), peer("worker 0", false)}};
   EXPECT_EQ(value_or_raise(parse_task_status(to_json(status))), status);
+  TaskStatus starved = status;
+  starved.peers[1].input_wait = 0.75;
+  EXPECT_EQ(value_or_raise(parse_task_status(to_json(starved))), starved);
+  starved.peers[1].input_wait = 1.5;
+  expect_error(parse_task_status(to_json(starved)), ErrorKind::kDataLoss, "input_wait");
   TaskStatus without = status;
   without.global_step.reset();
   EXPECT_EQ(value_or_raise(parse_task_status(to_json(without))), without);

@@ -41,6 +41,16 @@ TEST_F(InputWatchOf, WarnsOnceWhereAFifthOfTheTimeIsWaiting) {
   EXPECT_THAT(lines_, ElementsAre(AllOf(HasSubstr("the input holds up the training: "), HasSubstr("of the last 10 s"))));
 }
 
+TEST_F(InputWatchOf, KnowsTheShareOfTheLastFullWindow) {
+  train(seconds(9), milliseconds(50));
+  EXPECT_EQ(watch_.share(), std::nullopt);
+  train(seconds(2), milliseconds(50));
+  ASSERT_TRUE(watch_.share());
+  EXPECT_NEAR(*watch_.share(), 0.5, 0.02);
+  train(seconds(22), milliseconds(250));  // Threads that wait at once may wait for longer than the time that goes by.
+  EXPECT_EQ(watch_.share(), 1.0);
+}
+
 TEST_F(InputWatchOf, LooksAtTheEndOfAShortTraining) {
   train(seconds(3), milliseconds(50));
   EXPECT_THAT(lines_, ElementsAre());

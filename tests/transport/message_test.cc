@@ -145,7 +145,7 @@ TEST_F(Messages, ChunkIsWrittenInPlace) {
   std::memset(outgoing.payload.data(), 7, 300);
   outgoing.scalars[0] = 0.5;
   outgoing.scalars[1] = -1e300;
-  set_metrics(outgoing.message, {.loss = 0.25, .waited_secs = 1.5});
+  set_metrics(outgoing.message, {.loss = 0.25, .waited_secs = 1.5, .input_wait = 0.75});
   const Message there = arrived(outgoing.message);
   ASSERT_TRUE(verify(there));
   const auto chunk = read_chunk(there);
@@ -162,6 +162,7 @@ TEST_F(Messages, ChunkIsWrittenInPlace) {
   EXPECT_THAT(chunk->scalars, testing::ElementsAre(0.5, -1e300));
   EXPECT_EQ(chunk->metrics.loss, 0.25);
   EXPECT_EQ(chunk->metrics.waited_secs, 1.5);
+  EXPECT_EQ(chunk->metrics.input_wait, 0.75);
   EXPECT_EQ(chunk->payload[299], std::byte(7));
   EXPECT_TRUE(aligned(chunk->payload.data()));
 }

@@ -155,7 +155,8 @@ OutgoingChunk make_chunk(BufferPool& pool, const Chunk& fields, size_t payload_b
   double* first_scalar = nullptr;
   const auto scalars = body.builder.CreateUninitializedVector<double>(scalar_count, &first_scalar);
   chunk.scalars = {first_scalar, scalar_count};
-  const wire::StepMetrics none(std::numeric_limits<double>::quiet_NaN(), 0);  // Reserves room for the metrics.
+  constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
+  const wire::StepMetrics none(kNotKnown, 0, kNotKnown);  // Reserves room for the metrics.
   const auto position =
       body.builder.CreateVector(reinterpret_cast<const uint8_t*>(fields.position.data()), fields.position.size());
   chunk.message = body.finish(
@@ -171,6 +172,7 @@ void set_metrics(Message& message, const StepMetrics& metrics) {
   SHOAL_CHECK(own);
   own->mutate_loss(metrics.loss);
   own->mutate_waited_secs(metrics.waited_secs);
+  own->mutate_input_wait(metrics.input_wait);
 }
 
 Message make_snapshot_part(BufferPool& pool, const SnapshotPart& part) {

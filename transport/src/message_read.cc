@@ -109,7 +109,9 @@ Result<Chunk> read_chunk(const Message& message) {
   const auto position = bytes_of(table->position());
   chunk.position = {reinterpret_cast<const char*>(position.data()), position.size()};
   chunk.scalars = {table->scalars()->data(), table->scalars()->size()};
-  if (const wire::StepMetrics* metrics = table->metrics()) chunk.metrics = {metrics->loss(), metrics->waited_secs()};
+  if (const wire::StepMetrics* metrics = table->metrics()) {
+    chunk.metrics = {metrics->loss(), metrics->waited_secs(), metrics->input_wait()};
+  }
   chunk.payload = payload_of(message, table->payload());
   return chunk;
 }

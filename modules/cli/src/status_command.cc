@@ -31,6 +31,9 @@ Examples:
 An address is host:port, as in TF_CONFIG. The task is looked for there over tcp, and then in this machine's shared memory
 (--transport shm); tcp://... or shm://... is the one of them alone.
 
+input_wait is the share of its last ten seconds that a trainer waited for its input: a job of trainers near 1 needs a faster input,
+of which `shoal data bench` tells the slowest stage.
+
 Asking disturbs nothing: who asks has no part in the job, and nobody waits for them. As any peer they need the job's token
 or a certificate (SHOAL_TOKEN, --token-file, --tls-dir) where the tasks have one.
 
@@ -188,6 +191,7 @@ Json to_json(const Question& question, const Answer& answer, bool ready) {
     Json entry{{"task", peer.task}, {"connected", peer.connected}};
     if (peer.done) entry["done"] = true;
     if (!peer.address.empty()) entry["address"] = peer.address;
+    if (peer.input_wait) entry["input_wait"] = *peer.input_wait;
     peers.push_back(std::move(entry));
   }
   Json object{{"address", answer.from.address},

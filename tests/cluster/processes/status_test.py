@@ -63,7 +63,8 @@ class Status(JobTest):
             until(lambda status, said: trains(status, said) and said["peers_connected"] == 2, address, SHOAL_TOKEN=token)
             said = until(trains, address, "--ready", SHOAL_TOKEN=token)
             self.assertEqual((said["role"], said["index"], said["phase"]), ("ps", 0, "ready"))
-            self.assertEqual(said["peers"], [{"task": "chief 0", "connected": True}, {"task": "worker 0", "connected": True}])
+            self.assertEqual([{name: peer[name] for name in ("task", "connected")} for peer in said["peers"]],
+                             [{"task": "chief 0", "connected": True}, {"task": "worker 0", "connected": True}])
             own = {"SHOAL_TOKEN": token, "TF_CONFIG": job.tf_config("worker 0")}
             self.assertEqual(shoal_status("--live", **own)[0], 0)
             self.assertEqual(shoal_status("--ready", **own)[1]["task"], "worker 0")

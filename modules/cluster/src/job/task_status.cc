@@ -27,6 +27,11 @@ Result<PeerStatus> peer_of(const Json& message) {
   SHOAL_TRY(peer.connected, json::bool_member(message, "connected"));
   SHOAL_TRY(peer.done, json::bool_member(message, "done"));
   SHOAL_TRY(peer.address, status_text(message, "address", kStatusTextBytesMax));
+  SHOAL_TRY(const Json* input_wait, json::member(message, "input_wait"));
+  if (!input_wait->is_null()) {
+    SHOAL_TRY(peer.input_wait, json::number_member(message, "input_wait"));
+    if (!(*peer.input_wait >= 0 && *peer.input_wait <= 1)) return data_loss("\"input_wait\" is no share from 0 to 1");
+  }
   return peer;
 }
 
@@ -65,7 +70,11 @@ Error of_peer(Error error, const transport::Endpoint& at) {
 std::string to_json(const TaskStatus& status) {
   Json peers = Json::array();
   for (const PeerStatus& peer : status.peers) {
-    peers.push_back({{"task", peer.task}, {"connected", peer.connected}, {"done", peer.done}, {"address", peer.address}});
+    peers.push_back({{"task", peer.task},
+                     {"connected", peer.connected},
+                     {"done", peer.done},
+                     {"address", peer.address},
+                     {"input_wait", peer.input_wait ? Json(*peer.input_wait) : Json(nullptr)}});
   }
   const Json message{
       {"role", status.role},   {"index", status.index},

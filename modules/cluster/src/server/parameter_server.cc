@@ -322,6 +322,7 @@ TaskStatus Server::status() {
     const auto known = state_.trainers().find(trainer);
     const bool done = known != state_.trainers().end() && known->second.done;
     status.peers.push_back({.task = trainer_name(trainer, own), .connected = false, .address = {}, .done = done});
+    if (known != state_.trainers().end()) status.peers.back().input_wait = known->second.input_wait;
   }
   for (const Session* session : sessions_) {
     if (session->trainer < options_.trainers) status.peers[size_t(session->trainer)].connected = true;

@@ -311,6 +311,8 @@ Result<void> ServerState::begin_commit(const transport::Order& order) {
     count(*push, record.pushes);
     if (record.incarnation == push->id.incarnation) {
       record.last_push = record.last_counted = push->id.number;
+      const double share = push->metrics().input_wait;
+      if (share >= 0 && share <= 1) record.input_wait = share;
       record.keeps_back = push->encoding() == transport::Encoding::kTopK;
       residuals_.pushed(push->id.trainer, push->id.number);
     }

@@ -3,6 +3,7 @@
 /// What a parameter server knows of a trainer, whichever process it is now.
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct TrainerRecord {
   uint64_t last_push = 0;
   uint64_t last_counted = 0;  ///< The number of its newest push that was committed.
   PushCounts pushes;          ///< Counts over all incarnations.
+  /// The share of its time, 0 to 1, that the trainer waited for its input, as its newest committed push says.
+  std::optional<double> input_wait = {};
   /// True if it has a residual that is not known here: its newest push of this epoch was top-k.
   bool keeps_back = false;
   int connections = 0;

@@ -114,7 +114,7 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<void>> deliver_to(size_t shard, Result<void>& outcome, StopToken stop);
   Task<Result<void>> deliver(size_t shard, StopToken stop);
   Task<Result<void>> deliver_once(size_t shard, StopToken stop);
-  Task<Result<void>> finish_pushes(std::span<const double> scalars, double loss);
+  Task<Result<void>> finish_pushes(std::span<const double> scalars, const Step& step);
   /// Whether what travels is not what kernels read and write.
   bool recodes() const { return by_rows_ || options_.compression.any(); }
   void log_traffic();
@@ -382,7 +382,7 @@ Task<Result<void>> RemoteStoreImpl::arrival(size_t variable) {
 }
 
 Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double> scalars) {
-  SHOAL_CO_TRY_VOID(co_await finish_pushes(scalars, step.loss));
+  SHOAL_CO_TRY_VOID(co_await finish_pushes(scalars, step));
   residuals_->set_others_asked(!paced_ || step.save_follows);
   for (ServerTraffic& to : traffic_) to.parts().front().set_push_status(step.save_follows ? kStatusSaveBit : kStatusOk);
   const uint64_t epoch = servers_.epoch();
@@ -411,8 +411,9 @@ Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double>
   co_return Outcome{.global_step = global_step_, .applied = verdict_ == kStatusOk, .stop = stop_};
 }
 
-Task<Result<void>> RemoteStoreImpl::finish_pushes(std::span<const double> scalars, double loss) {
-  Work work = [this, scalars, metrics = transport::StepMetrics{loss, to_seconds(waited_)}] {
+Task<Result<void>> RemoteStoreImpl::finish_pushes(std::span<const double> scalars, const Step& step) {
+  const transport::StepMetrics metrics{.loss = step.loss, .waited_secs = to_seconds(waited_), .input_wait = step.input_wait};
+  Work work = [this, scalars, metrics] {
     for (ServerTraffic& traffic : traffic_) {
       for (ShardTraffic& part : traffic.parts()) part.finish_push(scalars, metrics, row_push_);
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/input_watch.h"
 
+#include <algorithm>
+
 #include "shoal/base/format.h"
 #include "shoal/data/input_statistics.h"
 
@@ -30,7 +32,8 @@ Result<void> InputWatch::stepped(uint64_t global_step, const data::Iterator& inp
 }
 
 Result<void> InputWatch::look(uint64_t global_step, const data::Iterator& input, Duration time) {
-  const double share = to_seconds(waited_) / to_seconds(time);
+  const double share = std::min(1.0, to_seconds(waited_) / to_seconds(time));
+  share_ = share;
   if (options_.progress) options_.progress->set_input_note(share < kToldShare ? "" : "waits for input " + percent(share));
   const bool tells = share >= kToldShare;
   if (options_.events && (tells || told_)) {  // The last one shows that it is over.

@@ -33,6 +33,8 @@ class InputWatch {
   Result<void> stepped(uint64_t global_step, const data::Iterator& input, bool ends = false);
   /// Begins a new window with the next step: until then the training waits for servers, and not for its input.
   void restart() { begin_.reset(); }
+  /// The share of the last full window that went by waiting, 0 to 1. Nothing before the first window is full.
+  const std::optional<double>& share() const { return share_; }
 
  private:
   Result<void> look(uint64_t global_step, const data::Iterator& input, Duration time);
@@ -42,6 +44,7 @@ class InputWatch {
   const InputWatchOptions options_;
   std::optional<SteadyTime> begin_;  // Of the window.
   Duration waited_{};                // In the window.
+  std::optional<double> share_;      // Of the last full window.
   bool told_ = false;                // Of the window before.
   bool warned_ = false;
 };

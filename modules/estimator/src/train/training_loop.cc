@@ -457,6 +457,7 @@ Result<void> TrainingLoop::take_results() {
     fetched = fetched.subspan(2);
   }
   step_.loss = loss;  // A step of several replicas goes to no server.
+  if (input_watch_.share()) step_.input_wait = *input_watch_.share();
   if (running_.observed) {
     values_.set(loss, running_.batch_size, !fetched.empty());
     for (size_t i = 0; i < fetched.size(); ++i) values_.values()[i].second = fetched[i];

@@ -131,6 +131,8 @@ Result<Weights> read_weights(const Message& message);
 struct StepMetrics {
   double loss = std::numeric_limits<double>::quiet_NaN();  ///< Loss of the batch; NaN if it is not known.
   double waited_secs = 0;                                  ///< How long it waited for the reply to the push before.
+  /// The share of the trainer's time, 0 to 1, that went by waiting for its input; NaN if it is not known.
+  double input_wait = std::numeric_limits<double>::quiet_NaN();
 };
 struct Chunk {
   uint64_t base_version = 0;  ///< Version of the shard that the gradients were computed on.

@@ -58,6 +58,8 @@ struct Step {
   bool save_follows = false;
   /// The loss of the batch, which whoever computed it sets for the job's metrics; NaN if it is not known.
   double loss = std::numeric_limits<double>::quiet_NaN();
+  /// The share of the trainer's time, 0 to 1, that went by waiting for its input lately; NaN if it is not known.
+  double input_wait = std::numeric_limits<double>::quiet_NaN();
 };
 
 struct Outcome {

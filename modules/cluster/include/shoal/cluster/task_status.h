@@ -19,6 +19,8 @@ struct PeerStatus {
   bool connected = false;  ///< It has a connection to the task that answers, which counts itself as connected.
   std::string address;     ///< Where it listens, as "host:port"; empty if that is not known, or it does not.
   bool done = false;       ///< It is a trainer that makes no more steps: it waits for the end of the job, or has left.
+  /// The share of a trainer's time, 0 to 1, that went by waiting for its input lately. Nothing if it has not said so yet.
+  std::optional<double> input_wait = {};
   friend bool operator==(const PeerStatus&, const PeerStatus&) = default;
 };
 
