@@ -120,6 +120,25 @@ TEST(Threads, ParallelMapCallsThatManyAtOnce) {
   EXPECT_EQ(inside_max, 3);
 }
 
+TEST(Threads, AMapFindsHowManyCallsItNeeds) {
+  const auto env = make_production_environment({.sink = [](const LogRecord&) {}, .pool_threads = 6});
+  std::mutex mutex;
+  std::condition_variable changed;
+  int inside = 0, inside_max = 0;
+  // A call waits until four are inside: the two with which the map begins would wait for the deadline.
+  const Dataset dataset = Dataset::range(40).map([&](Element element) {
+    std::unique_lock lock(mutex);
+    inside_max = std::max(inside_max, ++inside);
+    changed.notify_all();
+    changed.wait_for(lock, std::chrono::seconds(30), [&] { return inside_max >= 4; });
+    --inside;
+    return element;
+  }, {.parallel = -1});
+  EXPECT_EQ(collect(dataset, *env), counting(0, 40));
+  EXPECT_GE(inside_max, 4);
+  EXPECT_LE(inside_max, 7);  // The six threads of the pool, and the consumer.
+}
+
 TEST(Threads, OrderIsKeptWhenLaterCallsAreQuicker) {
   const auto env = make_production_environment({.sink = [](const LogRecord&) {}, .pool_threads = 3});
   std::mutex mutex;

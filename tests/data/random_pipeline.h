@@ -107,7 +107,7 @@ class RandomPipeline {
     const std::string number = "(" + std::to_string(n) + ")";
     switch (below(shuffles_ ? 28 : 25)) {
       case 0: return map(1), void(text_ += ".map()");
-      case 1: return map(int(2 + below(4))), void(text_ += ".parallel_map()");
+      case 1: return parallel_map(int(2 + below(4)));
       case 2:
         dataset_ = dataset_->filter([](const Element& element) { return keeps(value_of(element)); });
         std::erase_if(model_.values, [](const Value& value) { return !keeps(value); });
@@ -394,6 +394,11 @@ class RandomPipeline {
     }
   }
 
+  /// Five calls stand for a map that finds its number of calls.
+  void parallel_map(int calls) {
+    map(calls == 5 ? -1 : calls);
+    text_ += ".parallel_map()";
+  }
   void map(int parallel) {
     dataset_ = dataset_->map([](Element element) { return triple(std::move(element), 1); }, {.parallel = parallel});
     for (Value& value : model_.values) {

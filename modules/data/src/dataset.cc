@@ -265,8 +265,8 @@ Dataset Dataset::bucket_by_length(LengthFn length, BucketOptions options) const 
 
 Dataset Dataset::map(MapFn fn, MapOptions options) const {
   require(bool(fn), "map: the function is empty");
-  require(options.parallel >= 1 && options.parallel <= 1024,
-          "map: parallel is " + std::to_string(options.parallel) + "; give 1 to 1024");
+  require(options.parallel == -1 || (options.parallel >= 1 && options.parallel <= 1024),
+          "map: parallel is " + std::to_string(options.parallel) + "; give 1 to 1024, or -1 to let the stage find the number");
   if (options.parallel == 1) return Dataset(make_map_node(node_, std::move(fn)));
   return Dataset(make_parallel_map_node(node_, std::move(fn), options));
 }

@@ -11,6 +11,14 @@
 namespace shoal::data {
 namespace {
 
+constexpr int kAutomaticCallsFirst = 2, kAutomaticCallsMax = 16;
+
+/// The most calls at once. A stage that finds the number itself needs no more than the pool has threads.
+int calls_max(const MapOptions& options, const JobPool& pool) {
+  if (options.parallel > 0) return options.parallel;
+  return std::clamp(pool.threads(), 1, kAutomaticCallsMax);
+}
+
 class ParallelMapStage final : public Stage {
  public:
   ParallelMapStage(StageContext& context, std::unique_ptr<Stage> input, const MapFn& fn, MapOptions options)
@@ -19,13 +27,16 @@ class ParallelMapStage final : public Stage {
         fn_(fn),
         options_(options),
         meter_(context.meters ? &context.meters->open() : nullptr),
-        workers_(context.env.pool(), options.parallel, [this](Workers::Lock& lock) { return work(lock); }) {}
+        calls_max_(calls_max(options, context.env.pool())),
+        calls_(options.parallel > 0 ? calls_max_ : std::min(kAutomaticCallsFirst, calls_max_)),
+        workers_(context.env.pool(), calls_max_, [this](Workers::Lock& lock) { return work(lock); }) {}
 
   Result<bool> next(Item& item) override {
     failed_ = false;
     if (!begun_) begin();
     Workers::Lock lock = workers_.lock();
     read_ahead(lock);
+    bool has_waited = false;
     while (true) {
       drop_gone();
       if (slots_.empty()) return false;
@@ -34,7 +45,8 @@ class ParallelMapStage final : public Stage {
       if (slot.state == State::kQueued) {
         call(slot, lock);
       } else {
-        workers_.wait(lock);
+        if (!std::exchange(has_waited, true)) allow_more_calls(lock);
+        if (wanted().state == State::kRunning) workers_.wait(lock);
       }
     }
   }
@@ -100,9 +112,16 @@ class ParallelMapStage final : public Stage {
     if (Result<void> saved = input_->save(writer); !saved) unsaved_ = std::move(saved).error();
   }
 
-  /// Takes inputs until `parallel` are being worked on.
+  /// The consumer has to wait: lets more calls work at once where the stage finds the number.
+  void allow_more_calls(Workers::Lock& lock) {
+    if (calls_ == calls_max_) return;
+    calls_ = std::min(2 * calls_, calls_max_);
+    read_ahead(lock);
+  }
+
+  /// Takes inputs until as many are being worked on as may be at once.
   void read_ahead(Workers::Lock& lock) {
-    while (!ended_ && int(slots_.size()) < options_.parallel) {
+    while (!ended_ && int(slots_.size()) < calls_) {
       std::unique_ptr<Slot> slot = spare_.empty() ? std::make_unique<Slot>() : std::move(spare_.back());
       if (!spare_.empty()) spare_.pop_back();
       lock.unlock();
@@ -244,7 +263,10 @@ class ParallelMapStage final : public Stage {
   const MapOptions options_;
   StageMeter* const meter_;  // Null where nobody measures.
 
+  const int calls_max_;
+
   // Members that only the consumer uses.
+  int calls_;  ///< How many calls may be at work at once; grows up to calls_max_.
   bool begun_ = false;
   bool ended_ = false;
   bool failed_ = false;   ///< The last error was the function's.
@@ -272,7 +294,7 @@ class ParallelMapNode final : public Node {
     SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
     if (context.meters) {
       context.meters->open().waits = true;
-      context.meters->open().threads = options_.parallel;
+      context.meters->open().threads = calls_max(options_, context.env.pool());
     }
     return std::make_unique<ParallelMapStage>(context, std::move(stage), fn_, options_);
   }

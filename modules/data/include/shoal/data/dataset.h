@@ -58,7 +58,8 @@ struct ListFilesOptions {
   std::optional<int64_t> seed = {};  ///< The seed of the shuffle. None: it differs per trainer.
 };
 struct MapOptions {
-  /// Calls at once, 1 to 1024, on the threads of Environment::pool(); as many elements are read ahead. 1: no threads.
+  /// Calls at once, 1 to 1024, on the threads of Environment::pool(); as many elements are read ahead. 1: no threads. -1: the stage finds
+  /// the number: it begins with 2 and doubles it whenever an element is waited for, up to the threads of the pool, and 16 at most.
   int parallel = 1;
   bool deterministic = true;  ///< False: what is ready first comes first.
   /// For functions with random numbers; as ShuffleOptions::seed.
