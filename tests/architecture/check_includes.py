@@ -38,7 +38,7 @@ ROOMS_OF_HEADERS = {
     "shoal/cluster/run_identity.h": "job",
     "shoal/cluster/snapshot.h": "state",
     "shoal/cluster/store.h": "trainer",
-    "shoal/cluster/witness.h": "state",
+    "shoal/cluster/update_observer.h": "state",
     "shoal/convert/onnx.h": "onnx",
     "shoal/data/tar_files.h": "",
     "shoal/estimator/estimator.h": "model",  # What Estimator's calls do stands above all rooms.

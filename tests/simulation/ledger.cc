@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kViolationsMax = 20;
 
-std::string text(const cluster::WitnessedUpdate& update) {
+std::string text(const cluster::ObservedUpdate& update) {
   return "update " + std::to_string(update.ordinal) + " of trainer " + std::to_string(update.trainer) + " (process " +
          std::to_string(update.process % 10000) + ") in epoch " + std::to_string(update.epoch);
 }
@@ -36,7 +36,7 @@ void Ledger::activated(int shard, uint64_t server, uint64_t epoch, uint64_t glob
   }
 }
 
-void Ledger::applied(const cluster::WitnessedUpdate& update) {
+void Ledger::applied(const cluster::ObservedUpdate& update) {
   Epoch* const epoch = find(update.epoch);
   const auto found = epoch ? epoch->shards.find(update.shard) : std::map<int, Shard>::iterator();
   if (!epoch || found == epoch->shards.end() || found->second.server != update.server) {
@@ -68,7 +68,7 @@ void Ledger::applied(const cluster::WitnessedUpdate& update) {
 }
 
 /// Every shard applies the same commits, of the same contributors, one after another; and each is a step.
-void Ledger::check_chain(Epoch& epoch, Shard& shard, const cluster::WitnessedUpdate& update) {
+void Ledger::check_chain(Epoch& epoch, Shard& shard, const cluster::ObservedUpdate& update) {
   const std::string where = " on shard " + std::to_string(update.shard);
   if (update.commit != shard.commit && update.commit != shard.commit + 1) {
     violated(text(update) + " is of commit " + std::to_string(update.commit) + ", after commit " +
@@ -97,7 +97,7 @@ void Ledger::holds(int shard, uint64_t bytes, uint64_t most) {
            " bytes of buffers in use, and its formula says " + std::to_string(most));
 }
 
-void Ledger::counted(const cluster::WitnessedUpdate& update) {
+void Ledger::counted(const cluster::ObservedUpdate& update) {
   const Epoch* const epoch = find(update.epoch);
   if (!epoch) return violated(text(update) + " was answered in an epoch that nobody began");
   for (int shard = 0; shard < shards_; ++shard) {

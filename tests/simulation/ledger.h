@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "shoal/cluster/witness.h"
+#include "shoal/cluster/update_observer.h"
 
 namespace shoal::simulation {
 
-class Ledger final : public cluster::Witness {
+class Ledger final : public cluster::UpdateObserver {
  public:
   static constexpr uint64_t kMessagesMax = uint64_t(16) << 10;
   /// `may_drop`: trainers may be told that an update does not count, and go on with the next batch. `messages`: room beside
@@ -19,9 +19,9 @@ class Ledger final : public cluster::Witness {
       : shards_(shards), may_drop_(may_drop), messages_(messages) {}
 
   void activated(int shard, uint64_t server, uint64_t epoch, uint64_t global_step) override;
-  void applied(const cluster::WitnessedUpdate& update) override;
+  void applied(const cluster::ObservedUpdate& update) override;
   void holds(int shard, uint64_t bytes, uint64_t most) override;
-  void counted(const cluster::WitnessedUpdate& update) override;
+  void counted(const cluster::ObservedUpdate& update) override;
   void stepped(int trainer, uint64_t global_step) override;
   void ended(int trainer, uint64_t global_step) override;
   void replaced(int trainer) override;
@@ -64,7 +64,7 @@ class Ledger final : public cluster::Witness {
     std::map<int, Shard> shards;
     std::map<uint64_t, std::vector<Update>> chain;  // The contributors of each commit, as the first shard applied them.
   };
-  void check_chain(Epoch& epoch, Shard& shard, const cluster::WitnessedUpdate& update);
+  void check_chain(Epoch& epoch, Shard& shard, const cluster::ObservedUpdate& update);
   /// The epoch of that number, or null where there is none.
   Epoch* find(uint64_t number);
   const Shard* sequencer() const;  ///< The sequencer's shard in the newest epoch, or null where it has none.

@@ -37,7 +37,7 @@ testing::WorldOptions PlannedRun::world_options(const RunOptions& options) const
                               .server_bytes_on_strand = plan_.beside_strand ? std::optional<uint64_t>(0) : std::nullopt,
                               .own_part_bytes = plan_.many_parts ? 1 : cluster::kOwnPartBytes,
                               .table_bytes_min = kTableBytesMin,
-                              .witness = ledger_,
+                              .observer = ledger_,
                               .log = options.log};
   if (const auto canary = options.canary) {
     world.wrap_storage = [canary = *canary](const std::string&, std::shared_ptr<Storage> disk) {

@@ -30,7 +30,7 @@ TEST(Simulation, PlantedDefectsAreFound) {
 }
 
 /// A commit of its own, from step `base` on.
-cluster::WitnessedUpdate update(int shard, uint64_t ordinal, uint64_t step, uint64_t base = 0) {
+cluster::ObservedUpdate update(int shard, uint64_t ordinal, uint64_t step, uint64_t base = 0) {
   return {.shard = shard,
           .server = 1,
           .epoch = 1,
@@ -100,7 +100,7 @@ TEST(Ledger, SeesWhatMayNotBe) {
   {
     Ledger ledger(1);
     ledger.activated(0, 1, 1, 0);
-    cluster::WitnessedUpdate late = update(0, 1, 1);
+    cluster::ObservedUpdate late = update(0, 1, 1);
     late.made_in_epoch = 2;
     ledger.applied(late);
     EXPECT_FALSE(ledger.violations().empty()) << "made of weights of another epoch";

@@ -21,9 +21,9 @@ constexpr int64_t kMaxSteps = 300;
 const EarlyStoppingOptions kEachStep{.run_every_secs = std::nullopt, .run_every_steps = 1};
 
 /// Which trainers made updates that counted, and how far.
-class Counted final : public cluster::Witness {
+class Counted final : public cluster::UpdateObserver {
  public:
-  void counted(const cluster::WitnessedUpdate& update) override {
+  void counted(const cluster::ObservedUpdate& update) override {
     trainers.insert(update.trainer);
     step = std::max(step, update.global_step);
   }
@@ -34,7 +34,7 @@ class Counted final : public cluster::Witness {
 /// A job whose steps take 100 ms, and whose chief stops once an evaluation is of step 40, or a later one.
 struct StoppedJob {
   explicit StoppedJob(UpdateStrategyKind kind, uint64_t seed = 5, std::string size = "ps:2,worker:2,evaluator")
-      : world({.seed = seed, .work = 100ms, .work_jitter = 0ms, .witness = counted}) {
+      : world({.seed = seed, .work = 100ms, .work_jitter = 0ms, .observer = counted}) {
     RunConfigOptions config = every_steps(20);
     config.update_strategy = {.kind = kind};
     SmallJob job{.max_steps = kMaxSteps};

@@ -19,21 +19,21 @@ int64_t newest_step(World& world) {
 }
 
 /// The furthest step that a trainer was told its update made.
-class LastCounted final : public cluster::Witness {
+class LastCounted final : public cluster::UpdateObserver {
  public:
-  void counted(const cluster::WitnessedUpdate& update) override { step = std::max(step, update.global_step); }
+  void counted(const cluster::ObservedUpdate& update) override { step = std::max(step, update.global_step); }
   uint64_t step = 0;
 };
 
 TEST(JobEnd, NoUpdateThatWasAnsweredIsMissingInTheLastCheckpoint) {
   for (int i = 0; i < 40; ++i) {  // The worker comes back at one moment or another of the last save.
-    const auto witness = std::make_shared<LastCounted>();
-    World world({.seed = 9, .work = 100ms, .work_jitter = 0ms, .witness = witness});
+    const auto observer = std::make_shared<LastCounted>();
+    World world({.seed = 9, .work = 100ms, .work_jitter = 0ms, .observer = observer});
     world.add_cluster("ps:1,worker:1", SmallJob{.max_steps = 30}, every_steps(1000));
     world.at_step(20, [&world] { world.freeze("worker 0"); });
     world.at_step(30, [&world, i] { world.after(9s + i * 50ms, [&world] { world.thaw("worker 0"); }); });
     ASSERT_TRUE(world.run()) << world.report();
-    EXPECT_EQ(uint64_t(newest_step(world)), witness->step) << "thawed " << i * 50 << " ms later\n" << world.report();
+    EXPECT_EQ(uint64_t(newest_step(world)), observer->step) << "thawed " << i * 50 << " ms later\n" << world.report();
   }
 }
 

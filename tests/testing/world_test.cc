@@ -103,7 +103,7 @@ TEST(World, AServerThatWasLostTakesTheJobBack) {  // CONTRACT FA-4, GS-3
 }
 
 /// Where the global step fell for a trainer, from what to what.
-class Falls final : public cluster::Witness {
+class Falls final : public cluster::UpdateObserver {
  public:
   void stepped(int trainer, uint64_t step) override {
     uint64_t& before = steps_[trainer];
@@ -118,8 +118,8 @@ class Falls final : public cluster::Witness {
 
 TEST(World, TheGlobalStepFallsOnlyWithALostServerAndALineSaysSo) {  // CONTRACT GS-3
   for (uint64_t seed = 1; seed <= 10; ++seed) {
-    const auto witness = std::make_shared<Falls>();
-    World world({.seed = seed, .witness = witness});
+    const auto observer = std::make_shared<Falls>();
+    World world({.seed = seed, .observer = observer});
     world.add_cluster("ps:2,worker:1", SmallJob{}, every_steps(20));
     std::string to;
     world.at_step(30 + seed, [&world, &to] {
@@ -129,8 +129,8 @@ TEST(World, TheGlobalStepFallsOnlyWithALostServerAndALineSaysSo) {  // CONTRACT 
     });
     ASSERT_TRUE(world.run()) << world.report();
     for (const int trainer : {0, 1}) {
-      ASSERT_EQ(witness->falls[trainer].size(), 1u) << world.report();
-      const std::string fall = witness->falls[trainer][0];
+      ASSERT_EQ(observer->falls[trainer].size(), 1u) << world.report();
+      const std::string fall = observer->falls[trainer][0];
       EXPECT_TRUE(trainer != 0 || fall.ends_with(to)) << fall << to;  // A worker may come back some steps later.
       EXPECT_EQ(world.count_log((trainer == 0 ? "chief 0" : "worker 0") + (": global step goes back" + fall)), 1u)
           << fall << "\n"
@@ -141,8 +141,8 @@ TEST(World, TheGlobalStepFallsOnlyWithALostServerAndALineSaysSo) {  // CONTRACT 
 
 TEST(World, TheGlobalStepNeverFallsWhereNoServerIsLost) {  // CONTRACT GS-3
   for (uint64_t seed = 1; seed <= 10; ++seed) {
-    const auto witness = std::make_shared<Falls>();
-    World world({.seed = seed, .witness = witness});
+    const auto observer = std::make_shared<Falls>();
+    World world({.seed = seed, .observer = observer});
     world.add_cluster("ps:2,worker:2", SmallJob{}, every_steps(20));
     world.at_step(10 + seed, [&world] { world.network().reset("worker 0", "ps 1"); });
     world.at_step(20 + seed, [&world] {
@@ -155,7 +155,7 @@ TEST(World, TheGlobalStepNeverFallsWhereNoServerIsLost) {  // CONTRACT GS-3
     });
     ASSERT_TRUE(world.run()) << world.report();
     expect_all_well(world);
-    EXPECT_TRUE(witness->falls.empty()) << world.report();
+    EXPECT_TRUE(observer->falls.empty()) << world.report();
     EXPECT_EQ(world.count_log("global step goes back"), 0u);
   }
 }
@@ -266,17 +266,17 @@ TEST(World, ADiskThatFillsUpEndsTheChiefWithTheReason) {  // CONTRACT FA-7
 }
 
 TEST(World, WorkersStartLateWhereTheyAreTold) {  // CONTRACT WO-2
-  class FirstSteps final : public cluster::Witness {
+  class FirstSteps final : public cluster::UpdateObserver {
    public:
-    void counted(const cluster::WitnessedUpdate& update) override { first.try_emplace(update.trainer, world->elapsed()); }
+    void counted(const cluster::ObservedUpdate& update) override { first.try_emplace(update.trainer, world->elapsed()); }
     std::map<int, Duration> first;
     World* world = nullptr;
   };
   for (const auto& [most, delays] :
        std::map<int64_t, std::vector<int>>{{60, {5, 10, 15, 60}}, {0, {0, 0, 0, 0}}, {7, {5, 7, 7, 7}}}) {
-    const auto witness = std::make_shared<FirstSteps>();
-    World world({.seed = 2, .work = 200ms, .witness = witness});
-    witness->world = &world;
+    const auto observer = std::make_shared<FirstSteps>();
+    World world({.seed = 2, .work = 200ms, .observer = observer});
+    observer->world = &world;
     RunConfigOptions config = every_steps(0);
     config.max_worker_delay_secs = most;
     config.save_checkpoints_secs = 1000;
@@ -286,8 +286,8 @@ TEST(World, WorkersStartLateWhereTheyAreTold) {  // CONTRACT WO-2
     ASSERT_TRUE(world.run()) << world.report();
     const int workers[] = {0, 1, 2, 12};
     for (size_t i = 0; i < 4; ++i) {
-      ASSERT_TRUE(witness->first.contains(workers[i] + 1)) << world.report();
-      EXPECT_NEAR(to_seconds(witness->first.at(workers[i] + 1)), delays[i], 2)
+      ASSERT_TRUE(observer->first.contains(workers[i] + 1)) << world.report();
+      EXPECT_NEAR(to_seconds(observer->first.at(workers[i] + 1)), delays[i], 2)
           << "worker " << workers[i] << " of at most " << most;
     }
   }

@@ -154,7 +154,7 @@ Result<TrainAndEvaluateResult> run_ps(Environment& env, const Call& call) {
                                           .trainers = call.config().num_trainers(),
                                           .ready_timeout = seconds_to_duration(call.config().ready_timeout_secs()),
                                           .lost_grace = seconds_to_duration(call.config().lost_grace_secs()),
-                                          .witness = host_of(call.config()).witness};
+                                          .observer = host_of(call.config()).observer};
   if (host_of(call.config()).bytes_on_strand) options.bytes_on_strand = *host_of(call.config()).bytes_on_strand;
   env.log().info(call.config().compute_threads_text(env.process()));
   EndOfJob end_of_job(env, call.estimator.config(), call.estimator.model_dir(), call.train.max_steps,

@@ -102,28 +102,28 @@ WallTime World::State::server_clock() const {
 }
 
 void World::State::activated(int shard, uint64_t server, uint64_t epoch, uint64_t step) {
-  if (options.witness) options.witness->activated(shard, server, epoch, step);
+  if (options.observer) options.observer->activated(shard, server, epoch, step);
 }
-void World::State::applied(const cluster::WitnessedUpdate& update) {
-  if (options.witness) options.witness->applied(update);
+void World::State::applied(const cluster::ObservedUpdate& update) {
+  if (options.observer) options.observer->applied(update);
 }
 void World::State::holds(int shard, uint64_t bytes, uint64_t most) {
-  if (options.witness) options.witness->holds(shard, bytes, most);
+  if (options.observer) options.observer->holds(shard, bytes, most);
 }
-void World::State::counted(const cluster::WitnessedUpdate& update) {
-  if (options.witness) options.witness->counted(update);
+void World::State::counted(const cluster::ObservedUpdate& update) {
+  if (options.observer) options.observer->counted(update);
 }
 void World::State::stepped(int trainer, uint64_t step) {
   global_step = std::max(global_step, step);
-  if (options.witness) options.witness->stepped(trainer, step);
+  if (options.observer) options.observer->stepped(trainer, step);
 }
 
 void World::State::ended(int trainer, uint64_t step) {
-  if (options.witness) options.witness->ended(trainer, step);
+  if (options.observer) options.observer->ended(trainer, step);
 }
 
 void World::State::replaced(int trainer) {
-  if (options.witness) options.witness->replaced(trainer);
+  if (options.observer) options.observer->replaced(trainer);
 }
 
 /// Called between two things that happen: actions may kill and start tasks, and add further actions.
@@ -204,7 +204,7 @@ void World::start(std::string_view name) {
   auto host = std::make_shared<TaskHost>();
   host->environment = std::shared_ptr<Environment>(std::shared_ptr<void>(), task.env);
   host->insecure = true;  // Addresses here are names that mean nothing outside of this test.
-  host->witness = state.self;
+  host->observer = state.self;
   host->bytes_on_strand = state.options.server_bytes_on_strand;
   host->own_part_bytes = state.options.own_part_bytes;
   host->table_bytes_min = state.options.table_bytes_min;

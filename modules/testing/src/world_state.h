@@ -37,7 +37,7 @@ struct WorldTask {
   double drift = 0;
 };
 
-struct World::State : cluster::Witness {
+struct World::State : cluster::UpdateObserver {
   explicit State(WorldOptions given);
 
   WorldTask& task(std::string_view name);
@@ -50,9 +50,9 @@ struct World::State : cluster::Witness {
   Duration before_storage_call(WorldTask& task);
 
   void activated(int shard, uint64_t server, uint64_t epoch, uint64_t global_step) override;
-  void applied(const cluster::WitnessedUpdate& update) override;
+  void applied(const cluster::ObservedUpdate& update) override;
   void holds(int shard, uint64_t bytes, uint64_t most) override;
-  void counted(const cluster::WitnessedUpdate& update) override;
+  void counted(const cluster::ObservedUpdate& update) override;
   void stepped(int trainer, uint64_t global_step) override;
   void ended(int trainer, uint64_t global_step) override;
   void replaced(int trainer) override;
@@ -67,7 +67,7 @@ struct World::State : cluster::Witness {
   uint64_t global_step = 0;
   std::vector<std::string> lines;
   RandomKey trace = 0;
-  std::shared_ptr<cluster::Witness> self;  // A pointer to `this` that does not own it.
+  std::shared_ptr<cluster::UpdateObserver> self;  // A pointer to `this` that does not own it.
   VirtualWorld world;  // The last member, because its tasks may use all members above until they have ended.
 };
 

@@ -211,7 +211,7 @@ Task<Result<std::optional<SteadyTime>>> Commits::look_for_lost() {
   const Absences::Lost lost = absences_.look(env_.now());
   for (const int trainer : lost.trainers) {
     sequencer_->set_lost(trainer, true);
-    if (core_.options().witness) core_.options().witness->replaced(trainer);
+    if (core_.options().observer) core_.options().observer->replaced(trainer);
     env_.sometimes("server.lost_trainer_replaced");
     env_.log().warning(
         "trainer " + std::to_string(trainer) + " has been away for " +
@@ -337,7 +337,7 @@ Task<Result<void>> Commits::commit(const Order& order) {
     out_of_step(begun.error());
     co_return Result<void>{};
   }
-  if (core_.options().witness) tell_witness(order);
+  if (core_.options().observer) tell_observer(order);
   ServerCore::Work apply = [this](const ParallelFor& each) { state_.apply(each); };
   SHOAL_CO_TRY_VOID(co_await core_.compute(state_.bytes_of_update(), std::move(apply)));
   const bool was_sound = !state_.poison();
@@ -395,22 +395,22 @@ void Commits::out_of_step(const Error& why) {
   core_.changed()->notify_all();
 }
 
-void Commits::tell_witness(const Order& order) {
-  Witness& witness = *core_.options().witness;
+void Commits::tell_observer(const Order& order) {
+  UpdateObserver& observer = *core_.options().observer;
   const TaskIdentity& own = core_.options().identity;
-  witness.holds(own.index, env_.buffers().stats().in_use_bytes, core_.memory().total());
+  observer.holds(own.index, env_.buffers().stats().in_use_bytes, core_.memory().total());
   for (const PushId& id : order.pushes) {
     const HeldPush& push = state_.kept().at(id);
-    witness.applied({.shard = own.index,
-                     .server = own.incarnation,
-                     .epoch = state_.epoch(),
-                     .made_in_epoch = push.messages.front().head.epoch,
-                     .trainer = id.trainer,
-                     .process = id.incarnation,
-                     .sequence = id.number,
-                     .ordinal = push.ordinal(),
-                     .commit = order.number,
-                     .global_step = order.global_step});
+    observer.applied({.shard = own.index,
+                      .server = own.incarnation,
+                      .epoch = state_.epoch(),
+                      .made_in_epoch = push.messages.front().head.epoch,
+                      .trainer = id.trainer,
+                      .process = id.incarnation,
+                      .sequence = id.number,
+                      .ordinal = push.ordinal(),
+                      .commit = order.number,
+                      .global_step = order.global_step});
   }
 }
 

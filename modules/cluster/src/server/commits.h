@@ -90,7 +90,7 @@ class Commits {
   Result<void> hold_state(const transport::Order& order);
   void fence_processes(const transport::Order& order);
   void out_of_step(const Error& why);
-  void tell_witness(const transport::Order& order);
+  void tell_observer(const transport::Order& order);
   void tell_of_stragglers();
   void tell_of_rest(int trainer);
 

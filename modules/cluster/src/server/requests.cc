@@ -187,7 +187,7 @@ Task<Result<void>> Requests::handle_rest(Session& session, Message request) {
   const auto goes_on = [&] { return rest.stopped_by_job && !state_.stop_requested() && !state_.sealed(); };
   if (!gone() && is_newest(session)) {
     const bool ends = rest.input_ended && state_.note_end_of_input(session.trainer);
-    if (ends && core_.options().witness) core_.options().witness->ended(session.trainer, state_.global_step());
+    if (ends && core_.options().observer) core_.options().observer->ended(session.trainer, state_.global_step());
     if (state_.note_rest(session.trainer, /*leaves=*/false)) core_.changed()->notify_all();
     const transport::PushId newest{session.trainer, session.hello.incarnation, rest.newest_push};
     Task<Result<void>> settled = rest.stopped_by_job ? commits_.abandon(newest) : commits_.rest(newest);
@@ -246,8 +246,8 @@ Task<Result<void>> Requests::activate(std::string_view text) {
   SHOAL_CO_TRY_VOID(state_.activate(std::move(state)));
   commits_.begin();
   const ParameterServerOptions& options = core_.options();
-  if (options.witness) {
-    options.witness->activated(options.identity.index, options.identity.incarnation, state_.epoch(), state_.global_step());
+  if (options.observer) {
+    options.observer->activated(options.identity.index, options.identity.incarnation, state_.epoch(), state_.global_step());
   }
   env_.log().info("model ready at global step " + std::to_string(state_.global_step()));
   co_return Result<void>{};

@@ -399,12 +399,12 @@ Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double>
     for (ShardTraffic& part : traffic.parts()) part.end_push(end);
   }
   SHOAL_CO_TRY_VOID(std::move(outcome));
-  if (options_.witness && verdict_ == kStatusOk) {
-    options_.witness->counted({.epoch = epoch,
-                               .trainer = options_.identity.trainer_index,
-                               .process = options_.identity.incarnation,
-                               .ordinal = step_ordinal_,
-                               .global_step = global_step_});
+  if (options_.observer && verdict_ == kStatusOk) {
+    options_.observer->counted({.epoch = epoch,
+                                .trainer = options_.identity.trainer_index,
+                                .process = options_.identity.incarnation,
+                                .ordinal = step_ordinal_,
+                                .global_step = global_step_});
   }
   SHOAL_CO_TRY_VOID(co_await servers_.look_for_poison());
   SHOAL_CO_TRY_VOID(co_await residuals_->hand_in_asked());

@@ -154,7 +154,7 @@ LoopOptions TrainRun::loop_options() {
                       .trainer_index = uint64_t(scope_.config().trainer_index()),
                       .allow_non_finite = scope_.config().allow_non_finite(),
                       .stops_quietly = setup_.stops_quietly,
-                      .witness = host_of(scope_.config()).witness.get(),
+                      .observer = host_of(scope_.config()).observer.get(),
                       .check_place = nullptr,
                       .check_place_every = seconds_to_duration(scope_.config().heartbeat_secs()),
                       .recover = nullptr};

@@ -196,7 +196,7 @@ Result<std::unique_ptr<cluster::RemoteStore>> make_remote_store(TrainScope& scop
                                       .compression = config.compression(),
                                       .by_rows = {},
                                       .allow_non_finite = config.allow_non_finite(),
-                                      .witness = host_of(config).witness};
+                                      .observer = host_of(config).observer};
   const Meaning& meaning = model.graph().meaning();
   const Rest rest = rest_of(model.spec().loss, *model.spec().train_op);
   options.identity.fingerprint = fold_in(fold_in(model.graph().fingerprint(), meaning.hash()), encode_rest(rest));

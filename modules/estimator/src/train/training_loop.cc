@@ -109,7 +109,7 @@ Task<Result<void>> TrainingLoop::recover(Error why) {
 
 void TrainingLoop::enter(const cluster::Ready& ready) {
   context_.set_global_step(ready.global_step);
-  if (options_.witness) options_.witness->stepped(int(options_.trainer_index), ready.global_step);
+  if (options_.observer) options_.observer->stepped(int(options_.trainer_index), ready.global_step);
   job_stops_ = ready.stop;
 }
 
@@ -192,7 +192,7 @@ bool TrainingLoop::saves_after(uint64_t step) const {
 Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
   context_.set_global_step(outcome.global_step);
   context_.count_iteration();
-  if (options_.witness) options_.witness->stepped(int(options_.trainer_index), outcome.global_step);
+  if (options_.observer) options_.observer->stepped(int(options_.trainer_index), outcome.global_step);
   job_stops_ = outcome.stop;
   const bool announced = step_.save_follows && outcome.global_step > step_.global_step;  // Not with one of several pushes.
   const bool may_save = announced || !options_.store->hears_of_saves();

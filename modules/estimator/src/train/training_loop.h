@@ -11,7 +11,7 @@
 #include "shoal/base/environment.h"
 #include "shoal/checkpoint/end_mark.h"
 #include "shoal/cluster/store.h"
-#include "shoal/cluster/witness.h"
+#include "shoal/cluster/update_observer.h"
 #include "shoal/data/iterator.h"
 #include "shoal/estimator/hook.h"
 #include "train/checkpoint_saver.h"
@@ -48,7 +48,7 @@ struct LoopOptions {
   bool allow_non_finite = false;
   /// True if what would end training with NanLoss ends it quietly (NanGuardOptions::fail).
   bool stops_quietly = false;
-  cluster::Witness* witness = nullptr;  ///< Null if nobody looks.
+  cluster::UpdateObserver* observer = nullptr;  ///< Null if nobody looks.
   /// Asked every so often on the compute thread, by who leads: whether model_dir is still this run's. An error other than
   /// Unavailable ends the training. Null: nobody looks.
   std::function<Result<void>()> check_place;

@@ -9,7 +9,7 @@
 #include "shoal/base/environment.h"
 #include "shoal/cluster/identity.h"
 #include "shoal/cluster/protocol.h"
-#include "shoal/cluster/witness.h"
+#include "shoal/cluster/update_observer.h"
 #include "shoal/transport/transport.h"
 
 namespace shoal::cluster {
@@ -33,7 +33,7 @@ struct ParameterServerOptions {
   /// Where trainers wait for each other (synchronous updates): for how long a lost one stalls them. Then the others
   /// make its share of each step, until it is back.
   Duration lost_grace = std::chrono::seconds(60);
-  std::shared_ptr<Witness> witness = nullptr;
+  std::shared_ptr<UpdateObserver> observer = nullptr;
   /// Asked every second once nobody has been connected for a minute, or for half of ready_timeout: true ends the server in
   /// good order, since the job is over (CONTRACT JE-2). Called through offload(). Null: only the chief knows.
   std::function<bool()> job_ended = nullptr;

@@ -5,7 +5,7 @@
 #include "shoal/cluster/identity.h"
 #include "shoal/cluster/protocol.h"
 #include "shoal/cluster/store.h"
-#include "shoal/cluster/witness.h"
+#include "shoal/cluster/update_observer.h"
 #include "shoal/transport/transport.h"
 
 namespace shoal::cluster {
@@ -23,7 +23,7 @@ struct RemoteStoreOptions {
   /// share memory with this process (Transport::shares_memory()).
   std::optional<bool> by_rows = {};
   bool allow_non_finite = false;  ///< Of a chief: for the servers, with the model.
-  std::shared_ptr<Witness> witness = nullptr;
+  std::shared_ptr<UpdateObserver> observer = nullptr;
 };
 
 /// A store over servers, with what only a chief or a leaving trainer does.

@@ -21,7 +21,7 @@
 
 #include "shoal/base/virtual.h"
 #include "shoal/cluster/shard_plan.h"
-#include "shoal/cluster/witness.h"
+#include "shoal/cluster/update_observer.h"
 #include "shoal/estimator/run_config.h"
 #include "shoal/testing/simulated_disk.h"
 #include "shoal/transport/sim.h"
@@ -51,7 +51,7 @@ struct WorldOptions {
   /// The least level of log lines that report() shows.
   LogLevel log_level = LogLevel::kInfo;
   /// An observer of updates beside the world itself.
-  std::shared_ptr<cluster::Witness> witness = nullptr;
+  std::shared_ptr<cluster::UpdateObserver> observer = nullptr;
   /// Gets every log line, with the time and the task before it.
   std::function<void(const std::string& line)> log = nullptr;
   /// Puts something before the disk that a task sees, or in its place.

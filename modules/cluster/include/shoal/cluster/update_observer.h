@@ -6,7 +6,7 @@
 namespace shoal::cluster {
 
 /// One trainer's update, as one shard sees it.
-struct WitnessedUpdate {
+struct ObservedUpdate {
   int shard = 0;
   uint64_t server = 0;  ///< The incarnation of the server's process.
   uint64_t epoch = 0;
@@ -21,17 +21,17 @@ struct WitnessedUpdate {
 };
 
 /// Called on the strand of the task that does it.
-class Witness {
+class UpdateObserver {
  public:
-  virtual ~Witness() = default;
+  virtual ~UpdateObserver() = default;
   /// A server begins to serve `epoch`, initialized or restored, at `global_step`.
   virtual void activated(int /*shard*/, uint64_t /*server*/, uint64_t /*epoch*/, uint64_t /*global_step*/) {}
   /// A server has applied an update, for the first time.
-  virtual void applied(const WitnessedUpdate&) {}
+  virtual void applied(const ObservedUpdate&) {}
   /// What the buffers of a server's task take after an update, and the most that its formula allows (server_memory.h).
   virtual void holds(int /*shard*/, uint64_t /*bytes*/, uint64_t /*most*/) {}
   /// A trainer was answered by all shards that its update counts. `shard`, `server` and `sequence` say nothing.
-  virtual void counted(const WitnessedUpdate&) {}
+  virtual void counted(const ObservedUpdate&) {}
   /// A trainer has made a step, or was made ready: what it knows of the global step.
   virtual void stepped(int /*trainer*/, uint64_t /*global_step*/) {}
   /// A trainer has told shard 0, which is at `global_step`, that its input has ended.
