@@ -94,9 +94,9 @@ Task<Result<void>> Commits::take(Session& session, MessageHead head, HeldPush pu
   co_return co_await give_orders();
 }
 
-/// Takes a turn of its own: no new epoch may begin meanwhile.
+/// Locks the state, so that no new epoch begins while a push is decoded.
 Task<Result<void>> Commits::decode(HeldPush& push) {
-  SHOAL_CO_TRY(const Turns::Turn own, co_await core_.turn());
+  SHOAL_CO_TRY(const FifoLock::Guard guard, co_await core_.lock_state());
   if (state_.phase() != Phase::kReady) co_return Result<void>{};
   Result<void> decoded;
   ServerCore::Work work = [this, &push, &decoded](const ParallelFor&) { decoded = state_.decode(push); };
@@ -104,12 +104,13 @@ Task<Result<void>> Commits::decode(HeldPush& push) {
   co_return decoded;
 }
 
-/// The reply to a push that an order was about was lost. Another epoch may begin while this waits for its turn.
+/// Replies once more to a push that was decided, because the first reply was lost. Another epoch may begin while this
+/// function waits for the lock of the state.
 Task<Result<void>> Commits::answer_again(Session& session, MessageHead head, uint64_t has, uint8_t status) {
   Result<std::vector<Message>> weights = std::vector<Message>();
   bool fenced = false;
   {
-    SHOAL_CO_TRY(const Turns::Turn own, co_await core_.turn());
+    SHOAL_CO_TRY(const FifoLock::Guard guard, co_await core_.lock_state());
     fenced = state_.phase() != Phase::kReady || head.epoch != state_.epoch();
     if (!fenced) weights = co_await core_.newest(session.hello.weights, has);
   }
@@ -293,10 +294,11 @@ Task<Result<void>> Commits::give_orders() {
   co_return co_await obey_orders();
 }
 
-/// In their order, by whoever is there: who comes while another is at it waits for the turn, and may find nothing left.
+/// Carries out the queued orders, oldest first. A second caller waits for the lock of the state, and may find the queue
+/// empty.
 Task<Result<void>> Commits::obey_orders() {
   while (!orders_.empty()) {
-    SHOAL_CO_TRY(const Turns::Turn own, co_await core_.turn());
+    SHOAL_CO_TRY(const FifoLock::Guard guard, co_await core_.lock_state());
     if (orders_.empty()) break;
     Order order = std::move(orders_.front());
     orders_.pop_front();

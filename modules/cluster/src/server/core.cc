@@ -16,7 +16,7 @@ ServerCore::ServerCore(Environment& env, const ParameterServerOptions& options)
       options_(options),
       shard_(size_t(position_in(options.identity.sparse.servers, options.identity.index).value_or(0))),
       state_(shard_ == 0, env.buffers(), env.log()),
-      turns_(env),
+      state_lock_(env),
       changed_(std::make_shared<Event>(env)),
       held_bytes_(options.memory_limit ? resident_bytes() : 0) {}
 
@@ -84,7 +84,7 @@ Task<Result<void>> ServerCore::compute(uint64_t bytes, Work work) {
     work([this](int64_t count, const UniqueFunction<void(int64_t, int64_t)>& body) { env_.parallel_for(count, 1, body); });
   };
   Result<void> done = co_await env_.offload(std::move(beside));
-  if (!done) turns_.end();  // The process is dying, and what it holds is torn.
+  if (!done) state_lock_.break_off();  // The process is dying, and the work has left the state half changed.
   co_return done;
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What all of a parameter server stands on: the state, whose turn it is to change it, work beside the strand, and answers.
+/// The core of a parameter server: its state and the lock of the state, computations on other threads, and replies.
 #include <memory>
 #include <string_view>
 #include <vector>
 
+#include "server/fifo_lock.h"
 #include "server/session.h"
-#include "server/turns.h"
 #include "shoal/cluster/parameter_server.h"
 #include "shoal/cluster/server_memory.h"
 
@@ -42,11 +42,11 @@ class ServerCore {
   /// Notified whenever anything of the state has changed that somebody may wait for.
   const std::shared_ptr<Event>& changed() const { return changed_; }
 
-  /// Takes a turn, which whoever changes the state needs.
-  Task<Result<Turns::Turn>> turn() { return turns_.take(env_.after(options_.ready_timeout)); }
-  bool turn_is_taken() const { return turns_.taken(); }
-  /// Runs `work`, which touches about so many bytes of an arena. If that is long, beside the strand: whoever calls has
-  /// a turn, or what the work touches is its own.
+  /// Locks the state, as every request that changes it does.
+  Task<Result<FifoLock::Guard>> lock_state() { return state_lock_.acquire(env_.after(options_.ready_timeout)); }
+  bool state_is_locked() const { return state_lock_.is_locked(); }
+  /// Runs `work`, which touches about `bytes` bytes of an arena: on the strand where that is quick, else on other threads.
+  /// The caller has locked the state, unless `work` touches only memory of the caller.
   Task<Result<void>> compute(uint64_t bytes, Work work);
   /// From now on every reply asks the chief for a checkpoint (CONTRACT FA-12).
   void ask_to_save() { asks_to_save_ = true; }
@@ -54,7 +54,7 @@ class ServerCore {
   void note_saved(uint64_t global_step) { saved_ = {state_.epoch(), global_step}; }
   /// Whether some checkpoint has all that was applied in the present epoch up to this global step.
   bool is_saved(uint64_t global_step) const { return saved_.epoch == state_.epoch() && saved_.global_step >= global_step; }
-  /// Called with a turn: gives the newest weights.
+  /// The newest weights. The caller has locked the state.
   Task<Result<std::vector<transport::Message>>> newest(transport::Encoding encoding, uint64_t has);
 
   Task<Result<void>> reply(Session& session, const transport::MessageHead& request, transport::Message answer,
@@ -79,7 +79,7 @@ class ServerCore {
   const ParameterServerOptions& options_;
   const size_t shard_;
   ServerState state_;
-  Turns turns_;
+  FifoLock state_lock_;
   const std::shared_ptr<Event> changed_;
   const uint64_t held_bytes_;  // What the process has without a model. Known only where there is a limit.
   bool closed_ = false;

@@ -62,7 +62,7 @@ Task<Result<void>> Requests::take_part(Session& session, const Message& request)
   if (session.chief && arena && residual_trainer(*arena) >= core_.options().trainers)
     co_return Result<void>{};  // The residual is of a larger job.
   if (session.chief) {
-    SHOAL_CO_TRY(const Turns::Turn own, co_await core_.turn());
+    SHOAL_CO_TRY(const FifoLock::Guard guard, co_await core_.lock_state());
     SHOAL_CO_TRY(const std::span<std::byte> place, state_.place_to_restore(part));
     ServerCore::Work copy = [&part, place](const ParallelFor&) { std::ranges::copy(part.payload, place.begin()); };
     co_return co_await core_.compute(place.size(), std::move(copy));
@@ -92,10 +92,10 @@ Task<Result<void>> Requests::handle_pull(Session& session, Message request) {
     }
     set_receive_limit(session);
     weights = state_.weights_at_hand(session.hello.weights);
-    if (!weights.empty() && core_.turn_is_taken()) env_.sometimes("server.pull_beside_update");
+    if (!weights.empty() && core_.state_is_locked()) env_.sometimes("server.pull_beside_update");
     if (!weights.empty()) break;
     env_.sometimes("server.pull_waits");
-    SHOAL_CO_TRY(const Turns::Turn own, co_await core_.turn());
+    SHOAL_CO_TRY(const FifoLock::Guard guard, co_await core_.lock_state());
     if (state_.phase() != Phase::kReady) continue;
     SHOAL_CO_TRY(weights, co_await core_.newest(session.hello.weights, 0));
   }
@@ -282,7 +282,7 @@ Task<Result<Message>> Requests::chief_control(Session& session, transport::Contr
     co_return core_.control("ok");
   }
   if (control.verb == "status" && !control.text.empty()) SHOAL_CO_TRY_VOID(co_await await_change(control.text));
-  SHOAL_CO_TRY(const Turns::Turn own, co_await core_.turn());
+  SHOAL_CO_TRY(const FifoLock::Guard guard, co_await core_.lock_state());
   if (control.verb == "status") co_return core_.control("status", to_json(state_.status()));
   if (control.verb == "prepare") {
     SHOAL_CO_TRY_VOID(co_await prepare(session, control.text));

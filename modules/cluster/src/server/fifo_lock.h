@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// A lock for coroutines of one strand. A parameter server changes its state under one: long computations run on other
+/// threads, so two requests would overlap although the strand runs one coroutine at a time.
+#include <cstdint>
+#include <deque>
+#include <utility>
+
+#include "shoal/base/environment.h"
+
+namespace shoal::cluster {
+
+/// A lock that is given in the order in which it was asked for. Belongs to one strand.
+class FifoLock {
+ public:
+  /// Holds the lock for as long as the guard lives. The FifoLock outlives its guards.
+  class Guard {
+   public:
+    explicit Guard(FifoLock& lock) : lock_(&lock) {}
+    Guard(Guard&& other) noexcept : lock_(std::exchange(other.lock_, nullptr)) {}
+    Guard& operator=(Guard&&) = delete;
+    ~Guard() {
+      if (lock_) lock_->release();
+    }
+
+   private:
+    FifoLock* lock_;
+  };
+
+  explicit FifoLock(Environment& env) : changed_(env) {}
+  /// Waits for the lock until `deadline` (DeadlineExceeded). Cancelled after break_off().
+  Task<Result<Guard>> acquire(Deadline deadline);
+  /// Nobody gets the lock any more: its holder has failed, and the state is half changed.
+  void break_off();
+  bool is_locked() const { return !queue_.empty(); }
+
+ private:
+  void release();
+
+  std::deque<uint64_t> queue_;  // Tickets in order; the first one holds the lock.
+  uint64_t last_ticket_ = 0;
+  bool broken_off_ = false;
+  Event changed_;
+};
+
+}  // namespace shoal::cluster
