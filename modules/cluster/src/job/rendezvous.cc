@@ -28,7 +28,7 @@ Rendezvous::Rendezvous(Environment& env, RendezvousOptions options) : env_(env) 
   options.link.receive_bytes_max = rendezvous_bytes_max(options.place.size);
   options.link.connections_max = options.place.size + 64;  // Those that come again may be there twice.
   const uint64_t incarnation = env.entropy() | 1;
-  part_ = options.place.rank == 0 ? make_desk(env, options, incarnation) : make_guest(env, options, incarnation);
+  part_ = options.place.rank == 0 ? make_host(env, options, incarnation) : make_guest(env, options, incarnation);
 }
 
 Rendezvous::~Rendezvous() = default;

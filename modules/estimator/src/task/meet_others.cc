@@ -65,12 +65,12 @@ template <class Part>
 Result<Met> meet_by(std::shared_ptr<Part> part, const cluster::TaskConfig& task) {
   SHOAL_TRY(const cluster::Gathering met, part->meet());
   if (met.ended) {
-    Met late{.task = task, .stays = nullptr};
+    Met late{.task = task, .membership = nullptr};
     late.task.has_ended = true;
     return late;
   }
   SHOAL_TRY(cluster::TaskConfig complete, cluster::with_addresses(task, met.addresses, met.host_names));
-  return Met{.task = std::move(complete), .stays = std::move(part)};
+  return Met{.task = std::move(complete), .membership = std::move(part)};
 }
 
 /// Who may join, before anything is opened (CONTRACT CL-18): names of hosts are not looked up.

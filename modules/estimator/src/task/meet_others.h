@@ -11,7 +11,7 @@ namespace shoal {
 
 struct Met {
   cluster::TaskConfig task;           ///< With everybody's address, unless TaskConfig::has_ended.
-  std::shared_ptr<const void> stays;  ///< Ends the task's part in the rendezvous when it goes.
+  std::shared_ptr<const void> membership;  ///< Ends the task's part in the rendezvous when it goes.
 };
 /// Waits for the other ranks, or until the mark in model_dir says that this start has ended (CONTRACT WO-4), for at most
 /// `config.ready_timeout_secs()`. `config` has the task's place; a config without a host takes the host of the process.

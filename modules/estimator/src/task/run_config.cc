@@ -280,7 +280,7 @@ struct RunConfig::State {
   std::optional<double> save_checkpoints_secs = {};
   std::shared_ptr<const cluster::TaskConfig> task;
   std::shared_ptr<const TaskHost> host = {};
-  std::shared_ptr<const void> stays = {};  // This task's part in the rendezvous of its job, which ends when this goes.
+  std::shared_ptr<const void> membership = {};  // This task's part in the rendezvous of its job, which ends when this goes.
   struct Replica {
     int32_t index;
     int32_t count;
@@ -364,18 +364,18 @@ Result<RunConfig> RunConfig::try_from_environment(RunConfigOptions options, cons
     task.warnings.clear();  // Warnings are told once, by whoever has a log first.
   }
   SHOAL_TRY_VOID(resolve(options, task));
-  std::shared_ptr<const void> stays;
+  std::shared_ptr<const void> membership;
   if (!task.has_met()) {
     SHOAL_TRY(Met met, meet_others(RunConfig(options, task).with_host(host)));
     met.task.warnings.insert(met.task.warnings.begin(), task.warnings.begin(), task.warnings.end());
     task = std::move(met.task);
-    stays = std::move(met.stays);
+    membership = std::move(met.membership);
     if (log && !task.has_ended) log->info(described(task));
   }
   const RunConfig config(std::move(options), std::move(task));
   auto state = std::make_shared<State>(*config.state_);
   state->host = std::move(host);
-  state->stays = std::move(stays);
+  state->membership = std::move(membership);
   return config.with_state(std::move(state));
 }
 

@@ -15,15 +15,15 @@ using transport::Message;
 constexpr auto kGuestAttemptTimeout = std::chrono::seconds(5);
 constexpr auto kGuestBackOffFirst = std::chrono::milliseconds(10);
 constexpr auto kGuestBackOffMax = std::chrono::seconds(1);
-constexpr auto kLastWord = std::chrono::seconds(2);  // So long rank 0 may take to say who is missing when the time is up.
+constexpr auto kMissingTimeout = std::chrono::seconds(2);  // So long rank 0 may take to say who is missing when the time is up.
 constexpr auto kGuestNoteEvery = std::chrono::seconds(10);
 // Later on nobody needs it, but a rank that is started again.
 constexpr auto kLostNoteAfter = std::chrono::seconds(30);
 constexpr auto kLostNoteEvery = std::chrono::seconds(600);
 
-class Guest final : public Rendezvous::Part {
+class RendezvousGuest final : public Rendezvous::Part {
  public:
-  Guest(Environment& env, RendezvousOptions options, uint64_t incarnation)
+  RendezvousGuest(Environment& env, RendezvousOptions options, uint64_t incarnation)
       : env_(env), options_(std::move(options)), incarnation_(incarnation), group_(env) {}
 
   Task<Result<Gathering>> meet() override;
@@ -31,20 +31,20 @@ class Guest final : public Rendezvous::Part {
 
  private:
   const Place& place() const { return options_.place; }
-  Task<bool> asks_ended();
+  Task<bool> start_has_ended();
   Task<Result<void>> try_all(Deadline deadline);
   Task<Result<void>> attempt(std::string address, Deadline deadline);
   Task<Result<void>> converse(Deadline deadline);
-  Task<Result<void>> sit_down(std::string offer, Deadline deadline);
+  Task<Result<void>> take_assigned_port(std::string offer, Deadline deadline);
   Task<Result<void>> give_up();
   Task<Result<void>> say(std::string_view verb, std::string text);
-  Result<void> take(std::string_view text);
-  Task<Result<void>> stay();
-  Task<Result<void>> come_again();
+  Result<void> accept_addresses(std::string_view text);
+  Task<Result<void>> keep_connection();
+  Task<Result<void>> reconnect();
   bool is_final(const Error& error) const;
   Duration answer_patience() const;
   std::string waiting_for() const;
-  void hang_up(Error reason);
+  void disconnect(Error reason);
 
   Environment& env_;
   const RendezvousOptions options_;
@@ -61,9 +61,9 @@ class Guest final : public Rendezvous::Part {
 };
 
 /// Someone who has to wait for signs of life of another process is answered late.
-Duration Guest::answer_patience() const { return kGuestAttemptTimeout + 3 * options_.link.heartbeat_interval; }
+Duration RendezvousGuest::answer_patience() const { return kGuestAttemptTimeout + 3 * options_.link.heartbeat_interval; }
 
-std::string Guest::waiting_for() const {
+std::string RendezvousGuest::waiting_for() const {
   if (connection_ && !missing_.empty()) return "the rendezvous, where rank 0 waits for " + missing_;
   std::string where;
   for (const std::string& address : place().rendezvous) where += (where.empty() ? "" : " or ") + address;
@@ -72,17 +72,17 @@ std::string Guest::waiting_for() const {
 }
 
 /// Where there are several addresses to try, one may be that of somebody else's job, with another token or of another run.
-bool Guest::is_final(const Error& error) const {
+bool RendezvousGuest::is_final(const Error& error) const {
   if (final_ || error.kind() == ErrorKind::kCancelled) return true;
   const bool passes = error.kind() == ErrorKind::kUnavailable || error.kind() == ErrorKind::kDeadlineExceeded;
   return !passes && place().rendezvous.size() == 1;
 }
 
-Task<Result<Gathering>> Guest::meet() {
+Task<Result<Gathering>> RendezvousGuest::meet() {
   const Deadline deadline = env_.after(options_.timeout);
   // It belongs to the strand; what a signal posts may come when this has ended.
-  const auto here = std::make_shared<Guest*>(this);
-  const StopCallback on_interrupt(env_.interrupted(), [env = &env_, here = std::weak_ptr<Guest*>(here)] {
+  const auto here = std::make_shared<RendezvousGuest*>(this);
+  const StopCallback on_interrupt(env_.interrupted(), [env = &env_, here = std::weak_ptr<RendezvousGuest*>(here)] {
     env->post([here] {
       const auto guest = here.lock();
       if (!guest) return;
@@ -97,7 +97,7 @@ Task<Result<Gathering>> Guest::meet() {
     if (met) break;
     if (interrupted_) co_return cancelled();
     if (is_final(met.error())) co_return met.error();
-    if (co_await asks_ended()) co_return Gathering{.ended = true};
+    if (co_await start_has_ended()) co_return Gathering{.ended = true};
     if (late_) co_return met.error();
     if (env_.after(back_off) >= deadline) {
       co_return deadline_exceeded("waiting for " + waiting_for() + ": " + met.error().message());
@@ -110,18 +110,18 @@ Task<Result<Gathering>> Guest::meet() {
     back_off = std::min<Duration>(back_off * 2, kGuestBackOffMax);
   }
   own_.listener.reset();
-  group_.spawn(stay());
+  group_.spawn(keep_connection());
   co_return *gathering_;
 }
 
-Task<bool> Guest::asks_ended() {
+Task<bool> RendezvousGuest::start_has_ended() {
   if (!options_.has_ended) co_return false;
   const Result<bool> ended = co_await compute(env_, options_.has_ended);
   co_return ended&&* ended;
 }
 
 /// Each address once. The error of the first that says something, else of the last.
-Task<Result<void>> Guest::try_all(Deadline deadline) {
+Task<Result<void>> RendezvousGuest::try_all(Deadline deadline) {
   Result<void> outcome;
   for (const std::string& address : place().rendezvous) {
     const Result<void> met = co_await attempt(address, deadline);
@@ -132,7 +132,7 @@ Task<Result<void>> Guest::try_all(Deadline deadline) {
   co_return outcome;
 }
 
-Task<Result<void>> Guest::attempt(std::string address, Deadline deadline) {
+Task<Result<void>> RendezvousGuest::attempt(std::string address, Deadline deadline) {
   final_ = false;
   SHOAL_CO_TRY(transport::Transport* const transport, env_.transport(options_.meeting_scheme));
   transport::LinkOptions link = options_.link;
@@ -142,16 +142,16 @@ Task<Result<void>> Guest::attempt(std::string address, Deadline deadline) {
   auto connecting = transport->connect(to, std::move(link), std::min(deadline, env_.after(kGuestAttemptTimeout)));
   SHOAL_CO_TRY(connection_, co_await std::move(connecting));
   if (interrupted_ || closing_.stop_requested()) {  // Meanwhile; there was no connection yet to close for it.
-    hang_up(cancelled());
+    disconnect(cancelled());
     co_return cancelled();
   }
   Result<void> met = co_await converse(deadline);
   if (met) co_return met;
-  hang_up(met.error());
+  disconnect(met.error());
   co_return std::move(met).error().with_context("rendezvous at " + address);
 }
 
-Task<Result<void>> Guest::converse(Deadline deadline) {
+Task<Result<void>> RendezvousGuest::converse(Deadline deadline) {
   const Join join{.rank = place().rank,
                   .size = place().size,
                   .plan = to_string(place().plan),
@@ -162,21 +162,21 @@ Task<Result<void>> Guest::converse(Deadline deadline) {
   SHOAL_CO_TRY_VOID(co_await say("join", to_json(join)));
   Deadline answer_by = std::min(deadline, env_.after(answer_patience()));
   SteadyTime next_note = env_.after(kGuestNoteEvery);
-  bool seated = false;
+  bool assigned = false;
   for (;;) {
     Result<Message> message = co_await connection_->receive(answer_by);
     const bool late = !message && message.error().kind() == ErrorKind::kDeadlineExceeded && env_.now() >= deadline;
-    if (late && seated) co_return co_await give_up();
+    if (late && assigned) co_return co_await give_up();
     if (!message) co_return std::move(message).error();
     if (message->head.kind == transport::MessageKind::kError) {
       final_ = message->head.status == kRefusalFinal;
       co_return transport::read_error(*message);
     }
     SHOAL_CO_TRY(const transport::Control word, transport::read_control(*message));
-    if (word.verb == "cluster") co_return take(word.text);
+    if (word.verb == "cluster") co_return accept_addresses(word.text);
     if (word.verb == "seat") {
-      SHOAL_CO_TRY_VOID(co_await sit_down(std::string(word.text), deadline));
-      seated = true;
+      SHOAL_CO_TRY_VOID(co_await take_assigned_port(std::string(word.text), deadline));
+      assigned = true;
     } else if (word.verb == "waiting") {
       SHOAL_CO_TRY(const Missing missing, parse_missing(word.text));
       missing_ = missing_text(place().plan, missing);
@@ -192,15 +192,15 @@ Task<Result<void>> Guest::converse(Deadline deadline) {
 }
 
 /// This task was there in time, and waits in vain: rank 0 knows for whom. It may also have heard of the last one just now.
-Task<Result<void>> Guest::give_up() {
+Task<Result<void>> RendezvousGuest::give_up() {
   SHOAL_CO_TRY_VOID(co_await say(kMissingVerb, {}));
-  const Deadline until = env_.after(kLastWord);
+  const Deadline until = env_.after(kMissingTimeout);
   for (bool answered = false; !answered;) {
     const Result<Message> message = co_await connection_->receive(until);
     const Result<transport::Control> word =
         message ? transport::read_control(*message) : Result<transport::Control>(message.error());
     if (!word) break;
-    if (word->verb == "cluster") co_return take(word->text);
+    if (word->verb == "cluster") co_return accept_addresses(word->text);
     answered = word->verb == "waiting";
     if (!answered) continue;
     SHOAL_CO_TRY(const Missing missing, parse_missing(word->text));
@@ -212,7 +212,7 @@ Task<Result<void>> Guest::give_up() {
                               std::to_string(int64_t(to_seconds(options_.timeout))) + " s");
 }
 
-Task<Result<void>> Guest::sit_down(std::string text, Deadline deadline) {
+Task<Result<void>> RendezvousGuest::take_assigned_port(std::string text, Deadline deadline) {
   SHOAL_CO_TRY(const SeatOffer offer, parse_seat_offer(text));
   // The port that this process has held since an earlier attempt is as good as any.
   const bool fits =
@@ -228,7 +228,7 @@ Task<Result<void>> Guest::sit_down(std::string text, Deadline deadline) {
 }
 
 /// The cluster, as rank 0 knows it.
-Result<void> Guest::take(std::string_view text) {
+Result<void> RendezvousGuest::accept_addresses(std::string_view text) {
   SHOAL_TRY(Gathering gathering, parse_gathering(text));
   if (gathering.addresses.size() != size_t(place().size)) return data_loss("the rendezvous gave a cluster of another size");
   if (gathering_ && gathering != *gathering_) return failed_precondition("the rendezvous has another cluster than before");
@@ -239,19 +239,19 @@ Result<void> Guest::take(std::string_view text) {
   return {};
 }
 
-Task<Result<void>> Guest::say(std::string_view verb, std::string text) {
+Task<Result<void>> RendezvousGuest::say(std::string_view verb, std::string text) {
   Message word = make_word(env_, incarnation_, verb, text);
   co_return co_await connection_->send(std::move(word), env_.after(kGuestAttemptTimeout));
 }
 
 /// As long as the task lives: its connection, or the attempts to have one, are what a rank 0 that is started again needs.
-Task<Result<void>> Guest::stay() {
+Task<Result<void>> RendezvousGuest::keep_connection() {
   while (!closing_.stop_requested()) {
     while (connection_) {
       Result<Message> message = co_await connection_->receive(kNoDeadline);
-      if (!message) hang_up(message.error());
+      if (!message) disconnect(message.error());
     }
-    const Result<void> back = co_await come_again();
+    const Result<void> back = co_await reconnect();
     if (back) continue;
     if (!closing_.stop_requested() && back.error().kind() != ErrorKind::kCancelled) {
       env_.log().warning("this task no longer takes part in the rendezvous, which only ranks that start again need: " +
@@ -262,7 +262,7 @@ Task<Result<void>> Guest::stay() {
   co_return Result<void>{};
 }
 
-Task<Result<void>> Guest::come_again() {
+Task<Result<void>> RendezvousGuest::reconnect() {
   Duration back_off = kGuestBackOffFirst;
   SteadyTime next_note = env_.after(kLostNoteAfter);
   for (;;) {
@@ -279,12 +279,12 @@ Task<Result<void>> Guest::come_again() {
   }
 }
 
-void Guest::hang_up(Error reason) {
+void RendezvousGuest::disconnect(Error reason) {
   if (connection_) connection_->close(std::move(reason));
   connection_.reset();
 }
 
-Task<Result<void>> Guest::close() {
+Task<Result<void>> RendezvousGuest::close() {
   closing_.request_stop();
   if (connection_) connection_->close(unavailable("this task has ended"));
   co_return co_await group_.join();
@@ -293,7 +293,7 @@ Task<Result<void>> Guest::close() {
 }  // namespace
 
 std::unique_ptr<Rendezvous::Part> make_guest(Environment& env, const RendezvousOptions& options, uint64_t incarnation) {
-  return std::make_unique<Guest>(env, options, incarnation);
+  return std::make_unique<RendezvousGuest>(env, options, incarnation);
 }
 
 }  // namespace shoal::cluster

@@ -15,7 +15,7 @@ class Rendezvous::Part {
 };
 
 /// Rank 0's.
-std::unique_ptr<Rendezvous::Part> make_desk(Environment& env, const RendezvousOptions& options, uint64_t incarnation);
+std::unique_ptr<Rendezvous::Part> make_host(Environment& env, const RendezvousOptions& options, uint64_t incarnation);
 /// That of the others.
 std::unique_ptr<Rendezvous::Part> make_guest(Environment& env, const RendezvousOptions& options, uint64_t incarnation);
 

@@ -16,33 +16,33 @@ namespace {
 using transport::Connection;
 using transport::Message;
 
-constexpr auto kFirstWords = std::chrono::seconds(10);   // Who connects says who it is within this time.
-constexpr auto kTakesASeat = std::chrono::seconds(120);  // And listens, on a name that may not resolve yet.
-constexpr auto kDeskNoteEvery = std::chrono::seconds(10);
+constexpr auto kJoinTimeout = std::chrono::seconds(10);   // Who connects says who it is within this time.
+constexpr auto kListenTimeout = std::chrono::seconds(120);  // And listens, on a name that may not resolve yet.
+constexpr auto kHostNoteEvery = std::chrono::seconds(10);
 // Others who have not heard yet that the job has ended show within this time.
-constexpr auto kDeskAsksEndedAfter = std::chrono::seconds(15);
-constexpr auto kDeskLook = std::chrono::milliseconds(20);
-constexpr auto kDeskUnderWay = std::chrono::milliseconds(100);  // The last words of a dead process may take so long.
-constexpr auto kDeskClosing = std::chrono::seconds(1);
+constexpr auto kHostAsksEndedAfter = std::chrono::seconds(15);
+constexpr auto kHostLook = std::chrono::milliseconds(20);
+constexpr auto kHostUnderWay = std::chrono::milliseconds(100);  // The last words of a dead process may take so long.
+constexpr auto kHostClosing = std::chrono::seconds(1);
 
 /// What rank 0 knows of one rank.
-struct Visitor {
+struct Guest {
   Connection* connection = nullptr;  ///< Null: it is not there now.
   uint64_t incarnation = 0;
   std::string peer;
   WallTime since;
   std::string host_name;
   std::optional<std::string> address;  ///< Once it listens. Empty for one that does not.
-  bool had_come = false;               ///< It has been there with all that is needed, and may have left since.
+  bool had_joined = false;               ///< It has been there with all that is needed, and may have left since.
 };
 
-class Desk final : public Rendezvous::Part {
+class RendezvousHost final : public Rendezvous::Part {
  public:
-  Desk(Environment& env, RendezvousOptions options, uint64_t incarnation)
+  RendezvousHost(Environment& env, RendezvousOptions options, uint64_t incarnation)
       : env_(env),
         options_(std::move(options)),
         incarnation_(incarnation),
-        visitors_(size_t(options_.place.size)),
+        guests_(size_t(options_.place.size)),
         changed_(env),
         group_(env),
         refusals_(env),
@@ -53,32 +53,32 @@ class Desk final : public Rendezvous::Part {
 
  private:
   const ClusterSize& plan() const { return options_.place.plan; }
-  Visitor& visitor(int32_t rank) { return visitors_[size_t(rank)]; }
+  Guest& guest(int32_t rank) { return guests_[size_t(rank)]; }
   Task<Result<void>> open(Deadline deadline);
   Task<Result<bool>> wait_for_all(Deadline deadline);
-  Task<bool> asks_ended();
-  Task<Result<void>> sit_down(Deadline deadline);
+  Task<bool> start_has_ended();
+  Task<Result<void>> take_own_port(Deadline deadline);
   Missing missing() const;
-  Missing missing(bool had_come) const;
+  Missing missing(bool had_joined) const;
   Missing awaited() const;
-  Error late() const;
+  Error time_is_up() const;
   void tell_who_is_missing();
-  void deal();
-  void tell_all();
+  void assign_addresses();
+  void send_addresses();
   Task<Result<void>> serve(std::unique_ptr<Connection> connection);
-  Task<Result<void>> attend_to(Connection& connection);
+  Task<Result<void>> converse(Connection& connection);
   TaskStatus status() const;
   Result<void> check(const Join& join, const Connection& connection) const;
-  Task<Result<void>> claim(Join join, uint64_t incarnation);
-  Result<void> recall(const Join& join);
-  Task<Result<void>> seat(Connection& connection, Join join);
+  Task<Result<void>> claim_rank(Join join, uint64_t incarnation);
+  Result<void> adopt_known(const Join& join);
+  Task<Result<void>> assign_port(Connection& connection, Join join);
   Task<Result<void>> say(Connection& connection, std::string_view verb, std::string text);
   Task<Result<void>> refuse(Connection& connection, int32_t rank, Error why, uint8_t status = kRefusalFinal);
 
   Environment& env_;
   const RendezvousOptions options_;
   const uint64_t incarnation_;
-  std::vector<Visitor> visitors_;  // By rank.
+  std::vector<Guest> guests_;  // By rank.
   std::optional<Gathering> gathering_;
   bool closed_ = false;
   std::optional<Error> gave_up_;  // What those are told who are here when this task has waited long enough.
@@ -93,7 +93,7 @@ class Desk final : public Rendezvous::Part {
 };
 
 /// Listens at the first address that is free.
-Task<Result<void>> Desk::open(Deadline deadline) {
+Task<Result<void>> RendezvousHost::open(Deadline deadline) {
   const std::vector<std::string>& all = options_.place.rendezvous;
   for (size_t i = 0;; ++i) {
     SHOAL_CO_TRY(std::string at, bound_address(options_, all[i]));
@@ -113,47 +113,47 @@ Task<Result<void>> Desk::open(Deadline deadline) {
   }
 }
 
-Task<Result<Gathering>> Desk::meet() {
+Task<Result<Gathering>> RendezvousHost::meet() {
   const Deadline deadline = env_.after(options_.timeout);
   SHOAL_CO_TRY_VOID(co_await open(deadline));
   env_.log().info("rendezvous at " + to_string(listener_->endpoint()) + ", waiting for " +
                   std::to_string(options_.place.size - 1) + " other ranks (" + to_string(plan()) + ")");
-  const auto serve_it = [this](std::unique_ptr<Connection> connection) { group_.spawn(serve(std::move(connection))); };
-  group_.spawn(accept_each(env_, *listener_, "rendezvous: ", serve_it));
+  const auto serve_guest = [this](std::unique_ptr<Connection> connection) { group_.spawn(serve(std::move(connection))); };
+  group_.spawn(accept_each(env_, *listener_, "rendezvous: ", serve_guest));
   do {  // Somebody may leave while this task looks for a port.
     SHOAL_CO_TRY(const bool ended, co_await wait_for_all(deadline));
     if (ended) co_return Gathering{.ended = true};
-    SHOAL_CO_TRY_VOID(co_await sit_down(deadline));
+    SHOAL_CO_TRY_VOID(co_await take_own_port(deadline));
   } while (!gathering_ && missing().count > 0);
-  if (!gathering_) deal();
+  if (!gathering_) assign_addresses();
   own_.listener.reset();
   co_return *gathering_;
 }
 
-Task<bool> Desk::asks_ended() {
+Task<bool> RendezvousHost::start_has_ended() {
   if (!options_.has_ended) co_return false;
   const Result<bool> ended = co_await compute(env_, options_.has_ended);
   co_return ended&&* ended;
 }
 
 /// Until all are there, or one that knows the job from before. True: the start that this task is part of has ended.
-Task<Result<bool>> Desk::wait_for_all(Deadline deadline) {
-  SteadyTime next_note = env_.after(kDeskNoteEvery), next_question = env_.after(kDeskAsksEndedAfter);
+Task<Result<bool>> RendezvousHost::wait_for_all(Deadline deadline) {
+  SteadyTime next_note = env_.after(kHostNoteEvery), next_question = env_.after(kHostAsksEndedAfter);
   for (;;) {
     const Missing now = missing();
     if (gathering_ || now.count == 0) co_return false;
     if (env_.now() >= next_question) {
-      if (co_await asks_ended()) co_return true;
-      next_question = env_.after(kDeskNoteEvery);
+      if (co_await start_has_ended()) co_return true;
+      next_question = env_.after(kHostNoteEvery);
     }
     if (env_.now() >= deadline) {
-      gave_up_ = late();
+      gave_up_ = time_is_up();
       tell_who_is_missing();
       co_return *gave_up_;
     }
     if (env_.now() >= next_note) {
       tell_who_is_missing();
-      next_note = env_.after(kDeskNoteEvery);
+      next_note = env_.after(kHostNoteEvery);
     }
     const Deadline look = std::min<Deadline>({deadline, next_note, next_question});
     auto waiting = changed_.wait("the other ranks", look, env_.interrupted());
@@ -162,18 +162,18 @@ Task<Result<bool>> Desk::wait_for_all(Deadline deadline) {
   }
 }
 
-Missing Desk::missing() const {
+Missing RendezvousHost::missing() const {
   Missing all = missing(false);
   all.count += missing(true).count;
   return all;
 }
 
-/// The ranks that are not here: those that never came or, with `had_come`, those that came and have left.
-Missing Desk::missing(bool had_come) const {
+/// The ranks that are not here: those that never came or, with `had_joined`, those that came and have left.
+Missing RendezvousHost::missing(bool had_joined) const {
   Missing missing;
   for (int32_t rank = 1; rank < options_.place.size; ++rank) {
-    const Visitor& visitor = visitors_[size_t(rank)];
-    if (visitor.address || visitor.had_come != had_come) continue;
+    const Guest& guest = guests_[size_t(rank)];
+    if (guest.address || guest.had_joined != had_joined) continue;
     ++missing.count;
     if (missing.ranks.size() < kMissingShown) missing.ranks.push_back(rank);
   }
@@ -181,12 +181,12 @@ Missing Desk::missing(bool had_come) const {
 }
 
 /// The ranks that keep the others from meeting: those that never came. Other ranks may have come, and given up waiting for them.
-Missing Desk::awaited() const {
+Missing RendezvousHost::awaited() const {
   Missing never = missing(false);
   return never.count > 0 ? never : missing(true);
 }
 
-Error Desk::late() const {
+Error RendezvousHost::time_is_up() const {
   const Missing left = missing(true);
   const bool all_had_come = missing(false).count == 0;
   std::string sentence =
@@ -198,19 +198,19 @@ Error Desk::late() const {
   return deadline_exceeded(std::move(sentence));
 }
 
-void Desk::tell_who_is_missing() {
+void RendezvousHost::tell_who_is_missing() {
   const Missing now = awaited();
   env_.log().info("rendezvous at " + address_ + ": waiting for " + missing_text(plan(), now));
   const std::string text = to_json(now);
-  for (const Visitor& visitor : visitors_) {
-    if (!visitor.connection || !visitor.address) continue;
+  for (const Guest& guest : guests_) {
+    if (!guest.connection || !guest.address) continue;
     Message word = make_word(env_, incarnation_, "waiting", text);
-    static_cast<void>(visitor.connection->try_send(word));  // It is a courtesy.
+    static_cast<void>(guest.connection->try_send(word));  // It is a courtesy.
   }
 }
 
 /// This task's own port: a free one, or that of its former process.
-Task<Result<void>> Desk::sit_down(Deadline deadline) {
+Task<Result<void>> RendezvousHost::take_own_port(Deadline deadline) {
   SeatOffer offer{.host = options_.place.own_host.empty() ? host_part(address_) : options_.place.own_host, .address = {}};
   for (;;) {
     if (gathering_) offer.address = gathering_->addresses[0];
@@ -218,25 +218,25 @@ Task<Result<void>> Desk::sit_down(Deadline deadline) {
     own_.listener.reset();
     SHOAL_CO_TRY(own_, co_await take_port(env_, options_, offer, deadline));
   }
-  visitor(0).address = own_.address;
-  visitor(0).host_name = env_.process().host_name;
+  guest(0).address = own_.address;
+  guest(0).host_name = env_.process().host_name;
   co_return Result<void>{};
 }
 
-void Desk::deal() {
+void RendezvousHost::assign_addresses() {
   gathering_ = Gathering{.id = env_.entropy() | 1, .addresses = {}, .host_names = {}};
-  for (const Visitor& visitor : visitors_) {
-    gathering_->addresses.push_back(visitor.address.value_or(""));
-    gathering_->host_names.push_back(visitor.host_name);
+  for (const Guest& guest : guests_) {
+    gathering_->addresses.push_back(guest.address.value_or(""));
+    gathering_->host_names.push_back(guest.host_name);
   }
-  tell_all();
+  send_addresses();
 }
 
 /// Those who wait here. Who listens elsewhere than in the job's list, which turned up meanwhile, comes again.
-void Desk::tell_all() {
+void RendezvousHost::send_addresses() {
   const Message list = make_word(env_, incarnation_, "cluster", to_json(*gathering_));  // Copies share its bytes.
   for (int32_t rank = 1; rank < options_.place.size; ++rank) {
-    Visitor& waiting = visitor(rank);
+    Guest& waiting = guest(rank);
     if (!waiting.connection || !waiting.address) continue;
     Message word = list;
     const bool as_listed = *waiting.address == gathering_->addresses[size_t(rank)];
@@ -247,17 +247,17 @@ void Desk::tell_all() {
   changed_.notify_all();
 }
 
-Task<Result<void>> Desk::serve(std::unique_ptr<Connection> connection) {
+Task<Result<void>> RendezvousHost::serve(std::unique_ptr<Connection> connection) {
   Connection* const listed = connection.get();
   connections_.push_back(listed);
-  const Result<void> served = co_await attend_to(*connection);
+  const Result<void> served = co_await converse(*connection);
   if (!served && !closed_ && served.error().kind() != ErrorKind::kCancelled) {
     arrivals_.log(LogLevel::kDebug, "rendezvous: " + to_string(connection->peer()) + ": " + served.error().message());
   }
-  for (Visitor& visitor : visitors_) {
-    if (visitor.connection != listed) continue;
-    visitor.connection = nullptr;
-    if (!gathering_) visitor.address.reset();  // Until all have been told, nobody counts on it.
+  for (Guest& guest : guests_) {
+    if (guest.connection != listed) continue;
+    guest.connection = nullptr;
+    if (!gathering_) guest.address.reset();  // Until all have been told, nobody counts on it.
   }
   connection->close(Error(ErrorKind::kCancelled, "the conversation is over"));
   std::erase(connections_, listed);
@@ -265,8 +265,8 @@ Task<Result<void>> Desk::serve(std::unique_ptr<Connection> connection) {
   co_return Result<void>{};  // Whatever a peer does, the others are served.
 }
 
-Task<Result<void>> Desk::attend_to(Connection& connection) {
-  SHOAL_CO_TRY(const Message first, co_await connection.receive(env_.after(kFirstWords)));
+Task<Result<void>> RendezvousHost::converse(Connection& connection) {
+  SHOAL_CO_TRY(const Message first, co_await connection.receive(env_.after(kJoinTimeout)));
   if (asks_status(first)) co_return co_await say(connection, kStatusVerb, to_json(status()));
   const Result<transport::Control> word = transport::read_control(first);
   Result<Join> join = word && word->verb == "join"
@@ -278,27 +278,27 @@ Task<Result<void>> Desk::attend_to(Connection& connection) {
     const uint8_t status = join->run == options_.place.run ? kRefusalFinal : kRefusalOtherRun;
     co_return co_await refuse(connection, rank, fits.error(), status);
   }
-  const Result<void> claimed = co_await claim(*join, first.head.incarnation);
+  const Result<void> claimed = co_await claim_rank(*join, first.head.incarnation);
   if (closed_) co_return Result<void>{};
   if (!claimed && claimed.error().kind() == ErrorKind::kCancelled) co_return claimed;
   if (!claimed) co_return co_await refuse(connection, rank, claimed.error());
-  if (const Result<void> recalled = recall(*join); !recalled) co_return co_await refuse(connection, rank, recalled.error());
-  Visitor& visitor = this->visitor(rank);
-  const bool had_come = visitor.had_come;
-  visitor = {.connection = &connection,
+  if (const Result<void> adopted = adopt_known(*join); !adopted) co_return co_await refuse(connection, rank, adopted.error());
+  Guest& guest = this->guest(rank);
+  const bool had_joined = guest.had_joined;
+  guest = {.connection = &connection,
              .incarnation = first.head.incarnation,
              .peer = to_string(connection.peer()),
              .since = env_.wall_now(),
              .host_name = join->host_name,
              .address = {},
-             .had_come = had_come};
-  if (gathering_) visitor.address = gathering_->addresses[size_t(rank)];
-  arrivals_.log(LogLevel::kDebug, rank_name(plan(), rank) + " is at the rendezvous, from " + visitor.peer);
+             .had_joined = had_joined};
+  if (gathering_) guest.address = gathering_->addresses[size_t(rank)];
+  arrivals_.log(LogLevel::kDebug, rank_name(plan(), rank) + " is at the rendezvous, from " + guest.peer);
   if (!join->known) {
-    const Result<void> seated = co_await seat(connection, *join);
-    if (!seated && seated.error().kind() != ErrorKind::kUnavailable)
-      co_return co_await refuse(connection, rank, seated.error());
-    SHOAL_CO_TRY_VOID(seated);
+    const Result<void> assigned = co_await assign_port(connection, *join);
+    if (!assigned && assigned.error().kind() != ErrorKind::kUnavailable)
+      co_return co_await refuse(connection, rank, assigned.error());
+    SHOAL_CO_TRY_VOID(assigned);
   }
   changed_.notify_all();
   if (gathering_) SHOAL_CO_TRY_VOID(co_await say(connection, "cluster", to_json(*gathering_)));
@@ -312,7 +312,7 @@ Task<Result<void>> Desk::attend_to(Connection& connection) {
 }
 
 /// Of all ranks: who is here, and where it listens. The task itself, on a thread of its own, has its own phase.
-TaskStatus Desk::status() const {
+TaskStatus RendezvousHost::status() const {
   const Seat own = seat_of(plan(), 0);
   TaskStatus status{.role = std::string(own.role),
                     .index = own.index,
@@ -321,17 +321,17 @@ TaskStatus Desk::status() const {
                     .run = options_.place.run,
                     .peers = {}};
   for (int32_t rank = 0; rank < options_.place.size; ++rank) {
-    const Visitor& visitor = visitors_[size_t(rank)];
+    const Guest& guest = guests_[size_t(rank)];
     status.peers.push_back(
         {.task = to_string(seat_of(plan(), rank)),
-         .connected = rank == 0 || visitor.connection,
-         .address = gathering_ ? gathering_->addresses[size_t(rank)] : visitor.address.value_or(std::string())});
+         .connected = rank == 0 || guest.connection,
+         .address = gathering_ ? gathering_->addresses[size_t(rank)] : guest.address.value_or(std::string())});
   }
   return status;
 }
 
 /// Whether it is one of this job's tasks.
-Result<void> Desk::check(const Join& join, const Connection& connection) const {
+Result<void> RendezvousHost::check(const Join& join, const Connection& connection) const {
   const Place& place = options_.place;
   const auto differs = [&](const std::string& what, const std::string& theirs, const std::string& ours) {
     return failed_precondition("rank " + std::to_string(join.rank) + " has " + what + " " + theirs + ", and rank 0 has " +
@@ -363,11 +363,11 @@ Result<void> Desk::check(const Join& join, const Connection& connection) const {
 }
 
 /// Waits until it shows whether the one that has this rank lives.
-Task<Result<void>> Desk::claim(Join join, uint64_t incarnation) {
+Task<Result<void>> RendezvousHost::claim_rank(Join join, uint64_t incarnation) {
   const SteadyTime asked = env_.now();
-  const Duration patience = 3 * options_.link.heartbeat_interval + kDeskClosing;
+  const Duration patience = 3 * options_.link.heartbeat_interval + kHostClosing;
   for (;;) {
-    Visitor& holder = visitor(join.rank);
+    Guest& holder = guest(join.rank);
     if (closed_ || !holder.connection) co_return Result<void>{};
     if (holder.incarnation == incarnation) {  // It has come again before its old connection was seen to end.
       holder.connection->close(unavailable("this task has another connection"));
@@ -376,16 +376,16 @@ Task<Result<void>> Desk::claim(Join join, uint64_t incarnation) {
     }
     const std::string whose = rank_name(plan(), join.rank) + " is here already, from " + holder.peer + " (host " +
                               holder.host_name + ") since " + utc_text(holder.since);
-    if (holder.connection->heard() >= asked + kDeskUnderWay) {
+    if (holder.connection->heard() >= asked + kHostUnderWay) {
       co_return failed_precondition(whose + ", and alive; two tasks have one rank: end one of them, or give each its own");
     }
     if (env_.now() >= asked + patience) co_return unavailable(whose + "; whether it is alive does not show yet");
-    SHOAL_CO_TRY_VOID(co_await env_.sleep_for(kDeskLook));
+    SHOAL_CO_TRY_VOID(co_await env_.sleep_for(kHostLook));
   }
 }
 
 /// What it knows of the job from before.
-Result<void> Desk::recall(const Join& join) {
+Result<void> RendezvousHost::adopt_known(const Join& join) {
   if (!join.known) return {};
   if (gathering_ && gathering_->id != join.known->id) {
     return failed_precondition(rank_name(plan(), join.rank) +
@@ -397,12 +397,12 @@ Result<void> Desk::recall(const Join& join) {
   if (empty != (plan().evaluator ? 1 : 0)) return invalid_argument("the cluster that was brought lacks addresses");
   gathering_ = join.known;
   env_.log().info("rendezvous: " + rank_name(plan(), join.rank) + " knows this job; everybody's address is as before");
-  tell_all();
+  send_addresses();
   return {};
 }
 
 /// Tells it where to listen, and hears that it does.
-Task<Result<void>> Desk::seat(Connection& connection, Join join) {
+Task<Result<void>> RendezvousHost::assign_port(Connection& connection, Join join) {
   const bool listens = seat_of(plan(), join.rank).role != kEvaluatorRole;
   SeatOffer offer{.host = join.own_host.empty() ? host_part(connection.peer().address) : join.own_host, .address = {}};
   if (gathering_) offer.address = gathering_->addresses[size_t(join.rank)];
@@ -413,40 +413,40 @@ Task<Result<void>> Desk::seat(Connection& connection, Join join) {
                                   "tasks names that move with them, in SHOAL_HOST");
   }
   SHOAL_CO_TRY_VOID(co_await say(connection, "seat", to_json(offer)));
-  SHOAL_CO_TRY(const Message answer, co_await connection.receive(env_.after(kTakesASeat)));
+  SHOAL_CO_TRY(const Message answer, co_await connection.receive(env_.after(kListenTimeout)));
   SHOAL_CO_TRY(const transport::Control word, transport::read_control(answer));
   if (word.verb != "here") co_return invalid_argument("expected \"here\", got something else");
   SHOAL_CO_TRY(const SeatTaken taken, parse_seat_taken(word.text));
-  Visitor& visitor = this->visitor(join.rank);
-  if (visitor.connection != &connection) co_return unavailable("another process has taken this rank");
+  Guest& guest = this->guest(join.rank);
+  if (guest.connection != &connection) co_return unavailable("another process has taken this rank");
   if (gathering_ && gathering_->addresses[size_t(join.rank)] != taken.address) {
     co_return unavailable("its address turned out just now; come again");
   }
   if (listens == taken.address.empty()) co_return invalid_argument("an address where none is needed, or none");
-  visitor.address = taken.address;
-  visitor.had_come = true;
+  guest.address = taken.address;
+  guest.had_joined = true;
   co_return Result<void>{};
 }
 
-Task<Result<void>> Desk::say(Connection& connection, std::string_view verb, std::string text) {
+Task<Result<void>> RendezvousHost::say(Connection& connection, std::string_view verb, std::string text) {
   Message word = make_word(env_, incarnation_, verb, text);
-  co_return co_await connection.send(std::move(word), env_.after(kFirstWords));
+  co_return co_await connection.send(std::move(word), env_.after(kJoinTimeout));
 }
 
 /// `rank` -1: not known.
-Task<Result<void>> Desk::refuse(Connection& connection, int32_t rank, Error why, uint8_t status) {
+Task<Result<void>> RendezvousHost::refuse(Connection& connection, int32_t rank, Error why, uint8_t status) {
   const std::string who = rank < 0 ? "a peer" : rank_name(plan(), rank);
   refusals_.log(LogLevel::kWarning,
                 "rendezvous: refused " + who + ", from " + to_string(connection.peer()) + ": " + why.message());
   Message refusal = transport::make_error(env_.buffers(), why);
   refusal.head.incarnation = incarnation_;
   refusal.head.status = why.kind() == ErrorKind::kUnavailable ? kRefusalPasses : status;
-  static_cast<void>(co_await connection.send(std::move(refusal), env_.after(kFirstWords)));
+  static_cast<void>(co_await connection.send(std::move(refusal), env_.after(kJoinTimeout)));
   connection.close(std::move(why));
   co_return Result<void>{};
 }
 
-Task<Result<void>> Desk::close() {
+Task<Result<void>> RendezvousHost::close() {
   closed_ = true;
   if (listener_) listener_->close();
   // Closing resumes who receives there, inside the call, and that may take it (or others) out of the list.
@@ -461,8 +461,8 @@ Task<Result<void>> Desk::close() {
 
 }  // namespace
 
-std::unique_ptr<Rendezvous::Part> make_desk(Environment& env, const RendezvousOptions& options, uint64_t incarnation) {
-  return std::make_unique<Desk>(env, options, incarnation);
+std::unique_ptr<Rendezvous::Part> make_host(Environment& env, const RendezvousOptions& options, uint64_t incarnation) {
+  return std::make_unique<RendezvousHost>(env, options, incarnation);
 }
 
 }  // namespace shoal::cluster
