@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Log lines that peers cause as often as they like, and whose words they may have chosen.
+/// Log lines that peers can cause at any rate, with words of the peers' choice.
 #include <cstdint>
 #include <string>
 
@@ -8,8 +8,8 @@
 
 namespace shoal::cluster {
 
-/// Lines of one kind. They neither fill the log (20 at once, then one a second, with the number of those between) nor add
-/// lines of their own to it (control characters become blanks). Of the strand.
+/// Log lines of one kind, bounded: at most 20 at once, then one a second, with the number of those left out; control
+/// characters become blanks, so that a peer cannot forge a line. Belongs to the strand.
 class BoundedLines {
  public:
   explicit BoundedLines(Environment& env) : env_(env) {}
@@ -17,7 +17,7 @@ class BoundedLines {
 
  private:
   Environment& env_;
-  SteadyTime logged_until_{};  // Each line moves it on.
+  SteadyTime logged_until_{};  // Each line moves this time one second on.
   int64_t unlogged_ = 0;
 };
 

@@ -8,7 +8,7 @@
 namespace shoal::cluster {
 namespace {
 
-/// Far beyond what one machine runs, and small enough that counts add up without care.
+/// Far beyond what one machine runs, and small enough that sums of counts cannot overflow.
 constexpr int32_t kTasksMax = 100'000;
 
 Error bad_size(std::string_view text, const std::string& why) {
@@ -29,7 +29,7 @@ std::optional<int32_t> parse_count(std::string_view text) {
   return count && *count >= 0 && *count <= kTasksMax ? count : std::nullopt;
 }
 
-/// Sets the count. Returns an empty text, or what is wrong with `count` tasks of `role`.
+/// Sets the count of a role. Returns an empty text, or why there cannot be `count` tasks of `role`.
 std::string set_count(ClusterSize& size, std::string_view role, int32_t count) {
   if (role == kPsRole) {
     size.ps = count;
@@ -49,7 +49,7 @@ std::string set_count(ClusterSize& size, std::string_view role, int32_t count) {
   return "";
 }
 
-/// Looks at what `seen`, the roles that were named, make together.
+/// Checks the combination of roles; `seen` has those that the text names.
 Result<ClusterSize> checked(std::string_view text, const ClusterSize& size, const std::set<std::string_view>& seen) {
   if (size.master && seen.contains(kChiefRole)) return bad_size(text, "a master is in the place of the chief");
   if (const Result<void> possible = size.check(); !possible) return bad_size(text, possible.error().message());

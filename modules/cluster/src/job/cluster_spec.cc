@@ -18,7 +18,7 @@ Error bad_address(std::string_view text, const std::string& why) {
   return invalid_argument(in_quotes(text) + " is not host:port: " + why);
 }
 
-/// Brackets and what may stand between them: an IPv6 address, with or without a zone ("%eth0").
+/// True for an IPv6 address in brackets, with or without a zone ("%eth0").
 bool is_bracketed_ipv6(std::string_view host) {
   if (host.size() < 4 || host.front() != '[' || host.back() != ']') return false;
   const std::string inner(host.substr(1, host.size() - 2));
@@ -102,7 +102,7 @@ Result<void> ClusterSpec::check() const {
     return invalid_argument("cluster: only one \"" + chief + "\" is allowed, but " + std::to_string(count(chief)) +
                             " are listed");
   }
-  std::unordered_map<std::string, std::string> seen;  // Maps an address, as host and number, to its place.
+  std::unordered_map<std::string, std::string> seen;  // Maps an address (host and numeric port) to the task that has it.
   for (const auto& [role, nodes] : roles_) {
     for (const Node& node : nodes) {
       SHOAL_TRY(const HostPort parsed, parse_host_port(node.address));

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Texts of "name: value" lines that are compared when tasks meet.
+/// Texts of "name: value" lines, which peers compare when they connect.
 #include <map>
 #include <string>
 #include <string_view>
 
 namespace shoal::cluster {
 
-/// The name of the last line of a text that was cut short: its value tells the rest apart.
+/// The name of the last line of a text that was cut short. Its value is a hash of the whole text.
 inline constexpr std::string_view kMoreLines = "and more";
 
-/// Whole lines, as many as fit into kIdentityBytesMax, and kMoreLines if that is not all.
+/// As many whole lines as fit into kIdentityBytesMax, then a kMoreLines line if some were left out.
 std::string bounded_lines(std::string text);
 
-/// Lines by name; those without a ": " come with an empty value. Views of `text`.
+/// Values by name; a line without ": " has an empty value. Views of `text`.
 using IdentityLines = std::map<std::string_view, std::string_view>;
 IdentityLines identity_lines(std::string_view text);
 

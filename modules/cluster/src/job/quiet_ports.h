@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Ports that tasks choose for themselves: below those that systems give to outgoing connections, so that none of these
-/// takes one while its task is away.
+/// The range from which tasks choose their own ports. It lies below the ephemeral ports, so that no outgoing connection
+/// takes a task's port while the task restarts.
 #include <cstdint>
 
 namespace shoal::cluster {
 
 inline constexpr uint64_t kQuietPortFirst = 20'000;
-inline constexpr uint64_t kQuietPorts = 12'000;  ///< How many there are.
+inline constexpr uint64_t kQuietPorts = 12'000;  ///< The number of ports in the range.
 
 }  // namespace shoal::cluster

@@ -9,7 +9,7 @@ namespace {
 constexpr size_t kNameBytesMax = 80;
 constexpr size_t kNamesMax = 20;
 
-/// The longest start of `text` with at most `bytes` bytes that does not cut a UTF-8 sequence.
+/// The longest prefix of `text` that has at most `bytes` bytes and does not cut a UTF-8 sequence.
 std::string_view clipped(std::string_view text, size_t bytes) {
   if (text.size() <= bytes) return text;
   while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0) == 0x80) --bytes;

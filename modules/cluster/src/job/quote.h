@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Outside text in our own sentences: in quotes, on one line, and not longer than a reader wants.
+/// Quotes text from outside for error sentences: in quotes, on one line, of bounded length.
 #include <cstddef>
 #include <span>
 #include <string>
@@ -10,7 +10,7 @@ namespace shoal::cluster {
 
 /// `text` in double quotes; control characters become spaces and anything beyond `bytes_max` becomes "...".
 std::string in_quotes(std::string_view text, size_t bytes_max = 80);
-/// "a, b, c" (at most 20 of them, then the number of the others); "none" if there are none.
+/// "a, b, c" (at most 20 names, then the number of the others); "none" if there are none.
 std::string listed(std::span<const std::string> names);
 
 }  // namespace shoal::cluster

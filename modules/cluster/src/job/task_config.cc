@@ -8,8 +8,8 @@
 namespace shoal::cluster {
 namespace {
 
-/// Addresses of this host's tasks start with the same host. An evaluator has no address: it shares the host only where
-/// everything is on the loopback.
+/// Counts the tasks whose addresses have this task's host. An evaluator has no address: it counts as one of this host
+/// only if all addresses are loopback addresses.
 int32_t count_tasks_on_host(const TaskConfig& task) {
   const std::string* own = task.job.address(task.type, task.index);
   if (!own) return task.job.is_loopback() ? task.job.node_count() + 1 : 1;
@@ -25,7 +25,7 @@ int32_t count_tasks_on_host(const TaskConfig& task) {
   return count;
 }
 
-/// Resolves an evaluator (CONTRACT CL-7).
+/// Resolves an evaluator, which is no member of the training cluster: it has no counts, no global id and no address.
 Result<TaskConfig> resolve_evaluator(TaskConfig task) {
   if (task.job.has_role(kMasterRole)) {
     return invalid_argument("task.type: there is no evaluator in a cluster with a master, which evaluates itself");
@@ -39,7 +39,7 @@ Result<TaskConfig> resolve_evaluator(TaskConfig task) {
   return task;
 }
 
-/// Checks what CONTRACT CL-3 has as numbers 14 and 15.
+/// Checks that the cluster has the task's role, and the role this index.
 Result<void> check_listed(const TaskConfig& task) {
   const std::string& type = task.type;
   if (!task.job.has_role(type)) {
@@ -137,7 +137,7 @@ std::vector<TaskConfig> in_process_tasks(const ClusterSize& size, std::string_vi
     SHOAL_CHECK(task.has_value());
     task->in_process = true;
     task->tasks_on_host = size.tasks();
-    if (size.evaluator) task->warnings.clear();  // The warning that nobody evaluates would be wrong.
+    if (size.evaluator) task->warnings.clear();  // The warning that nobody evaluates would be wrong here.
     tasks.push_back(std::move(*task));
   }
   return tasks;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a task looks for its place, and what it is before and after it has met the others.
+// Finds the description of this task in the environment, and resolves it before and after a rendezvous.
 #include <algorithm>
 
 #include "job/resolvers/variables.h"
@@ -8,7 +8,7 @@
 namespace shoal::cluster {
 namespace {
 
-/// A cluster of this size whose addresses are in the order of ranks.
+/// A cluster of size `plan`; `addresses` are in the order of ranks.
 Result<ClusterSpec> cluster_of(const ClusterSize& plan, const std::vector<std::string>& addresses) {
   ClusterSpec cluster;
   for (int32_t rank = 0; rank < plan.tasks(); ++rank) {
@@ -24,7 +24,7 @@ Result<TaskConfig> resolve_place(const Place& place, const std::vector<std::stri
   SHOAL_TRY(TaskConfig task, resolve_task(std::move(cluster), seat.role, seat.index));
   task.source = place.source;
   task.place = place;
-  if (place.plan.evaluator) task.warnings.clear();  // The warning that nobody evaluates would be wrong.
+  if (place.plan.evaluator) task.warnings.clear();  // The warning that nobody evaluates would be wrong here.
   return task;
 }
 
@@ -42,7 +42,7 @@ TaskConfig task_of(FoundPlace found) {
   return task;
 }
 
-/// TF_CONFIG, where what started this process has another opinion: a word of that.
+/// Reads TF_CONFIG. Warns if it describes a task on its own although an engine's variables describe a job.
 Result<TaskConfig> task_of_tf_config(const GetEnv& getenv, const std::string& text, const TfConfigOptions& options) {
   SHOAL_TRY(TaskConfig task, parse_tf_config(text, options));
   const Result<FoundPlace> found = engine_place(getenv);
@@ -83,7 +83,7 @@ TaskConfig task_of_place(Place place) {
     alone.place = std::move(place);
     return alone;
   }
-  std::vector<std::string> names;  // They stand for addresses, whose ports count.
+  std::vector<std::string> names;  // Placeholders for the addresses, which are not known yet.
   for (int32_t rank = 0; rank < place.size; ++rank) names.push_back("rank-" + std::to_string(rank) + ":1");
   Result<TaskConfig> task = resolve_place(place, names);
   SHOAL_CHECK(task.has_value());
@@ -107,7 +107,7 @@ Result<TaskConfig> task_from_environment(const GetEnv& getenv, const TfConfigOpt
   if (wanted) return task_of_source(getenv, *wanted, options);
   SHOAL_TRY(FoundPlace chosen, explicit_place(getenv));
   if (chosen.place) return task_of(std::move(chosen));
-  // Untrimmed, since its errors count bytes.
+  // The text is not trimmed, since its errors name byte offsets.
   if (is_set(getenv, "TF_CONFIG")) return task_of_tf_config(getenv, *raw_variable(getenv, "TF_CONFIG"), options);
   SHOAL_TRY(FoundPlace found, engine_place(getenv));
   return task_of(std::move(found));

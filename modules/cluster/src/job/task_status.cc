@@ -9,7 +9,7 @@ namespace {
 
 using Json = json::Json;
 
-constexpr size_t kStatusWordBytesMax = 100;  // Names of roles, tasks and phases.
+constexpr size_t kStatusWordBytesMax = 100;  // For names of roles, tasks and phases.
 constexpr size_t kStatusTextBytesMax = 1000;
 constexpr uint64_t kStatusBytesMax = uint64_t(kRanksMax) * 1024;
 
@@ -59,7 +59,7 @@ Result<TaskStatus> read_answer(const transport::Message& answer) {
   return parse_task_status(word.text);
 }
 
-/// Most errors of connections say whose they are.
+/// Adds the peer's address to an error that does not name it.
 Error of_peer(Error error, const transport::Endpoint& at) {
   if (error.message().find(at.address) != std::string::npos) return error;
   return std::move(error).with_context(to_string(at));

@@ -17,7 +17,7 @@ namespace {
 
 using Json = json::Json;
 
-/// The member, or null if it is absent. (Unlike the library's own access it has no opinion on the type of `object`.)
+/// The member, or null if it is absent or `object` is no object. (The library's own access throws for the latter.)
 const Json* member(const Json& object, const char* name) {
   if (!object.is_object()) return nullptr;
   const auto found = object.find(name);
@@ -29,7 +29,7 @@ Error wrong_type(const std::string& name, const Json& value, const std::string& 
   return type_mismatch(name + ": is of type " + value.type_name() + ", must be " + wanted);
 }
 
-/// Reads model_dir: the first half of CONTRACT CL-3.3, with RC-4.
+/// Reads model_dir. Refuses the empty string, and a path other than the one that the caller has given.
 Result<std::optional<std::string>> read_model_dir(const Json& parts, const std::optional<std::string>& given) {
   const Json* value = member(parts, "model_dir");
   if (is_missing(value)) return std::optional<std::string>();
@@ -44,7 +44,7 @@ Result<std::optional<std::string>> read_model_dir(const Json& parts, const std::
   return std::optional<std::string>(std::move(path));
 }
 
-/// Reads the service: the second half of CONTRACT CL-3.3.
+/// Reads `service`: an object, null or absent.
 Result<std::optional<std::string>> read_service(Description& description) {
   const Json* value = member(description.parts, "service");
   if (is_missing(value)) return std::optional<std::string>();
@@ -58,7 +58,7 @@ Result<int32_t> checked_index(const std::string& name, int64_t value) {
   return int32_t(value);
 }
 
-/// Reads an index (CONTRACT CL-8).
+/// Reads an index: an integer, a real without a fraction, or a string of a decimal integer.
 Result<int32_t> read_index(const Json& value) {
   const std::string name = "task.index";
   if (value.is_number_unsigned()) {
@@ -85,8 +85,8 @@ Result<void> add_node(ClusterSpec& cluster, const std::string& role, int32_t ind
   return cluster.add(role, index, address.get<std::string>());
 }
 
-/// Reads some members of a role, such as {"3": "host:1", "5": "host:2"}. They are added in numeric order, which makes
-/// each addition cheap.
+/// Reads a role in its sparse form, {"3": "host:1", "5": "host:2"}. Nodes are added in numeric order, which makes each
+/// addition cheap.
 Result<void> read_sparse_role(ClusterSpec& cluster, const std::string& role, const Json& members) {
   std::vector<std::pair<int32_t, const Json*>> nodes;
   for (const auto& [key, address] : members.items()) {
@@ -102,7 +102,7 @@ Result<void> read_sparse_role(ClusterSpec& cluster, const std::string& role, con
   return {};
 }
 
-/// Reads the cluster (CONTRACT CL-3.4).
+/// Reads the cluster: for each role a list of addresses, or an object from index to address.
 Result<ClusterSpec> read_cluster(const Json& value) {
   if (!value.is_object()) return wrong_type("cluster", value, "an object from role names to lists of host:port");
   ClusterSpec cluster;
@@ -119,7 +119,7 @@ Result<ClusterSpec> read_cluster(const Json& value) {
   return cluster;
 }
 
-/// Reads the type (CONTRACT CL-3.11); nothing if it is missing, null or empty.
+/// Reads the type; nothing if it is missing, null or empty.
 Result<std::optional<std::string>> read_type(const Json& task) {
   const Json* value = member(task, "type");
   if (is_missing(value)) return std::optional<std::string>();
@@ -129,7 +129,7 @@ Result<std::optional<std::string>> read_type(const Json& task) {
   return std::optional<std::string>(std::move(type));
 }
 
-/// Reads what a task may say where there is no cluster (CONTRACT CL-6).
+/// Reads the task where there is no cluster: type worker and index 0, or nothing, are accepted.
 Result<TaskConfig> read_local_task(const Json& task) {
   SHOAL_TRY(const auto type, read_type(task));
   if (type && *type == kEvaluatorRole) {
@@ -152,7 +152,7 @@ Result<TaskConfig> read_local_task(const Json& task) {
   return TaskConfig{};
 }
 
-/// Reads the task of a member (CONTRACT CL-3.8 to 15).
+/// Reads the task of a process that has a cluster.
 Result<TaskConfig> read_member_task(ClusterSpec cluster, const Json& task) {
   SHOAL_TRY_VOID(cluster.check());
   SHOAL_TRY(const auto type, read_type(task));
@@ -178,7 +178,7 @@ Result<TaskConfig> read_description(Description description, const TfConfigOptio
   if (const Json* value = member(parts, "cluster")) {
     SHOAL_TRY(cluster, read_cluster(*value));
   } else if (member(parts, "sparseCluster")) {
-    // What a TFJob with enableDynamicWorker tells each task; its worker 0 would train by itself.
+    // A TFJob with enableDynamicWorker tells its tasks this; worker 0 of such a job would train alone.
     return invalid_argument(
         "sparseCluster: names neither the chief nor the other workers, which a task of Shoal has to know; leave "
         "enableDynamicWorker out of the TFJob, and TF_CONFIG has a `cluster` of all tasks");
@@ -188,7 +188,7 @@ Result<TaskConfig> read_description(Description description, const TfConfigOptio
   if (task && !task->is_object()) return wrong_type("task", *task, "an object");
   if (!task) task = &kNoTask;
 
-  // A cluster that holds nothing but the evaluator dropped below is one, too.
+  // A cluster that lists the evaluator alone is a cluster, too: it lacks a chief.
   const bool has_cluster = !cluster.empty();
   std::vector<std::string> warnings;
   if (cluster.remove_role(kEvaluatorRole)) {
@@ -245,7 +245,7 @@ std::string to_tf_config(const TaskConfig& task) {
   if (task.model_dir) result["model_dir"] = *task.model_dir;
   std::string text = json::text_of(result);
   if (!task.service) return text;
-  text.pop_back();  // A document tree of the service would be many times as large.
+  text.pop_back();  // The service is spliced in as text: a document tree of it would take many times its memory.
   return text + (result.empty() ? "" : ",") + "\"service\":" + *task.service + "}";
 }
 

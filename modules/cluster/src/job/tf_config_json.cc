@@ -16,7 +16,7 @@ using Json = json::Json;
 
 Error not_an_object(const std::string& why) { return invalid_argument("not a JSON object: " + why); }
 
-/// JSON text without blanks, value by value.
+/// Builds JSON text without blanks, value by value.
 class CompactText {
  public:
   void value(std::string_view text) { next() += text; }
@@ -30,7 +30,7 @@ class CompactText {
   std::string take() { return std::exchange(text_, {}); }
 
  private:
-  /// The text behind which what comes next may stand.
+  /// The text, with a comma added where the next value needs one.
   std::string& next() {
     if (!text_.empty() && text_.back() != '{' && text_.back() != '[' && text_.back() != ':') text_ += ',';
     return text_;
@@ -38,8 +38,8 @@ class CompactText {
   std::string text_;
 };
 
-/// Builds the wanted parts from the parser's events. A document tree of everything would take a second and gigabytes for
-/// 16 MiB of nested nothing where nobody reads it.
+/// Builds the wanted parts from the parser's events. A document tree of the whole text would take a second and
+/// gigabytes for 16 MiB of nested values that nobody reads.
 class PartsBuilder : public nlohmann::json_sax<Json> {
  public:
   bool null() override { return copies() ? copy("null") : put(nullptr); }
@@ -48,7 +48,7 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
   bool number_unsigned(number_unsigned_t value) override { return copies() ? copy(std::to_string(value)) : put(value); }
   bool number_float(number_float_t value, const string_t& text) override {
     if (!copies()) return put(value);
-    std::string number = text;  // The library (nlohmann/json 3.11.2) has put the locale's decimal point into it.
+    std::string number = text;  // nlohmann/json 3.11.2 puts the locale's decimal point here.
     for (char& each : number) {
       if (std::string_view("0123456789+-eE").find(each) == std::string_view::npos) each = '.';
     }
@@ -78,7 +78,7 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
     if (depth_ == 1) {
       wanted_ = name == "cluster" || name == "task" || name == "service" || name == "model_dir" || name == "sparseCluster";
       if (wanted_) slot_ = &(parts_[name] = nullptr);
-      // The contents of what lies deeper say nothing; that something is there, and of which type, does.
+      // Deeper contents are dropped; that there is a value, and of which type, is kept.
       kept_depth_max_ = name == "cluster" ? 3 : name == "task" ? 2 : 1;
       is_service_ = name == "service";
       if (is_service_) service_.take();
@@ -91,12 +91,12 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
   }
 
   bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception& error) override {
-    // "[json.exception.parse_error.101] parse error at line 1, column 3: what was wrong": the last part is what we want.
+    // "[json.exception.parse_error.101] parse error at line 1, column 3: what was wrong": keep the last part.
     std::string_view why = error.what();
     const size_t column = why.find("column ");
     const size_t colon = why.find(": ", column == std::string_view::npos ? 0 : column);
     if (colon != std::string_view::npos) why.remove_prefix(colon + 2);
-    // The parser counts the bytes it has read, so that the last of them is the one it choked on.
+    // The parser's position counts the bytes that it has read, the last of which is the wrong one.
     return fail("at byte " + std::to_string(position > 0 ? position - 1 : 0) + ": " + one_line(why));
   }
 
@@ -116,7 +116,7 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
     return !keeps() || place(Json(std::forward<T>(value))) != nullptr;
   }
 
-  /// Stores `value` where the parser stands; returns it, or null if there are too many.
+  /// Stores `value` at the parser's current place. Returns it, or null if there are too many values.
   Json* place(Json value) {
     if (++kept_count_ > kTfConfigEntriesMax) {
       fail("more than " + std::to_string(kTfConfigEntriesMax) + " entries");
@@ -127,14 +127,14 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
     return slot_;
   }
 
-  /// Whether what comes now lies within the service, of which the text is kept.
+  /// True within the service, which is kept as text.
   bool copies() const { return is_service_ && depth_ > 1; }
   bool copy(std::string_view value) {
     service_.value(value);
     return true;
   }
 
-  /// Whether what comes now is part of what is kept.
+  /// True within a part that is kept as a value.
   bool keeps() const { return wanted_ && depth_ <= kept_depth_max_; }
 
   bool open(Json::value_t type) {
@@ -165,11 +165,11 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
   Json parts_ = Json::object();
   // Containers of the wanted part that are not closed yet; each is the last child of the one before.
   std::vector<Json*> open_;
-  Json* slot_ = nullptr;  // The place where the value of the last key goes.
+  Json* slot_ = nullptr;  // Where the value of the last key goes.
   bool wanted_ = false;
   bool is_service_ = false;
   CompactText service_;
-  int kept_depth_max_ = 0;  // Containers with as many around them are kept empty.
+  int kept_depth_max_ = 0;  // Containers nested deeper than this are kept empty.
   int depth_ = 0;
   int kept_count_ = 0;
   std::string failure_;
@@ -182,7 +182,7 @@ Result<Description> parse_description(std::string_view text) {
     return invalid_argument("has " + std::to_string(text.size()) + " bytes, more than the " +
                             std::to_string(kTfConfigBytesMax) + " that are read");
   }
-  // The parser would skip the one and take the other for the end of the text.
+  // The parser would skip a byte-order mark, and take a zero byte for the end of the text.
   if (text.starts_with("\xEF\xBB\xBF")) return not_an_object("at byte 0: a byte-order mark");
   if (const size_t nul = text.find('\0'); nul != std::string_view::npos) {
     return not_an_object("at byte " + std::to_string(nul) + ": a zero byte");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of all ranks but 0 at a rendezvous: they come, wait, and come again whenever their connection breaks.
+// The guests' side of a rendezvous (all ranks but 0): they join, wait, and join again whenever their connection breaks.
 #include <algorithm>
 
 #include "job/quote.h"
@@ -15,9 +15,9 @@ using transport::Message;
 constexpr auto kGuestAttemptTimeout = std::chrono::seconds(5);
 constexpr auto kGuestBackOffFirst = std::chrono::milliseconds(10);
 constexpr auto kGuestBackOffMax = std::chrono::seconds(1);
-constexpr auto kMissingTimeout = std::chrono::seconds(2);  // So long rank 0 may take to say who is missing when the time is up.
+constexpr auto kMissingTimeout = std::chrono::seconds(2);  // The longest wait for rank 0's answer to "missing".
 constexpr auto kGuestNoteEvery = std::chrono::seconds(10);
-// Later on nobody needs it, but a rank that is started again.
+// Once all have met, only a restarted rank needs the rendezvous, so that a broken connection is noted late and rarely.
 constexpr auto kLostNoteAfter = std::chrono::seconds(30);
 constexpr auto kLostNoteEvery = std::chrono::seconds(600);
 
@@ -52,15 +52,15 @@ class RendezvousGuest final : public Rendezvous::Part {
   std::unique_ptr<Connection> connection_;
   OwnPort own_;
   std::optional<Gathering> gathering_;
-  std::string missing_;       // For whom rank 0 waits, as far as it has said.
-  bool final_ = false;        // The last attempt ended with what trying again would not change.
-  bool late_ = false;         // It was there, and the others were not all there in time.
-  bool interrupted_ = false;  // While it waits for the others.
+  std::string missing_;       // The ranks that rank 0 waits for, as far as it has said.
+  bool final_ = false;        // The last attempt failed in a way that another attempt would not change.
+  bool late_ = false;         // This task joined in time, and others did not.
+  bool interrupted_ = false;  // An interrupt came while this task waited for the others.
   StopSource closing_;
   TaskGroup group_;
 };
 
-/// Someone who has to wait for signs of life of another process is answered late.
+/// The host answers late where it first has to find out whether another process of this rank is alive.
 Duration RendezvousGuest::answer_patience() const { return kGuestAttemptTimeout + 3 * options_.link.heartbeat_interval; }
 
 std::string RendezvousGuest::waiting_for() const {
@@ -71,7 +71,8 @@ std::string RendezvousGuest::waiting_for() const {
          (missing_.empty() ? "" : " (which waited for " + missing_ + " when it was last heard)");
 }
 
-/// Where there are several addresses to try, one may be that of somebody else's job, with another token or of another run.
+/// Where there are several addresses to try, one of them may belong to another job, with another token or run: only an
+/// answer that says so is final there.
 bool RendezvousGuest::is_final(const Error& error) const {
   if (final_ || error.kind() == ErrorKind::kCancelled) return true;
   const bool passes = error.kind() == ErrorKind::kUnavailable || error.kind() == ErrorKind::kDeadlineExceeded;
@@ -80,7 +81,7 @@ bool RendezvousGuest::is_final(const Error& error) const {
 
 Task<Result<Gathering>> RendezvousGuest::meet() {
   const Deadline deadline = env_.after(options_.timeout);
-  // It belongs to the strand; what a signal posts may come when this has ended.
+  // The callback runs on any thread, and what it posts may run after this coroutine has ended: hence the weak pointer.
   const auto here = std::make_shared<RendezvousGuest*>(this);
   const StopCallback on_interrupt(env_.interrupted(), [env = &env_, here = std::weak_ptr<RendezvousGuest*>(here)] {
     env->post([here] {
@@ -120,7 +121,7 @@ Task<bool> RendezvousGuest::start_has_ended() {
   co_return ended&&* ended;
 }
 
-/// Each address once. The error of the first that says something, else of the last.
+/// Tries each address once. Returns the first error that is not Unavailable, else the last one.
 Task<Result<void>> RendezvousGuest::try_all(Deadline deadline) {
   Result<void> outcome;
   for (const std::string& address : place().rendezvous) {
@@ -141,7 +142,8 @@ Task<Result<void>> RendezvousGuest::attempt(std::string address, Deadline deadli
   const transport::Endpoint to{options_.meeting_scheme, address};
   auto connecting = transport->connect(to, std::move(link), std::min(deadline, env_.after(kGuestAttemptTimeout)));
   SHOAL_CO_TRY(connection_, co_await std::move(connecting));
-  if (interrupted_ || closing_.stop_requested()) {  // Meanwhile; there was no connection yet to close for it.
+  // An interrupt came while there was no connection yet that it could have closed.
+  if (interrupted_ || closing_.stop_requested()) {
     disconnect(cancelled());
     co_return cancelled();
   }
@@ -187,11 +189,12 @@ Task<Result<void>> RendezvousGuest::converse(Deadline deadline) {
     } else {
       co_return invalid_argument("what answers there is no rendezvous of Shoal: it says " + in_quotes(word.verb));
     }
-    answer_by = deadline;  // It shows by its heartbeats that it lives.
+    answer_by = deadline;  // From here on heartbeats show that rank 0 is alive.
   }
 }
 
-/// This task was there in time, and waits in vain: rank 0 knows for whom. It may also have heard of the last one just now.
+/// Called when this task joined in time and others did not: asks rank 0 for the missing ranks. The answer may also be
+/// the address list, if the last rank has joined just now.
 Task<Result<void>> RendezvousGuest::give_up() {
   SHOAL_CO_TRY_VOID(co_await say(kMissingVerb, {}));
   const Deadline until = env_.after(kMissingTimeout);
@@ -214,12 +217,12 @@ Task<Result<void>> RendezvousGuest::give_up() {
 
 Task<Result<void>> RendezvousGuest::take_assigned_port(std::string text, Deadline deadline) {
   SHOAL_CO_TRY(const SeatOffer offer, parse_seat_offer(text));
-  // The port that this process has held since an earlier attempt is as good as any.
+  // A port that this process has held since an earlier attempt serves as well.
   const bool fits =
       own_.listener && host_part(own_.address) == offer.host && (offer.address.empty() || offer.address == own_.address);
   if (!fits) {
     own_.listener.reset();
-    final_ = true;  // That this task cannot listen is nothing that the rendezvous could change.
+    final_ = true;  // The rendezvous could not change that this task cannot listen.
     SHOAL_CO_TRY(own_, co_await take_port(env_, options_, offer, deadline));
     final_ = false;
   }
@@ -227,7 +230,7 @@ Task<Result<void>> RendezvousGuest::take_assigned_port(std::string text, Deadlin
   co_return co_await say("here", to_json(taken));
 }
 
-/// The cluster, as rank 0 knows it.
+/// Takes the address list from rank 0.
 Result<void> RendezvousGuest::accept_addresses(std::string_view text) {
   SHOAL_TRY(Gathering gathering, parse_gathering(text));
   if (gathering.addresses.size() != size_t(place().size)) return data_loss("the rendezvous gave a cluster of another size");
@@ -244,7 +247,7 @@ Task<Result<void>> RendezvousGuest::say(std::string_view verb, std::string text)
   co_return co_await connection_->send(std::move(word), env_.after(kGuestAttemptTimeout));
 }
 
-/// As long as the task lives: its connection, or the attempts to have one, are what a rank 0 that is started again needs.
+/// Keeps a connection to rank 0 for as long as the task lives: a restarted rank 0 learns the address list from it.
 Task<Result<void>> RendezvousGuest::keep_connection() {
   while (!closing_.stop_requested()) {
     while (connection_) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rank 0's part of a rendezvous: it answers at the address that everybody knows.
+// Rank 0's side of a rendezvous: the host, which listens at the address that all ranks know.
 #include <algorithm>
 #include <optional>
 
@@ -16,24 +16,26 @@ namespace {
 using transport::Connection;
 using transport::Message;
 
-constexpr auto kJoinTimeout = std::chrono::seconds(10);   // Who connects says who it is within this time.
-constexpr auto kListenTimeout = std::chrono::seconds(120);  // And listens, on a name that may not resolve yet.
+constexpr auto kJoinTimeout = std::chrono::seconds(10);  // The longest wait for a guest's join message.
+// The longest wait for a guest to listen, on a name that may not resolve yet.
+constexpr auto kListenTimeout = std::chrono::seconds(120);
 constexpr auto kHostNoteEvery = std::chrono::seconds(10);
-// Others who have not heard yet that the job has ended show within this time.
+// How long the host waits for guests before it asks whether the start has ended and the guests are gone.
 constexpr auto kHostAsksEndedAfter = std::chrono::seconds(15);
 constexpr auto kHostLook = std::chrono::milliseconds(20);
-constexpr auto kHostUnderWay = std::chrono::milliseconds(100);  // The last words of a dead process may take so long.
+// Time that a dead process's last bytes may still take to arrive.
+constexpr auto kHostUnderWay = std::chrono::milliseconds(100);
 constexpr auto kHostClosing = std::chrono::seconds(1);
 
-/// What rank 0 knows of one rank.
+/// What the host knows of one rank.
 struct Guest {
-  Connection* connection = nullptr;  ///< Null: it is not there now.
+  Connection* connection = nullptr;  ///< Null while the rank has no connection.
   uint64_t incarnation = 0;
   std::string peer;
   WallTime since;
   std::string host_name;
-  std::optional<std::string> address;  ///< Once it listens. Empty for one that does not.
-  bool had_joined = false;               ///< It has been there with all that is needed, and may have left since.
+  std::optional<std::string> address;  ///< Set once the rank listens; empty for an evaluator, which does not.
+  bool had_joined = false;             ///< The rank has joined completely at least once; it may have left since.
 };
 
 class RendezvousHost final : public Rendezvous::Part {
@@ -81,9 +83,9 @@ class RendezvousHost final : public Rendezvous::Part {
   std::vector<Guest> guests_;  // By rank.
   std::optional<Gathering> gathering_;
   bool closed_ = false;
-  std::optional<Error> gave_up_;  // What those are told who are here when this task has waited long enough.
+  std::optional<Error> gave_up_;  // The error that waiting guests are given once the host's own time-out has passed.
   std::unique_ptr<transport::Listener> listener_;
-  std::string address_;  // That of the rendezvous.
+  std::string address_;  // The address of the rendezvous.
   OwnPort own_;
   Event changed_;
   TaskGroup group_;
@@ -120,7 +122,7 @@ Task<Result<Gathering>> RendezvousHost::meet() {
                   std::to_string(options_.place.size - 1) + " other ranks (" + to_string(plan()) + ")");
   const auto serve_guest = [this](std::unique_ptr<Connection> connection) { group_.spawn(serve(std::move(connection))); };
   group_.spawn(accept_each(env_, *listener_, "rendezvous: ", serve_guest));
-  do {  // Somebody may leave while this task looks for a port.
+  do {  // A guest may leave while the host looks for a port of its own.
     SHOAL_CO_TRY(const bool ended, co_await wait_for_all(deadline));
     if (ended) co_return Gathering{.ended = true};
     SHOAL_CO_TRY_VOID(co_await take_own_port(deadline));
@@ -136,7 +138,8 @@ Task<bool> RendezvousHost::start_has_ended() {
   co_return ended&&* ended;
 }
 
-/// Until all are there, or one that knows the job from before. True: the start that this task is part of has ended.
+/// Waits until all guests have joined, or one of them brings the address list from before. True: the start that this
+/// task is part of has ended.
 Task<Result<bool>> RendezvousHost::wait_for_all(Deadline deadline) {
   SteadyTime next_note = env_.after(kHostNoteEvery), next_question = env_.after(kHostAsksEndedAfter);
   for (;;) {
@@ -168,7 +171,7 @@ Missing RendezvousHost::missing() const {
   return all;
 }
 
-/// The ranks that are not here: those that never came or, with `had_joined`, those that came and have left.
+/// The ranks that are absent: those that never joined or, with `had_joined`, those that joined and have left.
 Missing RendezvousHost::missing(bool had_joined) const {
   Missing missing;
   for (int32_t rank = 1; rank < options_.place.size; ++rank) {
@@ -180,7 +183,8 @@ Missing RendezvousHost::missing(bool had_joined) const {
   return missing;
 }
 
-/// The ranks that keep the others from meeting: those that never came. Other ranks may have come, and given up waiting for them.
+/// The ranks that keep the others from meeting: those that never joined, if there are any. (Ranks that joined and left
+/// may have given up waiting for them.)
 Missing RendezvousHost::awaited() const {
   Missing never = missing(false);
   return never.count > 0 ? never : missing(true);
@@ -205,11 +209,11 @@ void RendezvousHost::tell_who_is_missing() {
   for (const Guest& guest : guests_) {
     if (!guest.connection || !guest.address) continue;
     Message word = make_word(env_, incarnation_, "waiting", text);
-    static_cast<void>(guest.connection->try_send(word));  // It is a courtesy.
+    static_cast<void>(guest.connection->try_send(word));  // The note is a courtesy: nothing depends on it.
   }
 }
 
-/// This task's own port: a free one, or that of its former process.
+/// Takes this task's own port: a free one, or the one that its former process had.
 Task<Result<void>> RendezvousHost::take_own_port(Deadline deadline) {
   SeatOffer offer{.host = options_.place.own_host.empty() ? host_part(address_) : options_.place.own_host, .address = {}};
   for (;;) {
@@ -232,7 +236,8 @@ void RendezvousHost::assign_addresses() {
   send_addresses();
 }
 
-/// Those who wait here. Who listens elsewhere than in the job's list, which turned up meanwhile, comes again.
+/// Sends the address list to all waiting guests. A guest that listens at another address than the list says (the list
+/// was brought by a rank that knew it from before) is disconnected, and joins again.
 void RendezvousHost::send_addresses() {
   const Message list = make_word(env_, incarnation_, "cluster", to_json(*gathering_));  // Copies share its bytes.
   for (int32_t rank = 1; rank < options_.place.size; ++rank) {
@@ -257,12 +262,12 @@ Task<Result<void>> RendezvousHost::serve(std::unique_ptr<Connection> connection)
   for (Guest& guest : guests_) {
     if (guest.connection != listed) continue;
     guest.connection = nullptr;
-    if (!gathering_) guest.address.reset();  // Until all have been told, nobody counts on it.
+    if (!gathering_) guest.address.reset();  // Until the list is sent, nobody relies on this address.
   }
   connection->close(Error(ErrorKind::kCancelled, "the conversation is over"));
   std::erase(connections_, listed);
   changed_.notify_all();
-  co_return Result<void>{};  // Whatever a peer does, the others are served.
+  co_return Result<void>{};  // Whatever one peer does, the host serves the others.
 }
 
 Task<Result<void>> RendezvousHost::converse(Connection& connection) {
@@ -286,12 +291,12 @@ Task<Result<void>> RendezvousHost::converse(Connection& connection) {
   Guest& guest = this->guest(rank);
   const bool had_joined = guest.had_joined;
   guest = {.connection = &connection,
-             .incarnation = first.head.incarnation,
-             .peer = to_string(connection.peer()),
-             .since = env_.wall_now(),
-             .host_name = join->host_name,
-             .address = {},
-             .had_joined = had_joined};
+           .incarnation = first.head.incarnation,
+           .peer = to_string(connection.peer()),
+           .since = env_.wall_now(),
+           .host_name = join->host_name,
+           .address = {},
+           .had_joined = had_joined};
   if (gathering_) guest.address = gathering_->addresses[size_t(rank)];
   arrivals_.log(LogLevel::kDebug, rank_name(plan(), rank) + " is at the rendezvous, from " + guest.peer);
   if (!join->known) {
@@ -303,7 +308,7 @@ Task<Result<void>> RendezvousHost::converse(Connection& connection) {
   changed_.notify_all();
   if (gathering_) SHOAL_CO_TRY_VOID(co_await say(connection, "cluster", to_json(*gathering_)));
   for (;;) {
-    // The connection's heartbeats end this. Where its time is up first, it asks for whom it has waited in vain.
+    // The connection's heartbeats end this loop. A guest whose time-out passes first asks for the missing ranks.
     SHOAL_CO_TRY(const Message last, co_await connection.receive(kNoDeadline));
     const Result<transport::Control> asks = transport::read_control(last);
     if (!asks || asks->verb != kMissingVerb || gathering_) continue;
@@ -311,7 +316,8 @@ Task<Result<void>> RendezvousHost::converse(Connection& connection) {
   }
 }
 
-/// Of all ranks: who is here, and where it listens. The task itself, on a thread of its own, has its own phase.
+/// The answer to `shoal status`: which ranks are connected, and where they listen. Says nothing of the rest of rank 0,
+/// which runs on another thread and answers for itself.
 TaskStatus RendezvousHost::status() const {
   const Seat own = seat_of(plan(), 0);
   TaskStatus status{.role = std::string(own.role),
@@ -330,7 +336,7 @@ TaskStatus RendezvousHost::status() const {
   return status;
 }
 
-/// Whether it is one of this job's tasks.
+/// Checks that a join message comes from a task of this job.
 Result<void> RendezvousHost::check(const Join& join, const Connection& connection) const {
   const Place& place = options_.place;
   const auto differs = [&](const std::string& what, const std::string& theirs, const std::string& ours) {
@@ -362,14 +368,14 @@ Result<void> RendezvousHost::check(const Join& join, const Connection& connectio
   return {};
 }
 
-/// Waits until it shows whether the one that has this rank lives.
+/// Waits until it is known whether the process that holds this rank is alive.
 Task<Result<void>> RendezvousHost::claim_rank(Join join, uint64_t incarnation) {
   const SteadyTime asked = env_.now();
   const Duration patience = 3 * options_.link.heartbeat_interval + kHostClosing;
   for (;;) {
     Guest& holder = guest(join.rank);
     if (closed_ || !holder.connection) co_return Result<void>{};
-    if (holder.incarnation == incarnation) {  // It has come again before its old connection was seen to end.
+    if (holder.incarnation == incarnation) {  // The process has joined again before its old connection was seen to end.
       holder.connection->close(unavailable("this task has another connection"));
       holder.connection = nullptr;
       co_return Result<void>{};
@@ -384,7 +390,7 @@ Task<Result<void>> RendezvousHost::claim_rank(Join join, uint64_t incarnation) {
   }
 }
 
-/// What it knows of the job from before.
+/// Takes the address list that a guest brings from before a restart of rank 0.
 Result<void> RendezvousHost::adopt_known(const Join& join) {
   if (!join.known) return {};
   if (gathering_ && gathering_->id != join.known->id) {
@@ -401,7 +407,7 @@ Result<void> RendezvousHost::adopt_known(const Join& join) {
   return {};
 }
 
-/// Tells it where to listen, and hears that it does.
+/// Tells a guest where to listen, and waits until it does.
 Task<Result<void>> RendezvousHost::assign_port(Connection& connection, Join join) {
   const bool listens = seat_of(plan(), join.rank).role != kEvaluatorRole;
   SeatOffer offer{.host = join.own_host.empty() ? host_part(connection.peer().address) : join.own_host, .address = {}};
@@ -449,7 +455,7 @@ Task<Result<void>> RendezvousHost::refuse(Connection& connection, int32_t rank, 
 Task<Result<void>> RendezvousHost::close() {
   closed_ = true;
   if (listener_) listener_->close();
-  // Closing resumes who receives there, inside the call, and that may take it (or others) out of the list.
+  // close() resumes the coroutine that receives there, and it may take this connection, or others, out of the list.
   while (!connections_.empty()) {
     Connection* const connection = connections_.back();
     connections_.pop_back();

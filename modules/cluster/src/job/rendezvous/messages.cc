@@ -9,7 +9,7 @@ namespace {
 
 using Json = json::Json;
 
-constexpr size_t kHostBytesMax = 300;  // Names of hosts have 253 at most, and there may be a port.
+constexpr size_t kHostBytesMax = 300;  // A host name has at most 253 bytes; a port may follow.
 constexpr size_t kTextBytesMax = 1000;
 
 std::string text_of_message(const Json& message) { return json::text_of(message); }
@@ -27,7 +27,7 @@ Result<std::string> bounded(const Json& message, std::string_view name, size_t b
   return text;
 }
 
-/// An address, or nothing.
+/// Checks an address; empty is none.
 Result<void> check_address_text(const std::string& address) {
   if (address.size() > kHostBytesMax) return data_loss("an address is too long");
   if (address.empty()) return {};
@@ -131,7 +131,7 @@ Result<Gathering> parse_gathering(std::string_view text) {
 }
 
 uint64_t rendezvous_bytes_max(int32_t size) {
-  constexpr uint64_t kOther = 16 * 1024, kPerRank = 1024;  // Twice what hosts of the longest names take, for escapes.
+  constexpr uint64_t kOther = 16 * 1024, kPerRank = 1024;  // Twice what the longest host names take, for escapes.
   return kOther + kPerRank * uint64_t(size);
 }
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What is said at a rendezvous: control messages, each a verb and a JSON text. The verbs:
+/// The messages of a rendezvous: control messages, each a verb and a JSON text. The verbs:
 ///
-///   join     a task to rank 0: who it is (Join), the first on a connection
-///   seat     the answer: where to listen (SeatOffer)
-///   here     it does (SeatTaken)
-///   waiting  for whom (Missing), now and then
-///   missing  a task that has waited long enough asks for whom; the answer is "waiting"
-///   cluster  all are there (Gathering)
+///   join     guest to host, the first on a connection: who the guest is (Join)
+///   seat     the host's answer: where the guest is to listen (SeatOffer)
+///   here     the guest's answer: it listens (SeatTaken)
+///   waiting  host to guest, now and then: which ranks are missing (Missing)
+///   missing  guest to host: a guest whose time-out has passed asks for the missing ranks; the answer is "waiting"
+///   cluster  host to guest: the address list, once all have joined (Gathering)
 ///
-/// An Error message in place of an answer is a refusal; head.status says which.
+/// An Error message in place of an answer is a refusal; head.status says of which kind.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,9 +20,9 @@
 namespace shoal::cluster {
 
 inline constexpr std::string_view kMissingVerb = "missing";
-inline constexpr uint8_t kRefusalPasses = 0;  ///< The task may try again.
+inline constexpr uint8_t kRefusalPasses = 0;  ///< The guest may try again.
 inline constexpr uint8_t kRefusalFinal = 1;
-inline constexpr uint8_t kRefusalOtherRun = 2;  ///< Final too, unless its own run may be found at another address.
+inline constexpr uint8_t kRefusalOtherRun = 2;  ///< Final, unless the guest has other addresses to try.
 
 struct Join {
   int32_t rank = 0;
@@ -31,18 +31,18 @@ struct Join {
   std::string run;       ///< Place::run.
   std::string own_host;  ///< Place::own_host.
   std::string host_name;
-  std::optional<Gathering> known;  ///< What it was given before, if it was.
+  std::optional<Gathering> known;  ///< The address list, if the guest has it from before.
 };
 struct SeatOffer {
-  std::string host;     ///< By which others find this task.
-  std::string address;  ///< Its address in this job, where it has one already; else empty.
+  std::string host;     ///< The host name by which others find the guest.
+  std::string address;  ///< The guest's address, if this job has given it one before; else empty.
 };
 struct SeatTaken {
-  std::string address;  ///< Empty: it needs none.
+  std::string address;  ///< Empty for an evaluator, which needs no address.
 };
 inline constexpr size_t kMissingShown = 20;
 struct Missing {
-  std::vector<int32_t> ranks;  ///< The first kMissingShown of them.
+  std::vector<int32_t> ranks;  ///< The first kMissingShown missing ranks.
   int32_t count = 0;
 };
 
@@ -51,14 +51,14 @@ std::string to_json(const SeatOffer& offer);
 std::string to_json(const SeatTaken& taken);
 std::string to_json(const Missing& missing);
 std::string to_json(const Gathering& gathering);
-// DataLoss: no such text, or something in it is out of range.
+// DataLoss if the text is of another form, or a value is out of range.
 Result<Join> parse_join(std::string_view text);
 Result<SeatOffer> parse_seat_offer(std::string_view text);
 Result<SeatTaken> parse_seat_taken(std::string_view text);
 Result<Missing> parse_missing(std::string_view text);
 Result<Gathering> parse_gathering(std::string_view text);
 
-/// The largest message of a job of so many tasks.
+/// The size limit of messages in a job of `size` tasks.
 uint64_t rendezvous_bytes_max(int32_t size);
 
 }  // namespace shoal::cluster

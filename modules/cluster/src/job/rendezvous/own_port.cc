@@ -16,7 +16,7 @@ struct BindTo {
   std::optional<uint16_t> port;
 };
 
-/// What --bind says; nothing without it.
+/// The parsed value of --bind; nothing without it.
 Result<std::optional<BindTo>> bind_of(const RendezvousOptions& options) {
   if (!options.bind) return std::optional<BindTo>();
   if (const auto both = parse_host_port(*options.bind)) return std::optional(BindTo{both->host, both->port});

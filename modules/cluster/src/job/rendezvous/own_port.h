@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The port that a task will listen on, held until it does.
+/// Reserves the port that a task will listen on, until the task itself listens there.
 #include <memory>
 #include <string>
 
@@ -9,12 +9,12 @@
 namespace shoal::cluster {
 
 struct OwnPort {
-  std::unique_ptr<transport::Listener> listener;  ///< Nobody is served there; it keeps the port from others.
-  std::string address;                            ///< What others are told; empty for a task that needs none.
+  std::unique_ptr<transport::Listener> listener;  ///< Keeps the port from other processes; serves nobody.
+  std::string address;                            ///< The address that other tasks are told; empty for an evaluator.
 };
 
-/// Where the task of this place answers if it is rank 0: `address`, or that port on the host of --bind. InvalidArgument for
-/// a --bind that is neither host nor host:port.
+/// The address at which rank 0 listens for a rendezvous at `address`: that, or its port on the host of --bind.
+/// InvalidArgument for a --bind that is neither host nor host:port.
 Result<std::string> bound_address(const RendezvousOptions& options, const std::string& address);
 
 /// Takes the offered address, or a free port of the offered host. Unavailable if it is taken, or no free port is found.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the two parts at a rendezvous have in common.
+/// The interface of the two parts in a rendezvous, the host's and the guest's, and what both use.
 #include <string>
 
 #include "job/rendezvous/own_port.h"
@@ -14,9 +14,9 @@ class Rendezvous::Part {
   virtual Task<Result<void>> close() = 0;
 };
 
-/// Rank 0's.
+/// The part of rank 0.
 std::unique_ptr<Rendezvous::Part> make_host(Environment& env, const RendezvousOptions& options, uint64_t incarnation);
-/// That of the others.
+/// The part of any other rank.
 std::unique_ptr<Rendezvous::Part> make_guest(Environment& env, const RendezvousOptions& options, uint64_t incarnation);
 
 /// "rank 3 (worker 1)".
@@ -24,7 +24,7 @@ std::string rank_name(const ClusterSize& plan, int32_t rank);
 /// "rank 3 (worker 1), rank 5 (worker 3) and 4 more".
 std::string missing_text(const ClusterSize& plan, const Missing& missing);
 
-/// A message with a verb, from this process.
+/// Makes a message; its head carries the incarnation of this process.
 transport::Message make_word(Environment& env, uint64_t incarnation, std::string_view verb, const std::string& text);
 
 }  // namespace shoal::cluster

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kubernetes (k3s too): a Job whose completionMode is Indexed. It sets this pod's index, and its host name to
-// <job>-<index>; how many pods there are, and which headless service gives them names, the manifest says by
-// SHOAL_WORLD_SIZE and SHOAL_SERVICE. Without the first this is no cluster: an Indexed Job may as well be so many runs of
-// their own.
+// Kubernetes (k3s too): a Job whose completionMode is Indexed. Kubernetes sets the index of the pod, and its host name
+// to <job>-<index>. The manifest has to set SHOAL_WORLD_SIZE, the number of pods, and SHOAL_SERVICE, the headless
+// service that gives them names. Without SHOAL_WORLD_SIZE the pods are runs of their own and no cluster.
 #include "job/quote.h"
 #include "job/resolvers/resolvers.h"
 #include "job/resolvers/variables.h"
@@ -10,7 +9,7 @@
 namespace shoal::cluster {
 namespace {
 
-/// The name of the job in this pod's host name.
+/// The name of the job, taken from this pod's host name.
 Result<std::string> job_name(const GetEnv& getenv, int32_t rank) {
   SHOAL_TRY(const std::string host, needed_variable(getenv, "HOSTNAME", "SHOAL_SERVICE"));
   const std::string pod = host.substr(0, host.find('.'));

@@ -13,10 +13,10 @@ Error nonsense(std::string_view text, size_t at, std::string_view what) {
   return invalid_argument(in_quotes(text) + ", character " + std::to_string(at + 1) + ": " + std::string(what));
 }
 
-/// What stands in one place of a name: one text, or those of a pair of brackets.
+/// The alternatives for one place in a name: a single text, or all texts of a pair of brackets.
 using Choices = std::vector<std::string>;
 
-/// Reads one text from its begin to its end.
+/// Reads one node list from its first to its last character.
 class NodeListReader {
  public:
   explicit NodeListReader(std::string_view text) : text_(text) {}
@@ -30,7 +30,7 @@ class NodeListReader {
   }
 
  private:
-  /// A name, with its brackets.
+  /// Reads a name with its brackets.
   Result<void> read_item() {
     const size_t begin = at_;
     std::vector<Choices> places;
@@ -52,7 +52,7 @@ class NodeListReader {
     return expand(places);
   }
 
-  /// All of "1-3,07]".
+  /// Reads the rest of a bracket: "1-3,07]".
   Result<Choices> read_brackets() {
     Choices choices;
     do {
@@ -85,16 +85,16 @@ class NodeListReader {
       std::string digits = std::to_string(i);
       if (digits.size() < width) digits.insert(0, width - digits.size(), '0');
       choices.push_back(std::move(digits));
-      if (i == *to) break;  // It may be the largest number there is.
+      if (i == *to) break;  // *to may be the largest number there is, and ++i would wrap around.
     }
     return {};
   }
 
-  /// Adds one name for each way to choose.
+  /// Adds one name for each combination of choices.
   Result<void> expand(const std::vector<Choices>& places) {
     uint64_t count = 1;
     for (const Choices& choices : places) {
-      count *= choices.size();  // Both were at most kNodesMax.
+      count *= choices.size();  // Neither factor exceeds kNodesMax, so the product fits.
       if (count > kNodesMax - nodes_.size()) return too_many();
     }
     std::vector<size_t> chosen(places.size(), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Open MPI 4 and 5: what mpirun sets for each rank. It names no hosts.
+// Open MPI 4 and 5: the variables that mpirun sets for each rank. They name no hosts.
 #include "job/resolvers/resolvers.h"
 #include "job/resolvers/variables.h"
 
@@ -12,7 +12,8 @@ Result<std::optional<Place>> place_of_open_mpi(const GetEnv& getenv) {
                             .local_size = "OMPI_COMM_WORLD_LOCAL_SIZE"};
   if (!is_set(getenv, names.rank) && !is_set(getenv, names.size)) return std::optional<Place>();
   SHOAL_TRY(Place place, ranks_of(getenv, ConfigSource::kOpenMpi, names));
-  // What mpirun calls this job. (Addresses of mpirun itself, which are there too, need not be those of rank 0.)
+  // mpirun's name for this job. (The variables also have addresses of mpirun itself, which need not be those of rank
+  // 0.)
   std::optional<std::string> job = variable(getenv, "PMIX_NAMESPACE");
   if (!job) job = variable(getenv, "OMPI_MCA_ess_base_jobid");
   if (job) place.run = "open-mpi " + *job;

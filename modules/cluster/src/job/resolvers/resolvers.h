@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What each engine's variables say of this process, one file per engine. Pure functions: nothing is looked up but
-/// variables.
+/// Resolvers: one function per engine (Slurm, MPI, ...), which reads this process's place from the engine's variables.
+/// Pure functions: they look up nothing else.
 ///
-/// Each gives nothing where its engine has not started this process; else rank and size, and what else it knows: an
-/// address for the rendezvous, or the hosts and a name of the job, from which place.cc makes one. InvalidArgument names
-/// the variable that is missing or garbled.
+/// A resolver returns nothing if its engine has not started this process. Else it returns rank and size, and what else
+/// the engine knows: an address for the rendezvous, or hosts and a name of the job, from which place.cc derives an
+/// address. InvalidArgument names the variable that is missing or garbled.
 #include <optional>
 
 #include "shoal/cluster/place.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slurm: a step, which is what srun starts. A batch script, the shell of salloc and srun --pty are no steps of tasks, and
-// what runs there is local.
+// Slurm. Only tasks that srun starts have a place: a batch script, the shell of salloc and srun --pty train locally.
 #include <numeric>
 
 #include "job/quote.h"
@@ -15,7 +14,7 @@ constexpr std::string_view kStepTasks = "SLURM_STEP_NUM_TASKS";
 constexpr std::string_view kStepNodes = "SLURM_STEP_NODELIST";
 constexpr std::string_view kStepCounts = "SLURM_STEP_TASKS_PER_NODE";
 
-/// How many tasks this task's node has.
+/// The number of tasks on this task's node.
 Result<std::optional<int32_t>> local_size(const GetEnv& getenv, int32_t size) {
   const std::optional<std::string> text = variable(getenv, kStepCounts);
   if (!text) return std::optional<int32_t>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchrun and what sets variables as it does: RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT for each process; or, one
-// level further out, the PET_* of a node that torchrun would read itself (Kubeflow Trainer v2).
+// torchrun, and whatever sets the same variables: RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT for each process; or
+// the PET_* variables for each node, which torchrun itself would read (Kubeflow Trainer v2).
 #include "job/quote.h"
 #include "job/resolvers/resolvers.h"
 #include "job/resolvers/variables.h"
@@ -10,18 +10,18 @@ namespace shoal::cluster {
 namespace {
 
 constexpr int32_t kPortMax = 65535;
-/// So many ports behind that of torchrun's own store are tried.
+/// The number of ports behind the one of torchrun's own store that are tried.
 constexpr int32_t kPortsBehind = 4;
 
-/// Sets the addresses from the host and the port in these two variables.
+/// Sets the addresses of the rendezvous from the host in variable `addr` and the port in variable `port`.
 Result<void> set_master(const GetEnv& getenv, Place& place, std::string_view addr, std::string_view port,
                         std::string_view beside) {
-  if (place.size == 1) return {};  // It meets nobody.
+  if (place.size == 1) return {};  // A task alone meets nobody.
   SHOAL_TRY(const std::string host, needed_variable(getenv, addr, beside));
   SHOAL_TRY(const int32_t number, number_variable(getenv, port, 1, kPortMax, addr));
   SHOAL_TRY_VOID(check_address(addr, address_of(host, number)));
   place.hosts = {host};
-  // With this, torchrun itself listens at that port.
+  // With this variable, torchrun itself listens at that port.
   const bool taken = variable(getenv, "TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True";
   if (!taken) place.rendezvous = {address_of(host, number)};
   for (int32_t i = 1; taken && i <= kPortsBehind && number + i <= kPortMax; ++i) {
@@ -30,7 +30,7 @@ Result<void> set_master(const GetEnv& getenv, Place& place, std::string_view add
   return {};
 }
 
-/// RANK or MASTER_ADDR alone may be left over from something else.
+/// True if at least two of the four variables are set: RANK or MASTER_ADDR alone may be left over from another program.
 bool has_four(const GetEnv& getenv) {
   int set = 0;
   for (const char* name : {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}) set += is_set(getenv, name);
@@ -46,7 +46,7 @@ Result<Place> place_of_process(const GetEnv& getenv) {
   return place;
 }
 
-/// One process per node.
+/// The place of a node that runs one process.
 Result<Place> place_of_node(const GetEnv& getenv) {
   const std::string nodes = variable(getenv, "PET_NNODES").value_or("");
   if (nodes.find(':') != std::string::npos) {
