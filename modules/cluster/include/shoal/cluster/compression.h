@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Compression: fewer bytes between trainers and servers, for slow networks. What servers keep is float32 either way.
+/// Compression of what trainers and servers send, for slow networks. Servers keep float32 in any case.
 #include <string>
 #include <string_view>
 
@@ -10,20 +10,22 @@
 namespace shoal::cluster {
 
 struct Compression {
-  /// What trainers send. kTopK: of each variable the share `fraction` of its gradient that is largest; what was not sent is
-  /// added to the next gradient (error feedback; Stich, Cordonnier, Jaggi 2018, "Sparsified SGD with Memory"). What is no gradient,
-  /// and is assigned or averaged into a variable, is sent whole. (The other encodings round it as they round gradients.)
+  /// What trainers send. kTopK sends the share `fraction` of each variable's gradient with the largest absolute values,
+  /// and adds the rest to the next gradient (error feedback; Stich, Cordonnier, Jaggi 2018, "Sparsified SGD with
+  /// Memory"). An update that is not a gradient (a value that is assigned, or averaged into a variable) is sent whole.
+  /// The other encodings round both alike.
   transport::Encoding gradients = transport::Encoding::kDense;
   /// What servers send: kDense, kBfloat16, kFloat16 or kInt8.
   transport::Encoding weights = transport::Encoding::kDense;
-  double fraction = 0.01;  ///< The share that kTopK sends, in (0, 1].
-  /// Whether anything is compressed.
+  double fraction = 0.01;  ///< The share of elements that kTopK sends, in (0, 1].
+  /// True if either direction is compressed.
   bool any() const { return gradients != transport::Encoding::kDense || weights != transport::Encoding::kDense; }
   friend bool operator==(const Compression&, const Compression&) = default;
 };
 
-/// One word for both directions: "none", "bfloat16", "float16", "int8"; "top-k" or "top-k:0.001" (gradients, as they come;
-/// weights float32). Or each by itself: "gradients=top-k,weights=bfloat16". InvalidArgument listing what there is.
+/// Reads "none", "bfloat16", "float16" or "int8" for both directions; "top-k" or "top-k:0.001" for gradients (weights
+/// stay float32); or each direction by itself, "gradients=top-k,weights=bfloat16". InvalidArgument listing what there
+/// is.
 Result<Compression> parse_compression(std::string_view text);
 /// The text that parse_compression() reads.
 std::string to_string(const Compression& compression);

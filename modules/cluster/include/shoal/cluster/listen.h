@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Opening a task's own port, and taking who comes.
+/// Opens a task's own port, and accepts connections there.
 #include <functional>
 #include <memory>
 #include <string>
@@ -10,14 +10,15 @@
 
 namespace shoal::cluster {
 
-/// Listens at `at`. While its host name does not resolve, which is common where names are given out as tasks start, tries
-/// again each second until `deadline`. Errors: those of Transport::listen(), NotFound for the name included; Cancelled on
-/// an interrupt.
+/// Listens at `at`. While the host name does not resolve, which is common where names are given out as tasks start,
+/// tries again each second until `deadline`. Errors: those of Transport::listen(), NotFound for a name that does not
+/// resolve included; Cancelled on an interrupt.
 Task<Result<std::unique_ptr<transport::Listener>>> listen(Environment& env, transport::Endpoint at,
                                                           transport::LinkOptions options, Deadline deadline);
 
-/// Gives each connection to `serve`, until the listener is closed. What cannot be accepted is said once, with `whose` before
-/// it ("rendezvous: "), and tried again after a pause. `listener` outlives it.
+/// Gives each accepted connection to `serve`, until the listener is closed. A connection that cannot be accepted is
+/// logged once, with `whose` in front ("rendezvous: "), and accepting goes on after 100 ms. `listener` outlives the
+/// returned task.
 Task<Result<void>> accept_each(Environment& env, transport::Listener& listener, std::string whose,
                                std::function<void(std::unique_ptr<transport::Connection>)> serve);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What trainers and servers of one model must have alike, as text (as identity.h does it for the tasks).
+/// What the trainers and servers of one model must agree on, as text (identity.h has the same for the cluster).
 #include <map>
 #include <string>
 #include <string_view>
@@ -11,20 +11,21 @@
 
 namespace shoal::cluster {
 
-/// One line per variable, by name: "dense/kernel: float32 [784, 10]". At most kIdentityBytesMax (identity.h).
+/// One line per variable, ordered by name: "dense/kernel: float32 [784, 10]". At most kIdentityBytesMax bytes
+/// (identity.h).
 std::string variables_text(std::vector<VariableSpec> variables);
 
-/// The first thing in words that the variables of a model (of `owner`, as variables_text()) and those of them that a server
-/// holds disagree on: "variable w is float32 [2] in the model of worker 1 and float32 [3] on ps 0". Empty if there is none
-/// among those that the server holds.
+/// The first difference, in words, between a model's variables (`text`, from variables_text(); the model is `owner`'s)
+/// and the variables that a server holds: "variable w is float32 [2] in the model of worker 1 and float32 [3] on ps 0".
+/// Looks only at variables that the server holds; empty if none differs.
 std::string variables_difference(std::string_view text, const std::string& owner, const ShardSpec& held,
                                  const std::string& server);
 
-/// One line per subject: "feature "wood": vocabulary (4 words: ash, ...) #1f3a...", and below that those of `rest`, what else
-/// the model computes with, by name: "learning_rate: 0.1". At most kIdentityBytesMax.
+/// One line per subject of `meaning`: "feature "wood": vocabulary (4 words: ash, ...) #1f3a...", then one line per
+/// entry of `rest`, what else the model computes with: "learning_rate: 0.1". At most kIdentityBytesMax bytes.
 std::string meaning_text(const Meaning& meaning, const std::map<std::string, std::string>& rest);
 
-/// The first thing in words that two texts of meaning_text() disagree on. Empty if there is none, or one of them is.
+/// The first difference between two texts of meaning_text(), in words. Empty if there is none, or if a text is empty.
 std::string meaning_text_difference(std::string_view text, const std::string& owner, std::string_view other_text,
                                     const std::string& other_owner);
 

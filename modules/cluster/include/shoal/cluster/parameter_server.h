@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The parameter server: holds one shard, applies what trainers push, hands out versions, until the job has ended.
+/// The role of a parameter server: holds one shard, applies the gradients that trainers push, and gives out versions of
+/// the weights, until the job has ended.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,33 +16,34 @@
 namespace shoal::cluster {
 
 struct ParameterServerOptions {
-  TaskIdentity identity;  ///< Who the server is: job, role "ps", index, strategy.
+  TaskIdentity identity;  ///< Who the server is: its job, role "ps", index and strategy.
   transport::Endpoint listen_at;
   transport::LinkOptions link;
-  /// All parameter servers of the job, in the order of shards; the first decides what becomes of pushes, and the others
-  /// keep a connection to it. With one or none this server is alone.
+  /// All parameter servers of the job, in the order of shards. The first one has the sequencer, which decides what
+  /// becomes of pushes, and the others connect to it. With one entry or none this server is alone.
   std::vector<transport::Endpoint> servers = {};
-  /// The most memory of this process in bytes: a model that needs more by server_memory() is refused. Empty: one that the machine could
-  /// never hold.
+  /// The most memory that this process may take, in bytes: a model that needs more by server_memory() is refused.
+  /// Empty: a model is refused only if the machine could never hold it.
   std::optional<uint64_t> memory_limit = {};
   int trainers = 1;  ///< The number of the job's trainers: the chief and the workers.
-  /// Without chief and workers for longer, it ends with DeadlineExceeded.
+  /// The longest time without a connection from chief or workers; then the server ends with DeadlineExceeded.
   Duration ready_timeout = std::chrono::seconds(7200);
-  /// Work on more bytes than these of an arena is done beside the strand, so that hellos and heartbeats are answered
-  /// meanwhile; on fewer it would wait longer for the other thread than it takes.
+  /// Work on more bytes of an arena than this runs on other threads, so that the strand goes on answering hellos and
+  /// heartbeats. Handing over a smaller piece would take longer than computing it.
   uint64_t bytes_on_strand = uint64_t(1) << 20;
-  /// Where trainers wait for each other (synchronous updates): for how long a lost one stalls them. Then the others
-  /// make its share of each step, until it is back.
+  /// Synchronous updates: how long a lost trainer stalls the others. After that the others make its share of each step,
+  /// until it is back.
   Duration lost_grace = std::chrono::seconds(60);
   std::shared_ptr<UpdateObserver> observer = nullptr;
-  /// Asked every second once nobody has been connected for a minute, or for half of ready_timeout: true ends the server in
-  /// good order, since the job is over (CONTRACT JE-2). Called through offload(). Null: only the chief knows.
+  /// Asked every second once nobody has been connected for a minute, or for half of ready_timeout. True ends the server
+  /// with success, since the job is over. Called through offload(). Null: only the chief tells the server of the end.
   std::function<bool()> job_ended = nullptr;
 };
 
-/// Serves until the chief says that the job has finished, or `job_ended` does. Errors: Unavailable (address taken; or
-/// interrupted and the job did not end within 20 s), DeadlineExceeded (nobody there for ready_timeout), Cancelled (it gave
-/// way: after a checkpoint of what it holds, for which it asks the chief, or after 20 s).
+/// Serves until the chief says that the job has finished, or `job_ended` returns true. Errors: Unavailable (the address
+/// is taken; or an interrupt came, and the job did not end within 20 s), DeadlineExceeded (nobody connected for
+/// ready_timeout), Cancelled (the server gave way: it asked the chief for a checkpoint, and left once there was one or
+/// after 20 s).
 Task<Result<void>> run_parameter_server(Environment& env, ParameterServerOptions options);
 
 }  // namespace shoal::cluster

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A task's place among the processes of its job, where whoever starts them (Slurm, MPI, torchrun, Kubernetes, ...) tells
-/// each its number, and how many there are. What becomes of which number; and where the tasks meet (rendezvous.h), which
-/// tells them each other's addresses.
+/// A task's place among the processes of its job, where the engine that starts them (Slurm, MPI, torchrun, Kubernetes,
+/// ...) tells each process its rank and their number: which role a rank gets, and where the tasks meet (rendezvous.h)
+/// to learn each other's addresses.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace shoal::cluster {
 
-/// Where the description of a task came from, in order of precedence: the first that is there is used.
+/// Where the description of a task came from. The first source that is present is used, in this order.
 enum class ConfigSource : uint8_t {
   kOption,
   kTfConfig,
@@ -32,31 +32,32 @@ std::string_view to_string(ConfigSource source);
 /// InvalidArgument listing the names.
 Result<ConfigSource> parse_config_source(std::string_view name);
 
-/// Reads one environment variable; nothing if it is not set. A parameter, so that nobody reads or changes the real one
-/// behind a test's back.
+/// Reads one environment variable; nothing if it is not set. A parameter, so that a test can give its own variables.
 using GetEnv = std::function<std::optional<std::string>(std::string_view name)>;
 
-/// The port of the rendezvous where nobody says another.
+/// The port of the rendezvous where nothing names another.
 inline constexpr uint16_t kRendezvousPort = 2222;
 
-/// What the variables of one source say. A value.
+/// The place that the variables of one source describe. A value.
 struct Place {
   ConfigSource source = ConfigSource::kLocal;
   int32_t rank = 0;                        ///< In [0, size).
   int32_t size = 1;                        ///< How many tasks the job has, at most 100,000. One: local mode.
-  std::optional<int32_t> local_rank = {};  ///< This task's number among those of its host, where that is known.
-  std::optional<int32_t> local_size = {};  ///< How many tasks its host has.
-  std::vector<std::string> hosts{};        ///< Hosts of the job, that of rank 0 first; empty if they are not known.
-  /// Where rank 0 answers, as host:port: one address, or several that are tried in turns. Empty: nothing says where.
+  std::optional<int32_t> local_rank = {};  ///< The task's number among the tasks of its host, where that is known.
+  std::optional<int32_t> local_size = {};  ///< The number of tasks on its host, where that is known.
+  std::vector<std::string> hosts{};        ///< The job's hosts, rank 0's first; empty if they are not known.
+  /// The address (host:port) where rank 0 answers, or several addresses to try in turn. Empty: not known.
   std::vector<std::string> rendezvous{};
-  std::string own_host = {};  ///< The name by which others find this task's host; empty: what rank 0 sees it come from.
-  std::string run = {};       ///< What tells this job from others of its kind, SHOAL_RUN for one; empty if nothing does.
-  ClusterSize plan = {};      ///< What the ranks become; plan.tasks() == size.
+  /// The name by which others find this task's host; empty: the address that rank 0 sees it connect from.
+  std::string own_host = {};
+  /// A name that tells this job from others of its kind, for example SHOAL_RUN; empty if there is none.
+  std::string run = {};
+  ClusterSize plan = {};      ///< The roles that ranks get; plan.tasks() == size.
   friend bool operator==(const Place&, const Place&) = default;
 };
 
-/// What a rank becomes: rank 0 the chief, the next `plan.ps` the parameter servers, then the workers; the evaluator, where
-/// there is one, is the last. So it follows from numbers alone.
+/// The role and index of a rank: rank 0 is the chief, the next `plan.ps` ranks are the parameter servers, then come the
+/// workers; the evaluator, if there is one, is the last. So roles follow from numbers alone.
 struct Seat {
   std::string_view role;
   int32_t index = 0;
@@ -65,23 +66,24 @@ struct Seat {
 Seat seat_of(const ClusterSize& plan, int32_t rank);
 std::string to_string(const Seat& seat);  ///< Such as "worker 1".
 
-/// The size of a cluster of `ranks` tasks. `ps`: how many serve; by default one for every four ranks but the evaluator, at
-/// least one, so that two are a chief and its server. InvalidArgument if they are too few for what is asked, or there are
-/// workers and no ps.
+/// The size of a cluster of `ranks` tasks. `ps` is the number of parameter servers; by default one for every four ranks
+/// (the evaluator not counted), at least one, so that two ranks are a chief and a server. InvalidArgument if there are
+/// too few ranks, or there are workers and no ps.
 Result<ClusterSize> plan_of(int32_t ranks, std::optional<int32_t> ps, bool evaluator);
 
 struct FoundPlace {
-  std::optional<Place> place;  ///< Nothing: no source that was looked at says anything.
+  std::optional<Place> place;  ///< Nothing if no source that was looked at describes a place.
   std::vector<std::string> warnings;
 };
-/// SHOAL_RANK and SHOAL_WORLD_SIZE alone, an explicit choice. InvalidArgument naming the variable that is missing or
-/// garbled.
+/// Reads SHOAL_RANK and SHOAL_WORLD_SIZE alone: an explicit choice of the user. InvalidArgument naming the variable
+/// that is missing or garbled.
 Result<FoundPlace> explicit_place(const GetEnv& getenv);
-/// The engines in the order of ConfigSource: the innermost that says something is used, and another that says otherwise is
-/// a warning. `only`: looks at no other. Looks at variables and nothing else. InvalidArgument naming the variable.
+/// Asks the engines in the order of ConfigSource. The innermost engine with a place is used; another that disagrees is
+/// a warning. `only`: asks this engine alone. Reads environment variables and nothing else. InvalidArgument naming the
+/// variable.
 Result<FoundPlace> engine_place(const GetEnv& getenv, std::optional<ConfigSource> only = {});
 
-/// InvalidArgument if there are other tasks to meet, and nothing says where.
+/// InvalidArgument if the job has other tasks, and nothing says where they meet.
 Result<void> check_rendezvous(const Place& place);
 
 }  // namespace shoal::cluster

@@ -1,56 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What trainers and parameter servers say to each other, and servers among themselves, above transport messages: verbs,
-/// reply states, and the JSON texts of control messages as structs. Everything read here comes over the network and is
-/// checked.
-///
-/// Anybody's with a token or certificate of the job, in place of a hello: "status" -> "status" TaskStatus (task_status.h),
-/// and that is all.
-///
-/// A trainer's connection to a server:
-///   Hello                    -> "welcome" Welcome | Error (of a chief only when it shows whether the one before it lives;
-///                               with status kStatusFinal if it does)
-/// Of a shard in several parts (parts_of), a push is a Chunk for each, in any order but the closing one last, which is that of
-/// the first part; it may begin while the step is still computed. Where Weights come, one comes for each part, in order, of one
-/// version. All have the number of the request.
-///   Pull                     -> Weights (once the model is ready) | "not_ready" | "finished" JobEnd
-///   Chunk (closing)          -> once an order is about the push: Weights, with the push applied | Weights,
-///                               kStatusStale: not applied | Weights, kStatusKept: not applied yet | "fenced",
-///                               kStatusFenced | "sealed": not applied, the last checkpoint is taken | "finished"
-///                               JobEnd, not applied | Error InvalidArgument: it does not fit, or learning rates differ
+/// The protocol of trainers and parameter servers, and of servers among themselves, above transport messages: verbs, reply
+/// states, and the JSON texts of control messages as structs. Everything read here comes over the network and is checked.
+/// Every pair below is a request -> its possible replies. Anybody with a token or certificate of the job may send one request in
+/// place of a hello: "status" -> "status" TaskStatus (task_status.h).
+/// A trainer to a server:
+///   Hello                    -> "welcome" Welcome | Error. A second chief is answered only when it is known whether the first
+///                               one is alive; status kStatusFinal if it is
+///   Pull                     -> Weights, once the model is ready | "not_ready" | "finished" JobEnd
+///   Chunk (closing)          -> one of these, once an order has decided about the push:
+///                               Weights, with the push applied | Weights, kStatusStale: not applied
+///                               | Weights, kStatusKept: not applied yet | "fenced", kStatusFenced
+///                               | "sealed": not applied, the last checkpoint is taken | "finished" JobEnd: not applied
+///                               | Error InvalidArgument: the push does not fit, or learning rates differ
 ///   Chunk (others)           -> nothing
-///   "welcome" number of push -> "welcome" Welcome, as it is now; that push and those before it, if they are not
-///                               committed, are given up ("": there is none)
-///   "done"                   -> "ok" | "finished" JobEnd: this trainer makes no more pushes, and leaves
-///   "rest" Rest              -> "rest" RestNews | "again" | "finished" JobEnd: it makes no more pushes, and stays. "again":
-///                               the state that it rests in is gone, or what stopped it is: it attaches, and goes on
-///   "failure"                -> "ok" | Error: why nothing more is saved of this epoch, asked where a reply has kStatusPoisonBit
-///   "failed" JobFailure      -> "ok": this trainer has failed for good (statuses 2, 3, 4); of shard 0, which tells the chief
-/// One that compresses with top-k, beside that:
-///   Snapshot part            -> "ok": a part of its own residual, as it was after the push that the part's version
-///                               names. Sent whole, in order, where the reply to a push has kStatusResidualBit (then as
-///                               it was before that push) or kStatusSaveBit (as it is after it), and before "done"
-///   "residual" ReadRange     -> Snapshot part of its own residual | Error NotFound: the server has none
+///   "welcome" number of push -> "welcome" Welcome, as it is now. The trainer gives up that push and those before it, as far
+///                               as they are not committed (an empty number: there is none)
+///   "done"                   -> "ok" | "finished" JobEnd: the trainer makes no more pushes, and leaves
+///   "rest" Rest              -> "rest" RestNews | "again" | "finished" JobEnd: the trainer makes no more pushes, and stays.
+///                               "again": the state that it rests in is gone, or the stop that it obeyed is taken back; the
+///                               trainer attaches anew and goes on
+///   "failure"                -> "ok" | Error: why nothing more is saved of this epoch; asked after kStatusPoisonBit
+///   "failed" JobFailure      -> "ok": the trainer has failed for good (exit status 2, 3 or 4); shard 0 tells the chief
+/// The push of a shard in several parts (parts_of) is one Chunk for each part. It may begin while the step is still computed; the
+/// closing Chunk is that of the first part, and comes last. Weights of such a shard are one message for each part, in order, of
+/// one version. All carry the number of the request.
+/// A trainer that compresses with top-k, to a server, besides:
+///   Snapshot part            -> "ok": a part of the trainer's residual, as it was after the push that the part's version names.
+///                               The trainer sends the whole residual, in order, where the reply to a push has
+///                               kStatusResidualBit (the residual before that push) or kStatusSaveBit (the one after it), and
+///                               before "done"
+///   "residual" ReadRange     -> Snapshot part of the trainer's own residual | Error NotFound: the server has none
 /// A server that leaves while trainers are connected sends them "finished" JobEnd unasked (reply_to 0).
-/// The chief's, beside that:
+/// The chief to a server, besides:
 ///   "status"                 -> "status" ServerStatus
-///   "prepare" Prepare        -> "ok": a new epoch is being loaded; the old one is gone | Error: the machine cannot hold it
-///   Snapshot part            -> "ok": bytes of an arena
-///   "ready" StateText        -> "ok": the epoch serves
-///   "hold" HoldRequest       -> "held" StateText: a snapshot is held until "release" or the connection's end. Of shard 0
-///                               first: it says at which version of the weights all others hold theirs
-///                               | "more": that is not here yet, ask again | Error Unavailable: there is no model
-///                               | Error NanLoss: that version has a value that is not finite, and begun without
+///   "prepare" Prepare        -> "ok": a new epoch is being loaded, the old one is gone | Error: the machine cannot hold it
+///   Snapshot part            -> "ok": bytes of an arena to restore
+///   "ready" StateText        -> "ok": the server serves the epoch
+///   "hold" HoldRequest       -> "held" StateText: the server holds a snapshot until "release" or the connection's end. Shard 0
+///                               is asked first, and says at which version of the weights all other shards hold theirs
+///                               | "more": that version is not here yet, ask again | Error Unavailable: there is no model
+///                               | Error NanLoss: that version has a value that is not finite and was finite at the start
 ///   "read" ReadRange         -> Snapshot part
-///   "residuals" ["now"]      -> "residuals" [trainers]: of those the held state has the residual ("read" gives it)
+///   "residuals" ["now"]      -> "residuals" [trainers]: the trainers whose residual is part of the snapshot ("read" gives it)
 ///                               | "more": some are on their way, ask again
-///   "release" ["saved"]      -> "ok": what was held is not wanted any more; "saved": it is in the newest checkpoint
-///   "stop"                   -> "ok": replies ask trainers to stop from now on
+///   "release" ["saved"]      -> "ok": the snapshot is let go; "saved": it is in the newest checkpoint
+///   "stop"                   -> "ok": from now on replies ask trainers to stop
 ///   "seal"                   -> "ok": no push counts any more, the last checkpoint is taken (shard 0 decides that for all)
 ///   "finish" JobEnd          -> "ok": the job has ended; the server returns
-///
-/// Another server's, to shard 0, which is the sequencer: Hello with role "ps" -> "welcome" Welcome | Error, then
-/// Reports one way and Orders the other, none of them answered. An Order has an effect in its epoch alone
+/// Another server to shard 0, which has the sequencer: Hello with role "ps" -> "welcome" Welcome | Error. Then that server
+/// sends Reports and shard 0 sends Orders; neither is answered. An Order has an effect in its own epoch alone
 /// (MessageHead::epoch).
 #include <chrono>
 #include <cstdint>
@@ -70,46 +69,48 @@
 
 namespace shoal::cluster {
 
-/// How long a peer whose heartbeats come may take to send, or to take, something that `bytes` may be before: a minute, and
-/// a second for each MiB (8 Mbit/s).
+/// How long a peer whose heartbeats arrive may take to send or receive something after `bytes` other bytes: a minute,
+/// plus a second for each MiB (8 Mbit/s).
 inline Duration transfer_patience(uint64_t bytes) { return std::chrono::seconds(60 + int64_t(bytes >> 20)); }
 
-/// MessageHead::status of replies: a state, and bits that ask trainers to stop, and to send their residual. Of pushes: bits.
+/// MessageHead::status of a reply: a state, and bits that ask the trainer for something. Of a push: bits alone.
 inline constexpr uint8_t kStatusOk = 0;
-inline constexpr uint8_t kStatusFenced = 1;  ///< The request was of an epoch that is over: attach again.
-/// Weights with it say that the push was too old for the strategy, and does not count.
+inline constexpr uint8_t kStatusFenced = 1;  ///< The request belongs to an epoch that is over: attach again.
+/// With Weights: the push was too old for the update strategy, and does not count.
 inline constexpr uint8_t kStatusStale = 2;
-/// An Error with it says that it is no use to try again, whatever its kind.
+/// With an Error: trying again is of no use, whatever the kind of the error.
 inline constexpr uint8_t kStatusFinal = 3;
-/// Weights with it say that the push is kept, and may be followed by one for the same step.
+/// With Weights: the server keeps the push for a commit to come; another push for the same step may follow.
 inline constexpr uint8_t kStatusKept = 4;
 inline constexpr uint8_t kStatusStateMask = 0x07;
-/// In any reply: the server gives way (CONTRACT FA-12) as soon as a checkpoint has what it holds, for which the chief is
-/// asked.
+/// In any reply: the server wants to give way, and leaves as soon as a checkpoint has what it holds. The chief saves
+/// one.
 inline constexpr uint8_t kStatusLeaveBit = 0x10;
-/// An update of this server's epoch has written a value that is not finite: "failure" says which.
+/// In any reply: an update of this epoch has written a value that is not finite; "failure" says which.
 inline constexpr uint8_t kStatusPoisonBit = 0x08;
-/// Of a chief's push: once it counts, the chief saves, and waits for residuals. Replies to the other pushes of that commit
-/// have it too: where all wait for the chief there is no later one to ask by.
+/// In a chief's push: the chief takes a checkpoint once the push counts, and waits for residuals. Replies to the other
+/// pushes of that commit have the bit, too: where all trainers wait for the chief, no later reply could ask them.
 inline constexpr uint8_t kStatusSaveBit = 0x20;
 inline constexpr uint8_t kStatusResidualBit = 0x40;
 inline constexpr uint8_t kStatusStopBit = 0x80;
 
-/// What "release" says of a snapshot that has become a checkpoint.
+/// The text of "release" for a snapshot that has become a checkpoint.
 inline constexpr std::string_view kReleaseSaved = "saved";
 
-/// The number of the next restore's epoch: above `newest`, the highest that the servers and this chief know, and never
-/// given before, though all of them have forgotten. The upper half counts; the lower is the chief's incarnation, as the
-/// numbers of ballots are made of a count and who proposes (Lamport, "The Part-Time Parliament", 1998, 2.2).
+/// The number for the epoch of the next restore: higher than `newest`, the highest number that the servers and this
+/// chief know, and never given before, even if all of them have forgotten it. The upper half is a count, the lower half
+/// is the chief's incarnation, as ballot numbers are made of a count and the proposer (Lamport, "The Part-Time
+/// Parliament", 1998, 2.2).
 uint64_t next_epoch(uint64_t newest, uint64_t incarnation);
 
 enum class Phase : uint8_t { kEmpty = 0, kLoading = 1, kReady = 2, kFinished = 3 };
 std::string_view to_string(Phase phase);
 
-/// How a job ended: the chief tells the servers, and they tell the trainers.
+/// How a job ended. The chief tells the servers, and they tell the trainers.
 struct JobEnd {
   bool failed = false;  ///< True if the chief gave up.
-  std::string reason;   ///< After a clean end "max_steps", ... (checkpoint::EndReason), else the sentence of the error.
+  /// After a clean end its reason, "max_steps", ... (checkpoint::EndReason); else the error's sentence.
+  std::string reason;
   friend bool operator==(const JobEnd&, const JobEnd&) = default;
 };
 /// "training finished (max_steps)" or "the job failed: the chief gave up: ...".
@@ -117,59 +118,61 @@ std::string sentence(const JobEnd& end);
 std::string to_json(const JobEnd& end);
 Result<JobEnd> parse_job_end(std::string_view json);
 
-/// Why a job's task has failed for good, or nothing more may be saved of its model.
+/// Why a task of the job has failed for good, or why no more of its model may be saved.
 struct JobFailure {
   ErrorKind kind = ErrorKind::kInternal;
   std::string sentence;
-  int trainer = -1;  ///< The trainer that has failed; -1: an update has written a value that is not finite.
+  int trainer = -1;  ///< The trainer that has failed; -1 if an update has written a value that is not finite.
   bool of_values() const { return trainer < 0; }
   Error error() const { return {kind, sentence}; }
   friend bool operator==(const JobFailure&, const JobFailure&) = default;
 };
 std::string to_json(const JobFailure& failure);
-/// DataLoss unless its kind is one that no restart mends (CONTRACT FA-9).
+/// DataLoss unless the kind is one that a restart cannot mend: configuration, NanLoss, damaged data.
 Result<JobFailure> parse_job_failure(std::string_view json);
 
 struct Welcome {
   Phase phase = Phase::kEmpty;
   uint64_t epoch = 0;
   uint64_t global_step = 0;
-  std::string position;  ///< The position of the trainer that asked, from shard 0; empty if there is none.
-  JobEnd end = {};       ///< How the job ended, in phase kFinished.
-  RunIdentity run = {};  ///< The run whose model the server holds, or is given.
+  std::string position;  ///< The input position of the trainer that asks, from shard 0; empty if there is none.
+  JobEnd end = {};       ///< In phase kFinished: how the job ended.
+  RunIdentity run = {};  ///< The run of the model that the server holds or is being given.
 };
 std::string to_json(const Welcome& welcome);
 Result<Welcome> parse_welcome(std::string_view json);
 
-/// What became of a trainer's pushes at one server, since that was started.
+/// What became of one trainer's pushes at one server, since the server's start.
 struct PushCounts {
   uint64_t applied = 0;
-  uint64_t dropped = 0;  ///< Pushes that were too late for the strategy (CONTRACT SY-2), or given up by the trainer.
-  /// A sum over the applied ones: updates between the weights they were computed on and themselves.
+  uint64_t dropped = 0;  ///< Pushes that were too old for the update strategy, or that the trainer gave up.
+  /// The sum, over the applied pushes, of the number of updates between the weights that a push was computed on and the
+  /// push.
   uint64_t staleness = 0;
   uint64_t staleness_max = 0;
-  uint64_t losses = 0;     ///< How many of the applied ones had a finite loss.
+  uint64_t losses = 0;     ///< The number of applied pushes with a finite loss.
   double loss = 0;         ///< The sum of these losses.
-  double waited_secs = 0;  ///< How long the trainer has waited for replies to its pushes.
+  double waited_secs = 0;  ///< How long the trainer has waited for replies to its pushes, in seconds.
   friend bool operator==(const PushCounts&, const PushCounts&) = default;
 };
 
-/// A trainer makes no more pushes, but stays until the end is announced (CONTRACT JE-1).
+/// A trainer says that it makes no more pushes, but stays until the end of the job is announced.
 struct Rest {
-  uint64_t newest_push = 0;  ///< That push and those before it, if they are not committed, are given up; 0: there is none.
-  /// Its input has ended, at a position that it can tell: checkpoints say so, too.
+  /// The trainer gives up that push and those before it, as far as they are not committed; 0: there is none.
+  uint64_t newest_push = 0;
+  /// The trainer's input has ended, at a position that can be stored: checkpoints record the end.
   bool input_ended = false;
-  bool stopped_by_job = false;  ///< It stopped since it was told to: it goes on where that is taken back.
-  bool waits = false;           ///< The answer may take a second, if there is nothing to tell.
+  bool stopped_by_job = false;  ///< The trainer stopped because the job told it to; it goes on if that is taken back.
+  bool waits = false;           ///< The server may answer after up to a second, if there is no news.
   friend bool operator==(const Rest&, const Rest&) = default;
 };
 std::string to_json(const Rest& rest);
 Result<Rest> parse_rest(std::string_view json);
 
-/// What a trainer that rests hears of the others.
+/// What a resting trainer is told about the others.
 struct RestNews {
   bool chief_connected = false;
-  std::string at_work;  ///< Who else makes pushes still: "chief 0, worker 1"; empty: nobody does.
+  std::string at_work;  ///< The trainers that still make pushes: "chief 0, worker 1"; empty if none does.
 };
 std::string to_json(const RestNews& news);
 Result<RestNews> parse_rest_news(std::string_view json);
@@ -177,23 +180,24 @@ Result<RestNews> parse_rest_news(std::string_view json);
 struct TrainerStatus {
   int index = 0;
   bool connected = false;
-  bool done = false;   ///< It makes no more pushes: it rests, or has left.
-  bool ended = false;  ///< Its input has ended; a checkpoint may say so of one that has not been here yet.
+  bool done = false;   ///< The trainer makes no more pushes: it rests, or has left.
+  bool ended = false;  ///< The trainer's input has ended; a checkpoint may say so of a trainer that has not connected yet.
   PushCounts pushes = {};
   friend bool operator==(const TrainerStatus&, const TrainerStatus&) = default;
 };
-/// All that changes in it is progress: while trainers train, one of its numbers moves.
+/// A server's state, for the chief. A change of any number is progress: while trainers train, one of them moves.
 struct ServerStatus {
   Phase phase = Phase::kEmpty;
   uint64_t epoch = 0;
   uint64_t global_step = 0;
-  uint64_t spec_hash = 0;    ///< The hash of the ShardSpec that is held; 0 if there is none.
+  uint64_t spec_hash = 0;    ///< The hash of the ShardSpec that the server holds; 0 if there is none.
   uint64_t fingerprint = 0;  ///< The fingerprint of the model.
   RunIdentity run = {};      ///< The run whose model that is.
-  uint64_t changes = 0;      ///< How often a trainer has come, gone, or said that it is done.
+  uint64_t changes = 0;      ///< How often a trainer has connected, disconnected, or said that it is done.
   ShardCounters counters;
   std::vector<TrainerStatus> trainers;
-  std::optional<JobFailure> failure = {};  ///< What values have come to goes before what has become of a trainer.
+  /// A value that is not finite is reported first, before a trainer that has failed.
+  std::optional<JobFailure> failure = {};
   friend bool operator==(const ServerStatus&, const ServerStatus&) = default;
 };
 std::string to_json(const ServerStatus& status);
@@ -203,31 +207,31 @@ struct Prepare {
   uint64_t epoch = 0;
   uint64_t fingerprint = 0;
   ShardSpec spec;
-  /// How trainers will send gradients, as far as the chief knows: for what the server says of its memory.
+  /// How trainers will send gradients, as far as the chief knows; the server's estimate of its memory depends on it.
   transport::Encoding gradients = transport::Encoding::kDense;
-  std::string meaning = {};  ///< What TaskIdentity::meaning of the chief says.
+  std::string meaning = {};  ///< TaskIdentity::meaning of the chief.
   RunIdentity run = {};
   bool allow_non_finite = false;  ///< True if updates may write values that are not finite.
 };
 std::string to_json(const Prepare& prepare);
 Result<Prepare> parse_prepare(std::string_view json);
 
-/// The state of one shard: what becomes of it ("ready") or what it was when held ("held").
+/// The state of one shard: the one that an epoch begins with ("ready"), or the one of a snapshot ("held").
 struct StateText {
   uint64_t epoch = 0;
   uint64_t global_step = 0;
   ShardCounters counters;
-  // Only shard 0 has what follows.
+  // The fields below are shard 0's alone.
   std::map<int, std::string> positions;
   std::set<int> ended = {};  ///< Trainers whose inputs have ended, at their positions.
 };
 std::string to_json(const StateText& state);
 Result<StateText> parse_state(std::string_view json);
 
-/// What the chief asks for with "hold".
+/// The chief's request for a snapshot.
 struct HoldRequest {
   bool residuals = false;
-  uint64_t version = 0;  ///< The version of the weights; 0 to shard 0, which decides that.
+  uint64_t version = 0;  ///< The version of the weights to hold; 0 in the request to shard 0, which decides it.
 };
 std::string to_json(const HoldRequest& request);
 Result<HoldRequest> parse_hold_request(std::string_view json);
@@ -240,13 +244,13 @@ struct ReadRange {
 std::string to_json(const ReadRange& range);
 Result<ReadRange> parse_read_range(std::string_view json);
 
-/// A list of trainers is ascending. Reading gives DataLoss if these are no numbers of trainers.
+/// Lists of trainers are ascending. Reading: DataLoss for anything but numbers of trainers.
 std::string to_json(const std::vector<int>& trainers);
 Result<std::vector<int>> parse_trainers(std::string_view json);
 
 uint64_t spec_hash(const ShardSpec& spec);
 
-/// "weights", "slot/0", "residual/0", ... and back (InvalidArgument).
+/// The name of an arena ("weights", "slot/0", "residual/0", ...), and back (InvalidArgument).
 std::string arena_name(ArenaIndex arena);
 Result<ArenaIndex> parse_arena_name(std::string_view name);
 

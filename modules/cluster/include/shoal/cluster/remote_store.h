@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Parameters on servers: pulls versions, pushes gradients, without copying either.
+/// The store over parameter servers: pulls versions of the weights and pushes gradients, without copying either.
 #include "shoal/cluster/compression.h"
 #include "shoal/cluster/identity.h"
 #include "shoal/cluster/protocol.h"
@@ -12,57 +12,60 @@ namespace shoal::cluster {
 
 struct RemoteStoreOptions {
   TaskIdentity identity;
-  std::vector<transport::Endpoint> servers;  ///< Where ps 0, 1, ... listen.
+  std::vector<transport::Endpoint> servers;  ///< The addresses of ps 0, 1, ...
   transport::LinkOptions link;
   Duration ready_timeout = std::chrono::seconds(7200);
-  /// Asked between attempts to reach a server: true ends the wait with Cancelled (the job is over, CONTRACT WO-4).
-  /// Called through offload().
+  /// Asked between attempts to reach a server; true ends the wait with Cancelled, since the job is over. Called through
+  /// offload().
   std::function<bool()> job_ended;
   Compression compression = {};
-  /// Variables with lazy rows travel as the rows that changed, both ways, if nothing is compressed. Default: unless servers
-  /// share memory with this process (Transport::shares_memory()).
+  /// If nothing is compressed, variables with lazy rows travel as changed rows, in both directions. Default: true,
+  /// unless servers share memory with this process (Transport::shares_memory()).
   std::optional<bool> by_rows = {};
-  bool allow_non_finite = false;  ///< Of a chief: for the servers, with the model.
+  bool allow_non_finite = false;  ///< Of a chief: tells the servers that updates may write values that are not finite.
   std::shared_ptr<UpdateObserver> observer = nullptr;
 };
 
-/// A store over servers, with what only a chief or a leaving trainer does.
+/// A store over servers, with the calls that only a chief or a leaving trainer makes.
 class RemoteStore : public Store {
  public:
-  /// The run that hellos from now on say this task is of; empty: not known. Servers refuse a trainer of another run than that of
-  /// the model that they hold.
+  /// Sets the run that this task's hellos name from now on; empty: not known. Servers refuse a trainer of another run
+  /// than the run of their model.
   virtual void know_run(std::string id) = 0;
-  /// Reaches all servers, without looking at their state. prepare() and attach() do it by themselves.
+  /// Connects to all servers, without looking at their state. prepare() and attach() connect by themselves.
   virtual Task<Result<void>> connect(Deadline deadline) = 0;
-  /// Tells the servers that this trainer makes no more pushes. Bounded by `deadline`; best effort.
+  /// Tells the servers that this trainer makes no more pushes. Best effort, until `deadline`.
   virtual Task<Result<void>> leave(Deadline deadline) = 0;
-  /// This process of the trainer goes, and another one will come in its place: what compression has kept back is handed in,
-  /// and connections end. Nobody takes the trainer for done. Bounded by `deadline`; best effort.
+  /// Ends the connections of a process that another one will replace: hands in what compression has kept back, and does
+  /// not mark the trainer as done. Best effort, until `deadline`.
   virtual Task<void> give_way(Deadline deadline) = 0;
-  /// Tells shard 0 that this trainer has failed for good, connecting again if it has to, until `deadline`; leave() follows.
+  /// Tells shard 0 that this trainer has failed for good, connecting again if it has to, until `deadline`. leave()
+  /// follows.
   virtual Task<Result<void>> tell_failure(Error why, Deadline deadline) = 0;
-  /// This trainer makes no more pushes, but stays: where trainers wait for each other, the others go on without it.
-  /// `rest`: all but newest_push. With `waits` the answer comes after a second, or once there is something to tell, and a
-  /// connection that broke is made again until `deadline`; otherwise only those that are connected hear of it. Cancelled: the
-  /// job has ended, or an interrupt. Unavailable: the state that it rests in is gone, or what stopped it is (attach() again).
+  /// Says that this trainer makes no more pushes, but stays; in synchronous training the others go on without it. The
+  /// store fills in newest_push of `rest`. With `waits` the answer comes after a second, or once there is news, and a
+  /// broken connection is made again until `deadline`; without, only servers that are connected are told. Cancelled:
+  /// the job has ended, or an interrupt. Unavailable: the state that the trainer rests in is gone, or the stop that it
+  /// obeyed is taken back (attach() again).
   virtual Task<Result<RestNews>> rest(Rest rest, Deadline deadline) = 0;
   /// Chief: asks all trainers to stop after their current step.
   virtual Task<Result<void>> request_stop(Deadline deadline) = 0;
-  /// Chief: from now on no push counts, until the model is prepared anew or another process is the chief.
+  /// Chief: from now on no push counts, until the model is prepared anew or another process becomes the chief.
   virtual Task<Result<void>> seal(Deadline deadline) = 0;
-  /// Chief: shard 0's account of the trainers; Unavailable if a server has lost the state that we follow. With `seen`, the
-  /// changes of the one before: once there are others, or a moment later (a quarter of a second).
+  /// Chief: shard 0's view of the trainers. Unavailable if a server has lost the state that this store follows. With
+  /// `seen` (ServerStatus::changes of an earlier answer) the answer waits for a change, at most a quarter of a second.
   virtual Task<Result<ServerStatus>> status(Deadline deadline, std::optional<uint64_t> seen = {}) = 0;
-  /// The same in the middle of training, for who can do without: a failure is no reason to take a server for lost().
+  /// The same in the middle of training, for callers that can go on without an answer: a failure does not count as a
+  /// lost server (lost()).
   virtual Task<Result<ServerStatus>> look(Deadline deadline) = 0;
-  /// Chief: the job has ended, and how; servers return. Reaches each server by itself, until `deadline`: the error names
-  /// the first that could not be told, when all others were.
+  /// Chief: tells every server how the job has ended, so that they return, until `deadline`. Servers are told
+  /// independently of each other; the error names the first one that could not be told.
   virtual Task<Result<void>> finish(JobEnd end, Deadline deadline) = 0;
-  /// How the job ended, once a server said that it has.
+  /// How the job ended, once a server has said so.
   virtual std::optional<JobEnd> job_end() const = 0;
 };
 
-/// `plan`: one shard per server.
+/// `plan` has one shard per server.
 std::unique_ptr<RemoteStore> make_remote_store(Environment& env, ShardPlan plan, RemoteStoreOptions options);
 
 }  // namespace shoal::cluster

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The state of one shard beside its weights: slots and counters, and the one way it changes. Used by parameter servers
-/// and by local training alike.
+/// The state of one shard apart from its weights (slots and counters), and the updates that change it. Parameter
+/// servers and local training both use it.
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -18,29 +18,30 @@ namespace shoal::cluster {
 
 struct SegmentRows;
 
-/// What is counted about a shard and stored in checkpoints.
+/// Counters of a shard that checkpoints store.
 struct ShardCounters {
-  /// The version of the weights: how many updates were applied in this epoch, since the shard was loaded.
+  /// The version of the weights: the number of updates applied in this epoch, since the shard was loaded.
   uint64_t version = 0;
-  uint64_t update_count = 0;  ///< How many updates were applied over the life of the model: Adam's t.
+  uint64_t update_count = 0;  ///< The number of updates applied over the life of the model: Adam's t.
   friend bool operator==(const ShardCounters&, const ShardCounters&) = default;
 };
 
-/// How the pieces of a long computation are handed out: body(begin, end) for ranges of [0, count), each number once, on any
-/// threads; returns when all are done. Null: one after another, on this thread. The results are the same bits.
+/// Runs body(begin, end) for ranges that cover [0, count), each number once, on any threads; returns when all are done.
+/// Null: runs them one after another on the calling thread. The results have the same bits either way.
 using ParallelFor = std::function<void(int64_t count, const UniqueFunction<void(int64_t, int64_t)>& body)>;
 
-/// What one contributor gives to an update.
+/// One trainer's part of an update.
 struct Contribution {
-  std::span<const std::byte> gradients;           ///< The gradients, as an arena.
-  std::span<const double> scalars;                ///< The scalars of the contributor's push.
-  std::span<const SegmentRows* const> rows = {};  ///< Rows by segment; null or absent where they are in `gradients`.
+  std::span<const std::byte> gradients;           ///< An arena of gradients.
+  std::span<const double> scalars;                ///< The scalars of the push.
+  /// Rows, by segment; null or missing where a segment's gradient is in `gradients`.
+  std::span<const SegmentRows* const> rows = {};
 };
 
-/// Zeroes what lies between the segments of `arena`, so that no old memory leaves the process.
+/// Zeroes the gaps between the segments of `arena`, so that no old memory leaves the process.
 void zero_padding(const ShardSpec& spec, std::span<std::byte> arena);
 
-/// One owner, one thread at a time. Weights live outside (in a message, or in place), since readers share them; slots live
+/// Used by one thread at a time. Weights live outside (in a message, or in place), since readers share them; slots live
 /// here.
 class Shard {
  public:
@@ -50,53 +51,55 @@ class Shard {
   const ShardCounters& counters() const { return counters_; }
   void set_counters(const ShardCounters& counters) { counters_ = counters; }
 
-  /// Says that `weights` and the slots are what the model begins with, from initializers or a restore. A segment that has
-  /// a value there that is not finite (a mask of -infinity, say) is exempt from poisoned() from then on.
+  /// Declares `weights` and the slots to be the values that the model begins with, from initializers or a restore. A
+  /// segment with a value that is not finite at this point (a mask of -infinity, say) is exempt from poisoned() from
+  /// then on.
   void begin(std::span<const std::byte> weights);
-  /// The first segment of the spec in which an update has written a value that is not finite since begin(), to the variable
-  /// or to a slot; null if there is none. Exempt segments are passed over. Called between updates.
+  /// The first segment in which an update since begin() has written a value that is not finite, to the variable or to a
+  /// slot; null if there is none. Passes over exempt segments. Call it between updates.
   const Segment* poisoned() const;
 
-  /// Fills `weights` (arena_bytes) and the slots with their starting values; counters become 0.
+  /// Fills `weights` (arena_bytes) and the slots with their initial values, and sets the counters to 0.
   Result<void> initialize(std::span<std::byte> weights, const ParallelFor& parallel_for = nullptr);
-  /// The next version: `next` (may be `current`) and the slots from the mean of what the contributors give, added up in
-  /// their order, each gradient times its own scale; learning rates are those of the first. Slots that a snapshot holds
-  /// are copied first. Of a segment with lazy rows only the rows change that somebody has a gradient for which is not
-  /// all zero, and who has none is left out of such a row's sum, not of its mean. With rows given by all, and in place,
-  /// such a segment costs those. InvalidArgument if sizes do not fit the spec.
+  /// Computes the next version of the weights into `next` (may be `current`), and updates the slots, from the mean of
+  /// the contributors' gradients: they are added up in order, each multiplied by its own scale; learning rates are
+  /// those of the first contributor. Slots that a snapshot holds are copied first. In a segment with lazy rows only
+  /// rows change for which a contributor has a gradient that is not all zero; a contributor without one is left out of
+  /// that row's sum, but counts for the mean. If all contributors give rows, and the update is in place, the cost is
+  /// proportional to the rows given. InvalidArgument if sizes do not fit the spec.
   Result<void> apply(std::span<const std::byte> current, std::span<std::byte> next,
                      std::span<const Contribution> contributions, const ParallelFor& parallel_for = nullptr);
 
-  /// The same for one contributor whose gradients come in parts: begin_update(), then update_part() for all elements once
-  /// (of the segments without rows given), then finish_update(). Parts are elements [first, first + count) of one of the
-  /// spec's segments, whole rows of it, all of them where its rule needs the whole variable; different parts may be updated
-  /// on several threads at once. `scalars` as for apply().
+  /// The same for one contributor whose gradients come in parts: begin_update(), then update_part() until each element
+  /// of the segments without given rows was updated once, then finish_update(). A part is the elements [first, first +
+  /// count) of one segment: whole rows where the segment is updated by rows, the whole segment where its rule needs
+  /// that. Several threads may update different parts at once. `scalars` as for apply().
   void begin_update();
-  /// Called instead of finish_update(), where no part was updated: the update is not made.
+  /// Called instead of finish_update() if no part was updated: there is no update.
   void withdraw_update();
   void update_part(const Segment& segment, int64_t first, int64_t count, std::span<const std::byte> current,
                    std::span<std::byte> next, const float* gradient, std::span<const double> scalars) const;
-  /// Updates the segments with rows given (as for apply()), and takes over from `current` what no update changes, if `next`
-  /// is another buffer.
+  /// Updates the segments with given rows (as for apply()). If `next` is another buffer, also copies from `current`
+  /// whatever no update changes.
   void finish_update(std::span<const std::byte> current, std::span<std::byte> next, std::span<const double> scalars,
                      std::span<const SegmentRows* const> rows = {}) const;
 
-  /// True if the next update need not copy a slot that a snapshot holds.
+  /// True if the next update need not copy a slot because of a snapshot.
   bool slots_unheld() const;
-  /// Slot arenas, for snapshots: whoever keeps a reference keeps that state.
+  /// The arenas of the slots. A snapshot keeps a reference, and with it that state.
   std::span<const Ref<Buffer>> slots() const { return slots_; }
-  /// The slot, to be filled by a restore.
+  /// The slot, for a restore to fill.
   std::span<std::byte> mutable_slot(int slot);
 
  private:
-  /// Where one update reads and writes.
+  /// What one update reads and writes.
   struct Place {
     std::span<const std::byte> current;
     std::span<std::byte> next;
     std::span<const double> scalars;
   };
-  /// Elements of one segment that one thread updates at a time: whole rows where they are updated by rows, all of them
-  /// where the rule needs that.
+  /// The elements of one segment that one thread updates at a time: whole rows where the segment is updated by rows,
+  /// the whole segment where its rule needs that.
   struct Piece {
     size_t segment;
     int64_t first;
@@ -108,7 +111,7 @@ class Shard {
     std::span<const Contribution> contributions;
     float factor;
   };
-  /// The rows of one segment that a contributor gives.
+  /// One contributor's rows for one segment.
   struct GivenRows {
     const SegmentRows* rows;
     float scale;
@@ -123,7 +126,7 @@ class Shard {
                               const nn::Contributions& contributions) const;
   void update_rows(const Segment& segment, const SegmentRows& rows, const Place& place, float scale, float factor) const;
   void update_rows(const Segment& segment, std::span<const GivenRows> given, const Place& place, float factor) const;
-  /// Fetches the memory of a row that is updated soon.
+  /// Prefetches a row that is updated soon.
   void ask_for_row(const Segment& segment, uint32_t row, int64_t width, const Place& place) const;
   void update_given_rows(size_t index, const Update& update) const;
   void finish(const Update& update) const;
@@ -134,11 +137,12 @@ class Shard {
   std::vector<Ref<Buffer>> slots_;
   ShardCounters counters_;
   std::vector<Piece> pieces_;
-  std::vector<bool> exempt_;  // By segment; all of them before begin().
-  // The index of what poisoned() gives, or a larger one than any. Threads that update different pieces write it.
+  std::vector<bool> exempt_;  // By segment; before begin() all are exempt.
+  // The index of the segment that poisoned() returns, or a larger number than any. Threads that update different pieces
+  // write it.
   std::unique_ptr<std::atomic<size_t>> poisoned_;
-  // Gradients and scales by piece and push. Every apply() uses them again, so that steps allocate nothing, but for lazy
-  // rows of several contributors.
+  // Gradients and scales by piece and push. Every apply() reuses the memory, so that steps allocate nothing, except for
+  // lazy rows of several contributors.
   std::vector<const float*> gradients_;
   std::vector<float> scales_;
 };

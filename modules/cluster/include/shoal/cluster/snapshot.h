@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The whole state of a job at one moment: what checkpoints are made of, and what they are restored to.
+/// A snapshot: the state of a whole job at one moment. Checkpoints are made of one, and a restore brings one back.
 #include <cstdint>
 #include <map>
 #include <set>
@@ -15,29 +15,30 @@
 
 namespace shoal::cluster {
 
-/// The input position of each trainer after the last of its batches that counts. Key: trainer index (chief 0).
+/// The input position of each trainer after the last of its batches that counts, by trainer index (the chief is 0).
 using Positions = std::map<int, std::string>;
 
-/// The whole state of a job at one moment, beside the arenas themselves.
+/// The state of a job at one moment, apart from the arenas.
 struct StateInfo {
   uint64_t global_step = 0;
   std::vector<ShardCounters> shards;
   Positions positions;
-  /// Trainers whose inputs have ended, at these positions: they make no more batches.
+  /// Trainers whose inputs have ended, at these positions.
   std::set<int> ended = {};
-  /// Trainers whose residual_arena() is part of the state, on every shard; ascending.
+  /// Trainers whose residual_arena() is part of the snapshot on every shard; ascending.
   std::vector<int> residuals;
 };
 
-/// Arena 0 is the weights, arena 1 + k is slot k, residual_arena() what a trainer's compression has kept back.
+/// The number of an arena of a shard: 0 for the weights, 1 + k for slot k, residual_arena() for what a trainer's
+/// compression has kept back.
 using ArenaIndex = int32_t;
-inline constexpr int kSlotArenasMax = 8;    ///< How many numbers are kept for slots: nn::kSlotsMax may grow to it.
+inline constexpr int kSlotArenasMax = 8;    ///< The arena numbers reserved for slots; nn::kSlotsMax may grow to this.
 inline constexpr int kTrainersMax = 65537;  ///< A chief, and workers 0 to 65535.
 inline constexpr ArenaIndex residual_arena(int trainer) { return 1 + kSlotArenasMax + trainer; }
-/// The trainer of a residual_arena(); -1 for another arena.
+/// The trainer of a residual_arena(); -1 for any other arena.
 inline constexpr int residual_trainer(ArenaIndex arena) { return arena > kSlotArenasMax ? arena - 1 - kSlotArenasMax : -1; }
 
-/// A held state, read at leisure while training goes on. Destroying it lets go.
+/// A state of the job that stays readable while training goes on. The destructor lets it go.
 class Snapshot {
  public:
   virtual ~Snapshot() = default;
@@ -47,20 +48,20 @@ class Snapshot {
     std::span<const std::byte> bytes;  ///< Valid while `holder` lives.
     Ref<const Buffer> holder;
   };
-  /// What it holds has become a checkpoint, so release() tells servers that, too.
+  /// Says that this snapshot has become a checkpoint; release() tells the servers so.
   virtual void saved() {}
-  /// Lets go now, and tells servers so; the destructor only lets go here.
+  /// Lets the snapshot go now, and tells the servers. (The destructor lets it go in this process only.)
   virtual Task<Result<void>> release() = 0;
-  /// `bytes` of an arena from `offset`.
+  /// Reads `bytes` bytes of an arena from `offset`.
   virtual Task<Result<Part>> read(int shard, ArenaIndex arena, uint64_t offset, uint64_t bytes) = 0;
 };
 
-/// Where restored state comes from (a checkpoint). read() blocks: it is called through offload().
+/// A source of state to restore: a checkpoint. read() blocks, so it is called through offload().
 class RestoreSource {
  public:
   virtual ~RestoreSource() = default;
   virtual const StateInfo& info() const = 0;
-  /// False for what keeps its initial value instead, wherever that is made: a warm start brings some variables only.
+  /// False for a segment that keeps its initial value instead: a warm start brings some variables only.
   virtual bool holds(const Segment&, ArenaIndex) const { return true; }
   /// Fills `out` with the segment's rows of the weights (arena 0) or of a slot.
   virtual Result<void> read(const Segment& segment, ArenaIndex arena, std::span<std::byte> out) = 0;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Which workers and servers there are where a cluster does not list all from 0 on (CONTRACT CL-9). Their names,
-/// addresses and certificates go by index; trainers, shards and all that is counted without gaps by position: the k-th
-/// that is listed.
+/// The workers and servers of a cluster whose lists have gaps (the sparse form). Names, addresses and certificates go
+/// by index; trainers and shards are numbered without gaps, by position: the k-th listed one is k.
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -12,14 +11,14 @@
 namespace shoal::cluster {
 
 struct SparseRoles {
-  std::vector<int32_t> workers;  ///< Indices, ascending; empty for 0, 1, 2, ..., which is what most clusters have.
+  std::vector<int32_t> workers;  ///< Indices, ascending; empty stands for 0, 1, 2, ..., as in most clusters.
   std::vector<int32_t> servers;  ///< The same for the servers.
 };
 SparseRoles sparse_roles(const ClusterSpec& cluster);
 
-/// Where `index` stands in one of these lists; nothing if it is not listed, or negative.
+/// The position of `index` in one of these lists; nothing if it is not listed, or negative.
 std::optional<int32_t> position_in(const std::vector<int32_t>& listed, int32_t index);
-/// The index of the one that stands there: the opposite.
+/// The index at a position: the opposite of position_in().
 int32_t index_at(const std::vector<int32_t>& listed, int32_t position);
 
 }  // namespace shoal::cluster

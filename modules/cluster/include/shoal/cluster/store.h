@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The training loop's view of the parameters: in this process (LocalStore) or on servers (RemoteStore). The loop is the
-/// same over both, so one trainer trains the same bits either way (CONTRACT AS-3).
-///
-/// One step:  begin()            permission to start, newest weights
-///            start()            (compute thread) memory for the updates of the batch just drawn
-///            apply_during_run() or not: updates may be applied while the program runs
-///            listener(),        or not: updates may leave, and variables may come, while the program runs, by exchange()
+/// The training loop's view of the parameters: in this process (LocalStore) or on servers (RemoteStore). One loop runs over both,
+/// so one trainer computes the same bits either way.
+/// One step:  begin()                permission to start, and the newest weights
+///            start()                (compute thread) memory for the gradients of the batch just drawn
+///            apply_during_run()     optional: updates are applied while the program runs
+///            listener(),            optional: while the program runs, exchange() sends gradients and receives variables
 ///            Step::arrivals
-///            ...Program::run_on()  reads Step::variables, writes Step::updates; arrival() where one has not come
-///            add_rows()         (compute thread) gradients of variables that are updated by rows
+///            ...Program::run_on()   reads Step::variables, writes Step::updates; calls arrival() for a variable not yet here
+///            add_rows()             (compute thread) gradients of variables that are updated by rows
 ///            next_replica(), start() ... where one process computes for several trainers
-///            commit()           the update counts: once, everywhere
+///            commit()               the update counts: once, everywhere
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -30,15 +29,15 @@
 
 namespace shoal::cluster {
 
-/// What a trainer finds once the model is ready.
+/// What a trainer learns when the model is ready.
 struct Ready {
   uint64_t global_step = 0;
   uint64_t epoch = 0;
-  /// True if the servers still held this job's state; nothing was initialized or restored.
+  /// True if the servers still held this job's model, so that nothing was initialized or restored.
   bool attached = false;
-  /// This trainer's input position, if the job has one for it.
+  /// This trainer's input position, if one is stored.
   std::optional<std::string> position;
-  /// The positions of the trainers that this process computes beside it (replicas), by trainer.
+  /// The positions of the other trainers that this process computes (replicas), by trainer.
   Positions other_positions = {};
   /// True if the job asks its trainers to stop: make no step.
   bool stop = false;
@@ -46,99 +45,102 @@ struct Ready {
   RunIdentity run = {};
 };
 
-/// What begin() hands out. Spans are valid until commit(); their order is that of Store::bind().
+/// The result of begin(). Spans are valid until commit(); they are in the order given to Store::bind().
 struct Step {
   uint64_t global_step = 0;  ///< The global step of the weights.
   backends::VersionId weights;
   std::span<const backends::Pieces> variables;
-  /// If not null, some variables are still on their way: run_on() goes as far as they have come.
+  /// Set while some variables are still on their way: run_on() computes as far as they have come. Null otherwise.
   const backends::VariableArrivals* arrivals = nullptr;
-  std::span<const backends::MutablePieces> updates;  ///< Where the gradients go; start() sets it.
+  std::span<const backends::MutablePieces> updates;  ///< Where the program writes gradients; start() sets it.
   /// Set by the leader: it takes a snapshot once this update counts (Store::hears_of_saves()).
   bool save_follows = false;
-  /// The loss of the batch, which whoever computed it sets for the job's metrics; NaN if it is not known.
+  /// The loss of the batch, for the job's metrics, set by whoever computed it; NaN if it is not known.
   double loss = std::numeric_limits<double>::quiet_NaN();
   /// The share of the trainer's time, 0 to 1, that went by waiting for its input lately; NaN if it is not known.
   double input_wait = std::numeric_limits<double>::quiet_NaN();
 };
 
 struct Outcome {
-  uint64_t global_step = 0;  ///< The global step after this update, as far as it is known.
+  uint64_t global_step = 0;  ///< The newest known global step after this update.
   bool applied = true;       ///< False if the update was too old and does not count, or is kept for a commit to come.
   bool stop = false;         ///< True if the job asks its trainers to stop.
 };
 
-/// Errors: Unavailable (a server is gone or lost its state; prepare()/attach() again); Cancelled (the job has ended, or an
-/// interrupt: nothing more to do); NanLoss (an update has written a value that is not finite, and no snapshot of that
-/// version or a later one is given); anything else is final.
+/// Errors: Unavailable (a server is gone or has lost its state; call prepare() or attach() again); Cancelled (the job
+/// has ended, or an interrupt came: nothing more to do); NanLoss (an update has written a value that is not finite, and
+/// no snapshot of that version or a later one is given); any other error is final.
 class Store {
  public:
   virtual ~Store() = default;
 
-  /// The leader (local process, chief): makes the model ready. `restore` null: from initializers, and so is what it does
-  /// not hold. If servers still hold this job's state at or beyond the restore's step, they keep it (Ready::attached).
+  /// Called by the leader (local process or chief): makes the model ready, from `restore`, or from initializers for
+  /// whatever `restore` does not hold (null: everything). Servers that still hold this job's state at or beyond the
+  /// step of `restore` keep it (Ready::attached).
   virtual Task<Result<Ready>> prepare(RestoreSource* restore, Deadline deadline) = 0;
-  /// Everyone else: waits until the leader has made the model ready.
+  /// Called by all other trainers: waits until the leader has made the model ready.
   virtual Task<Result<Ready>> attach(Deadline deadline) = 0;
 
-  /// Which variables a program reads and which it writes updates for, in the program's order, and which get gradients
-  /// by rows instead. Once, before begin().
+  /// Declares the variables that the program reads, those that it writes gradients for, both in the program's order,
+  /// and those that get gradients by rows instead. Called once, before begin().
   virtual Result<void> bind(const std::vector<std::string>& variables, const std::vector<std::string>& updates,
                             const std::vector<std::string>& by_rows = {}) = 0;
 
   virtual Task<Result<Step>> begin(StopToken stop) = 0;
-  /// Called from the compute thread, once per begin(). `position` is that of the input after this batch.
+  /// Called on the compute thread, once per begin(). `position` is the input's position after this batch.
   virtual Result<void> start(Step& step, uint64_t ordinal, std::string_view position) = 0;
-  /// Called from the compute thread, after start(), where all scalars are known before the program runs: gives what
-  /// applies the updates of this step as they are made. Null if commit() applies them. What comes by rows waits for
-  /// commit() either way. If the program fails, so have the weights: only prepare() makes such a store usable again.
+  /// Called on the compute thread after start(), if all scalars are known before the program runs. Returns the object
+  /// that applies each update of this step as soon as it is made; null if commit() applies them. Gradients by rows wait
+  /// for commit() in any case. If the program fails, the weights are lost: only prepare() makes such a store usable
+  /// again.
   virtual backends::UpdateApplier* apply_during_run(std::span<const double>) { return nullptr; }
-  /// Who is to be told which updates are made while the program runs; null if nobody.
+  /// The object to be told which gradients are made while the program runs; null if none.
   virtual backends::UpdateListener* listener() { return nullptr; }
-  /// Sends updates that are made, and receives variables that are on their way, until `stop`. Where there is a listener, or
-  /// Step::arrivals, it is awaited beside the program, and has ended before commit() or whatever else is called.
+  /// Until `stop`, sends gradients that are made, and receives variables that are on their way. Awaited beside the
+  /// program where there is a listener() or Step::arrivals; it has ended before commit() or any other call.
   virtual Task<Result<void>> exchange(StopToken) { co_return Result<void>{}; }
-  /// Beside exchange(): waits until Step::arrivals has `variable`. Unavailable: it will not come.
+  /// Beside exchange(): waits until Step::arrivals has `variable`. Unavailable if the variable will not come.
   virtual Task<Result<void>> arrival(size_t) { co_return Result<void>{}; }
-  /// Called from the compute thread, after the program ran: takes the step's gradients by rows, all lookups in one
-  /// call. The views are read before it returns. Not called for a model without such variables.
+  /// Called on the compute thread after the program ran: takes the step's gradients by rows, of all lookups in one
+  /// call. The views are read before the call returns. Not called for a model without such variables.
   virtual Result<void> add_rows(Step& step, std::span<const RowGradients> gradients) = 0;
-  /// Called from the compute thread: the input of `trainer`, one of those that this process computes, has come to its end.
+  /// Called on the compute thread: the input of `trainer`, a trainer that this process computes, has ended.
   virtual void note_end_of_input(int) {}
-  /// Called from the compute thread: what the program has computed, with `scalars`, is the contribution of one trainer,
-  /// and start() begins that of the next; commit() makes one update of all, in their order. Servers have no replicas:
-  /// FailedPrecondition.
+  /// Called on the compute thread: what the program has computed, with `scalars`, is the contribution of one trainer,
+  /// and the next start() begins that of the next. commit() makes one update of all contributions, in order.
+  /// FailedPrecondition over servers, which have no replicas.
   virtual Result<void> next_replica(std::span<const double> scalars) = 0;
   virtual Task<Result<Outcome>> commit(Step step, std::span<const double> scalars) = 0;
-  /// Gives up the step: the store makes no update of it. The compute thread calls this instead of commit(). The backend has
-  /// then passed no gradient to the store's UpdateApplier, if there is one (backends::RunProgress::withheld).
+  /// Gives up the step: there is no update. The compute thread calls this instead of commit(). The backend has then
+  /// passed no gradient to the store's UpdateApplier, if there is one (backends::RunProgress::withheld).
   virtual void withdraw() {}
-  /// True if start() wants the position of every batch; otherwise only snapshot() does.
+  /// True if start() needs the position of every batch; otherwise only snapshot() needs positions.
   virtual bool wants_positions() const = 0;
 
-  /// True if a snapshot is complete only behind an update with Step::save_follows. The leader takes others where it has to.
+  /// True if a snapshot is complete only after an update with Step::save_follows. The leader takes other snapshots
+  /// where it must.
   virtual bool hears_of_saves() const { return false; }
-  /// The current state, held. `own_positions` are those of the inputs of the trainers that this process computes, after
-  /// the last commit; servers know them already.
+  /// Takes a snapshot of the current state. `own_positions` are the input positions, after the last commit, of the
+  /// trainers that this process computes; servers know them already.
   virtual Task<Result<std::unique_ptr<Snapshot>>> snapshot(Positions own_positions) = 0;
-  /// The leader: a server gives way, and waits for a checkpoint of what it holds.
+  /// For the leader: true if a server wants to give way, and waits for a checkpoint of what it holds.
   virtual bool asked_to_save() const { return false; }
-  /// The leader, before what it has written becomes the newest checkpoint: it still leads (CONTRACT FA-11). Unavailable:
-  /// another process does, or shard 0, which says who leads, cannot be reached.
+  /// Called by the leader before the checkpoint that it has written becomes the newest one: checks that it still leads.
+  /// Unavailable if another process does, or if shard 0, which knows who leads, cannot be reached.
   virtual Task<Result<void>> check_lease() = 0;
-  /// The leader: a trainer that has failed for good and is not back, so that nothing is to be saved (CONTRACT CK-17).
+  /// For the leader: a trainer that has failed for good and is not back. While there is one, nothing is saved.
   virtual Task<Result<std::optional<JobFailure>>> failure() { co_return std::optional<JobFailure>(); }
-  /// The leader, while it does something else for long (an evaluation): lets servers and other trainers know that it is
-  /// still here, until `stop`. Nothing else of the store is in use meanwhile. A server that is lost shows afterwards.
+  /// For the leader, during long work of another kind (an evaluation): tells servers and other trainers that it is
+  /// still alive, until `stop`. No other call runs meanwhile. A lost server is noticed afterwards.
   virtual Task<Result<void>> stay(StopToken stop) = 0;
-  /// True after an operation failed with Unavailable because of a server, until prepare() or attach(): what tells a lost
-  /// server from a full disk, say.
+  /// True after an operation failed with Unavailable because of a server, until prepare() or attach(). Tells a lost
+  /// server from, say, a full disk.
   virtual bool lost() const = 0;
-  /// The newest global step, asked for outside of steps.
+  /// Asks for the newest global step, outside of steps.
   virtual Task<Result<uint64_t>> global_step() = 0;
   virtual const ShardPlan& plan() const = 0;
-  /// The variable as the last commit left it, valid until the next begin(). NotFound if there is no such variable. Where
-  /// servers have the model: FailedPrecondition.
+  /// The variable as the last commit left it, valid until the next begin(). NotFound if there is no such variable;
+  /// FailedPrecondition if servers have the model.
   virtual Result<TensorView> variable(std::string_view) const {
     return failed_precondition("the model lies on parameter servers: a trainer cannot read a variable between steps");
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The update strategy of a job as its tasks compare it when they meet (TaskIdentity::strategy).
+/// The update strategy of a job as text, which tasks compare when they connect (TaskIdentity::strategy).
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,15 +11,16 @@ namespace shoal::cluster {
 
 struct StrategyText {
   bool sync = false;                              ///< False for asynchronous updates.
-  std::optional<int> replicas_to_aggregate = {};  ///< Where `sync` is set; none for all trainers.
+  /// For synchronous updates: the number of gradients per update; nothing stands for the number of trainers.
+  std::optional<int> replicas_to_aggregate = {};
 };
 /// "async", "sync", "sync(3)".
 std::string to_string(const StrategyText& strategy);
-/// Reads one of those, else InvalidArgument.
+/// Reads such a text. InvalidArgument for any other.
 Result<StrategyText> parse_strategy(std::string_view text);
 
-/// InvalidArgument, saying what would do, unless so many gradients per update suit so many trainers: at least 1, and at
-/// most as many as there are trainers, or a multiple of that (CONTRACT SY-5 to SY-7).
+/// InvalidArgument, saying which numbers fit, unless `replicas_to_aggregate` is from 1 to the number of trainers, or a
+/// multiple of that number.
 Result<void> check_aggregation(int replicas_to_aggregate, int trainers);
 
 }  // namespace shoal::cluster

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a running task says of itself to whoever asks: over a connection as any other, as its first word, which makes
-/// nobody a part of the job. A parameter server answers, and rank 0 at its rendezvous; the others listen nowhere. On the
-/// wire: a control message "status" without a text -> "status" TaskStatus; then both close. docs/decisions/0094 says why.
+/// What a running task tells of itself to anyone who connects and asks in place of a hello; asking makes nobody a part
+/// of the job. A parameter server answers, and rank 0 at its rendezvous; other tasks do not listen. On the wire: a
+/// control message "status" without a text -> "status" TaskStatus; then both sides close. docs/decisions/0094 says why.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,36 +16,38 @@ namespace shoal::cluster {
 
 struct PeerStatus {
   std::string task;        ///< "worker 1".
-  bool connected = false;  ///< It has a connection to the task that answers, which counts itself as connected.
-  std::string address;     ///< Where it listens, as "host:port"; empty if that is not known, or it does not.
-  bool done = false;       ///< It is a trainer that makes no more steps: it waits for the end of the job, or has left.
+  bool connected = false;  ///< True if this task has a connection to the answering task, or is the answering task itself.
+  std::string address;     ///< Where the task listens, as "host:port"; empty if it does not, or that is not known.
+  bool done = false;       ///< True for a trainer that makes no more steps: it waits for the end of the job, or has left.
   /// The share of a trainer's time, 0 to 1, that went by waiting for its input lately. Nothing if it has not said so yet.
   std::optional<double> input_wait = {};
   friend bool operator==(const PeerStatus&, const PeerStatus&) = default;
 };
 
 struct TaskStatus {
-  std::string role;  ///< Of the task that answers.
+  std::string role;  ///< The role of the answering task.
   int32_t index = 0;
-  /// A server's: "empty", "loading", "ready", "finished" (Phase). At a rendezvous: "meeting" until all were there, then
-  /// "met".
+  /// Of a server: "empty", "loading", "ready" or "finished" (Phase). At a rendezvous: "meeting" until all ranks were
+  /// there, then "met".
   std::string phase;
-  std::optional<uint64_t> global_step;  ///< Nothing at a rendezvous, and of a server that holds no model.
+  std::optional<uint64_t> global_step;  ///< Nothing at a rendezvous, and for a server that holds no model.
   std::string run;                      ///< At a rendezvous: Place::run.
-  std::vector<PeerStatus> peers;        ///< A server's: chief, workers, other servers. At a rendezvous: all ranks in order.
+  /// For a server: chief, workers and other servers. At a rendezvous: all ranks, in order.
+  std::vector<PeerStatus> peers;
   friend bool operator==(const TaskStatus&, const TaskStatus&) = default;
 };
 std::string to_json(const TaskStatus& status);
-/// DataLoss: no such text, or something in it is out of range.
+/// DataLoss if the text is of another form, or a value is out of range.
 Result<TaskStatus> parse_task_status(std::string_view json);
 
 inline constexpr std::string_view kStatusVerb = "status";
-/// Whether this first word of a peer is the question.
+/// True if the first message of a peer asks for the status.
 bool asks_status(const transport::Message& first);
 
-/// Asks once. Unavailable: nobody is there, or what is there closes the connection; DeadlineExceeded: it takes the
-/// connection and does not answer; FailedPrecondition: it knows another token or certificate, or plain tcp is not allowed;
-/// InvalidArgument: it is no task that can be asked; DataLoss: its answer is none. All name the address.
+/// Asks once. Unavailable: nobody listens there, or the peer closes the connection. DeadlineExceeded: the peer accepts
+/// the connection and does not answer. FailedPrecondition: the peer has another token or certificate, or plain tcp is
+/// not allowed. InvalidArgument: the peer is no task that can be asked. DataLoss: the answer is garbled. All errors
+/// name the address.
 Task<Result<TaskStatus>> ask_status(Environment& env, transport::Endpoint at, transport::LinkOptions link,
                                     Deadline deadline);
 

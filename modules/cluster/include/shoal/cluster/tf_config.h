@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// This process's place in a cluster, from the environment variable TF_CONFIG (CONTRACT section 2), from a cluster size,
-/// from the variables of what started it (place.h), or from nothing at all. Whatever the source, the result and its checks
-/// are the same.
+/// This process's task in a cluster: from the environment variable TF_CONFIG, from a cluster size, from the variables
+/// of the engine that started the process (place.h), or from nothing at all. The result and its checks are the same for
+/// every source.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,7 +18,7 @@ enum class TaskMode : uint8_t { kLocal, kDistributed, kEvaluator };
 /// "local", "distributed", "evaluator".
 std::string_view to_string(TaskMode mode);
 
-/// One task, resolved and checked. The defaults are those of local mode. A value: immutable once handed to a RunConfig.
+/// One task, resolved and checked. The defaults are those of local mode. A value; a RunConfig never changes it.
 struct TaskConfig {
   ConfigSource source = ConfigSource::kLocal;
   TaskMode mode = TaskMode::kLocal;
@@ -28,76 +28,78 @@ struct TaskConfig {
   int32_t num_ps = 0;
   int32_t num_workers = 1;  ///< The number of trainers: workers plus the chief; 0 for the evaluator.
   std::optional<int64_t> global_id = 0;
-  std::string rpc_address;  ///< This task's own host:port; empty if there is nobody to listen for.
-  ClusterSpec cluster;      ///< The cluster, empty in local mode and for the evaluator, which is no member.
-  ClusterSpec job;          ///< The training cluster, also where this task is no member: the evaluator's view of it.
-  std::optional<std::string> model_dir;  ///< What the description says, not the option.
-  std::optional<std::string> service;    ///< The JSON text of an object, in its order, without blanks.
+  std::string rpc_address;  ///< This task's own host:port; empty if nobody connects to it.
+  ClusterSpec cluster;      ///< The cluster, empty in local mode and for the evaluator, which is not a member.
+  ClusterSpec job;          ///< The training cluster, set for the evaluator, too.
+  std::optional<std::string> model_dir;  ///< The model_dir of the description, not of the program's option.
+  std::optional<std::string> service;    ///< The JSON text of an object, without blanks, members in their order.
   std::optional<std::string> trial;
-  /// True for a thread of a process that runs the whole cluster: addresses are names, not hosts.
+  /// True for a thread of a process that runs the whole cluster. Addresses are then names, not hosts.
   bool in_process = false;
-  int32_t tasks_on_host = 1;  ///< How many tasks of the job share this host (or process), this one included.
-  /// What the variables of an engine, or SHOAL_RANK, say; nothing for other sources.
+  int32_t tasks_on_host = 1;  ///< The number of the job's tasks on this host (or in this process), this one included.
+  /// The place that an engine's variables, or SHOAL_RANK, describe; nothing for other sources.
   std::optional<Place> place;
-  /// The start that this task is part of ended before the task came, so that there is nobody to meet.
+  /// The start that this task is part of ended before the task came, so there is nobody to meet.
   bool has_ended = false;
   std::vector<std::string> warnings;
 
-  /// False while only the place is known: role and numbers follow from it, addresses come from a rendezvous.
+  /// False while only the place is known: the role and the numbers follow from it; addresses come from a rendezvous.
   bool has_met() const { return mode == TaskMode::kLocal || !job.empty() || has_ended; }
-  /// The number of this trainer, for splitting of data and on the servers: chief 0, worker i is i + 1, and where
-  /// workers are listed sparsely the k-th of those listed is k; 0 for all others. In [0, num_trainers()).
+  /// This trainer's number, for splitting data and on the servers: 0 for the chief, i + 1 for worker i; where workers
+  /// are listed sparsely, k for the k-th listed worker. 0 for all other tasks. In [0, num_trainers()).
   int32_t trainer_index() const;
-  /// num_workers, but at least 1: shard(num_trainers, trainer_index) is meant to work in the evaluator too.
+  /// num_workers, but at least 1, so that shard(num_trainers, trainer_index) works in the evaluator, too.
   int32_t num_trainers() const { return num_workers > 0 ? num_workers : 1; }
   /// "worker 1", for log lines and errors; "" in local mode.
   std::string name() const;
 };
 
 struct TfConfigOptions {
-  /// model_dir as given by the caller: TF_CONFIG must not say another (CONTRACT RC-4).
+  /// The model_dir that the caller has given: a different one in TF_CONFIG is an error.
   std::optional<std::string> model_dir;
 };
 
 /// Limits of parse_tf_config(); beyond them there is an error.
 inline constexpr size_t kTfConfigBytesMax = size_t(64) << 20;
 inline constexpr int kTfConfigDepthMax = 1000;
-/// Counts addresses, roles and the like, not what `service` holds.
+/// The limit on addresses, roles and other entries; entries within `service` do not count.
 inline constexpr int kTfConfigEntriesMax = 1'000'000;
 
-/// Reads TF_CONFIG's text with the checks of CONTRACT CL-3 in their order, so that the first thing wrong is the one
-/// reported. Empty or blank text is local mode. InvalidArgument or TypeMismatch; every sentence begins with "TF_CONFIG".
+/// Parses TF_CONFIG. The order of the checks is fixed, so that the first thing wrong is the one reported: JSON,
+/// model_dir, service, cluster, chief or master, addresses, task.type, task.index. Empty or blank text is local mode.
+/// InvalidArgument or TypeMismatch; every sentence begins with "TF_CONFIG".
 Result<TaskConfig> parse_tf_config(std::string_view text, const TfConfigOptions& options = {});
 
-/// The task's place in `cluster`, by CL-3's numbers 8 to 15 and the table CL-4. `index` missing (nullopt): an error.
+/// Resolves one task of `cluster`: checks the cluster, type and index, then derives the other fields of TaskConfig.
+/// InvalidArgument, also if `index` is missing (nullopt).
 Result<TaskConfig> resolve_task(ClusterSpec cluster, std::string_view type, std::optional<int32_t> index);
 
-/// The text that parse_tf_config() reads back to the same task: what a launcher puts into a child's environment, and what
-/// is logged. For an evaluator the cluster is the job's.
+/// Writes a TF_CONFIG that parse_tf_config() reads back to the same task: for the environment of a child process, and
+/// for logs. An evaluator's has the cluster of the job.
 std::string to_tf_config(const TaskConfig& task);
 
-/// The process's own environment.
+/// Reads the process's own environment.
 std::optional<std::string> process_getenv(std::string_view name);
 
-/// The place that the environment gives this process: SHOAL_RANK, TF_CONFIG, the variables of an engine, else local mode;
-/// SHOAL_SOURCE names the only one to look at. A look at variables, nothing else: a task with a place among others
-/// has_met() nobody yet. InvalidArgument or TypeMismatch, naming the variable.
+/// The task that the environment gives this process, by SHOAL_RANK, TF_CONFIG or the variables of an engine, in this
+/// order, else local mode; SHOAL_SOURCE restricts the search to one source. Reads variables only: a task among others
+/// has not met them yet (has_met()). InvalidArgument or TypeMismatch, naming the variable.
 Result<TaskConfig> task_from_environment(const GetEnv& getenv, const TfConfigOptions& options = {});
 
-/// A task that has a place among others, without addresses.
+/// Makes a task from a place; its addresses are not known yet.
 TaskConfig task_of_place(Place place);
-/// The same once its rendezvous has given every rank an address (the evaluator's is empty, for it is no member) and the
-/// name of its host. InvalidArgument: one is no host:port, or given twice.
+/// Completes the task with what its rendezvous has given: each rank's address (empty for the evaluator) and the name of
+/// each rank's host. InvalidArgument if an address is not host:port, or is given twice.
 Result<TaskConfig> with_addresses(const TaskConfig& task, const std::vector<std::string>& addresses,
                                   const std::vector<std::string>& host_names);
 
-/// One TaskConfig per task of a cluster of threads in one process, chief (or master) first, then ps, workers, evaluator.
-/// `size` passes its own check(). Addresses read "chief-0.<cluster_name>:1" (they pass the same checks as any host:port);
-/// `cluster_name`, made of letters, digits and '-', keeps several such clusters in one process apart.
+/// The tasks of a cluster of threads in one process, in the order chief (or master), ps, workers, evaluator. `size`
+/// passes its own check(). Addresses read "chief-0.<cluster_name>:1", which passes the checks of any host:port;
+/// `cluster_name`, made of letters, digits and '-', tells several such clusters in one process apart.
 std::vector<TaskConfig> in_process_tasks(const ClusterSize& size, std::string_view cluster_name);
 
-/// Whether `train_and_evaluate` can run this task at all: it refuses extra roles (listing the ones it runs), an evaluator
-/// whose index is not 0, and trainers of a cluster that has workers but no ps (CONTRACT CL-7, CL-11, CL-14).
+/// InvalidArgument if `train_and_evaluate` cannot run this task: an extra role (the error lists the roles that can
+/// run), an evaluator whose index is not 0, or a trainer of a cluster that has workers but no ps.
 Result<void> check_runnable(const TaskConfig& task);
 
 }  // namespace shoal::cluster
