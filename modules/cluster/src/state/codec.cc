@@ -48,7 +48,7 @@ SHOAL_VECTOR_LOOP void all_from_float16(const uint16_t* from, float* to, int64_t
   for (int64_t i = 0; i < count; ++i) to[i] = from_float16(from[i]);
 }
 
-/// The largest of the magnitudes' bits, which order as they do, and a NaN's beyond all.
+/// The largest magnitude, as bits: magnitudes order as their bits do, and those of a NaN are the largest.
 SHOAL_VECTOR_LOOP uint32_t largest_bits(const float* from, int64_t count) {
   uint32_t largest = 0;
   for (int64_t i = 0; i < count; ++i) {
@@ -69,11 +69,11 @@ SHOAL_VECTOR_LOOP void dequantise(const int8_t* from, float* to, int64_t count, 
   for (int64_t i = 0; i < count; ++i) to[i] = float(from[i]) * unit;
 }
 
-/// The scale of a block, whose levels it writes.
+/// Writes the levels of a block. Returns its scale.
 float quantise_block(const float* from, int8_t* to, int64_t count) {
   const auto largest = std::bit_cast<float>(largest_bits(from, count));
   const bool finite = std::isfinite(largest);
-  if (!finite || largest < FLT_MIN * kLevels) {  // There is nothing to tell apart, or it is too small to divide by.
+  if (!finite || largest < FLT_MIN * kLevels) {  // The block is all zeros, not finite, or too small to divide by.
     std::fill_n(to, count, int8_t(finite ? 0 : 1));
     return finite ? 0.0f : NAN;
   }
@@ -92,13 +92,14 @@ struct Picks {
       : count(n), values_at(kAlign + padded(n * sizeof(uint32_t))), bytes(values_at + n * sizeof(float)) {}
 };
 
-/// Whether a part of what is pushed may come with a later push: it is added to something. What replaces a variable, or is
-/// averaged into it, has to be there whole, or the part that is not sent counts as 0.
+/// True if the part of a pushed gradient that is not sent now may be sent with a later push, since the rule adds it to
+/// something. A value that replaces a variable, or is averaged into it, has to be sent whole: what is missing would
+/// count as 0.
 bool adds_up(const nn::UpdateRule& rule) {
   return rule.kind != nn::UpdateRule::Kind::kAssign && rule.kind != nn::UpdateRule::Kind::kMovingAverage;
 }
 
-/// How many of a segment's values are sent. All, if their places would cost more than that saves.
+/// The number of a segment's values that are sent. All of them, if sending their places would cost more than it saves.
 int64_t picks_of(const Segment& segment, double fraction) {
   const int64_t elements = segment.elements();
   if (!adds_up(segment.variable.rule)) return elements;
@@ -117,7 +118,8 @@ float* floats(std::span<std::byte> bytes) { return reinterpret_cast<float*>(byte
 
 void encode_int8(const ShardSpec& spec, const float* from, std::span<std::byte> payload) {
   const uint64_t scales = blocks_of(spec) * sizeof(float);
-  std::memset(payload.data() + scales, 0, payload.size() - scales);  // What lies between segments does not travel.
+  // Zeroes the gaps between segments, so that their old contents do not travel.
+  std::memset(payload.data() + scales, 0, payload.size() - scales);
   float* scale = floats(payload);
   auto* const levels = reinterpret_cast<int8_t*>(payload.data() + padded(scales));
   for (const Segment& segment : spec.segments) {
@@ -225,7 +227,7 @@ void TopK::resume(std::span<const std::byte> arena) {
   std::ranges::copy(arena, residual_->data());
 }
 
-/// What encode() took out of the rest, it left as zeros there.
+/// encode() left a zero in the residual wherever it took a value out.
 void TopK::take_back(std::span<const std::byte> payload) {
   const Picks picks = picks_of(spec_, fraction_);
   SHOAL_CHECK(payload.size() == picks.bytes);
@@ -254,7 +256,8 @@ void TopK::encode(std::span<const std::byte> gradient, std::span<std::byte> payl
     float* const rest = floats(next->bytes()) + first;
     const float* const old = floats(residual_->bytes()) + first;
     const float* const fresh = floats(gradient) + first;
-    // A push that did not count was taken back. What it would have assigned is not owed, because this push assigns anew.
+    // A push that did not count was taken back into the residual. The value that it would have assigned is not added:
+    // this push assigns a new one.
     if (adds_up(segment.variable.rule)) {
       for (int64_t i = 0; i < segment.elements(); ++i) rest[i] = old[i] + fresh[i];
     } else {
@@ -267,8 +270,8 @@ void TopK::encode(std::span<const std::byte> gradient, std::span<std::byte> payl
   before_ = std::exchange(residual_, std::move(next));
 }
 
-/// Takes the largest magnitudes out of the segment's residual. First those bits are found that the smallest of them has: by
-/// a histogram of the leading bits, then among those in the last bin that counts.
+/// Takes the `wanted` largest magnitudes out of the segment's residual. Finds the smallest of them first: a histogram
+/// over the leading bits gives its bin, and nth_element its place within that bin.
 void TopK::select(const Segment& segment, float* rest, uint32_t* places, float* values) {
   constexpr int kBinBits = 11, kShift = 31 - kBinBits;
   const int64_t elements = segment.elements(), wanted = picks_of(segment, fraction_);
@@ -279,7 +282,7 @@ void TopK::select(const Segment& segment, float* rest, uint32_t* places, float* 
   std::array<uint32_t, size_t(1) << kBinBits> bins{};
   for (int64_t i = 0; i < elements; ++i) ++bins[magnitude(i) >> kShift];
   size_t bin = bins.size();
-  int64_t counted = 0;  // How many are in the bins from `bin` up.
+  int64_t counted = 0;  // The number of magnitudes in the bins from `bin` up.
   while (counted < wanted) counted += bins[--bin];
   const int64_t of_bin = wanted - (counted - int64_t(bins[bin]));
   candidates_.clear();
@@ -289,7 +292,7 @@ void TopK::select(const Segment& segment, float* rest, uint32_t* places, float* 
   const auto last = candidates_.begin() + of_bin - 1;
   std::nth_element(candidates_.begin(), last, candidates_.end(), std::greater<>());
   const uint32_t least = *last;
-  // So many elements of the smallest magnitude are among the largest.
+  // The number of elements equal to the smallest magnitude that are taken.
   int64_t equal = std::count(candidates_.begin(), last + 1, least);
 
   for (int64_t i = 0; i < elements; ++i) {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The arena of a shard in fewer bytes, and back. Numbers are little-endian; every part begins at a multiple of 64 bytes.
-///
-///   kBfloat16, kFloat16   16 bits for each float of the arena, the gaps between segments too
+/// Encodings of a shard's arena in fewer bytes. Numbers are little-endian; every part begins at a multiple of 64 bytes.
+///   kBfloat16, kFloat16   16 bits for each float of the arena, the gaps between segments included
 ///   kInt8                 a float32 scale for each block, then 8 bits for each float of the arena, signed, in units of the
-///                         scale of its block. Blocks are 256 floats of one segment, the last of a segment the rest.
-///   kTopK                 u64: how many, n. n u32: which floats of the arena, ascending. n float32: their values; all
-///                         others are 0.
+///                         scale of its block. A block is 256 floats of one segment; a segment's last block is shorter.
+///   kTopK                 u64: the number n of values. n u32: which floats of the arena, ascending. n float32: their values;
+///                         all other floats are 0.
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -17,40 +16,40 @@
 
 namespace shoal::cluster {
 
-/// The bytes of an arena of `spec`. Not for kSparseRows. `fraction` is that of kTopK.
+/// The size of an encoded arena of `spec`, in bytes. Not for kSparseRows. `fraction` is the one of kTopK.
 uint64_t encoded_bytes(const ShardSpec& spec, transport::Encoding encoding, double fraction = 1);
 
-/// Fills `payload` (encoded_bytes()) from `arena`, as kBfloat16, kFloat16 or kInt8. A block of kInt8 with a value that
-/// is not finite becomes NaN as a whole.
+/// Fills `payload` (encoded_bytes() bytes) from `arena`, for kBfloat16, kFloat16 or kInt8. A kInt8 block with a value
+/// that is not finite becomes NaN as a whole.
 void encode(const ShardSpec& spec, transport::Encoding encoding, std::span<const std::byte> arena,
             std::span<std::byte> payload);
 
-/// Fills all of `arena` from a payload of the network. InvalidArgument, with `arena` in any state: it does not fit the
-/// spec, or the encoding has no fixed layout (kSparseRows) or needs no decoding (kDense).
+/// Fills all of `arena` from a payload that came over the network. InvalidArgument, with `arena` in any state, if the
+/// payload does not fit the spec, or the encoding has no fixed layout (kSparseRows) or needs no decoding (kDense).
 Result<void> decode(const ShardSpec& spec, transport::Encoding encoding, std::span<const std::byte> payload,
                     std::span<std::byte> arena);
 
-/// Chooses what of a gradient is sent, and remembers the rest: at any time what came in is what went out plus residual().
-/// One shard's, one trainer's.
+/// Chooses the part of each gradient that is sent, and keeps the rest: at any time the gradients that came in are the
+/// payloads that went out plus residual(). One object per shard and trainer.
 class TopK {
  public:
   TopK(const ShardSpec& spec, double fraction, BufferPool& pool);
 
-  /// Fills `payload` (encoded_bytes()) from `gradient` and what is left of those before. Of equal magnitudes the first
-  /// counts.
+  /// Fills `payload` (encoded_bytes() bytes) from `gradient` and the residual. Of equal magnitudes the first one is
+  /// sent.
   void encode(std::span<const std::byte> gradient, std::span<std::byte> payload);
-  /// The payload of the last encode() has no effect: its values are left, too.
+  /// Adds the values of the last encode()'s payload back to the residual: the payload has no effect.
   void take_back(std::span<const std::byte> payload);
-  /// Forgets the last encode(), gradient and all. Then kept_before() is not known.
+  /// Undoes the last encode(), so that its gradient is forgotten, too. Afterwards kept_before() is not valid.
   void go_back() { std::swap(residual_, before_); }
   std::span<const float> residual() const;
-  /// The arena of residual(), and what it was before the last encode(). Later ones leave both alone while somebody else
-  /// holds them.
+  /// The arena of residual(), and what it was before the last encode(). A later encode() leaves both unchanged while
+  /// another owner holds a reference.
   const Ref<Buffer>& kept() const { return residual_; }
   const Ref<Buffer>& kept_before() const { return before_; }
-  /// Goes on from `arena`, which another process kept.
+  /// Continues from the residual in `arena`, which another process kept.
   void resume(std::span<const std::byte> arena);
-  /// Forgets the rest: the weights are others now.
+  /// Forgets the residual, since the weights were replaced.
   void clear();
 
  private:

@@ -24,7 +24,7 @@ Error unknown(std::string_view text) {
       "each by itself: gradients=top-k,weights=bfloat16");
 }
 
-/// "top-k:0.001" sets `fraction` too.
+/// Reads one encoding. "top-k:0.001" also sets `fraction`.
 std::optional<Encoding> read_word(std::string_view word, double& fraction) {
   const size_t colon = word.find(':');
   for (const auto& [name, encoding] : kWords) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A whole push of a trainer that a server holds: it counts when it is committed, and not before.
+/// A push that has arrived whole at a server, and waits for the order that commits or drops it.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -11,26 +11,26 @@
 
 namespace shoal::cluster {
 
-/// What of a push is for one part of a shard.
+/// The gradient that a push has for one part of a shard.
 struct PartGradient {
-  std::span<const std::byte> arena;  ///< The gradients, with the rows of `rows` in place of those segments.
-  Ref<Buffer> decoded;               ///< Memory that `arena` lies in; null if it lies in the message.
+  std::span<const std::byte> arena;  ///< The gradients as an arena; segments that come by rows are in `rows` instead.
+  Ref<Buffer> decoded;               ///< The memory of `arena`; null if that is in the message.
   /// Rows by segment, pointing into the message; empty if the push did not come by rows.
   std::vector<SegmentRows> rows;
-  std::vector<const SegmentRows*> lazy_rows;  ///< The same for Contribution::rows.
+  std::vector<const SegmentRows*> lazy_rows;  ///< Pointers into `rows`, as Contribution::rows wants them.
 };
 
-/// Owns its messages: nothing is copied that came dense.
+/// Owns its messages: a dense push is not copied.
 struct HeldPush {
   transport::PushId id;
   std::vector<transport::Message> messages;
   std::vector<transport::Chunk> chunks;  ///< Views of the messages, one for each part.
   std::vector<PartGradient> parts;
-  bool answered = false;  ///< True if its trainer may push another one meanwhile.
-  PushCredit credit;      ///< The bytes that it takes until it is answered.
-  bool save_follows = false;  ///< True if it is the chief's, who saves once it counts.
+  bool answered = false;  ///< True if the trainer was answered, and may make another push meanwhile.
+  PushCredit credit;      ///< The bytes that the push takes of its trainer's limit until it is answered.
+  bool save_follows = false;  ///< True if the chief made the push and takes a checkpoint once it counts.
 
-  /// The closing chunk, which says what is not of a part.
+  /// The closing chunk, which carries everything that does not belong to a part.
   const transport::Chunk& closing() const { return chunks.front(); }
   uint64_t ordinal() const { return closing().ordinal; }
   uint64_t base_version() const { return closing().base_version; }

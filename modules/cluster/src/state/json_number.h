@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Whole numbers of JSON that came over the network, for readers that raise.
+/// Reads whole numbers from JSON that came over the network, for readers that raise.
 #include <string>
 
 #include "shoal/json/fields.h"
 
 namespace shoal::cluster {
 
-/// `element`, of a list, as a T. Raises InvalidArgument unless it is a whole number in T's range.
+/// Reads `element`, an element of a list, as a T. Raises InvalidArgument unless it is a whole number in T's range.
 template <class T>
 T whole_number(const json::Json& element) {
   const Result<T> whole = json::whole_of<T>(element, "element");
@@ -15,7 +15,7 @@ T whole_number(const json::Json& element) {
   return *whole;
 }
 
-/// The same number for the member `name` of an object.
+/// Reads the member `name` of an object in the same way.
 template <class T>
 T whole_number(const json::Json& object, const char* name) {
   const Result<T> whole = json::whole_member<T>(object, name);

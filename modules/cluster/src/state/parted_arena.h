@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// An arena of a shard as it was at one moment: its parts, each with who holds it.
+/// An arena of a shard as it was at one moment: its parts, each with the reference that keeps it alive.
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -12,11 +12,11 @@ namespace shoal::cluster {
 
 class PartedArena {
  public:
-  /// Adds a part behind those before.
+  /// Appends a part.
   void add(std::span<const std::byte> bytes, Ref<const Buffer> holder) { parts_.push_back({bytes, std::move(holder)}); }
   bool empty() const { return parts_.empty(); }
   uint64_t size() const;
-  /// `bytes` from `offset` on, which it has; copied where they lie in more than one part.
+  /// Reads `bytes` bytes from `offset`, which lie within the arena; copies them if they span parts.
   Snapshot::Part read(uint64_t offset, uint64_t bytes, BufferPool& pool) const;
 
  private:

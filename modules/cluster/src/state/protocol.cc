@@ -17,7 +17,7 @@ using Json = json::Json;
 constexpr size_t kPositionBytesMax = size_t(64) << 10;
 constexpr size_t kReasonBytesMax = 8192;  // The longest sentence of an error.
 
-/// Runs a reader over parsed JSON.
+/// Parses JSON and runs a reader over it.
 template <class T, class Read>
 Result<T> parse_as(std::string_view what, std::string_view text, Read&& read) {
   const std::string context = "control message " + std::string(what);
@@ -28,11 +28,11 @@ Result<T> parse_as(std::string_view what, std::string_view text, Read&& read) {
   return parsed;
 }
 
-/// Bytes that are no UTF-8 (a variable may be called anything) are replaced: what the text is for does not need them.
+/// Bytes that are not UTF-8 (a variable may have any name) are replaced: no reader of these texts needs them.
 std::string text_of(const Json& message) { return json::text_of(message); }
 
 Json positions_json(const std::map<int, std::string>& positions) {
-  // Positions are bytes: JSON text cannot carry them, so they go as arrays of numbers.
+  // Positions are bytes, which JSON text cannot carry: they travel as arrays of numbers.
   Json out = Json::array();
   for (const auto& [trainer, position] : positions) {
     out.push_back({trainer, std::vector<uint8_t>(position.begin(), position.end())});
@@ -52,7 +52,7 @@ Result<std::string> bytes_of(const Json& list, std::string_view name) {
   return bytes;
 }
 
-/// Element `index` of a list that sentences call `name`.
+/// Element `index` of a list that errors call `name`.
 template <class T>
 Result<T> whole_element(const Json& list, size_t index, std::string_view name) {
   SHOAL_TRY(const Json* number, json::element(list, index, name));
@@ -389,7 +389,7 @@ Result<std::vector<int>> parse_trainers(std::string_view text) {
 }
 
 uint64_t spec_hash(const ShardSpec& spec) {
-  // How variables once started does not matter for what is held now: without a seed, every chief draws other keys.
+  // The keys of initializers do not matter for what a server holds: without a seed, every chief draws others.
   ShardSpec comparable = spec;
   for (Segment& segment : comparable.segments) segment.variable.key = 0;
   return fold_in(1, to_json(comparable));

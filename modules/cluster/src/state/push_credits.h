@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How many bytes of pushes a server keeps for each trainer: what ServerMemory says of them is held to.
+/// Limits the bytes of pushes that a server keeps for each trainer, so that the estimate of ServerMemory holds.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace shoal::cluster {
 
-/// What one push has taken of its trainer's bytes; given back when it goes.
+/// The bytes that one push takes of its trainer's limit. The destructor gives them back.
 class PushCredit {
  public:
   PushCredit() = default;
@@ -34,18 +34,18 @@ class PushCredit {
     bytes_ = 0;
   }
 
-  std::shared_ptr<uint64_t> taken_;  // All bytes that the pushes of the trainer have taken.
+  std::shared_ptr<uint64_t> taken_;  // The sum over all pushes of the trainer.
   uint64_t bytes_ = 0;
 };
 
-/// The bytes of all trainers' pushes. Credits may outlive it.
+/// The bytes taken by the pushes of all trainers. Credits may outlive this object.
 class PushCredits {
  public:
-  /// Limits pushes from now on; what was taken under another limit is not taken away.
+  /// Limits pushes from now on; credits given under another limit stay.
   void set_limit(const PushLimit& limit) { limit_ = limit; }
 
-  /// Makes `credit` grow. False if `trainer` has no room for so much, until others of its pushes go. One push alone
-  /// always has.
+  /// Adds `bytes` to `credit`. False if that would exceed the limit of `trainer` while other pushes of it have credit.
+  /// A single push is always accepted.
   [[nodiscard]] bool grow(PushCredit& credit, int trainer, uint64_t bytes, bool encoded) {
     std::shared_ptr<uint64_t>& taken = taken_[trainer];
     if (!taken) taken = std::make_shared<uint64_t>(0);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What trainers that compress with top-k have kept back (error feedback), as a server knows it. Usually it does not: a
-/// residual is as large as a dense gradient, and travels for checkpoints only. After a hold the server asks each trainer,
-/// in the reply to its next push, for what it had kept before that push: which belongs to the very version that is held. A
-/// chief whom all wait for says before that it will save, and the replies to that update ask (kStatusSaveBit).
+/// The residuals of trainers that compress with top-k (error feedback), as far as a server knows them. A residual is as
+/// large as a dense gradient and travels for checkpoints only. After hold() the server asks each trainer, in the reply
+/// to its next push, for the residual before that push, which belongs to exactly the version that is held. A chief that
+/// all trainers wait for announces that it will save, and the replies to that update ask (kStatusSaveBit).
 #include <map>
 #include <span>
 #include <vector>
@@ -21,48 +21,51 @@ class Residuals {
  public:
   explicit Residuals(BufferPool& pool) : pool_(pool) {}
 
-  /// A new epoch begins, with arenas of so many bytes.
+  /// Begins a new epoch, whose arenas have `arena_bytes` bytes.
   void restart(uint64_t arena_bytes);
-  /// Where a part, of a checkpoint, of what `trainer` goes on from has to be copied. InvalidArgument if it is beyond
-  /// the end.
+  /// Where to copy a part of the residual that a checkpoint has for `trainer`. InvalidArgument if it is beyond the end
+  /// of the arena.
   Result<std::span<std::byte>> place_to_restore(int trainer, const transport::SnapshotPart& part);
-  /// What `trainer` was sending will not be ended: its process, or its last connection, is gone.
+  /// Forgets a residual that `trainer` has sent in part: its process, or its last connection, is gone.
   void forget_parts(int trainer) { coming_.erase(trainer); }
-  /// Takes a part from the trainer itself, of what it kept after its push of number `part.version`: the newest, or the
-  /// last that the held state has. InvalidArgument if it is of another push, or not the next part.
+  /// Takes a part of a residual from the trainer itself, as it was after the trainer's push `part.version`: either the
+  /// newest push, or the last one in the snapshot. InvalidArgument if it belongs to another push, or is not the next
+  /// part.
   Result<void> take(int trainer, const TrainerRecord& record, const transport::SnapshotPart& part);
-  /// Its push of this number is applied: what it kept before is not what it keeps.
+  /// The push `sequence` of `trainer` is applied, so that the residual from before it is out of date.
   void pushed(int trainer, uint64_t sequence);
-  /// What `trainer` keeps now; null if that is not known, or nothing.
+  /// The trainer's current residual; null if it is not known or there is none.
   Ref<const Buffer> newest_of(int trainer) const;
 
-  /// The state is held, as the newest push of each trainer left it. One state at a time, the newest; gives its number.
+  /// Begins a snapshot: the state after the newest push of each trainer. One snapshot at a time, the newest. Returns
+  /// its number.
   uint64_t hold(const TrainerRecords& trainers);
-  /// Does nothing if another state is held by now.
+  /// Lets the snapshot go. Does nothing if another one was begun since.
   void release(uint64_t hold);
-  /// True if a state is held that somebody's residual belongs to.
+  /// True if there is a snapshot that residuals belong to.
   bool wanted() const { return !held_.empty(); }
-  /// Whether the reply to the trainer's newest push has to ask.
+  /// True if the reply to the trainer's newest push has to ask for its residual.
   bool asks(int trainer, const TrainerRecord& record) const;
-  /// Who is there and has still to send what belongs to the held state.
+  /// The connected trainers that still have to send a residual for the snapshot.
   std::vector<int> awaited(const TrainerRecords& trainers) const;
-  /// A count that grows as that comes.
+  /// The number of bytes of residuals received so far.
   uint64_t bytes_taken() const { return bytes_taken_; }
-  /// The trainers whose residuals the held state has whole, ascending.
+  /// The trainers whose residuals the snapshot has completely, ascending.
   std::vector<int> held() const;
-  /// What the state of `hold` has of `trainer`; null if another one is held, or there is nothing.
+  /// The residual of `trainer` in snapshot `hold`; null if another snapshot was begun since, or there is none.
   Ref<const Buffer> held_of(int trainer, uint64_t hold) const;
 
  private:
   struct Coming {
     Ref<Buffer> arena;
     uint64_t filled = 0;
-    uint64_t after = 0;  // The push behind which it was.
+    uint64_t after = 0;  // The push after which the residual was like this.
   };
   struct Due {
     uint64_t incarnation = 0;
-    uint64_t last_push = 0;  // The trainer's newest push that the held state has.
-    uint64_t next_push = 0;  // The first push that it has not, whose reply asks; 0 if there is none yet.
+    uint64_t last_push = 0;  // The trainer's newest push in the snapshot.
+    // The first push after the snapshot, whose reply asks for the residual; 0 if there is none yet.
+    uint64_t next_push = 0;
     Ref<const Buffer> arena;
   };
   static bool is_asked(const Due& due, const TrainerRecord& record);

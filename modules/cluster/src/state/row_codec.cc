@@ -13,7 +13,7 @@ uint64_t padded_rows(uint64_t bytes) { return (bytes + kRowAlign - 1) / kRowAlig
 
 uint64_t row_bytes(const Segment& segment) { return uint64_t(row_width(segment)) * sizeof(float); }
 
-/// Where the parts of a segment with `count` rows begin, from its own beginning.
+/// Where the parts of a segment with `count` rows begin, counted from the segment's own start.
 struct Layout {
   uint64_t rows_at = kRowAlign;
   uint64_t values_at;
@@ -23,7 +23,7 @@ struct Layout {
         end(values_at + padded_rows(count * row_bytes(segment))) {}
 };
 
-/// Fills with zeros what is between the parts.
+/// Copies `bytes` bytes, and zeroes the gap behind them.
 void write(std::span<std::byte> payload, uint64_t at, const void* from, uint64_t bytes) {
   if (bytes > 0) std::memcpy(payload.data() + at, from, bytes);
   std::memset(payload.data() + at + bytes, 0, padded_rows(bytes) - bytes);

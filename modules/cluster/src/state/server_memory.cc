@@ -12,8 +12,8 @@ using transport::Encoding;
 
 namespace {
 
-// Its number and the address of its floats (SegmentRows), and its number once more where those of several pushes are made
-// one list; of the newest updates (RowHistory) and in a reply as much.
+// For each row: its number and the address of its floats (SegmentRows), and its number once more where the rows of
+// several pushes are merged. The newest updates (RowHistory) and a reply take the same.
 constexpr uint64_t kBytesOfRowNumber = 4 + 8 + 4;
 
 }  // namespace

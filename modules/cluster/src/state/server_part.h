@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// One part of what a parameter server holds: its weights, as the message that travels, and its slots. An update may take
-/// long, and is made beside the strand: what is called on which thread is said below. While a function of the second kind
-/// runs, only at_hand() may be called.
+/// One part of a parameter server's shard: its weights, as the message that travels, and its slots. Long work (an
+/// update, an encoding) runs outside of the strand; each function says on which thread it is called. While a function
+/// of "any thread" runs, the strand may call at_hand() alone.
 #include <map>
 #include <optional>
 #include <vector>
@@ -20,40 +20,40 @@ class ServerPart {
   ServerPart(ShardPart part, BufferPool& pool);
   ServerPart(ServerPart&&) = default;  // A copy would point into the original.
 
-  /// Begins with the starting values. Called once, first, on any thread.
+  /// Fills weights and slots with their initial values. Called once, first, on any thread.
   Result<void> start(const ParallelFor& parallel_for = nullptr);
-  /// An arena to be filled by restores, until activate().
+  /// An arena for restores to fill, until activate().
   std::span<std::byte> mutable_arena(ArenaIndex arena);
   void activate(uint64_t update_count);
-  /// Called on any thread, before activate(): looks at the values that the epoch begins with (Shard::begin()).
+  /// Called on any thread, before activate(): checks the values that the epoch begins with (Shard::begin()).
   void look_at_start() { shard_.begin(weights_.payload()); }
   /// Shard::poisoned().
   const Segment* poisoned() const { return shard_.poisoned(); }
-  /// What replies say about the newest version.
+  /// Sets what replies say about the newest version.
   void set_global_step(uint64_t step) { transport::set_weights_version(weights_, counters().version, step); }
 
-  /// Called on any thread: what `chunk`, of a push, is for this part; it points into the chunk's message.
-  /// InvalidArgument if it does not fit.
+  /// Called on any thread: decodes `chunk` of a push for this part. The result points into the chunk's message.
+  /// InvalidArgument if the chunk does not fit.
   Result<PartGradient> decode(const transport::Chunk& chunk) const;
-  /// Called on the strand: decides where the next version is written. In place, if nobody holds the newest: then it is
-  /// not at hand until close().
+  /// Called on the strand: decides where the next version is written. In place if nobody else holds the newest version,
+  /// which is then not at hand until close().
   void open();
-  /// About how many bytes apply() touches of each arena.
+  /// The approximate number of bytes of each arena that apply() touches.
   uint64_t bytes_of_update(std::span<const HeldPush* const> pushes, size_t part) const;
-  /// Called on any thread. Makes one update of all these pushes, in their order, of which this is part `part`.
+  /// Called on any thread. Makes one update of all these pushes, in their order; this is their part number `part`.
   void apply(std::span<const HeldPush* const> pushes, size_t part, const ParallelFor& parallel_for);
-  /// Called on the strand: the next version is the newest.
+  /// Called on the strand: makes the next version the newest one.
   void close(uint64_t global_step);
 
-  /// The newest version; its body is null while it is being overwritten.
+  /// The newest version; its body is null while it is overwritten.
   const transport::Message& weights() const { return weights_; }
-  /// Called on the strand. As ServerState::weights_at_hand(), of this part; the body is null if it is not at hand.
+  /// Called on the strand. ServerState::weights_at_hand() for this part; the body is null if there is none at hand.
   transport::Message at_hand(transport::Encoding encoding, uint64_t has) const;
-  /// About how many bytes make() touches.
+  /// The approximate number of bytes that make() touches.
   uint64_t bytes_of(transport::Encoding encoding, uint64_t has) const;
-  /// Called on any thread. As ServerState::make_weights(), of this part.
+  /// Called on any thread. ServerState::make_weights() for this part.
   transport::Message make(transport::Encoding encoding, uint64_t has, uint64_t global_step);
-  /// Called on the strand: what make() made is at hand, until the next version is.
+  /// Called on the strand: keeps what make() returned at hand until the next version.
   void keep(transport::Encoding encoding, transport::Message made);
 
   uint64_t begin() const { return begin_; }
@@ -70,11 +70,11 @@ class ServerPart {
   BufferPool& pool_;
   Shard shard_;
   transport::Message weights_;
-  transport::Message next_;  // The version that is made, from open() to close().
-  // Forms of the newest version; a null body is not made yet.
+  transport::Message next_;  // The version that is being made, from open() to close().
+  // Encoded forms of the newest version; a null body is not made yet.
   std::map<transport::Encoding, transport::Message> encoded_;
-  std::vector<Contribution> contributions_;  // Those of the update at hand.
-  std::vector<SegmentRows> segment_rows_;    // Rows of the update or the reply at hand, by segment.
+  std::vector<Contribution> contributions_;  // For the update that is being made.
+  std::vector<SegmentRows> segment_rows_;    // For the update or reply that is being made, by segment.
   RowHistory history_;
 };
 

@@ -45,40 +45,41 @@ ServerStatus ServerState::status() const {
   return status;
 }
 
-/// The number of the last push is kept per process, so an old process that came back would have its pushes counted anew.
+/// The number of the last push is kept per process: a former process that came back would have its pushes counted
+/// again.
 Result<uint64_t> ServerState::admit(int trainer, uint64_t incarnation, uint64_t connection, const std::string& run) {
   TrainerRecord& record = trainers_[trainer];
   if (record.incarnation == incarnation) {
     record.newest_connection = std::max(record.newest_connection, connection);
     return uint64_t(0);
   }
-  // A server that was started again knows no run until its chief comes. Until then no trainer loses its place to another job's.
+  // A restarted server knows no run until its chief connects. Until then no trainer loses its place to a trainer of
+  // another run.
   const bool undecided = trainer != 0 && record.incarnation != 0 && run_.id.empty() && !run.empty() && !record.run.empty();
   if (undecided && run != record.run) {
     return unavailable("two jobs at one address: a task of run " + record.run +
                        " has this task's place, and this one is of run " + run +
                        "; which of them this server is of shows when its chief comes");
   }
-  // What a killed process had said may arrive after the hello of the one that follows it, but its connection is the older
-  // one.
+  // A hello of a killed process may arrive after the hello of its successor, but over the older connection.
   const bool overtaken = record.incarnation != 0 && connection < record.first_connection;
   if (overtaken || record.was_replaced(incarnation)) {
     return failed_precondition("a newer process has taken this task's place; is the task running twice?");
   }
   if (record.incarnation != 0) record.replace(record.incarnation);
   if (trainer == 0) take_back_stop();
-  if (failure_ && (trainer == 0 || trainer == failure_->trainer)) failure_.reset();  // Somebody started it again.
+  if (failure_ && (trainer == 0 || trainer == failure_->trainer)) failure_.reset();  // The failed task was started again.
   const uint64_t before = std::exchange(record.incarnation, incarnation);
   record.run = run;
   record.first_connection = record.newest_connection = connection;
   record.last_push = record.last_counted = 0;
   record.keeps_back = record.left = false;
-  record.done = ended_.contains(trainer);  // Its input is where the process before left it.
+  record.done = ended_.contains(trainer);  // The input is where the former process left it.
   residuals_.forget_parts(trainer);
   return before;
 }
 
-/// A stop belongs to the chief that asked for it, not to the one that resumes. Who rests for other reasons says so again.
+/// A stop ends with the chief that asked for it. Trainers that rest for another reason say so again.
 void ServerState::take_back_stop() {
   stop_ = false;
   for (auto& [index, record] : trainers_) record.done = record.left || ended_.contains(index);
@@ -90,7 +91,7 @@ void ServerState::note_failure(JobFailure failure) {
   note_change();
 }
 
-/// Told twice (by a chief that found its connection broken), the first word counts.
+/// A chief that found its connection broken tells the end twice: the first time counts.
 void ServerState::finish(JobEnd end) {
   if (phase_ != Phase::kFinished) end_ = std::move(end);
   phase_ = Phase::kFinished;
@@ -115,7 +116,7 @@ Result<void> ServerState::prepare(Prepare prepare) {
   for (auto& [index, trainer] : trainers_) {
     trainer.keeps_back = trainer.done = trainer.left = false;
     const bool of_another_run = !trainer.run.empty() && !run_.id.empty() && trainer.run != run_.id;
-    if (index != 0 && of_another_run) trainer.incarnation = 0;  // The place is free for the run's own.
+    if (index != 0 && of_another_run) trainer.incarnation = 0;  // The place is free for a trainer of this run.
   }
   stop_ = sealed_ = false;
   allow_non_finite_ = prepare.allow_non_finite;
@@ -129,7 +130,7 @@ Result<void> ServerState::prepare(Prepare prepare) {
 }
 
 void ServerState::build(const ParallelFor& parallel_for) {
-  parts_.clear();  // The old ones go before the new ones take memory.
+  parts_.clear();  // Frees the old parts before the new ones take memory.
   built_ = {};
   for (ShardPart& part : parts_of(spec_)) {
     parts_.emplace_back(std::move(part), pool_);
@@ -144,7 +145,7 @@ Result<void> ServerState::built() {
   return std::exchange(built_, {});
 }
 
-/// The part comes segment by segment, so it is of one part of the shard.
+/// A checkpoint is restored segment by segment, so `part` lies within one part of the shard.
 Result<std::span<std::byte>> ServerState::place_to_restore(const transport::SnapshotPart& part) {
   if (phase_ != Phase::kLoading) return failed_precondition("restore outside of loading an epoch");
   SHOAL_TRY(const ArenaIndex arena, parse_arena_name(part.name));
@@ -181,7 +182,7 @@ Result<void> ServerState::activate(StateText state) {
   return {};
 }
 
-/// Checks the whole push; the parts check what is theirs.
+/// Checks the push as a whole; ServerPart::decode() checks each part.
 Result<void> ServerState::check_push(std::span<const transport::Chunk> chunks) const {
   bool whole = chunks.size() == parts_.size();
   for (size_t i = 0; i < chunks.size(); ++i) {
@@ -209,7 +210,7 @@ Result<ServerState::Push> ServerState::look_at(int trainer, const transport::Mes
   const auto known = trainers_.find(trainer);
   static const auto& kNone = forever(TrainerRecord{});
   const TrainerRecord& record = known == trainers_.end() ? kNone : known->second;
-  if (head.incarnation != record.incarnation) return Push::kFenced;  // of a process that a newer one has replaced
+  if (head.incarnation != record.incarnation) return Push::kFenced;  // A newer process has replaced the sender.
   const transport::PushId id{trainer, head.incarnation, chunks.front().push};
   if (id.number == 0) return invalid_argument("a push without a number");
   if (id.number <= record.last_push) return Push::kDecided;
@@ -240,7 +241,7 @@ Result<void> ServerState::check_agreement(const HeldPush& push) const {
                               " for " + segment.variable.name + ", and trainer " + std::to_string(id.trainer) + " has " +
                               std::to_string(others) + " for the same step; give all trainers the same program and flags");
     }
-    return {};  // The others agree with that one.
+    return {};  // All others agree with this one.
   }
   return {};
 }
@@ -248,7 +249,7 @@ Result<void> ServerState::check_agreement(const HeldPush& push) const {
 void ServerState::keep(HeldPush push) {
   const transport::PushId id = push.id;
   TrainerRecord& record = trainers_[id.trainer];
-  record.done = record.left;  // Who rested goes on; of who has left this was under way.
+  record.done = record.left;  // A push of a trainer that rested: it goes on. A push of one that has left was on its way.
   ended_.erase(id.trainer);
   kept_.insert_or_assign(id, std::move(push));
 }
@@ -277,14 +278,14 @@ void ServerState::count(const HeldPush& push, PushCounts& counts) const {
   counts.staleness += staleness;
   counts.staleness_max = std::max(counts.staleness_max, staleness);
   const double loss = push.metrics().loss;
-  if (std::abs(loss) <= double(std::numeric_limits<float>::max())) {  // Sums of such losses are finite, too.
+  if (std::abs(loss) <= double(std::numeric_limits<float>::max())) {  // The bound keeps sums of losses finite.
     ++counts.losses;
     counts.loss += loss;
   }
   count_wait(push, counts);
 }
 
-/// Nobody waits for longer than for a server to become ready.
+/// Adds the time that the trainer waited for replies, unless it is absurd: no wait is longer than that for a server.
 void ServerState::count_wait(const HeldPush& push, PushCounts& counts) {
   constexpr double kSecondsMax = 1e6;
   const double seconds = push.metrics().waited_secs;
@@ -376,7 +377,8 @@ std::vector<transport::PushId> ServerState::fence(const transport::PushId& proce
   std::erase_if(kept_, of_process);
   TrainerRecord& record = trainers_[process.trainer];
   record.replace(process.incarnation);
-  if (record.incarnation == process.incarnation) record.incarnation = 0;  // The process after it has not been here yet.
+  // The successor of this process has not connected yet.
+  if (record.incarnation == process.incarnation) record.incarnation = 0;
   return gone;
 }
 

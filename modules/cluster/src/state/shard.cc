@@ -18,19 +18,19 @@ const float* floats(std::span<const std::byte> arena, uint64_t offset) {
   return reinterpret_cast<const float*>(arena.data() + offset);
 }
 
-/// The variable's shape, but for the rows.
+/// The shape of the segment: the variable's, with the segment's number of rows.
 Shape shape_of_rows(const Segment& segment) {
   const Shape& whole = segment.variable.shape;
   return whole.rank() == 0 ? whole : whole.with(0, segment.row_end - segment.row_begin);
 }
 
-/// The size of a segment's rows; 0 if it has none.
+/// The number of elements in a row of the segment; 0 if it has no rows.
 int64_t elements_in_row(const Segment& segment) {
   const int64_t rows = segment.row_end - segment.row_begin;
   return rows == 0 ? 0 : segment.elements() / rows;
 }
 
-/// Calls body(begin, end) over [0, count).
+/// Calls body(begin, end) for ranges that cover [0, count).
 template <class Body>
 void run_pieces(const ParallelFor& parallel_for, size_t count, Body&& body) {
   if (!parallel_for || count < 2) return body(0, int64_t(count));
@@ -38,16 +38,17 @@ void run_pieces(const ParallelFor& parallel_for, size_t count, Body&& body) {
 }
 
 float gradient_scale(const nn::UpdateRule& rule, std::span<const double> scalars) {
-  const auto scalar = size_t(rule.gradient_scale_scalar);  // A rule without one has -1.
+  // A rule without a scale has -1, which becomes the largest size_t.
+  const auto scalar = size_t(rule.gradient_scale_scalar);
   return scalar < scalars.size() ? float(scalars[scalar]) : 1.0f;
 }
 
-/// Null if it gives no rows of that segment.
+/// Null if the contribution has no rows for that segment.
 const SegmentRows* rows_of(const Contribution& contribution, size_t segment) {
   return segment < contribution.rows.size() ? contribution.rows[segment] : nullptr;
 }
 
-/// The rows of the segment that are not all zero in its whole gradient.
+/// Finds the rows of a whole gradient that are not all zero.
 void find_rows(const Segment& segment, const float* gradient, SegmentRows& to) {
   const int64_t width = row_width(segment);
   for (int64_t row = 0; row < segment.row_end - segment.row_begin; ++row) {
@@ -64,7 +65,7 @@ void copy_elements(const Segment& segment, int64_t first, int64_t count, std::sp
   std::memcpy(to.data() + offset, from.data() + offset, size_t(count) * sizeof(float));
 }
 
-/// Works in pieces of whole rows, but for an initializer of which each piece would cost all of it.
+/// Works in pieces of whole rows, unless each piece would cost as much as the whole: the orthogonal initializer.
 Result<void> initialize_variable(const Segment& segment, std::span<std::byte> weights, const ParallelFor& parallel_for) {
   constexpr int64_t kPieceElements = int64_t(1) << 18;
   const VariableSpec& variable = segment.variable;
@@ -113,7 +114,8 @@ Shard::Shard(ShardSpec spec, BufferPool& pool)
   }
 }
 
-/// Pieces are small enough to share out evenly, and large enough that handing one out costs nothing beside it.
+/// A piece is small enough to share out evenly, and large enough that handing it to a thread costs little in
+/// comparison.
 std::vector<Shard::Piece> Shard::pieces_of(const ShardSpec& spec) {
   constexpr int64_t kPieceElements = int64_t(1) << 16;
   std::vector<Piece> pieces;
@@ -166,7 +168,7 @@ const Segment* Shard::poisoned() const {
   return index < spec_.segments.size() ? &spec_.segments[index] : nullptr;
 }
 
-/// Keeps the smallest index, so that what is told does not depend on which thread comes first.
+/// Keeps the smallest index, so that the reported variable does not depend on which thread comes first.
 void Shard::note_poison(const Segment& segment) const {
   const auto index = size_t(&segment - spec_.segments.data());
   if (exempt_[index]) return;
@@ -177,7 +179,7 @@ void Shard::note_poison(const Segment& segment) const {
 
 std::span<std::byte> Shard::mutable_slot(int slot) {
   Ref<Buffer>& buffer = slots_[size_t(slot)];
-  if (!buffer->unique()) {  // A snapshot holds it: that state stays with it.
+  if (!buffer->unique()) {  // A snapshot holds the slot's present state, and keeps it.
     Ref<Buffer> copy = pool_.get(spec_.arena_bytes);
     std::memcpy(copy->data(), buffer->data(), spec_.arena_bytes);
     buffer = std::move(copy);
@@ -280,7 +282,7 @@ void Shard::finish(const Update& update) const {
   if (elsewhere) zero_padding(spec_, place.next);
 }
 
-/// Who has pushed the whole segment gives those of its rows that are not all zero.
+/// For a contributor that pushed the whole segment, finds the rows that are not all zero.
 void Shard::update_given_rows(size_t index, const Update& update) const {
   const Segment& segment = spec_.segments[index];
   const nn::UpdateRule& rule = segment.variable.rule;
@@ -322,7 +324,7 @@ void Shard::ask_for_row(const Segment& segment, uint32_t row, int64_t width, con
   }
 }
 
-/// All lists are ascending, and are gone through side by side.
+/// Merges the lists, which are all ascending.
 void Shard::update_rows(const Segment& segment, std::span<const GivenRows> given, const Place& place, float factor) const {
   constexpr uint64_t kEnd = ~uint64_t(0);
   const int64_t width = row_width(segment);
@@ -352,7 +354,7 @@ void Shard::update_rows(const Segment& segment, std::span<const GivenRows> given
   }
 }
 
-/// Updates the rows that have a gradient in one dense one: neighbouring rows in one pass.
+/// Updates the rows that are not all zero in one dense gradient; neighbouring rows are updated in one pass.
 void Shard::update_touched(const Segment& segment, int64_t first, int64_t count, const Place& place,
                            const nn::Contributions& contributions) const {
   copy_elements(segment, first, count, place.current, place.next);
@@ -369,7 +371,7 @@ void Shard::update_touched(const Segment& segment, int64_t first, int64_t count,
   }
 }
 
-/// Updates from several dense gradients, row by row: whose gradient of a row is all zero is left out there.
+/// Updates row by row from several dense gradients. A contributor whose row is all zero is left out of that row's sum.
 void Shard::update_touched_by_some(const Segment& segment, int64_t first, int64_t count, const Place& place,
                                    const nn::Contributions& contributions) const {
   copy_elements(segment, first, count, place.current, place.next);
@@ -391,14 +393,14 @@ void Shard::update_touched_by_some(const Segment& segment, int64_t first, int64_
   }
 }
 
-/// Updates elements first .. first + count of the segment.
+/// Updates the elements first .. first + count of the segment.
 void Shard::update_elements(const Segment& segment, int64_t first, int64_t count, const Place& place,
                             const nn::Contributions& contributions) const {
   const nn::UpdateRule& rule = segment.variable.rule;
   std::array<float*, nn::kSlotsMax> slots{};
   const auto slot_count = size_t(nn::slot_count(rule));
   for (size_t i = 0; i < slot_count; ++i) slots[i] = floats(slots_[i]->bytes(), segment.offset) + first;
-  const auto scalar = size_t(rule.learning_rate_scalar);  // Rules without a learning rate may name none.
+  const auto scalar = size_t(rule.learning_rate_scalar);  // A rule without a learning rate may name no scalar.
   const double learning_rate = scalar < place.scalars.size() ? place.scalars[scalar] : 0.0;
   const bool sound =
       nn::apply_update(rule, learning_rate, counters_.update_count, count, floats(place.current, segment.offset) + first,

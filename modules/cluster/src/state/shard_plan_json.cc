@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ShardSpec as JSON: what the chief sends to a server. Read with suspicion: it comes over the network.
+// ShardSpec as JSON. The chief sends it to the servers, so that parsing checks everything.
 #include <algorithm>
 
 #include "shoal/base/buffer.h"
@@ -14,7 +14,8 @@ using Json = json::Json;
 constexpr size_t kSegmentsMax = 65536;
 constexpr size_t kJsonNameBytesMax = 256;
 constexpr uint64_t kArenaBytesMax = uint64_t(1) << 40;
-constexpr uint64_t kElementsMax = uint64_t(1) << 48;  // The elements of a whole variable; its bytes cannot overflow.
+// The elements of a whole variable; small enough that its bytes cannot overflow.
+constexpr uint64_t kElementsMax = uint64_t(1) << 48;
 
 Json segment_json(const Segment& segment) {
   const VariableSpec& variable = segment.variable;
@@ -35,7 +36,7 @@ Json segment_json(const Segment& segment) {
   return json;
 }
 
-Segment segment_from(const Json& json) {  // It throws Json::exception; the caller turns that into an Error.
+Segment segment_from(const Json& json) {  // Throws Json::exception, which the caller turns into an Error.
   Segment segment;
   VariableSpec& variable = segment.variable;
   variable.name = json.at("name").get<std::string>();
