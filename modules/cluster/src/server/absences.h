@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Since when trainers are away that the others wait for: after a while they need not any longer (CONTRACT SY-9). Has
-/// no clock.
+/// Watches trainers that are away while synchronous updates wait for them: after the grace period the others go on
+/// without them. Has no clock.
 #include <cstddef>
 #include <optional>
 #include <vector>
@@ -13,27 +13,27 @@ namespace shoal::cluster {
 
 class Absences {
  public:
-  /// `records`: who is connected, and who is done with the job; outlives this.
+  /// `records` says who is connected, and who is done with the job; outlives this object.
   Absences(size_t trainers, Duration grace, const TrainerRecords& records)
       : grace_(grace), records_(records), absences_(trainers) {}
 
-  /// A new epoch is ready: who is away has the whole grace before it.
+  /// A new epoch is ready: the grace period of a trainer that is away starts here.
   void begin(SteadyTime now);
   /// The last connection of `trainer` has ended.
   void left(int trainer, SteadyTime now);
 
   struct Lost {
-    std::vector<int> trainers;             ///< Those lost since the last look.
-    std::optional<SteadyTime> look_again;  ///< When to look again; none if nobody is awaited.
+    std::vector<int> trainers;             ///< Trainers whose grace period has ended since the last call.
+    std::optional<SteadyTime> look_again;  ///< When to call look() again; none if no trainer is awaited.
   };
-  /// Who has been away for the grace. Who is done is not missed.
+  /// Finds the trainers that have been away for the grace period. A trainer that is done is not awaited.
   Lost look(SteadyTime now);
 
  private:
-  /// How long a trainer is away; it means nothing while the trainer is connected.
+  /// One trainer's absence; has no meaning while the trainer is connected.
   struct Absence {
     SteadyTime since = {};
-    bool noticed = false;  // True once the others go on without it.
+    bool noticed = false;  // True once the others go on without the trainer.
   };
 
   const Duration grace_;

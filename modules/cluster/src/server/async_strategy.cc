@@ -10,7 +10,7 @@ class AsyncStrategy final : public UpdateStrategy {
   std::vector<size_t> next(std::span<const WholePush> held, const Progress&) const override {
     return held.empty() ? std::vector<size_t>() : std::vector<size_t>{0};
   }
-  bool grants(size_t, const Progress&) const override { return false; }  // A push is committed, and that is its answer.
+  bool grants(size_t, const Progress&) const override { return false; }  // A push is answered by its commit.
   bool paces() const override { return false; }
 };
 

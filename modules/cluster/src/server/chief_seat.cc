@@ -9,10 +9,10 @@
 namespace shoal::cluster {
 namespace {
 
-// The last words of a dead process may take so long to arrive.
+// Time that a dead process's last bytes may still take to arrive.
 constexpr auto kUnderWay = std::chrono::milliseconds(100);
 constexpr auto kLook = std::chrono::milliseconds(20);
-constexpr auto kClosing = std::chrono::seconds(1);  // The connections of a holder found silent may take so long to end.
+constexpr auto kClosing = std::chrono::seconds(1);  // Time in which the connections of a silent holder are closed.
 
 }  // namespace
 

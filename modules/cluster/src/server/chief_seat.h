@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Which chief leads a server (CONTRACT FA-11): one at a time.
+/// Decides which chief may lead a server: one process at a time.
 #include <functional>
 #include <optional>
 #include <string>
@@ -10,29 +10,30 @@
 
 namespace shoal::cluster {
 
-/// The seat is held by a process, over however many connections, until the last of them has ended. A process that was
-/// killed ends its connections; one that falls silent loses them, by its heartbeats. It belongs to the strand.
+/// One process holds the seat, over any number of connections, until the last of them has ended. The connections of a
+/// killed process end; those of a silent process are closed for lack of heartbeats. Belongs to the strand.
 class ChiefSeat {
  public:
-  /// `heard`: when something of the holder last came. `patience`: how long a holder can be silent before it loses its
-  /// connections.
+  /// `heard` returns when the holder was last heard. `patience` is how long a holder may be silent before its
+  /// connections are closed.
   ChiefSeat(Environment& env, Duration patience, std::function<SteadyTime()> heard)
       : env_(env), patience_(patience), heard_(std::move(heard)), left_(env) {}
 
   enum class Asked : uint8_t {
     kFree,     ///< The seat is free, or already that process's own.
-    kHeld,     ///< Another process holds it, and was heard after this one had asked.
-    kUnclear,  ///< Neither has shown, as happens without heartbeats.
+    kHeld,     ///< Another process holds the seat, and was heard after this process had asked.
+    kUnclear,  ///< The holder has neither left nor been heard, as happens without heartbeats.
   };
-  /// Answers once it shows. Cancelled when the seat goes.
+  /// Answers as soon as it is known. Cancelled when the seat is destroyed.
   Task<Result<Asked>> ask(uint64_t incarnation);
-  /// Takes the seat, at once after ask() said that it is free. `peer` is where that process is, `whose` which run and program it
-  /// is of, in words.
+  /// Takes the seat; called right after ask() returned kFree. `peer` is the process's endpoint; `whose` names its run
+  /// and program.
   void take(uint64_t incarnation, const transport::Endpoint& peer, std::string whose);
   void leave();
-  /// The incarnation of the holder; 0 if there is none.
+  /// The incarnation of the holder; 0 if the seat is free.
   uint64_t holder() const { return holder_ ? holder_->incarnation : 0; }
-  /// What to say to one that has asked in vain, which is of `whose`: Unavailable, and, if the seat is held, final all the same.
+  /// The error for a process (of `whose`) that asked in vain. Unavailable, although trying again is of no use if the
+  /// seat is held.
   Error refusal(Asked asked, std::string_view whose) const;
 
  private:

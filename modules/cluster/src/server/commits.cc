@@ -15,7 +15,7 @@ using transport::PushId;
 
 namespace {
 
-// The answer is "more" after that, so that a chief that is gone is noticed.
+// After this time the answer is "more", so that a chief that is gone is noticed.
 constexpr auto kHoldParked = std::chrono::seconds(5);
 
 size_t shard_count(const ParameterServerOptions& options) { return std::max<size_t>(1, options.servers.size()); }
@@ -61,10 +61,11 @@ Task<Result<void>> Commits::take(Session& session, MessageHead head, HeldPush pu
     SHOAL_CO_TRY_VOID(state_.decode(push));
   } else if (found == Push::kNew) {
     SHOAL_CO_TRY_VOID(co_await core_.take_credit(session, push.credit, head.epoch, state_.arena_bytes(), true));
-    SHOAL_CO_TRY(found, state_.look_at(session.trainer, head, push.chunks));  // Another epoch may have begun meanwhile.
+    // Another epoch may have begun during the wait.
+    SHOAL_CO_TRY(found, state_.look_at(session.trainer, head, push.chunks));
     if (found == Push::kNew) SHOAL_CO_TRY_VOID(co_await decode(push));
     SHOAL_CO_TRY(found,
-                 // The trainer's process may have been replaced meanwhile.
+                 // A newer process of the trainer may have come while the push was decoded.
                  state_.look_at(session.trainer, head, push.chunks));
     if (found != Push::kNew) env_.sometimes("server.push_of_process_replaced_meanwhile");
   }
@@ -154,9 +155,9 @@ void Commits::release(uint64_t chief) {
 }
 
 Task<Result<void>> Commits::fence(int trainer, uint64_t incarnation) {
-  if (!sequencer_) co_return Result<void>{};  // The sequencer will say so.
+  if (!sequencer_) co_return Result<void>{};  // The sequencer orders the fence.
   sequencer_->fence(trainer, incarnation);
-  if (trainer == 0) sequencer_->unseal(), sequencer_->unstop();  // They belonged to the chief before.
+  if (trainer == 0) sequencer_->unseal(), sequencer_->unstop();  // The seal and the stop belonged to the former chief.
   co_return co_await give_orders();
 }
 
@@ -192,7 +193,7 @@ Task<Result<void>> Commits::rest(PushId newest) {
   co_return co_await give_orders();
 }
 
-/// Once, where the others would have waited for it (CONTRACT SY-11).
+/// Logs that a trainer rests, once, where the others would have waited for it.
 void Commits::tell_of_rest(int trainer) {
   if (!sequencer_->paces() || state_.phase() != Phase::kReady || !sequencer_->takes_part(trainer)) return;
   env_.log().info("trainer " + std::to_string(trainer) + " makes no more pushes: the others go on without it");
@@ -225,7 +226,8 @@ Task<Result<std::optional<SteadyTime>>> Commits::look_for_lost() {
   co_return std::optional(std::min(lost.look_again.value_or(next), next));
 }
 
-/// Their heartbeats come, so nothing else would show why all stand still.
+/// Logs which trainers a step waits for. Their heartbeats still arrive, so nothing else shows why all trainers stand
+/// still.
 void Commits::tell_of_stragglers() {
   const std::vector<int> told = stragglers_.look(sequencer_->version(), sequencer_->awaited(), env_.now());
   if (told.empty()) return;
@@ -249,7 +251,7 @@ Task<Result<std::optional<HeldState>>> Commits::hold(uint64_t chief, bool residu
     sequencer_->hold({.trainer = 0, .incarnation = chief, .number = residuals});
     SHOAL_CO_TRY_VOID(co_await give_orders());
   }
-  // A version that is held already is one before the poison.
+  // A snapshot that exists already is of a version before the one that is not finite.
   const auto here = [&] {
     return mark_ && mark_->chief == chief && (sequencer_ || mark_->state.text.counters.version == version);
   };
@@ -284,7 +286,7 @@ void Commits::begin() {
 
 void Commits::finish() { answer_all_without_weights(core_.finished(), kStatusStopBit); }
 
-/// What there is to decide is decided, and told, at once; to carry it out takes turns.
+/// Decides whatever can be decided, and sends the orders at once. Carrying them out waits for the lock of the state.
 Task<Result<void>> Commits::give_orders() {
   if (!sequencer_) co_return Result<void>{};
   while (std::optional<Order> order = sequencer_->next()) {
@@ -307,7 +309,7 @@ Task<Result<void>> Commits::obey_orders() {
   co_return Result<void>{};
 }
 
-/// Called with a turn. Errors end the server's process, or come of that.
+/// Carries out one order. The caller has locked the state. An error ends the server's process.
 Task<Result<void>> Commits::obey(Order order) {
   switch (order.kind) {
     case OrderKind::kCommit: SHOAL_CO_TRY_VOID(co_await commit(order)); break;
@@ -350,7 +352,8 @@ Task<Result<void>> Commits::commit(const Order& order) {
   }
   for (const PushId& id : order.pushes) SHOAL_CO_TRY_VOID(co_await answer(id, kStatusOk));
   for (const PushId& id : order.pushes) SHOAL_CO_TRY_VOID(co_await drop_before(id));
-  if (state_.residuals().wanted()) core_.changed()->notify_all();  // A trainer that has pushed on is not waited for.
+  // The chief need not wait any longer for a trainer that has pushed on.
+  if (state_.residuals().wanted()) core_.changed()->notify_all();
   co_return Result<void>{};
 }
 
@@ -359,7 +362,8 @@ Task<Result<void>> Commits::drop(PushId id) {
   co_return co_await answer(id, kStatusStale);
 }
 
-/// An order about a push is also about those of its process that came before it: they were given up.
+/// Drops the older pushes of the same process: an order about a push means that the trainer has given up those before
+/// it.
 Task<Result<void>> Commits::drop_before(PushId id) {
   for (const PushId& before : state_.kept_before(id)) SHOAL_CO_TRY_VOID(co_await drop(before));
   co_return Result<void>{};
@@ -367,7 +371,7 @@ Task<Result<void>> Commits::drop_before(PushId id) {
 
 Result<void> Commits::hold_state(const Order& order) {
   if (order.pushes.size() != 1) return failed_precondition("an order to hold the state names no chief");
-  if (state_.poison()) {  // Who waits is refused.
+  if (state_.poison()) {  // Wakes the chief's request, which is then refused.
     core_.changed()->notify_all();
     return {};
   }
@@ -383,12 +387,13 @@ void Commits::fence_processes(const Order& order) {
     for (const PushId& id : state_.fence(process)) answer_without_weights(id, core_.control("fenced"), kStatusFenced);
     if (process.trainer != 0) continue;
     state_.unseal();
-    release(process.incarnation);  // That process cannot ask for a release any more.
+    release(process.incarnation);  // The replaced process cannot ask for a release any more.
   }
 }
 
-/// It cannot be brought in step again: the chief will find it without a model, and restore all servers. After the end, of
-/// which a server may be told before it gets the last orders, nobody needs its state.
+/// Gives up the state of a server that cannot follow the sequencer any more: the chief finds it without a model, and
+/// restores all servers. Does nothing after the job's end, when nobody needs the state; a server may hear of the end
+/// before it gets the last orders.
 void Commits::out_of_step(const Error& why) {
   if (state_.phase() == Phase::kFinished) return;
   env_.log().error("this server is out of step with the others: " + why.message());
@@ -416,14 +421,15 @@ void Commits::tell_observer(const Order& order) {
   }
 }
 
-/// `status` of a reply to a push, and what the reply asks its trainer for.
+/// The status of a reply to a push: `status`, and the bits that ask the trainer for its residual.
 uint8_t Commits::asking(int trainer, uint8_t status) const {
   const bool after = status == kStatusOk && trainer != 0 && state_.save_follows();
   const bool before = state_.asks_residual(trainer);
   return uint8_t(status | (after ? kStatusSaveBit : 0) | (before ? kStatusResidualBit : 0));
 }
 
-/// Called with a turn. The reply travels while the next order is carried out.
+/// Answers a push with the newest weights. The caller has locked the state. The reply is sent while the next order is
+/// carried out.
 Task<Result<void>> Commits::answer(PushId id, uint8_t status) {
   auto found = waiting_.extract(id);
   if (!found) co_return Result<void>{};

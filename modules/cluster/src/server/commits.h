@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What becomes of pushes: keeps them, tells the sequencer, carries out its orders, and answers who waits. On shard 0 the
-/// sequencer is here; the others have a line to it.
+/// Keeps pushes until they are decided: reports them to the sequencer, carries out its orders, and answers the
+/// trainers. The sequencer is part of this object on shard 0; other shards have a connection to it.
 #include <deque>
 #include <map>
 #include <memory>
@@ -21,59 +21,60 @@ class Commits {
  public:
   explicit Commits(ServerCore& core);
 
-  /// Follows the sequencer until close(), on a shard that does not decide itself. Returns at once on the one that does.
+  /// Follows the sequencer's orders until close(). Returns at once on shard 0, which has the sequencer.
   Task<Result<void>> follow();
   void close();
 
-  /// Takes a whole push of `session`, which has not ended: it is answered when an order is about it, or at once where
-  /// there was one.
+  /// Takes a whole push of `session`, which has not ended. The push is answered when an order is about it, or at once
+  /// if there was one already.
   Task<Result<void>> take(Session& session, transport::MessageHead head, HeldPush push);
   /// Takes a report from another server.
   Task<Result<void>> take_report(Session& session, const transport::Message& message);
   Peers& peers() { return peers_; }
-  /// Whether a push of the session waits for an answer.
+  /// True if a push of the session waits for its answer.
   bool is_awaited_by(const Session& session) const;
-  /// The session has ended: what it waits for is answered to nobody.
+  /// The session has ended: its waiting pushes get no answer.
   void forget(const Session& session);
 
-  /// A newer process has taken the place of `incarnation`.
+  /// A newer process has taken the place of process `incarnation`, whose pushes count no more.
   Task<Result<void>> fence(int trainer, uint64_t incarnation);
-  /// The process of `newest` goes on from what has been committed: what it pushed since does not count.
+  /// The process of `newest` starts over from what is committed: its later pushes, up to `newest`, do not count.
   Task<Result<void>> abandon(transport::PushId newest);
-  /// No push counts any more.
+  /// From now on no push counts.
   Task<Result<void>> seal();
-  /// Trainers are asked to stop: who waits for others is answered.
+  /// Trainers are asked to stop: pushes that wait for others are answered.
   Task<Result<void>> stop();
-  /// This process of the session's trainer makes no more pushes.
+  /// The session's trainer leaves: this process makes no more pushes.
   Task<Result<void>> leave(const Session& session);
-  /// The process of `newest` makes no more pushes for now; what it pushed and is not committed, it gives up.
+  /// The process of `newest` rests: it makes no more pushes for now, and gives up those that are not committed.
   Task<Result<void>> rest(transport::PushId newest);
-  /// Whether any process of `trainer` is connected.
+  /// Notes whether any process of `trainer` is connected.
   void set_connected(int trainer, bool connected);
-  /// Whom others need not wait for any longer (CONTRACT SY-9), and when to look again. Tells of who is waited for.
+  /// Makes the others go on without trainers that have been away for the grace period, and logs which trainers a step
+  /// waits for. Returns when to call this again.
   Task<Result<std::optional<SteadyTime>>> look_for_lost();
-  /// The state of this shard at the commit at which all hold theirs, for the chief of this process. On shard 0 that
-  /// commit is the newest; on others it is the one of `version`, which is waited for, some seconds. Nothing: it has not
-  /// come yet. Unavailable: there is no model. FailedPrecondition: another epoch has begun.
+  /// Takes a snapshot of this shard for the chief, the process `chief`, at the one commit at which all shards take
+  /// theirs. Shard 0 chooses the newest commit; other shards wait some seconds for the commit of `version`. Nothing if
+  /// that has not come yet. Unavailable: there is no model. FailedPrecondition: another epoch has begun.
   Task<Result<std::optional<HeldState>>> hold(uint64_t chief, bool residuals, uint64_t version);
-  /// What is held for the chief of this process, and hold() has not given, is not wanted.
+  /// Drops a snapshot for process `chief` that hold() has not returned yet.
   void release(uint64_t chief);
 
-  /// A new epoch is being loaded: what was pushed in the one before does not count.
+  /// A new epoch is being loaded: pushes of the one before do not count.
   void restart();
   /// The epoch is ready.
   void begin();
-  /// The job has ended: so are those told who wait.
+  /// The job has ended: waiting pushes are answered with that.
   void finish();
 
  private:
-  /// Who has to be told what becomes of a push.
+  /// A push that waits for its answer.
   struct Waiting {
     std::shared_ptr<Session> session;
     transport::MessageHead request;
     uint64_t has = 0;  // The version of the weights that the trainer has.
   };
-  /// The state that was held last for a snapshot, until the chief that asked for it takes it over.
+  /// A snapshot, until the chief that asked for it takes it over.
   struct Mark {
     uint64_t chief = 0;
     HeldState state;
@@ -108,7 +109,7 @@ class Commits {
   Absences absences_;
   Stragglers stragglers_;
   std::optional<SequencerLink> link_;
-  std::deque<transport::Order> orders_;  // Orders of the present epoch, to be obeyed.
+  std::deque<transport::Order> orders_;  // Orders of the present epoch that are still to be carried out.
   std::map<transport::PushId, Waiting> waiting_;
   std::optional<Mark> mark_;
 };

@@ -38,7 +38,7 @@ void ServerCore::plan_memory(transport::Encoding gradients) {
   state_.credits().set_limit(push_limit(state_.spec()));
 }
 
-/// Who waits here reads nothing, so it does not see its connection end.
+/// A session that waits here reads nothing from its connection, and so does not see it end.
 Task<Result<void>> ServerCore::take_credit(Session& session, PushCredit& credit, uint64_t epoch, uint64_t bytes,
                                            bool encoded) {
   const SteadyTime give_up = env_.after(options_.ready_timeout);
@@ -46,7 +46,8 @@ Task<Result<void>> ServerCore::take_credit(Session& session, PushCredit& credit,
   SteadyTime note = env_.after(kCreditNoteEvery);
   for (;;) {
     const bool newest = state_.trainers()[session.trainer].newest_connection == session.number;
-    if (closed_ || session.replaced || !newest) co_return cancelled();  // A newer connection brings the push again.
+    // The trainer sends the push again over the newer connection.
+    if (closed_ || session.replaced || !newest) co_return cancelled();
     if (state_.phase() != Phase::kReady || state_.epoch() != epoch || state_.sealed()) co_return Result<void>{};
     if (state_.credits().grow(credit, session.trainer, bytes, encoded)) co_return Result<void>{};
     env_.sometimes("server.push_waits_for_credit");

@@ -16,30 +16,31 @@ class ServerCore {
  public:
   using Work = UniqueFunction<void(const ParallelFor&)>;
 
-  /// `options` outlive this.
+  /// `options` outlive this object.
   ServerCore(Environment& env, const ParameterServerOptions& options);
 
   Environment& env() { return env_; }
   const ParameterServerOptions& options() const { return options_; }
-  /// The most that this server takes for the model that it was told to prepare.
+  /// The most memory that this server takes for the model that it was told to prepare.
   const ServerMemory& memory() const { return memory_; }
-  /// FailedPrecondition if this process could not hold such a shard, or may not (ParameterServerOptions::memory_limit).
+  /// FailedPrecondition if this process could not, or may not (ParameterServerOptions::memory_limit), hold such a
+  /// shard.
   Result<void> check_memory(const ShardSpec& spec, transport::Encoding gradients) const;
-  /// It is that of the state's model from now on, and what trainers may push is limited to it.
+  /// Computes memory() for the state's model, and limits trainers' pushes accordingly.
   void plan_memory(transport::Encoding gradients);
-  /// Takes bytes that `credit` will hold beside what it does, of a push of the session's trainer in `epoch`. Waits
-  /// until there is room for them, or the push cannot count any more: meanwhile nothing is read from that trainer.
-  /// Cancelled: the server ends, or the trainer has come again. Unavailable: it has been silent for three heartbeats.
+  /// Adds `bytes` bytes to `credit`, for a push of the session's trainer in `epoch`. Waits until there is room for
+  /// them, or the push cannot count any more; meanwhile the server reads nothing from that trainer. Cancelled: the
+  /// server ends, or the trainer has connected again. Unavailable: the trainer has been silent for three heartbeats.
   /// DeadlineExceeded: no order came.
   Task<Result<void>> take_credit(Session& session, PushCredit& credit, uint64_t epoch, uint64_t bytes, bool encoded);
-  /// Pushes may have gone.
+  /// Called when pushes may have been decided: lets waiting sessions look for room.
   void look_for_credit() {
     if (wait_for_credit_ > 0) changed_->notify_all();
   }
-  /// Which shard this is; 0 decides what becomes of pushes.
+  /// The number of this shard. Shard 0 has the sequencer.
   size_t shard() const { return shard_; }
   ServerState& state() { return state_; }
-  /// Notified whenever anything of the state has changed that somebody may wait for.
+  /// Notified whenever something in the state changes that a coroutine may wait for.
   const std::shared_ptr<Event>& changed() const { return changed_; }
 
   /// Locks the state, as every request that changes it does.
@@ -48,27 +49,28 @@ class ServerCore {
   /// Runs `work`, which touches about `bytes` bytes of an arena: on the strand where that is quick, else on other threads.
   /// The caller has locked the state, unless `work` touches only memory of the caller.
   Task<Result<void>> compute(uint64_t bytes, Work work);
-  /// From now on every reply asks the chief for a checkpoint (CONTRACT FA-12).
+  /// From now on every reply asks the chief for a checkpoint, since this server is about to give way.
   void ask_to_save() { asks_to_save_ = true; }
-  /// A checkpoint has the state of this global step, of the present epoch.
+  /// Notes that a checkpoint has the state of this global step in the present epoch.
   void note_saved(uint64_t global_step) { saved_ = {state_.epoch(), global_step}; }
-  /// Whether some checkpoint has all that was applied in the present epoch up to this global step.
+  /// True if a checkpoint has all updates of the present epoch up to this global step.
   bool is_saved(uint64_t global_step) const { return saved_.epoch == state_.epoch() && saved_.global_step >= global_step; }
   /// The newest weights. The caller has locked the state.
   Task<Result<std::vector<transport::Message>>> newest(transport::Encoding encoding, uint64_t has);
 
   Task<Result<void>> reply(Session& session, const transport::MessageHead& request, transport::Message answer,
                            uint8_t status = kStatusOk);
-  /// They are of one version, also where another update comes in between. What cannot be sent ends the connection.
+  /// Sends messages that are parts of one version of the weights, even if another update follows meanwhile. Closes the
+  /// connection if one cannot be sent.
   Task<Result<void>> reply_parts(Session& session, transport::MessageHead request, std::vector<transport::Message> parts,
                                  uint8_t status = kStatusOk);
   transport::Message control(std::string_view verb, std::string_view text = {}) {
     return transport::make_control(env_.buffers(), verb, text);
   }
-  /// How the job ended.
+  /// The message that says how the job ended.
   transport::Message finished() { return control("finished", to_json(state_.end())); }
 
-  /// The server ends: who waits inside of a request gives up.
+  /// The server ends: coroutines that wait within a request give up.
   void close();
   bool closed() const { return closed_; }
 
@@ -81,7 +83,7 @@ class ServerCore {
   ServerState state_;
   FifoLock state_lock_;
   const std::shared_ptr<Event> changed_;
-  const uint64_t held_bytes_;  // What the process has without a model. Known only where there is a limit.
+  const uint64_t held_bytes_;  // The memory of the process without a model; 0 unless there is a limit.
   bool closed_ = false;
   bool asks_to_save_ = false;
   struct Saved {
@@ -89,7 +91,7 @@ class ServerCore {
     uint64_t global_step = 0;
   } saved_;  // The newest state that a checkpoint has.
   ServerMemory memory_;
-  int wait_for_credit_ = 0;  // How many sessions wait.
+  int wait_for_credit_ = 0;  // The number of sessions that wait for room.
 };
 
 }  // namespace shoal::cluster

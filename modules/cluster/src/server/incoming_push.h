@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The chunks of a push to a server, kept until the closing one is there.
+/// Collects the chunks of one push until the closing chunk arrives.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -14,9 +14,9 @@ namespace shoal::cluster {
 
 class IncomingPush {
  public:
-  /// Takes one more chunk, which is `message`; true if it is the closing one, which comes last. The others come in any
-  /// order. `parts`: how many chunks a push has at most. InvalidArgument: it is here already, of another push, or one too
-  /// many.
+  /// Adds a chunk, which `message` carries. True for the closing chunk, which comes last; the others come in any order.
+  /// A push has at most `parts` chunks. InvalidArgument if the chunk is here already, belongs to another push, or is
+  /// one too many.
   Result<bool> add(transport::Message message, const transport::Chunk& chunk, size_t parts) {
     const bool follows = messages_.empty() || message.head.sequence == messages_.front().head.sequence;
     const auto at = std::ranges::lower_bound(chunks_, chunk.chunk_index, {}, &transport::Chunk::chunk_index);
@@ -28,7 +28,7 @@ class IncomingPush {
     chunks_.insert(at, chunk);
     return chunk.closing;
   }
-  /// Moves a complete push out of here.
+  /// Moves the complete push out of this object.
   HeldPush take() {
     HeldPush push;
     push.messages = std::exchange(messages_, {});
@@ -36,11 +36,11 @@ class IncomingPush {
     push.credit = std::exchange(credit_, {});
     return push;
   }
-  /// The credit for what is here, and for what is added next.
+  /// The credit for the chunks that are here, and for the next one.
   PushCredit& credit() { return credit_; }
 
  private:
-  std::vector<transport::Message> messages_;  // By the index of their chunks.
+  std::vector<transport::Message> messages_;  // In the order of their chunk indices.
   std::vector<transport::Chunk> chunks_;      // Views of the messages.
   PushCredit credit_;
 };

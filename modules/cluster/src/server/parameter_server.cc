@@ -22,9 +22,10 @@ using transport::Message;
 using transport::MessageHead;
 
 constexpr auto kHelloTimeout = std::chrono::seconds(10);
-constexpr auto kFarewell = std::chrono::seconds(20);  // The time for the last messages after the end (CONTRACT FA-12).
-constexpr auto kDeserted = std::chrono::seconds(2);   // An interrupt, and nobody is connected: nobody will end the job.
-constexpr auto kOrphaned = std::chrono::seconds(60);  // A chief that was killed is back by then, where one comes back.
+constexpr auto kFarewell = std::chrono::seconds(20);  // Time for the last messages after the job's end.
+// After an interrupt: nobody is connected for so long that nobody will end the job.
+constexpr auto kDeserted = std::chrono::seconds(2);
+constexpr auto kOrphaned = std::chrono::seconds(60);  // If a killed chief is started again, it is back within this time.
 constexpr auto kAskForTheEnd = std::chrono::seconds(1);
 
 class Server {
@@ -69,32 +70,34 @@ class Server {
   ParameterServerOptions options_;
   ServerCore core_;
   ServerState& state_ = core_.state();
-  // It is shared, since a signal's post may come after the server is gone.
+  // Shared, since the callback of a signal may run after the server is gone.
   const std::shared_ptr<Event> changed_ = core_.changed();
   Commits commits_;
   Requests requests_;
   TaskGroup group_;
   std::unique_ptr<transport::Listener> listener_;
-  std::vector<Connection*> connections_;  // All connections, also those before their hello.
+  std::vector<Connection*> connections_;  // All connections, including those without a hello.
   std::vector<Session*> sessions_;
   ChiefSeat chief_;
-  std::optional<uint64_t> step_to_save_;  // Set once this server is to give way.
-  bool ended_before_ = false;  // True if job_ended said so, and nobody came to say it.
+  // Set once this server is about to give way: the global step that a checkpoint must have.
+  std::optional<uint64_t> step_to_save_;
+  bool ended_before_ = false;  // True if job_ended() returned true, and no chief came to say so.
   int trainer_connections_ = 0;
-  uint64_t accepted_ = 0;  // How many connections were accepted.
+  uint64_t accepted_ = 0;  // The number of accepted connections.
   SteadyTime lonely_since_;
   bool numerics_differ_logged_ = false;
   std::string numerics_;
   std::optional<std::string> last_refusal_;  // Who was refused last, and why.
-  // Each kind of line has its own limit, so that none drowns the others.
+  // Each kind of line has a limit of its own, so that none drowns the others.
   BoundedLines nonsense_;
   BoundedLines refusals_;
-  BoundedLines peers_;  // Tells who comes and who goes.
+  BoundedLines peers_;  // Lines about tasks that connect and disconnect.
 };
 
 Task<Result<void>> Server::run() {
   transport::LinkOptions link = options_.link;
-  const int all = 2 * options_.trainers + int(options_.servers.size()) + 64;  // Those that come again may be there twice.
+  // A task that connects again may have two connections for a while.
+  const int all = 2 * options_.trainers + int(options_.servers.size()) + 64;
   link.connections_max = std::max(link.connections_max, all);
   SHOAL_CO_TRY(listener_, co_await listen(env_, options_.listen_at, link, env_.after(options_.ready_timeout)));
   env_.log().info("parameter server at " + to_string(listener_->endpoint()) + ", waiting for the chief");
@@ -110,7 +113,7 @@ Task<Result<void>> Server::run() {
   listener_->close();
   end_connections(outcome);
   Result<void> joined = co_await group_.join();
-  static_cast<void>(joined);  // Connections end with errors of their own, which are logged there.
+  static_cast<void>(joined);  // Errors of connections are logged where they end.
   if (!outcome && outcome.error().kind() == ErrorKind::kCancelled) env_.log().info(outcome.error().message());
   if (outcome) {
     const LogLevel level = state_.end().failed ? LogLevel::kWarning : LogLevel::kInfo;
@@ -120,7 +123,7 @@ Task<Result<void>> Server::run() {
   co_return outcome;
 }
 
-/// Who is still there after the farewell (a trainer in a long step) is told why nobody will answer.
+/// Tells trainers that are still connected after the farewell time (in a long step) why nobody will answer.
 void Server::end_connections(const Result<void>& outcome) {
   core_.close();
   commits_.close();
@@ -130,9 +133,10 @@ void Server::end_connections(const Result<void>& outcome) {
     last.head.status = kStatusStopBit;
     last.head.epoch = state_.epoch();
     last.head.global_step = state_.global_step();
-    static_cast<void>(session->connection->try_send(last));  // Without credit the connection's end must do.
+    // If there is no credit for this message, the end of the connection must do.
+    static_cast<void>(session->connection->try_send(last));
   }
-  // Closing resumes who receives there, inside the call, and that takes it (or others) out of the list.
+  // close() resumes the coroutine that receives there, and it takes this connection, or others, out of the list.
   while (!connections_.empty()) {
     Connection* const connection = connections_.back();
     connections_.pop_back();
@@ -140,7 +144,7 @@ void Server::end_connections(const Result<void>& outcome) {
   }
 }
 
-/// A sentence that says what is lost when this server was interrupted and the job has not ended.
+/// Says what is lost if an interrupt came and the job has not ended.
 std::string Server::interrupted_text(bool lonely) const {
   const std::string why = lonely ? "interrupted, and no chief or worker is there to end the job"
                                  : "interrupted, and the job did not end within 20 s";
@@ -148,9 +152,10 @@ std::string Server::interrupted_text(bool lonely) const {
   return why + "; no model was here yet, so nothing is lost (status 1 says that the job, too, has not ended)";
 }
 
-/// Runs until the job has ended, everybody has been gone for too long, or an interrupt was not followed by the end.
+/// Runs until the job has ended, everybody has been gone for too long, or an interrupt was not followed by the job's
+/// end.
 Task<Result<void>> Server::supervise() {
-  std::optional<SteadyTime> farewell, leaving, interrupted;  // When each of them runs out.
+  std::optional<SteadyTime> farewell, leaving, interrupted;  // The times at which these states run out.
   for (;;) {
     ended_before_ = co_await asks_job_ended();
     if (ended_before_) co_return Result<void>{};
@@ -160,7 +165,7 @@ Task<Result<void>> Server::supervise() {
     SteadyTime next = lonely ? lonely_since_ + options_.ready_timeout : now + options_.ready_timeout;
     if (state_.phase() == Phase::kFinished) {
       if (!farewell) farewell = now + kFarewell;
-      // A chief whose connection broke before it heard of this end, or that was started again, comes back to ask.
+      // A chief whose connection broke before it heard of this end, or that was started again, connects and asks.
       const bool chief_heard = state_.trainers()[0].left;
       if ((sessions_.empty() && chief_heard) || now >= *farewell) co_return Result<void>{};
       next = *farewell;
@@ -193,8 +198,8 @@ Task<Result<void>> Server::supervise() {
   }
 }
 
-/// Whether nothing is lost if this server goes now: it holds no model, or a checkpoint has what it held when it was told to.
-/// Asks for that checkpoint first.
+/// True if nothing is lost when this server leaves now: it holds no model, or a checkpoint has the state of the moment
+/// in which it was told to give way. Asks the chief for that checkpoint.
 bool Server::may_give_way() {
   if (state_.phase() != Phase::kReady) return true;
   const uint64_t step = state_.global_step();
@@ -206,7 +211,7 @@ bool Server::may_give_way() {
     }
   }
   core_.ask_to_save();
-  return core_.is_saved(std::min(*step_to_save_, step));  // After a restore the step may be a smaller one.
+  return core_.is_saved(std::min(*step_to_save_, step));  // After a restore the global step may be smaller.
 }
 
 Duration Server::orphaned_after() const { return std::min<Duration>(kOrphaned, options_.ready_timeout / 2); }
@@ -216,7 +221,7 @@ bool Server::orphaned() const {
   return trainer_connections_ == 0 && env_.now() >= lonely_since_ + orphaned_after();
 }
 
-/// Whether the job has ended; false also where somebody connects while we ask.
+/// Asks whether the job has ended. False, too, if somebody connects meanwhile.
 Task<bool> Server::asks_job_ended() {
   if (!orphaned()) co_return false;
   const Result<bool> ended = co_await compute(env_, options_.job_ended);
@@ -233,7 +238,7 @@ Task<Result<void>> Server::serve(std::unique_ptr<Connection> connection) {
   session->connection->close(Error(ErrorKind::kCancelled, "the conversation is over"));
   commits_.forget(*session);
   Result<void> replied = co_await session->replies.join();
-  static_cast<void>(replied);  // Nobody waits for what could not be sent.
+  static_cast<void>(replied);  // Nobody waits for a reply that could not be sent.
   std::erase(connections_, listed);
   co_return served;
 }
@@ -241,18 +246,18 @@ Task<Result<void>> Server::serve(std::unique_ptr<Connection> connection) {
 Task<Result<void>> Server::serve_session(Session& session) {
   auto first = co_await session.connection->receive(env_.after(kHelloTimeout));
   if (!first) {
-    const ErrorKind kind = first.error().kind();  // Unavailable is a port scanner, or a peer that changed its mind.
+    const ErrorKind kind = first.error().kind();  // Unavailable: a port scanner, or a peer that changed its mind.
     if (kind == ErrorKind::kDataLoss || kind == ErrorKind::kInvalidArgument)
       nonsense_.log(LogLevel::kWarning, "refused " + first.error().message());
     co_return Result<void>{};
   }
-  if (asks_status(*first)) {  // Who asks is in no list, so nothing here waits for it, or counts it.
+  if (asks_status(*first)) {  // The session is in no list, so that nothing waits for it or counts it.
     transport::Message answer = core_.control(kStatusVerb, to_json(status()));
     co_return co_await core_.reply(session, first->head, std::move(answer));
   }
   auto hello = transport::read_hello(*first);
   if (!hello) {
-    // A task with --transport auto says something else first; it names the remedy itself.
+    // A task with --transport auto sends something else first, and names the remedy itself.
     const std::string hint = "; is it a task of this job with another --transport than this one?";
     last_refusal_ = to_string(session.connection->peer()) + ": " + hello.error().message() + hint;
     nonsense_.log(LogLevel::kWarning, "refused " + *last_refusal_);
@@ -279,25 +284,26 @@ Task<Result<void>> Server::serve_session(Session& session) {
   if (!outcome && outcome.error().kind() != ErrorKind::kCancelled && state_.phase() != Phase::kFinished) {
     peers_.log(LogLevel::kInfo, "connection of " + name_of(session.hello) + " ended: " + outcome.error().message());
   }
-  if (!outcome) session.connection->close(outcome.error());  // The trainer hears the reason.
+  if (!outcome) session.connection->close(outcome.error());  // The trainer is told the reason.
   std::erase(sessions_, &session);
   dismiss(session);
   co_return Result<void>{};
 }
 
-/// What the process before had pushed is settled first: this one goes on where that one's updates end.
+/// Welcomes a trainer. Fences its former process first, so that the new one continues where the former one's updates
+/// end.
 Task<Result<void>> Server::welcome(Session& session, MessageHead hello, uint64_t replaced) {
   if (replaced != 0) SHOAL_CO_TRY_VOID(co_await commits_.fence(session.trainer, replaced));
   co_return co_await core_.reply(session, hello, requests_.welcome(session));
 }
 
-/// Another server: it reports what it holds, and is sent orders.
+/// Serves another server: takes its reports, and sends it orders.
 Task<Result<void>> Server::serve_peer(Session& session, MessageHead hello) {
   peers_.log(LogLevel::kInfo, name_of(session.hello) + " is connected, from " + to_string(session.connection->peer()));
   commits_.peers().join(session);
   Result<void> outcome = co_await core_.reply(session, hello, requests_.welcome(session));
   while (outcome) {
-    // The connection's heartbeats end this.
+    // The connection's heartbeats end this loop.
     Result<Message> report = co_await session.connection->receive(kNoDeadline);
     outcome = report ? Result<void>() : Result<void>(report.error());
     if (outcome) outcome = co_await commits_.take_report(session, *report);
@@ -335,12 +341,12 @@ TaskStatus Server::status() {
   return status;
 }
 
-/// A task that was started again takes the place of its former process, whose connections may linger.
+/// Closes lingering connections of the former process of a task that was started again.
 void Server::part_from_older(const Session& session) {
   const auto is_older = [&session](const Session* other) {
     return other->trainer == session.trainer && other->hello.incarnation != session.hello.incarnation && !other->replaced;
   };
-  for (;;) {  // Closing ends sessions inside the call, so the list may be another one after it.
+  for (;;) {  // close() ends sessions inside the call, which changes the list.
     const auto older = std::ranges::find_if(sessions_, is_older);
     if (older == sessions_.end()) return;
     env_.sometimes("server.process_replaced");
@@ -356,7 +362,7 @@ Result<void> Server::check(Session& session) {
   session.shard = shard_of(hello, options_.identity);
   if (session.shard >= int(options_.servers.size())) session.shard = -1;
   SHOAL_TRY_VOID(check_hello(session, options_.identity));
-  if (session.shard >= 0) return {};  // The chief brings the models of all servers.
+  if (session.shard >= 0) return {};  // The chief brings the model of every server.
   return check_model(session, state_, options_.identity);
 }
 
@@ -378,13 +384,13 @@ Task<Result<void>> Server::refuse(Session& session, MessageHead hello, Error why
   co_return Result<void>{};
 }
 
-/// Gives the process whose place it takes; 0 if there is none.
+/// Admits a trainer. Returns the process whose place it takes; 0 if there is none.
 Result<uint64_t> Server::admit(Session& session) {
   const transport::Hello& hello = session.hello;
   SHOAL_TRY(const uint64_t replaced, state_.admit(session.trainer, hello.incarnation, session.number, hello.run));
   part_from_older(session);
   if (numerics_.empty()) numerics_ = hello.numerics;
-  // A trainer without numerics only says goodbye.
+  // A trainer without numerics connects only to say that it leaves.
   if (!hello.numerics.empty() && hello.numerics != numerics_ && !numerics_differ_logged_) {
     numerics_differ_logged_ = true;
     env_.log().warning("trainers compute differently (" + numerics_ + " and " + hello.numerics +
@@ -422,7 +428,8 @@ Task<Result<void>> Server::converse(Session& session) {
     const SteadyTime next = env_.after(options_.ready_timeout);
     Result<Message> request = co_await session.connection->receive(next);
     const bool silent = !request && request.error().kind() == ErrorKind::kDeadlineExceeded;
-    if (silent && commits_.is_awaited_by(session)) continue;  // It is for others to push; heartbeats tell whether it lives.
+    // Other trainers have to push first; heartbeats tell whether this one is alive.
+    if (silent && commits_.is_awaited_by(session)) continue;
     if (silent) {
       co_return unavailable(name_of(session.hello) + " sent nothing for " +
                             std::to_string(int64_t(to_seconds(options_.ready_timeout))) +

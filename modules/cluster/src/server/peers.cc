@@ -31,7 +31,8 @@ void Peers::send(const transport::Order& order, uint64_t epoch) {
   }
 }
 
-/// Orders are small. A peer that takes none of them any more is not in step, and says where it is when it comes back.
+/// Orders are small. A peer whose connection takes no more of them is out of step, and says where it is when it
+/// connects again.
 void Peers::send_to(Session& session, const transport::Order& order, uint64_t epoch) {
   transport::Message message = transport::make_order(pool_, order);
   message.head.epoch = epoch;

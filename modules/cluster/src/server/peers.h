@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The other servers, as shard 0 sees them: who is connected, and in step with the orders of the present epoch.
+/// The other servers, as shard 0 sees them: which are connected, and which are in step with the orders of the present
+/// epoch.
 #include <vector>
 
 #include "server/session.h"
@@ -12,22 +13,22 @@ class Peers {
  public:
   Peers(BufferPool& pool, size_t shards) : pool_(pool), peers_(shards) {}
 
-  /// The newest connection of a shard counts; the one before it is closed.
+  /// Adds a connection. The newest one of a shard counts; the one before it is closed.
   void join(Session& session);
   void leave(const Session& session);
   bool is_here(size_t shard) const { return peers_[shard].session != nullptr; }
-  /// Its shard has the orders of `epoch` up to those that are sent from now on.
+  /// Notes that the session's shard has all orders of `epoch` so far, and gets those that follow.
   void in_step(const Session& session, uint64_t epoch);
   bool is_in_step(const Session& session, uint64_t epoch) const;
 
-  /// Sends to all that are in step.
+  /// Sends an order to all shards that are in step.
   void send(const transport::Order& order, uint64_t epoch);
   void send_to(Session& session, const transport::Order& order, uint64_t epoch);
 
  private:
   struct Peer {
     Session* session = nullptr;
-    uint64_t epoch = 0;  // The epoch that it is in step with; 0 for none.
+    uint64_t epoch = 0;  // The epoch that the peer is in step with; 0 for none.
   };
   BufferPool& pool_;
   std::vector<Peer> peers_;  // One entry for each shard.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Parts of arenas that a parameter server is asked for.
+/// Reads parts of arenas for the chief, or for a trainer.
 #include <string>
 #include <string_view>
 
@@ -8,19 +8,20 @@
 
 namespace shoal::cluster {
 
-/// What of an arena is asked for, and holds it.
+/// A range of an arena, with references that keep the arena alive.
 struct ArenaRead {
   ReadRange range;
   PartedArena arena;
   uint64_t version = 0;
 
-  /// Copies it into a message. Called on any thread.
+  /// Copies the range into a message. Called on any thread.
   transport::Message to_message(BufferPool& pool) const;
 };
 
-/// Reads the ReadRange `text` of the state held; null if none is. InvalidArgument for what it does not have.
+/// Reads the ReadRange `text` of the snapshot `held`, which is null if there is none. InvalidArgument for an arena or
+/// range that the snapshot does not have.
 Result<ArenaRead> read_held(const ServerState& state, const HeldState* held, std::string_view text);
-/// Reads from what the compression of `trainer` has kept back. NotFound if the server does not have it.
+/// Reads from the residual of `trainer`. NotFound if the server does not have it.
 Result<ArenaRead> read_residual(const ServerState& state, int trainer, std::string_view text);
 
 }  // namespace shoal::cluster

@@ -14,14 +14,17 @@ using transport::MessageKind;
 
 namespace {
 
-// The answer is "not_ready" after that, so that the asker can log and give up.
+// After this time the answer is "not_ready", so that the asker can log that and give up.
 constexpr auto kPullParked = std::chrono::seconds(5);
-// Answers on their way to a trainer that pushes, each of which holds weights: it reads one before it makes the next push.
+// The most answers on their way to a trainer, each of which holds weights: a trainer reads one before it makes its next
+// push.
 constexpr int64_t kAnswersMax = 2;
-constexpr auto kResidualPatience = std::chrono::seconds(10);  // So long a wait may last without any part of a residual.
-// The answer is "more" after that, so that the chief does not take us for dead.
+// How long a request waits while no part of any residual arrives.
+constexpr auto kResidualPatience = std::chrono::seconds(10);
+// After this time the answer is "more", so that the chief does not take the server for dead.
 constexpr auto kResidualsParked = std::chrono::seconds(20);
-constexpr auto kRestParked = std::chrono::seconds(1);  // So long an interrupt of a trainer that rests may wait.
+// How long an interrupt of a resting trainer may wait for this answer.
+constexpr auto kRestParked = std::chrono::seconds(1);
 constexpr auto kChangeParked = std::chrono::milliseconds(250);
 constexpr uint64_t kControlBytesMax = uint64_t(64) << 20;
 constexpr uint64_t kMessageOverhead = uint64_t(1) << 20;
@@ -55,12 +58,12 @@ Task<Result<void>> Requests::handle(Session& session, Message request) {
   }
 }
 
-/// Takes a part of the chief's restore, or of a trainer's residual. `request` is the caller's, who waits.
+/// Takes a part of the chief's restore, or of a trainer's residual. `request` belongs to the caller, which waits.
 Task<Result<void>> Requests::take_part(Session& session, const Message& request) {
   SHOAL_CO_TRY(const transport::SnapshotPart part, transport::read_snapshot_part(request));
   const Result<ArenaIndex> arena = parse_arena_name(part.name);
   if (session.chief && arena && residual_trainer(*arena) >= core_.options().trainers)
-    co_return Result<void>{};  // The residual is of a larger job.
+    co_return Result<void>{};  // The checkpoint is of a job with more trainers; this residual has no owner here.
   if (session.chief) {
     SHOAL_CO_TRY(const FifoLock::Guard guard, co_await core_.lock_state());
     SHOAL_CO_TRY(const std::span<std::byte> place, state_.place_to_restore(part));
@@ -102,7 +105,7 @@ Task<Result<void>> Requests::handle_pull(Session& session, Message request) {
   co_return co_await core_.reply_parts(session, request.head, std::move(weights));
 }
 
-/// Answered when the push is complete, and an order has said what becomes of it.
+/// Takes a chunk. The answer follows when the push is complete, and an order has decided about it.
 Task<Result<void>> Requests::handle_chunk(Session& session, Message request) {
   const transport::MessageHead head = request.head;
   SHOAL_CO_TRY(const transport::Chunk chunk, transport::read_chunk(request));
@@ -119,7 +122,8 @@ Task<Result<void>> Requests::handle_chunk(Session& session, Message request) {
   const bool late = state_.phase() == Phase::kFinished || state_.sealed();  // The last checkpoint is taken.
   if (late) {
     env_.sometimes("server.push_too_late");
-    // A variable of its own: g++ 12 destroys the result of a conditional expression twice if that is the operand of co_await.
+    // A variable of its own: g++ 12 destroys the result of a conditional expression twice if it is the operand of
+    // co_await.
     Message answer = state_.phase() == Phase::kFinished ? core_.finished() : core_.control("sealed");
     co_return co_await core_.reply(session, head, std::move(answer), kStatusStopBit);
   }
@@ -148,11 +152,12 @@ Task<Result<void>> Requests::handle_control(Session& session, Message request) {
   if (control.verb == "failed") {
     SHOAL_CO_TRY(JobFailure failure, parse_job_failure(control.text));
     failure.trainer = session.trainer;
-    if (!is_of_another_run(session, state_)) state_.note_failure(std::move(failure));  // Otherwise it is another job's.
+    // Otherwise another job's trainer has failed.
+    if (!is_of_another_run(session, state_)) state_.note_failure(std::move(failure));
     core_.changed()->notify_all();
     co_return co_await core_.reply(session, request.head, core_.control("ok"));
   }
-  // The trainer asks where to go on: what it pushed and nobody answered, it will compute again.
+  // The trainer asks where to continue. It will compute its unanswered pushes again.
   if (control.verb == "welcome") {
     const std::optional<uint64_t> newest = control.text.empty() ? 0 : number_from<uint64_t>(control.text);
     if (!newest) co_return invalid_argument("welcome: '" + std::string(control.text.substr(0, 32)) + "' is no push");
@@ -177,8 +182,8 @@ bool Requests::is_newest(const Session& session) const {
   return state_.trainers()[session.trainer].incarnation == session.hello.incarnation;
 }
 
-/// It is asked again and again while the trainer rests, so what a server learns by it may come late: from one whose connection
-/// had broken, say.
+/// Handles "rest". A resting trainer asks again and again, so that the server also learns late what an earlier request
+/// on a broken connection would have said.
 Task<Result<void>> Requests::handle_rest(Session& session, Message request) {
   SHOAL_CO_TRY(const transport::Control control, transport::read_control(request));
   SHOAL_CO_TRY(const Rest rest, parse_rest(control.text));
@@ -222,7 +227,7 @@ RestNews Requests::rest_news(const Session& session) const {
   return news;
 }
 
-/// Called with a turn.
+/// Begins to load a new epoch. The caller has locked the state.
 Task<Result<void>> Requests::prepare(Session& session, std::string_view text) {
   SHOAL_CO_TRY(Prepare prepare, parse_prepare(text));
   SHOAL_CO_TRY_VOID(core_.check_memory(prepare.spec, prepare.gradients));
@@ -238,7 +243,7 @@ Task<Result<void>> Requests::prepare(Session& session, std::string_view text) {
   co_return state_.built();
 }
 
-/// Called with a turn.
+/// Starts to serve the epoch. The caller has locked the state.
 Task<Result<void>> Requests::activate(std::string_view text) {
   SHOAL_CO_TRY(StateText state, parse_state(text));
   ServerCore::Work look = [this](const ParallelFor&) { state_.look_at_start(); };
@@ -253,7 +258,7 @@ Task<Result<void>> Requests::activate(std::string_view text) {
   co_return Result<void>{};
 }
 
-/// Asked of shard 0 first: at which commit all others have to hold their state, the chief learns there.
+/// Takes a snapshot. The chief asks shard 0 first, and learns from it at which commit all other shards take theirs.
 Task<Result<Message>> Requests::hold(Session& session, std::string_view text) {
   SHOAL_CO_TRY(const HoldRequest asked, parse_hold_request(text));
   SHOAL_CO_TRY(std::optional<HeldState> held,
@@ -263,13 +268,13 @@ Task<Result<Message>> Requests::hold(Session& session, std::string_view text) {
   co_return core_.control("held", to_json(session.held->text));
 }
 
-/// What `control` refers to is the caller's, who waits.
+/// `control` points into a message of the caller, which waits.
 Task<Result<Message>> Requests::chief_control(Session& session, transport::Control control) {
-  if (control.verb == "read") {  // The state that is read is the one that the session holds.
+  if (control.verb == "read") {  // Reads from the snapshot that this session holds.
     Result<ArenaRead> asked = read_held(state_, session.held ? &*session.held : nullptr, control.text);
     co_return co_await read(std::move(asked));
   }
-  if (control.verb == "lease") co_return core_.control("ok");  // Who lost the seat has lost its connections.
+  if (control.verb == "lease") co_return core_.control("ok");  // A chief that lost the seat has lost its connections, too.
   if (control.verb == "hold") co_return co_await hold(session, control.text);
   if (control.verb == "seal") {
     SHOAL_CO_TRY_VOID(co_await commits_.seal());
@@ -306,8 +311,8 @@ Task<Result<Message>> Requests::chief_control(Session& session, transport::Contr
   co_return core_.control("ok");
 }
 
-/// Waits until trainers come, go or are done, as they had not when there were `seen` changes; not for long, since the
-/// global step is asked for too.
+/// Waits until the number of changes (trainers connect, disconnect or are done) differs from `seen`, but not for long,
+/// since the caller also wants the global step.
 Task<Result<void>> Requests::await_change(std::string_view seen) {
   const std::optional<uint64_t> changes = number_from<uint64_t>(seen);
   if (!changes) co_return invalid_argument("status: '" + std::string(seen.substr(0, 32)) + "' is no number of changes");
@@ -320,7 +325,7 @@ Task<Result<void>> Requests::await_change(std::string_view seen) {
   co_return Result<void>{};
 }
 
-/// Copies what was asked for.
+/// Copies the range into a message.
 Task<Result<Message>> Requests::read(Result<ArenaRead> what) {
   SHOAL_CO_TRY_VOID(what);
   Message message;
@@ -329,8 +334,8 @@ Task<Result<Message>> Requests::read(Result<ArenaRead> what) {
   co_return message;
 }
 
-/// Trainers that are asked with the reply to their next push need time: for the step, and for a dense gradient's bytes.
-/// Those of a job that was interrupted get none.
+/// Waits for the residuals of trainers. They are asked with the reply to their next push, and need time for that step,
+/// and for sending as much as a dense gradient. If this server was interrupted, nothing is waited for.
 Task<Result<void>> Requests::handle_residuals(Session& session, Message request) {
   SHOAL_CO_TRY(const transport::Control control, transport::read_control(request));
   const bool now = control.text == "now";
@@ -360,7 +365,8 @@ Task<Result<void>> Requests::handle_residuals(Session& session, Message request)
   co_return co_await core_.reply(session, request.head, std::move(answer));
 }
 
-/// Encoded, a part may be larger than dense: by rows and by top-k the place of each value may go with it.
+/// Sets the limit for messages from this session. An encoded part may be larger than a dense one: by rows and by top-k
+/// the place of each value may go with it.
 void Requests::set_receive_limit(Session& session) {
   session.connection->set_receive_limit((session.chief ? kControlBytesMax : kMessageOverhead) + 2 * state_.part_bytes());
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What trainers ask of a parameter server once they are connected, and what it answers; and what other servers report.
+/// Handles the requests of connected trainers.
 #include <string_view>
 
 #include "server/commits.h"
@@ -11,10 +11,10 @@ namespace shoal::cluster {
 
 class Requests {
  public:
-  /// All outlive this.
+  /// Both outlive this object.
   Requests(ServerCore& core, Commits& commits);
 
-  /// Does what `request` asks for, and answers, or leaves that to an order. An error ends the connection.
+  /// Carries out `request` and answers it, or leaves the answer to an order. An error ends the connection.
   Task<Result<void>> handle(Session& session, transport::Message request);
   transport::Message welcome(const Session& session);
   void set_receive_limit(Session& session);

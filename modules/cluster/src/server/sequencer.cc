@@ -17,7 +17,7 @@ Sequencer::Sequencer(size_t shards, size_t trainers, std::unique_ptr<UpdateStrat
   progress_.trainers.resize(trainers);
 }
 
-/// Numbers of pushes, and processes that are over, outlive an epoch.
+/// The numbers of pushes, and the fenced processes, outlive an epoch.
 void Sequencer::restart() {
   progress_ = {.trainers = std::vector<Participant>(progress_.trainers.size())};
   global_step_ = 0;
@@ -36,13 +36,13 @@ void Sequencer::begin(uint64_t version, uint64_t global_step, const std::set<int
   for (const int trainer : ended) takes_no_part(trainer);
 }
 
-/// Null if there is no such trainer in this job.
+/// Null if this job has no such trainer.
 Participant* Sequencer::participant(int trainer) {
   const bool known = trainer >= 0 && size_t(trainer) < progress_.trainers.size();
   return known ? &progress_.trainers[size_t(trainer)] : nullptr;
 }
 
-/// Of what it gave to the next commit nothing is left, so the next that comes is its first.
+/// Nothing of what the trainer gave to the next commit is left, so its next push is its first for that commit.
 void Sequencer::ungrant(int trainer) {
   if (Participant* const own = participant(trainer)) own->granted = 0;
 }
@@ -58,14 +58,15 @@ void Sequencer::abandon(const PushId& newest) {
   if (newest.number == 0 || is_over(newest)) return;
   decide(newest);
   ungrant(newest.trainer);
-  asked_.push_back({.kind = OrderKind::kDrop, .pushes = {newest}});  // Shards drop what came before it too.
+  asked_.push_back({.kind = OrderKind::kDrop, .pushes = {newest}});  // Shards also drop the pushes before this one.
 }
 
 void Sequencer::takes_no_part(int trainer) {
   if (Participant* const resting = participant(trainer)) resting->takes_part = false;
 }
 
-/// A push that not all shards have said that they hold would bring it back, when the last of them does.
+/// Gives the pushes up first: one that not all shards hold yet would make the trainer active again as soon as the last
+/// shard reports it.
 void Sequencer::rest(const PushId& newest) {
   abandon(newest);
   takes_no_part(newest.trainer);
@@ -99,7 +100,8 @@ void Sequencer::held(size_t shard, const transport::Report& report) {
   pending.base_version = std::min(pending.base_version, report.base_version);
   if (++pending.count < shards_) return;
   whole_.push_back({report.push, pending.base_version});
-  // A shard that was cut off may say so of a push whose trainer has left meanwhile: nobody may wait for its next one.
+  // A shard that was cut off may report a push late, whose trainer has left meanwhile: no commit may wait for that
+  // trainer.
   const auto left = left_.find(report.push.trainer);
   if (left != left_.end() && left->second == report.push.incarnation) return;
   if (Participant* const trainer = participant(report.push.trainer)) trainer->takes_part = true;
@@ -109,7 +111,7 @@ void Sequencer::received(size_t shard, uint64_t index) {
   if (shard >= shards_) return;
   received_[shard] = std::max(received_[shard], std::min(index, index_));
   uint64_t all = index_;
-  for (size_t i = 1; i < shards_; ++i) all = std::min(all, received_[i]);  // Shard 0 is here.
+  for (size_t i = 1; i < shards_; ++i) all = std::min(all, received_[i]);  // Shard 0 is this process.
   while (!given_.empty() && given_.front().index <= all) given_.pop_front();
 }
 
@@ -126,8 +128,9 @@ void Sequencer::fence(int trainer, uint64_t incarnation) {
 
 void Sequencer::hold(const PushId& asker) { asked_.push_back({.kind = OrderKind::kHold, .pushes = {asker}}); }
 
-/// Trainers of pushes that nothing was said about are told that the job has ended: they must not count when it goes on. So
-/// shards drop them: one that comes again then, from a trainer that has heard nothing, is known for what it is.
+/// Drops all undecided pushes after the seal. Their trainers are told that the job has ended, so these pushes must not
+/// count when the job goes on. Shards remember that they were dropped, and recognise one that is sent again by a
+/// trainer that has heard nothing.
 void Sequencer::seal() {
   sealed_ = true;
   std::vector<PushId> left_over;
@@ -140,7 +143,7 @@ void Sequencer::seal() {
   if (!left_over.empty()) asked_.push_back({.kind = OrderKind::kDrop, .pushes = std::move(left_over)});
 }
 
-/// What its process pushed before and is not decided, it has given up: not all shards had said that they hold it then.
+/// Marks a push as decided, and its process's older undecided pushes as given up.
 void Sequencer::decide(const PushId& id) {
   pending_.erase(pending_.lower_bound({id.trainer, id.incarnation, 0}), pending_.upper_bound(id));
   std::erase_if(whole_, [&id](const WholePush& push) {
@@ -181,7 +184,7 @@ std::optional<Order> Sequencer::next_commit() {
   return give(std::move(order));
 }
 
-/// A grant goes to whoever has been first with all that it was to give so far.
+/// Gives one grant to the trainer that was first to deliver all pushes it was granted so far.
 std::optional<Order> Sequencer::next_grant() {
   for (const WholePush& push : whole_) {
     Participant* const trainer = participant(push.id.trainer);

@@ -12,7 +12,7 @@ using transport::Message;
 using transport::Order;
 using transport::ReportKind;
 
-// Nothing ends that earlier, and so long a server's end may wait.
+// Short, since nothing ends an attempt earlier, and the server's end may have to wait for it.
 constexpr auto kConnectTimeout = std::chrono::seconds(3);
 constexpr auto kSequencerHelloTimeout = std::chrono::seconds(5);
 constexpr auto kSequencerBackOffFirst = std::chrono::milliseconds(10);
@@ -86,7 +86,7 @@ Task<Result<void>> SequencerLink::meet() {
 
 Task<Result<void>> SequencerLink::follow() {
   for (;;) {
-    // The connection's heartbeats end this.
+    // The connection's heartbeats end this loop.
     SHOAL_CO_TRY(const Message message, co_await connection_->receive(kNoDeadline));
     SHOAL_CO_TRY(Order order, transport::read_order(message));
     SHOAL_CO_TRY(const bool next, is_next(message, order));
@@ -94,7 +94,7 @@ Task<Result<void>> SequencerLink::follow() {
   }
 }
 
-/// False: of another epoch, or known.
+/// False for an order of another epoch, or one that was received before.
 Result<bool> SequencerLink::is_next(const Message& message, const Order& order) {
   if (message.head.epoch != state_.epoch() || epoch_ != state_.epoch() || order.index <= received_) return false;
   if (order.index != received_ + 1) {

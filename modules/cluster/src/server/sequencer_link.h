@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A server's line to the sequencer: tells it what is held here, and takes its orders, over as many connections as it
-/// takes.
+/// A server's connection to the sequencer: reports the pushes that the server holds, and takes orders. A broken
+/// connection is made again.
 #include <functional>
 #include <memory>
 
@@ -12,18 +12,19 @@ namespace shoal::cluster {
 
 class SequencerLink {
  public:
-  /// Carries out an order of the present epoch. Orders come in order, one after another.
+  /// Carries out an order of the present epoch. Called for one order after another.
   using Obey = std::function<Task<Result<void>>(transport::Order)>;
 
-  /// All outlive this.
+  /// All references outlive this object.
   SequencerLink(Environment& env, const ParameterServerOptions& options, const ServerState& state, Obey obey)
       : env_(env), options_(options), state_(state), obey_(std::move(obey)), closed_event_(env) {}
 
   /// Runs until close().
   Task<Result<void>> run();
-  /// A push is held. Without a connection, the next one begins with all that are.
+  /// Reports a push that is held. Without a connection nothing is sent: the next connection begins with all held
+  /// pushes.
   void held(const HeldPush& push);
-  /// A new epoch has begun here, or the connection has: what was received of it, and all that is held.
+  /// Reports the newest order received and all held pushes: at the start of an epoch, and of a connection.
   void tell_all();
   void close();
 
@@ -40,7 +41,7 @@ class SequencerLink {
   std::unique_ptr<transport::Connection> connection_;
   bool welcomed_ = false;
   uint64_t epoch_ = 0;     // The epoch of received_.
-  uint64_t received_ = 0;  // The index of the newest order that has come.
+  uint64_t received_ = 0;  // The index of the newest order received.
   bool closed_ = false;
   Event closed_event_;
 };

@@ -21,7 +21,7 @@ std::string with_origin(std::string name, std::string_view origin) {
   return name;
 }
 
-/// Two jobs that use one address, as far as that shows before the model does (CONTRACT RU-6).
+/// The error for a task of another job at this server's address, as far as it shows before models are compared.
 Error of_another_job(const transport::Hello& hello, const std::string& theirs, const std::string& ours) {
   return failed_precondition("two jobs at one address: " + with_origin(name_of(hello), hello.origin) + " is of " + theirs +
                              ", this server is of " + ours +
@@ -30,7 +30,8 @@ Error of_another_job(const transport::Hello& hello, const std::string& theirs, c
 
 std::string server_name(const TaskIdentity& own) { return "ps " + std::to_string(own.index); }
 
-/// What the hello says is the one ground of all rights here. A certificate proves it; without certificates it is believed.
+/// Checks the hello against the certificate. All rights here follow from the hello: a certificate proves it; without
+/// certificates it is believed.
 Result<void> check_identity(const Session& session) {
   const std::optional<transport::PeerIdentity> proved = session.connection->identity();
   if (!proved || *proved == transport::PeerIdentity{session.hello.role, session.hello.index}) return {};

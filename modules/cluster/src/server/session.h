@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// One connection to a parameter server, after its hello, and whether that hello may be let in.
+/// One connection to a parameter server after its hello, and the checks of that hello.
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,45 +14,47 @@ namespace shoal::cluster {
 
 inline constexpr int32_t kTaskIndexMax = 65535;
 
-/// Shared by its coroutine, and by those that will answer what it asked.
+/// Shared by the coroutine of the connection, and by those that will answer its requests.
 struct Session : std::enable_shared_from_this<Session> {
   Session(Environment& env, std::unique_ptr<transport::Connection> accepted, uint64_t which)
       : connection(std::move(accepted)), number(which), replies(env) {}
 
   const std::unique_ptr<transport::Connection> connection;
-  const uint64_t number;  // Counts connections in the order of acceptance.
+  const uint64_t number;  // The number of the connection, in the order of acceptance.
   transport::Hello hello;
-  int trainer = -1;  // The number of the trainer; -1 for a task that is no trainer of this job.
-  int shard = -1;    // The number of the shard; -1 for a task that is no other server of this job.
+  int trainer = -1;  // The trainer's number; -1 for a task that is not a trainer of this job.
+  int shard = -1;    // The shard's number; -1 for a task that is not another server of this job.
   bool chief = false;
-  bool replaced = false;  // True while its connection is being closed: a newer process has taken its task's place.
+  bool replaced = false;  // True while the connection is being closed because a newer process has taken the task's place.
   std::optional<HeldState> held;
   IncomingPush push;
-  TaskGroup replies;   // Replies that are on their way, beside the next request.
+  TaskGroup replies;   // Replies that are being sent while the next request is handled.
   bool ended = false;  // True once no reply may begin any more.
 };
 
-/// "worker 3".
+/// The task's name, as "worker 3".
 std::string name_of(const transport::Hello& hello);
-/// Which run and program it is of: "run 00112233445566778899aabbccddeeff of mnist, model_dir m"; empty if it does not say.
+/// The task's run and program: "run 00112233445566778899aabbccddeeff of mnist, model_dir m"; empty if the hello names
+/// none.
 std::string whose_of(const transport::Hello& hello);
 
-/// The number of the trainer that says so; -1 for a task that is no trainer of this job. `own` is the server.
+/// The number of the trainer that says this hello; -1 for a task that is not a trainer of this job. `own` is the
+/// server.
 int trainer_of(const transport::Hello& hello, const TaskIdentity& own);
 
-/// The other way round: "worker 3".
+/// The name of a trainer, by its number: "worker 3".
 std::string trainer_name(int trainer, const TaskIdentity& own);
 
-/// Which other server says so, to the one that decides (shard 0); -1 if none does. `own` is the server.
+/// The shard of the other server that says this hello to shard 0; -1 for any other task. `own` is the server.
 int shard_of(const transport::Hello& hello, const TaskIdentity& own);
 
-/// FailedPrecondition if it is of another job, or not of a trainer, or not who its certificate says. `own` is the
-/// server.
+/// FailedPrecondition if the hello is of another job, strategy or start, of a task that is no trainer and no server, or
+/// of another task than its certificate. `own` is the server.
 Result<void> check_hello(const Session& session, const TaskIdentity& own);
-/// FailedPrecondition if it has another model than the server. Asked at the hello and again with each pull: a worker
-/// may come before the chief has brought the model.
+/// FailedPrecondition if the trainer has another model than the server. Called at the hello, and again with each pull:
+/// a worker may connect before the chief has brought the model.
 Result<void> check_model(const Session& session, const ServerState& state, const TaskIdentity& own);
-/// True if the peer has said that it is of another run than the model that is held here (CONTRACT RU-6).
+/// True if the peer has named another run than the one of the model that is held here.
 bool is_of_another_run(const Session& session, const ServerState& state);
 
 }  // namespace shoal::cluster

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Whom a synchronous step has been waiting for so long that somebody should be told: a trainer whose input hangs is
-/// connected, and alive for all that servers know. Has no clock.
+/// Finds trainers that a synchronous step has been waiting for so long that the log should say so: a trainer whose
+/// input hangs is connected, and alive as far as servers know. Has no clock.
 #include <chrono>
 #include <cstdint>
 #include <utility>
@@ -15,11 +15,11 @@ class Stragglers {
  public:
   static constexpr Duration kPatience = std::chrono::seconds(20);
   static constexpr Duration kLookEvery = std::chrono::seconds(5);
-  /// Steps that take long come one after another: not each of them is worth a line.
+  /// Long steps may follow each other: not each of them is worth a line.
   static constexpr Duration kTellEvery = std::chrono::minutes(10);
 
-  /// What is there now: the version of the weights, and for whom the next one waits. Returns those to tell of, if they were
-  /// waited for all the time since kPatience.
+  /// Called with the version of the weights, and the trainers that the next version waits for. Returns the trainers to
+  /// log, if these were awaited without a break for kPatience.
   std::vector<int> look(uint64_t version, std::vector<int> awaited, SteadyTime now) {
     if (version != version_ || awaited != awaited_) {
       version_ = version;

@@ -19,7 +19,8 @@ class SyncStrategy final : public UpdateStrategy {
     return push.base_version == progress.version && !progress.stopping;
   }
 
-  /// The first to arrive, added up by trainer and number, so that their order does not depend on who was faster.
+  /// Takes the first pushes that arrived, and adds them up by trainer and number, so that the order does not depend on
+  /// who was faster.
   std::vector<size_t> next(std::span<const WholePush> held, const Progress& progress) const override {
     const size_t wanted = needed(progress);
     if (wanted == 0 || held.size() < wanted) return {};
@@ -29,7 +30,7 @@ class SyncStrategy final : public UpdateStrategy {
     return contributors;
   }
 
-  /// Grants a trainer its own share; and what lost trainers leave undone, to whoever comes first.
+  /// Grants a trainer its own share, and grants what lost trainers leave undone to whoever comes first.
   bool grants(size_t trainer, const Progress& progress) const override {
     const Participant& asker = progress.trainers[trainer];
     if (!asker.takes_part || progress.stopping) return false;
@@ -45,7 +46,8 @@ class SyncStrategy final : public UpdateStrategy {
   bool paces() const override { return true; }
 
  private:
-  /// Who takes part no more has left at this commit: what it gave to it still counts.
+  /// The number of pushes that the next update needs. A trainer that has become inactive counts only with what it gave
+  /// to this commit.
   size_t needed(const Progress& progress) const {
     size_t taking_part = 0, left = 0;
     for (const Participant& trainer : progress.trainers) {
@@ -56,8 +58,8 @@ class SyncStrategy final : public UpdateStrategy {
   }
 
   const bool backups_;
-  const int aggregated_;  // How many gradients of all trainers make one update.
-  const int share_;       // How many of them come from one trainer.
+  const int aggregated_;  // The number of gradients that make one update, over all trainers.
+  const int share_;       // The number of gradients from one trainer.
 };
 
 }  // namespace
