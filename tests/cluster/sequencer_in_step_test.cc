@@ -68,7 +68,7 @@ TEST(SequencerInStep, WhoRestsIsNotBroughtBackByWhatItGaveUp) {
   sequencer.rest({1, 100, 1});
   EXPECT_EQ(sequencer.next()->kind, OrderKind::kDrop);
   sequencer.held(1, held({1, 100, 1}, 1));
-  EXPECT_FALSE(sequencer.takes_part(1));
+  EXPECT_FALSE(sequencer.is_active(1));
   for (const size_t shard : {0, 1}) sequencer.held(shard, held({0, 50, 1}, 1));
   const auto next = sequencer.next();
   ASSERT_TRUE(next);

@@ -99,10 +99,10 @@ TEST(SyncStrategy, WhoLeavesIsNotWaitedFor) {
   const auto strategy = sync_strategy(3, 3);
   const std::vector<WholePush> held{push_of(0), push_of(2)};
   Progress progress = progress_of(3, held);
-  progress.trainers[1].takes_part = false;
+  progress.trainers[1].active = false;
   EXPECT_THAT(trainers_of(held, strategy->next(held, progress)), ElementsAre(0, 2));
   EXPECT_FALSE(strategy->grants(1, progress));
-  progress.trainers[0].takes_part = false;  // What it gave to this step still counts.
+  progress.trainers[0].active = false;  // What it gave to this step still counts.
   EXPECT_THAT(trainers_of(held, strategy->next(held, progress)), ElementsAre(0, 2));
   EXPECT_THAT(strategy->next({}, progress_of(3, {})), IsEmpty());
 }

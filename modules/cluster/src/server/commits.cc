@@ -149,9 +149,9 @@ void Commits::forget(const Session& session) {
 }
 
 void Commits::release(uint64_t chief) {
-  if (!mark_ || mark_->chief != chief) return;
-  state_.release(mark_->state);
-  mark_.reset();
+  if (!pending_snapshot_ || pending_snapshot_->chief != chief) return;
+  state_.release(pending_snapshot_->state);
+  pending_snapshot_.reset();
 }
 
 Task<Result<void>> Commits::fence(int trainer, uint64_t incarnation) {
@@ -181,21 +181,21 @@ Task<Result<void>> Commits::stop() {
 
 Task<Result<void>> Commits::leave(const Session& session) {
   if (!sequencer_) co_return Result<void>{};
-  tell_of_rest(session.trainer);
+  log_rest(session.trainer);
   sequencer_->leave(session.trainer, session.hello.incarnation);
   co_return co_await give_orders();
 }
 
 Task<Result<void>> Commits::rest(PushId newest) {
   if (!sequencer_) co_return Result<void>{};
-  tell_of_rest(newest.trainer);
+  log_rest(newest.trainer);
   sequencer_->rest(newest);
   co_return co_await give_orders();
 }
 
 /// Logs that a trainer rests, once, where the others would have waited for it.
-void Commits::tell_of_rest(int trainer) {
-  if (!sequencer_->paces() || state_.phase() != Phase::kReady || !sequencer_->takes_part(trainer)) return;
+void Commits::log_rest(int trainer) {
+  if (!sequencer_->paces() || state_.phase() != Phase::kReady || !sequencer_->is_active(trainer)) return;
   env_.log().info("trainer " + std::to_string(trainer) + " makes no more pushes: the others go on without it");
 }
 
@@ -221,14 +221,14 @@ Task<Result<std::optional<SteadyTime>>> Commits::look_for_lost() {
         " s: the others make its share of each step, and results depend on timing until the job is started again");
   }
   if (!lost.trainers.empty()) SHOAL_CO_TRY_VOID(co_await give_orders());
-  tell_of_stragglers();
+  log_stragglers();
   const SteadyTime next = env_.after(Stragglers::kLookEvery);
   co_return std::optional(std::min(lost.look_again.value_or(next), next));
 }
 
 /// Logs which trainers a step waits for. Their heartbeats still arrive, so nothing else shows why all trainers stand
 /// still.
-void Commits::tell_of_stragglers() {
+void Commits::log_stragglers() {
   const std::vector<int> told = stragglers_.look(sequencer_->version(), sequencer_->awaited(), env_.now());
   if (told.empty()) return;
   std::string names;
@@ -253,7 +253,8 @@ Task<Result<std::optional<HeldState>>> Commits::hold(uint64_t chief, bool residu
   }
   // A snapshot that exists already is of a version before the one that is not finite.
   const auto here = [&] {
-    return mark_ && mark_->chief == chief && (sequencer_ || mark_->state.text.counters.version == version);
+    return pending_snapshot_ && pending_snapshot_->chief == chief &&
+           (sequencer_ || pending_snapshot_->state.text.counters.version == version);
   };
   while (!here()) {
     if (state_.poison()) {
@@ -266,15 +267,15 @@ Task<Result<std::optional<HeldState>>> Commits::hold(uint64_t chief, bool residu
     if (!woken && woken.error().kind() == ErrorKind::kDeadlineExceeded && !here()) co_return std::optional<HeldState>();
     if (!woken && woken.error().kind() != ErrorKind::kDeadlineExceeded) co_return std::move(woken).error();
   }
-  std::optional<HeldState> held = std::move(mark_->state);
-  mark_.reset();
+  std::optional<HeldState> held = std::move(pending_snapshot_->state);
+  pending_snapshot_.reset();
   co_return held;
 }
 
 void Commits::restart() {
   answer_all_without_weights(core_.control("fenced"), kStatusFenced);
   orders_.clear();
-  mark_.reset();
+  pending_snapshot_.reset();
   if (sequencer_) sequencer_->restart();
 }
 
@@ -376,8 +377,8 @@ Result<void> Commits::hold_state(const Order& order) {
     return {};
   }
   SHOAL_TRY(HeldState held, state_.hold(order.pushes.front().number != 0));
-  if (mark_) state_.release(mark_->state);
-  mark_ = Mark{order.pushes.front().incarnation, std::move(held)};
+  if (pending_snapshot_) state_.release(pending_snapshot_->state);
+  pending_snapshot_ = PendingSnapshot{order.pushes.front().incarnation, std::move(held)};
   core_.changed()->notify_all();
   return {};
 }

@@ -75,7 +75,7 @@ class Commits {
     uint64_t has = 0;  // The version of the weights that the trainer has.
   };
   /// A snapshot, until the chief that asked for it takes it over.
-  struct Mark {
+  struct PendingSnapshot {
     uint64_t chief = 0;
     HeldState state;
   };
@@ -92,8 +92,8 @@ class Commits {
   void fence_processes(const transport::Order& order);
   void out_of_step(const Error& why);
   void tell_observer(const transport::Order& order);
-  void tell_of_stragglers();
-  void tell_of_rest(int trainer);
+  void log_stragglers();
+  void log_rest(int trainer);
 
   Task<Result<void>> answer(transport::PushId id, uint8_t status);
   uint8_t asking(int trainer, uint8_t status) const;
@@ -111,7 +111,7 @@ class Commits {
   std::optional<SequencerLink> link_;
   std::deque<transport::Order> orders_;  // Orders of the present epoch that are still to be carried out.
   std::map<transport::PushId, Waiting> waiting_;
-  std::optional<Mark> mark_;
+  std::optional<PendingSnapshot> pending_snapshot_;
 };
 
 }  // namespace shoal::cluster

@@ -33,7 +33,7 @@ void Sequencer::restart() {
 void Sequencer::begin(uint64_t version, uint64_t global_step, const std::set<int>& ended) {
   progress_.version = version;
   global_step_ = global_step;
-  for (const int trainer : ended) takes_no_part(trainer);
+  for (const int trainer : ended) deactivate(trainer);
 }
 
 /// Null if this job has no such trainer.
@@ -61,20 +61,20 @@ void Sequencer::abandon(const PushId& newest) {
   asked_.push_back({.kind = OrderKind::kDrop, .pushes = {newest}});  // Shards also drop the pushes before this one.
 }
 
-void Sequencer::takes_no_part(int trainer) {
-  if (Participant* const resting = participant(trainer)) resting->takes_part = false;
+void Sequencer::deactivate(int trainer) {
+  if (Participant* const resting = participant(trainer)) resting->active = false;
 }
 
 /// Gives the pushes up first: one that not all shards hold yet would make the trainer active again as soon as the last
 /// shard reports it.
 void Sequencer::rest(const PushId& newest) {
   abandon(newest);
-  takes_no_part(newest.trainer);
+  deactivate(newest.trainer);
 }
 
 void Sequencer::leave(int trainer, uint64_t incarnation) {
   left_[trainer] = incarnation;
-  takes_no_part(trainer);
+  deactivate(trainer);
 }
 
 void Sequencer::set_lost(int trainer, bool lost) {
@@ -104,7 +104,7 @@ void Sequencer::held(size_t shard, const transport::Report& report) {
   // trainer.
   const auto left = left_.find(report.push.trainer);
   if (left != left_.end() && left->second == report.push.incarnation) return;
-  if (Participant* const trainer = participant(report.push.trainer)) trainer->takes_part = true;
+  if (Participant* const trainer = participant(report.push.trainer)) trainer->active = true;
 }
 
 void Sequencer::received(size_t shard, uint64_t index) {
@@ -214,7 +214,7 @@ std::vector<int> Sequencer::awaited() const {
   for (size_t i = 0; i < progress_.trainers.size(); ++i) {
     const auto is_its = [i](const WholePush& push) { return size_t(push.id.trainer) == i; };
     const Participant& trainer = progress_.trainers[i];
-    if (trainer.takes_part && !trainer.lost && std::ranges::none_of(whole_, is_its)) trainers.push_back(int(i));
+    if (trainer.active && !trainer.lost && std::ranges::none_of(whole_, is_its)) trainers.push_back(int(i));
   }
   return trainers;
 }

@@ -49,8 +49,8 @@ class Sequencer {
   /// `trainer` has been away for the grace period, or is back.
   void set_lost(int trainer, bool lost);
   /// True until `trainer` has said that it makes no more pushes. A commit may wait for an active trainer.
-  bool takes_part(int trainer) const {
-    return trainer >= 0 && size_t(trainer) < progress_.trainers.size() && progress_.trainers[size_t(trainer)].takes_part;
+  bool is_active(int trainer) const {
+    return trainer >= 0 && size_t(trainer) < progress_.trainers.size() && progress_.trainers[size_t(trainer)].active;
   }
   /// Trainers are asked to stop: pushes that wait for others are answered.
   void stop() { progress_.stopping = true; }
@@ -87,7 +87,7 @@ class Sequencer {
   std::optional<transport::Order> next_commit();
   std::optional<transport::Order> next_grant();
   Participant* participant(int trainer);
-  void takes_no_part(int trainer);
+  void deactivate(int trainer);
   void ungrant(int trainer);
   void count_whole();
   transport::Order give(transport::Order order);

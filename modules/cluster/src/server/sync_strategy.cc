@@ -33,11 +33,11 @@ class SyncStrategy final : public UpdateStrategy {
   /// Grants a trainer its own share, and grants what lost trainers leave undone to whoever comes first.
   bool grants(size_t trainer, const Progress& progress) const override {
     const Participant& asker = progress.trainers[trainer];
-    if (!asker.takes_part || progress.stopping) return false;
+    if (!asker.active || progress.stopping) return false;
     if (asker.granted + 1 < share_) return true;
     size_t expected = 0;
     for (const Participant& other : progress.trainers) {
-      const bool comes = other.takes_part && !other.lost;
+      const bool comes = other.active && !other.lost;
       expected += size_t(comes ? std::max(share_, 1 + other.granted) : other.whole);
     }
     return expected < needed(progress);
@@ -49,12 +49,12 @@ class SyncStrategy final : public UpdateStrategy {
   /// The number of pushes that the next update needs. A trainer that has become inactive counts only with what it gave
   /// to this commit.
   size_t needed(const Progress& progress) const {
-    size_t taking_part = 0, left = 0;
+    size_t active = 0, left = 0;
     for (const Participant& trainer : progress.trainers) {
-      taking_part += trainer.takes_part;
-      left += trainer.takes_part ? 0 : size_t(trainer.whole);
+      active += trainer.active;
+      left += trainer.active ? 0 : size_t(trainer.whole);
     }
-    return backups_ ? std::min(size_t(aggregated_), taking_part + left) : taking_part * size_t(share_) + left;
+    return backups_ ? std::min(size_t(aggregated_), active + left) : active * size_t(share_) + left;
   }
 
   const bool backups_;
