@@ -23,10 +23,10 @@ struct WholePush {
 
 /// A trainer, between one commit and the next.
 struct Participant {
-  bool active = true;      ///< False if the trainer makes no more pushes.
-  bool lost = false;       ///< True if the trainer has been away for the grace period.
-  int whole = 0;           ///< The number of its pushes for the next commit that all shards hold.
-  int granted = 0;         ///< The number of pushes, beyond its first, that it may make for the next commit.
+  bool active = true;  ///< False if the trainer makes no more pushes.
+  bool lost = false;   ///< True if the trainer has been away for the grace period.
+  int whole = 0;       ///< The number of its pushes for the next commit that all shards hold.
+  int granted = 0;     ///< The number of pushes, beyond its first, that it may make for the next commit.
 };
 
 /// The state of the job that strategies decide by.

@@ -26,8 +26,8 @@ struct HeldPush {
   std::vector<transport::Message> messages;
   std::vector<transport::Chunk> chunks;  ///< Views of the messages, one for each part.
   std::vector<PartGradient> parts;
-  bool answered = false;  ///< True if the trainer was answered, and may make another push meanwhile.
-  PushCredit credit;      ///< The bytes that the push takes of its trainer's limit until it is answered.
+  bool answered = false;      ///< True if the trainer was answered, and may make another push meanwhile.
+  PushCredit credit;          ///< The bytes that the push takes of its trainer's limit until it is answered.
   bool save_follows = false;  ///< True if the chief made the push and takes a checkpoint once it counts.
 
   /// The closing chunk, which carries everything that does not belong to a part.

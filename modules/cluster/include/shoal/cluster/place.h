@@ -52,7 +52,7 @@ struct Place {
   std::string own_host = {};
   /// A name that tells this job from others of its kind, for example SHOAL_RUN; empty if there is none.
   std::string run = {};
-  ClusterSize plan = {};      ///< The roles that ranks get; plan.tasks() == size.
+  ClusterSize plan = {};  ///< The roles that ranks get; plan.tasks() == size.
   friend bool operator==(const Place&, const Place&) = default;
 };
 

@@ -32,8 +32,8 @@ using ParallelFor = std::function<void(int64_t count, const UniqueFunction<void(
 
 /// One trainer's part of an update.
 struct Contribution {
-  std::span<const std::byte> gradients;           ///< An arena of gradients.
-  std::span<const double> scalars;                ///< The scalars of the push.
+  std::span<const std::byte> gradients;  ///< An arena of gradients.
+  std::span<const double> scalars;       ///< The scalars of the push.
   /// Rows, by segment; null or missing where a segment's gradient is in `gradients`.
   std::span<const SegmentRows* const> rows = {};
 };

@@ -65,7 +65,7 @@ struct ShardSpec {
   uint64_t part_bytes_max = kPartBytesMax;  ///< A multiple of 64.
   /// The size at which a part is complete; a segment of this size is a part alone. Not 0.
   uint64_t own_part_bytes = kOnePart;
-  Denormals denormals = Denormals::kZero;   ///< How updates treat denormal floats.
+  Denormals denormals = Denormals::kZero;  ///< How updates treat denormal floats.
   friend bool operator==(const ShardSpec&, const ShardSpec&) = default;
 };
 

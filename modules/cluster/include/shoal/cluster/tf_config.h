@@ -28,9 +28,9 @@ struct TaskConfig {
   int32_t num_ps = 0;
   int32_t num_workers = 1;  ///< The number of trainers: workers plus the chief; 0 for the evaluator.
   std::optional<int64_t> global_id = 0;
-  std::string rpc_address;  ///< This task's own host:port; empty if nobody connects to it.
-  ClusterSpec cluster;      ///< The cluster, empty in local mode and for the evaluator, which is not a member.
-  ClusterSpec job;          ///< The training cluster, set for the evaluator, too.
+  std::string rpc_address;               ///< This task's own host:port; empty if nobody connects to it.
+  ClusterSpec cluster;                   ///< The cluster, empty in local mode and for the evaluator, which is not a member.
+  ClusterSpec job;                       ///< The training cluster, set for the evaluator, too.
   std::optional<std::string> model_dir;  ///< The model_dir of the description, not of the program's option.
   std::optional<std::string> service;    ///< The JSON text of an object, without blanks, members in their order.
   std::optional<std::string> trial;

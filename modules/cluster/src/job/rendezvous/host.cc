@@ -287,7 +287,8 @@ Task<Result<void>> RendezvousHost::converse(Connection& connection) {
   if (closed_) co_return Result<void>{};
   if (!claimed && claimed.error().kind() == ErrorKind::kCancelled) co_return claimed;
   if (!claimed) co_return co_await refuse(connection, rank, claimed.error());
-  if (const Result<void> adopted = adopt_known(*join); !adopted) co_return co_await refuse(connection, rank, adopted.error());
+  if (const Result<void> adopted = adopt_known(*join); !adopted)
+    co_return co_await refuse(connection, rank, adopted.error());
   Guest& guest = this->guest(rank);
   const bool had_joined = guest.had_joined;
   guest = {.connection = &connection,
