@@ -4,8 +4,8 @@
 ///   kBfloat16, kFloat16   16 bits for each float of the arena, the gaps between segments included
 ///   kInt8                 a float32 scale for each block, then 8 bits for each float of the arena, signed, in units of the
 ///                         scale of its block. A block is 256 floats of one segment; a segment's last block is shorter.
-///   kTopK                 u64: the number n of values. n u32: which floats of the arena, ascending. n float32: their values;
-///                         all other floats are 0.
+///   kTopK                 u64: the number n of values. n u32: which floats of the arena, ascending. n float32: their
+///                         values; all other floats are 0.
 #include <cstdint>
 #include <span>
 #include <vector>

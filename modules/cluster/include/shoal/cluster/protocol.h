@@ -2,11 +2,11 @@
 #pragma once
 /// The protocol of trainers and parameter servers, and of servers among themselves, above transport messages: verbs, reply
 /// states, and the JSON texts of control messages as structs. Everything read here comes over the network and is checked.
-/// Every pair below is a request -> its possible replies. Anybody with a token or certificate of the job may send one request in
-/// place of a hello: "status" -> "status" TaskStatus (task_status.h).
+/// Every pair below is a request -> its possible replies. Anybody with a token or certificate of the job may send one
+/// request in place of a hello: "status" -> "status" TaskStatus (task_status.h).
 /// A trainer to a server:
-///   Hello                    -> "welcome" Welcome | Error. A second chief is answered only when it is known whether the first
-///                               one is alive; status kStatusFinal if it is
+///   Hello                    -> "welcome" Welcome | Error. A second chief is answered only when it is known whether the
+///                               first one is alive; status kStatusFinal if it is
 ///   Pull                     -> Weights, once the model is ready | "not_ready" | "finished" JobEnd
 ///   Chunk (closing)          -> one of these, once an order has decided about the push:
 ///                               Weights, with the push applied | Weights, kStatusStale: not applied
@@ -14,22 +14,22 @@
 ///                               | "sealed": not applied, the last checkpoint is taken | "finished" JobEnd: not applied
 ///                               | Error InvalidArgument: the push does not fit, or learning rates differ
 ///   Chunk (others)           -> nothing
-///   "welcome" number of push -> "welcome" Welcome, as it is now. The trainer gives up that push and those before it, as far
-///                               as they are not committed (an empty number: there is none)
+///   "welcome" number of push -> "welcome" Welcome, as it is now. The trainer gives up that push and those before it, as
+///                               far as they are not committed (an empty number: there is none)
 ///   "done"                   -> "ok" | "finished" JobEnd: the trainer makes no more pushes, and leaves
-///   "rest" Rest              -> "rest" RestNews | "again" | "finished" JobEnd: the trainer makes no more pushes, and stays.
-///                               "again": the state that it rests in is gone, or the stop that it obeyed is taken back; the
-///                               trainer attaches anew and goes on
+///   "rest" Rest              -> "rest" RestNews | "again" | "finished" JobEnd: the trainer makes no more pushes, and
+///                               stays. "again": the state that it rests in is gone, or the stop that it obeyed is taken
+///                               back; the trainer attaches anew and goes on
 ///   "failure"                -> "ok" | Error: why nothing more is saved of this epoch; asked after kStatusPoisonBit
 ///   "failed" JobFailure      -> "ok": the trainer has failed for good (exit status 2, 3 or 4); shard 0 tells the chief
-/// The push of a shard in several parts (parts_of) is one Chunk for each part. It may begin while the step is still computed; the
-/// closing Chunk is that of the first part, and comes last. Weights of such a shard are one message for each part, in order, of
-/// one version. All carry the number of the request.
+/// The push of a shard in several parts (parts_of) is one Chunk for each part. It may begin while the step is still
+/// computed; the closing Chunk is that of the first part, and comes last. Weights of such a shard are one message for each
+/// part, in order, of one version. All carry the number of the request.
 /// A trainer that compresses with top-k, to a server, besides:
-///   Snapshot part            -> "ok": a part of the trainer's residual, as it was after the push that the part's version names.
-///                               The trainer sends the whole residual, in order, where the reply to a push has
-///                               kStatusResidualBit (the residual before that push) or kStatusSaveBit (the one after it), and
-///                               before "done"
+///   Snapshot part            -> "ok": a part of the trainer's residual, as it was after the push that the part's version
+///                               names. The trainer sends the whole residual, in order, where the reply to a push has
+///                               kStatusResidualBit (the residual before that push) or kStatusSaveBit (the one after
+///                               it), and before "done"
 ///   "residual" ReadRange     -> Snapshot part of the trainer's own residual | Error NotFound: the server has none
 /// A server that leaves while trainers are connected sends them "finished" JobEnd unasked (reply_to 0).
 /// The chief to a server, besides:
@@ -37,12 +37,12 @@
 ///   "prepare" Prepare        -> "ok": a new epoch is being loaded, the old one is gone | Error: the machine cannot hold it
 ///   Snapshot part            -> "ok": bytes of an arena to restore
 ///   "ready" StateText        -> "ok": the server serves the epoch
-///   "hold" HoldRequest       -> "held" StateText: the server holds a snapshot until "release" or the connection's end. Shard 0
-///                               is asked first, and says at which version of the weights all other shards hold theirs
+///   "hold" HoldRequest       -> "held" StateText: the server holds a snapshot until "release" or the connection's end.
+///                               Shard 0 is asked first, and says at which version of the weights all others hold theirs
 ///                               | "more": that version is not here yet, ask again | Error Unavailable: there is no model
 ///                               | Error NanLoss: that version has a value that is not finite and was finite at the start
 ///   "read" ReadRange         -> Snapshot part
-///   "residuals" ["now"]      -> "residuals" [trainers]: the trainers whose residual is part of the snapshot ("read" gives it)
+///   "residuals" ["now"]      -> "residuals" [trainers]: those whose residual is part of the snapshot ("read" gives it)
 ///                               | "more": some are on their way, ask again
 ///   "release" ["saved"]      -> "ok": the snapshot is let go; "saved": it is in the newest checkpoint
 ///   "stop"                   -> "ok": from now on replies ask trainers to stop

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The training loop's view of the parameters: in this process (LocalStore) or on servers (RemoteStore). One loop runs over both,
-/// so one trainer computes the same bits either way.
+/// The training loop's view of the parameters: in this process (LocalStore) or on servers (RemoteStore). One loop runs
+/// over both, so one trainer computes the same bits either way.
 /// One step:  begin()                permission to start, and the newest weights
 ///            start()                (compute thread) memory for the gradients of the batch just drawn
 ///            apply_during_run()     optional: updates are applied while the program runs
 ///            listener(),            optional: while the program runs, exchange() sends gradients and receives variables
 ///            Step::arrivals
-///            ...Program::run_on()   reads Step::variables, writes Step::updates; calls arrival() for a variable not yet here
+///            ...Program::run_on()   reads Step::variables, writes Step::updates; arrival() where one has not come yet
 ///            add_rows()             (compute thread) gradients of variables that are updated by rows
 ///            next_replica(), start() ... where one process computes for several trainers
 ///            commit()               the update counts: once, everywhere
