@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Where in the arenas of a plan a program's variables and updates lie.
+/// Where a program's variables and updates lie in the arenas of a plan.
 #include <string>
 #include <vector>
 
@@ -9,7 +9,7 @@
 
 namespace shoal::cluster {
 
-/// Maps the program's variables and updates to the segments of a plan, once; per step only base addresses change.
+/// Maps the program's variables and updates to the segments of a plan, once. Per step only base addresses change.
 class Bindings {
  public:
   /// NotFound naming a variable that the plan lacks.
@@ -21,13 +21,13 @@ class Bindings {
 
   std::span<const backends::Pieces> variables() const { return variable_spans_; }
   std::span<const backends::MutablePieces> updates() const { return update_spans_; }
-  /// By variable or update, the shard of each of its pieces.
+  /// For each variable or update, the shard of each of its pieces.
   std::vector<std::vector<size_t>> shards_of_variables() const { return by_name(variable_places_, variable_spans_.size()); }
   std::vector<std::vector<size_t>> shards_of_updates() const { return by_name(update_places_, update_spans_.size()); }
 
  private:
   struct Place {
-    size_t name;   // Which variable or update it is a piece of.
+    size_t name;   // The index of the variable or update that the piece belongs to.
     size_t piece;  // An index into the flat piece list.
     uint64_t offset;
   };
@@ -37,7 +37,7 @@ class Bindings {
   std::vector<backends::MutablePiece> update_pieces_;
   std::vector<backends::Pieces> variable_spans_;
   std::vector<backends::MutablePieces> update_spans_;
-  std::vector<std::vector<Place>> variable_places_;  // Places by shard.
+  std::vector<std::vector<Place>> variable_places_;  // By shard.
   std::vector<std::vector<Place>> update_places_;
 };
 

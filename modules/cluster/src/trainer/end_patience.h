@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// For how long a trainer that is to end waits for an answer that needs others.
+/// How long a trainer that has to end waits for an answer that depends on others.
 #include <optional>
 
 #include "shoal/base/environment.h"
@@ -11,8 +11,9 @@ class EndPatience {
  public:
   explicit EndPatience(Environment& env) : env_(&env) {}
 
-  /// Asked every second or so; `ends`: whether the trainer is to end. True once that has been so for long enough: others may
-  /// still make the step that is waited for. Who gives way has less time, since its chief has to save in it.
+  /// Called every second or so; `ends` is true once the trainer has to end. Returns true when that has been so for long
+  /// enough: until then others may still make the step that the answer waits for. A trainer that gives way has less
+  /// time, since its chief has to save within that time.
   bool is_over(bool ends) {
     constexpr auto kToEnd = std::chrono::seconds(9), kToGiveWay = std::chrono::seconds(2);
     if (!ends) return false;

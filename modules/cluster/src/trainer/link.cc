@@ -15,7 +15,7 @@ constexpr auto kAttemptTimeout = std::chrono::seconds(5);
 constexpr auto kBackOffFirst = std::chrono::milliseconds(10);
 constexpr auto kBackOffMax = std::chrono::seconds(1);
 constexpr auto kNoteEvery = std::chrono::seconds(10);
-constexpr auto kOverEvery = std::chrono::seconds(1);  // How often somebody who may stop waiting is asked.
+constexpr auto kOverEvery = std::chrono::seconds(1);  // How often a caller that may stop waiting is asked.
 
 }  // namespace
 
@@ -24,7 +24,8 @@ bool ServerLink::may_retry(const Error& error) const {
   return error.kind() == ErrorKind::kUnavailable || error.kind() == ErrorKind::kDeadlineExceeded;
 }
 
-/// A chief is answered when it shows whether the one before it lives, after three heartbeats at the latest.
+/// A server answers a second chief only when it is known whether the first one is alive, after three heartbeats at the
+/// latest.
 Duration ServerLink::hello_patience() const {
   const bool leads = identity_.trainer_index == 0;
   return kAttemptTimeout + (leads ? 3 * options_.heartbeat_interval : Duration{});
@@ -68,7 +69,7 @@ Task<Result<void>> ServerLink::attempt(Deadline deadline) {
   if (introduced) co_return introduced;
   close(introduced.error());
   if (may_retry(introduced.error())) co_return introduced;
-  // It is a refusal; who it is from, only we know.
+  // The refusal does not say which server it comes from.
   co_return std::move(introduced).error().with_context(to_string(server_));
 }
 
@@ -109,7 +110,7 @@ void ServerLink::close(Error reason) {
   asks_to_save_ = false;
 }
 
-/// "finished", asked for or not, says how the job ended.
+/// Records how the job ended, from a message "finished".
 void ServerLink::note_end(const Message& message) {
   if (message.head.kind != MessageKind::kControl) return;
   const auto control = transport::read_control(message);
@@ -118,7 +119,7 @@ void ServerLink::note_end(const Message& message) {
   job_end_ = end ? std::move(end).value() : JobEnd{};
 }
 
-/// A server that leaves says so to whoever is connected, unasked.
+/// True if the message is a "finished" that the server sends unasked, as it does when it leaves.
 bool ServerLink::is_last_word(const Message& message) {
   const bool leads = identity_.trainer_index == 0;  // The leader decides itself when the job ends.
   if (leads || message.head.kind != MessageKind::kControl || message.head.reply_to != 0) return false;
@@ -128,8 +129,8 @@ bool ServerLink::is_last_word(const Message& message) {
   return job_ended_;
 }
 
-/// Every failure of a request ends the connection: the next attempt starts clean. What arrived before the end is looked
-/// at, since it may tell why.
+/// Closes the connection after a failed request, so that the next attempt starts afresh. Reads the messages that
+/// arrived before the failure, since a last "finished" would explain it.
 Task<Error> ServerLink::lost(Error error) {
   constexpr int kUnreadMax = 64;
   for (int i = 0; i < kUnreadMax && !job_ended_; ++i) {
@@ -151,7 +152,7 @@ Task<Result<void>> ServerLink::send(Message message, uint64_t epoch, Deadline de
   co_return sent;
 }
 
-/// Whatever it answers. `over` as in receive_unless().
+/// Receives the next message, whichever request it answers. `over` as in receive_unless().
 Task<Result<Message>> ServerLink::receive_next(std::function<bool()> over, Deadline deadline) {
   SteadyTime note = env_.after(kNoteEvery);
   for (;;) {
@@ -173,8 +174,8 @@ Task<Result<Message>> ServerLink::receive_next(std::function<bool()> over, Deadl
   }
 }
 
-/// What is late comes before the answer or, where it waits for room in the server's queue, behind it. It has a patience of its
-/// own, so `deadline` is later by the time that it takes.
+/// Late messages come before the answer or, if they wait for room in the server's queue, after it. They have a time
+/// limit of their own: `deadline` moves on by the time that they take.
 Task<Result<Message>> ServerLink::receive_unless(std::function<bool()> over, uint64_t reply_to, Deadline deadline) {
   for (;;) {
     const SteadyTime asked_at = env_.now();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A trainer's lines to all servers of its job, in the epoch that it follows: control messages to one or to all of them.
+/// A trainer's connections to all servers of its job, in the epoch that it follows: sends control messages to one or
+/// all of them.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -14,31 +15,31 @@
 
 namespace shoal::cluster {
 
-/// How long one answer of a server is waited for.
+/// The longest wait for one answer of a server.
 inline constexpr auto kRequestTimeout = std::chrono::seconds(60);
 
 class ServerLinks {
  public:
-  /// One per server of `options`, which outlives them.
+  /// Makes one link per server of `options`, which outlives this object.
   ServerLinks(Environment& env, const RemoteStoreOptions& options);
 
   size_t size() const { return links_.size(); }
   ServerLink& operator[](size_t shard) { return *links_[shard]; }
   const ServerLink& operator[](size_t shard) const { return *links_[shard]; }
 
-  /// Says in which encoding servers shall send weights. Called before connect().
+  /// Sets the encoding in which servers shall send weights. Called before connect().
   void ask_for(transport::Encoding weights) {
     for (auto& link : links_) link->ask_for(weights);
   }
-  /// When an answer that begins to be waited for now is late: nothing is waited for longer than ready_timeout.
+  /// The deadline for an answer that is asked for now. No wait is longer than ready_timeout.
   SteadyTime answer_by() const { return env_.after(std::min<Duration>(kRequestTimeout, options_.ready_timeout)); }
   /// The epoch of the servers' state, which every message names; 0 if it is not known yet.
   uint64_t epoch() const { return epoch_; }
   void set_epoch(uint64_t epoch) { epoch_ = epoch; }
-  /// The server's state that we follow is that of its process `incarnation`.
+  /// Follows the state of the server process `incarnation`.
   void follow(size_t shard, uint64_t incarnation) { followed_[shard] = incarnation; }
 
-  /// Whether a server was lost since the last clear_lost(). Every failure of a server passes noted().
+  /// True if a server was lost since the last clear_lost(). Every failure of a server passes noted().
   bool lost() const { return lost_; }
   void clear_lost() { lost_ = false; }
   template <class T>
@@ -47,46 +48,49 @@ class ServerLinks {
     return result;
   }
 
-  /// Reaches those that are not connected.
+  /// Connects to the servers that are not connected.
   Task<Result<void>> connect(Deadline deadline);
-  /// Reaches one whose connection broke. Unavailable if what it held, of this epoch, is gone; Cancelled: the job has ended,
-  /// or `stop`. Without success there is no connection.
+  /// Connects to one server whose connection broke. Unavailable if its state of this epoch is gone; Cancelled if the
+  /// job has ended, or on `stop`. After an error there is no connection.
   Task<Result<void>> reconnect(size_t shard, Deadline deadline, StopToken stop);
-  /// Sends `message` under a number of its own and waits for the answer.
+  /// Sends `message` under a new number, and waits for the answer.
   Task<Result<transport::Message>> request(size_t shard, transport::Message message, Deadline deadline);
   Task<Result<transport::Message>> control(size_t shard, std::string_view verb, std::string text, Deadline deadline);
-  /// Tells all that are connected, one after another, and gives the first error.
+  /// Tells all connected servers, one after another. Returns the first error.
   Task<Result<void>> tell_all(std::string_view verb, Deadline deadline, std::string text = {});
-  /// Whether a server has said last that it gives way, and waits for a checkpoint.
+  /// True if the newest message of some server says that it wants to give way, and waits for a checkpoint.
   bool asked_to_save() const;
 
-  /// Chief: no other process has taken its place, which would have ended its connection to shard 0.
+  /// Chief: checks that no other process has become the chief. (Shard 0 would have closed this one's connection.)
   Task<Result<void>> check_lease(Deadline deadline);
-  /// Until `stop`, tells each server that this trainer is still here whenever it has sent nothing for a few seconds. Makes
-  /// a new connection where one broke, but tells nothing to a server that does not hold the state that we follow. Failures
-  /// are not noted(). False if `stop` came before the trainer had told anything.
+  /// Until `stop`, shows each server that this trainer is alive whenever it has sent nothing for a few seconds. Makes a
+  /// new connection where one broke, but sends nothing to a server that does not hold the state that this trainer
+  /// follows. Failures are not noted(). False if `stop` came before anything was sent.
   Task<bool> stay(StopToken stop);
-  /// Asks for the status. With `seen` it is answered once there is another number of changes than that, or a moment
+  /// Asks for the status. With `seen` the server answers once its number of changes differs from that, or a moment
   /// later.
   Task<Result<ServerStatus>> status(size_t shard, Deadline deadline, std::optional<uint64_t> seen = {});
-  /// The status of shard 0, once all are ready, with a failure of values that another one knows. Unavailable: one of them
-  /// has lost the state that we follow.
+  /// The status of shard 0, once all servers are ready; includes a failure of values that another server knows.
+  /// Unavailable if a server has lost the state that this trainer follows.
   Task<Result<ServerStatus>> status_of_all(Deadline deadline, std::optional<uint64_t> seen);
-  /// Asks for the status, too; a failure is not noted().
+  /// Asks for the status; a failure is not noted().
   Task<Result<ServerStatus>> look(size_t shard, Deadline deadline, std::optional<uint64_t> seen = {});
-  /// Asks for the welcome as it is now: the hello may have come before the chief restored the server, or many steps
-  /// ago. `newest_push` is given up, with what came before it, where it has not been committed; 0 for none.
+  /// Asks for the welcome as it is now: the one after the hello may date from before the chief restored the server, or
+  /// from many steps ago. The trainer gives up the push `newest_push` and those before it, as far as they are not
+  /// committed; 0 for none.
   Task<Result<Welcome>> welcome(size_t shard, uint64_t newest_push, Deadline deadline);
-  /// Tells all at once: a server that is gone keeps no other waiting.
+  /// Tells all servers at once, so that one that is gone delays no other.
   Task<Result<void>> finish(JobEnd end, Deadline deadline);
-  /// Tells shard 0 of the failure. The chief asks shard 0 first.
+  /// Tells shard 0 of the failure, which the chief learns from there.
   Task<Result<void>> tell_failure(JobFailure failure, Deadline deadline);
   std::optional<JobEnd> job_end() const;
 
-  /// A reply of `shard` has kStatusPoisonBit. Of several the first shard is asked, so that all trainers say the same.
+  /// Notes that a reply of `shard` has kStatusPoisonBit. If several have it, the first shard is asked, so that all
+  /// trainers report the same.
   void note_poison(size_t shard) { poisoned_ = std::min(shard, poisoned_.value_or(shard)); }
   void forget_poison() { poisoned_.reset(); }
-  /// Asks what there is to tell, where one has: NanLoss, unless that server has begun anew meanwhile.
+  /// Asks the server that note_poison() named for the reason, and returns that (NanLoss), unless the server has begun
+  /// a new epoch meanwhile.
   Task<Result<void>> look_for_poison();
 
  private:
@@ -99,7 +103,7 @@ class ServerLinks {
   const RemoteStoreOptions& options_;
   std::vector<std::unique_ptr<ServerLink>> links_;
   uint64_t epoch_ = 0;
-  std::vector<uint64_t> followed_;  // Incarnations of the servers.
+  std::vector<uint64_t> followed_;  // By shard: the incarnation of the server process whose state is followed.
   bool lost_ = false;
   std::optional<size_t> poisoned_;
 };

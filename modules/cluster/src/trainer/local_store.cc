@@ -15,7 +15,7 @@
 namespace shoal::cluster {
 namespace {
 
-/// The weights and slots as they were: references, so the shard copies on its next update what is still held.
+/// References to the weights and slots at one moment. The shard copies what is still referenced before its next update.
 class LocalSnapshot final : public Snapshot {
  public:
   LocalSnapshot(StateInfo info, ShardPlan plan, std::vector<Ref<const Buffer>> arenas)
@@ -79,7 +79,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
     SHOAL_TRY_VOID(bindings_.bind(plan_, variables, updates));
     update_segments_.clear();
     const auto segments = segments_by_name();
-    // They are all there, since bind() found them.
+    // bind() has found all of them.
     for (const std::string& name : updates) update_segments_.push_back(segments.at(name));
     return {};
   }
@@ -173,13 +173,13 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   }
 
  private:
-  /// What one of the trainers has computed in this step.
+  /// What the process has computed for one of its trainers in this step.
   struct Replica {
     Ref<Buffer> updates;
-    // Row sums and rows, in the order of bind()'s by_rows.
+    // In the order of bind()'s by_rows.
     std::vector<RowSums> row_sums;
     std::vector<SegmentRows> rows;
-    // The rows that `rows` holds, by segment; null where updates come whole.
+    // By segment: an entry of `rows`; null where the update comes whole.
     std::vector<const SegmentRows*> rows_of_segment;
     std::vector<double> scalars;
   };
@@ -196,7 +196,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
     summed_.clear();
     for (Replica& replica : replicas_) {
       replica.row_sums.clear();
-      replica.rows.assign(by_rows.size(), {});  // The addresses stay.
+      replica.rows.assign(by_rows.size(), {});  // From here on the entries keep their addresses.
       replica.rows_of_segment.assign(segments.size(), nullptr);
     }
     for (const std::string& name : by_rows) {
@@ -224,7 +224,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
       }
     }
     global_step_ = source.info().global_step;
-    uint64_t update_count = 0;  // Where several servers had shards, the furthest counts.
+    uint64_t update_count = 0;  // If several servers had shards, the highest count is used.
     for (const ShardCounters& counters : source.info().shards) update_count = std::max(update_count, counters.update_count);
     shard_.set_counters({0, update_count});
     return {};
@@ -234,7 +234,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
     return failed_precondition("a step failed while it changed the weights; they are usable again after a restore");
   }
 
-  /// The first finding stays: it names the step.
+  /// Keeps the first finding, which names the step.
   const std::optional<Error>& look_for_poison() {
     const Segment* const segment = options_.allow_non_finite || poison_ ? nullptr : shard_.poisoned();
     if (segment) {
@@ -258,7 +258,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
     return {};
   }
 
-  // These are called while a program runs.
+  // The functions below are called while a program runs.
   bool by_rows(size_t index) const override { return !nn::needs_whole_variable(update_segments_[index]->variable.rule); }
   void apply(size_t index, int64_t row_begin, int64_t row_end, const std::byte* rows) override {
     const Segment& segment = *update_segments_[index];
@@ -281,7 +281,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   Shard shard_;
   Ref<Buffer> weights_;
   std::vector<Replica> replicas_;
-  size_t computed_ = 0;  // Contributions of this step, but for the one at hand.
+  size_t computed_ = 0;  // The number of contributions of this step that are complete.
   std::vector<Contribution> contributions_;
   Bindings bindings_;
   std::vector<const Segment*> summed_;  // The segments of bind()'s by_rows, in its order.
@@ -289,7 +289,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   uint64_t epoch_ = 0;
   std::set<int> ended_;          // Trainers whose inputs have ended.
   std::optional<Error> poison_;  // Set once an update has written a value that is not finite.
-  // What follows is of a step whose updates are applied while its program runs.
+  // The members below belong to a step whose updates are applied while its program runs.
   std::vector<const Segment*> update_segments_;  // One entry for each update.
   std::vector<double> scalars_;
   Ref<Buffer> next_;       // The next version; null if weights are updated in place.

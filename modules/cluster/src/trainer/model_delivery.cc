@@ -11,13 +11,14 @@ namespace {
 
 using transport::Message;
 
-/// Goes segment by segment, in parts, so that memory stays bounded by one part.
+/// Sends the values of one arena segment by segment, in parts, so that one segment and one part are in memory at a
+/// time.
 Task<Result<void>> restore_arena(ModelDelivery to, size_t shard, ArenaIndex arena, RestoreSource& restore,
                                  Deadline deadline) {
   const std::string name = arena_name(arena);
   for (const Segment& segment : to.plan.shards[shard].segments) {
     if (residual_trainer(arena) < 0 && arena > nn::slot_count(segment.variable.rule)) continue;
-    if (!restore.holds(segment, arena)) continue;  // The server has made the initial value when it was prepared.
+    if (!restore.holds(segment, arena)) continue;  // The server has made the initial value itself.
     Ref<Buffer> buffer = to.env.buffers().get(segment.bytes);
     const auto read = [&] { return restore.read(segment, arena, buffer->bytes()); };
     SHOAL_CO_TRY_VOID(co_await compute(to.env, read));
@@ -34,7 +35,8 @@ Task<Result<void>> restore_arena(ModelDelivery to, size_t shard, ArenaIndex aren
   co_return Result<void>{};
 }
 
-/// A server without variables keeps padding, and has to have kept it back like the others: a residual is saved if all have it.
+/// Sends a residual of zeros to a server without variables, whose arena is padding alone: a residual is saved only if
+/// all servers have it.
 Task<Result<void>> restore_padding(ModelDelivery to, size_t shard, ArenaIndex arena, Deadline deadline) {
   const Ref<Buffer> padding = to.env.buffers().get(to.plan.shards[shard].arena_bytes);
   std::ranges::fill(padding->bytes(), std::byte{0});
@@ -69,14 +71,14 @@ Task<Result<void>> load_shard(ModelDelivery to, size_t shard, RestoreSource* res
   co_return Result<void>{};
 }
 
-/// Shard 0 comes last: trainers wait for it, and find the others ready.
+/// Makes all servers ready. Shard 0 comes last: trainers wait for it, and then find the others ready.
 Task<Result<void>> activate(ModelDelivery to, RestoreSource* restore, Deadline deadline) {
   for (size_t i = to.servers.size(); i-- > 0;) {
     StateText state{.epoch = to.servers.epoch(), .global_step = 0, .counters = {}, .positions = {}};
     if (restore) {
       const StateInfo& info = restore->info();
       state.global_step = info.global_step;
-      // If the number of shards was another one then, the furthest counts.
+      // If the number of shards was another one then, the highest count is used.
       for (size_t j = 0; j < info.shards.size(); ++j) {
         if (info.shards.size() == to.servers.size() && j != i) continue;
         state.counters.update_count = std::max(state.counters.update_count, info.shards[j].update_count);

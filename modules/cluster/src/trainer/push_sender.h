@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Sends the chunks of a trainer's push: those that are made while the step is still computed, the others after it.
+/// Sends the chunks of a trainer's push: some while the step is still computed, the others after it.
 ///
-/// Where the program runs (the compute thread) it learns which updates are made, and posts what that completes to the
-/// strand; on the strand each server has a queue, and a coroutine that empties it until the program has ended.
+/// On the compute thread, where the program runs, PushSender is told which updates are made, and posts the parts that
+/// are complete to the strand. On the strand each server has a queue, and a coroutine that empties the queue until the
+/// program has ended.
 #include <deque>
 #include <vector>
 
@@ -16,40 +17,40 @@ namespace shoal::cluster {
 
 class PushSender final : public backends::UpdateListener {
  public:
-  /// `traffic` has an entry for each server. All outlive it.
+  /// `traffic` has an entry for each server. All references outlive this object.
   PushSender(Environment& env, ServerLinks& servers, std::vector<ServerTraffic>& traffic)
       : env_(env), servers_(servers), traffic_(traffic), made_(env) {}
 
-  /// `parts`: all parts of all servers, as `bindings` knows them. If `early`, a part leaves while the program runs, provided
-  /// that all of it is updates, and that it does not close its push.
+  /// `parts` are all parts of all servers, as `bindings` number them. With `early`, a part is sent while the program
+  /// runs, if all of it is updates and it does not close its push.
   void bind(const ShardPlan& parts, const Bindings& bindings, bool early);
-  /// True if something can leave while the program runs.
+  /// True if some part can be sent while the program runs.
   bool sends_during_run() const { return any_; }
 
-  /// Strand: a step begins, of whose push nothing is sent.
+  /// Called on the strand: a step begins, of whose push nothing is sent yet.
   void begin();
-  /// Compute thread: the memory for its gradients is there.
+  /// Called on the compute thread: the memory for the step's gradients is there.
   void start();
-  /// Compute thread.
+  /// Called on the compute thread.
   void update_made(size_t index) override;
-  /// Strand, beside the program: sends what is made to a server, until `stop`; what then is still queued is left to
-  /// send_rest(). A lost connection is no error here: send_rest() meets it.
+  /// Called on the strand, beside the program: sends the complete parts to one server, until `stop`; send_rest() sends
+  /// those that are still queued then. A lost connection is no error here: send_rest() meets it again.
   Task<Result<void>> send_made(size_t server, StopToken stop);
-  /// Sends what has not been sent, the closing chunk last.
+  /// Sends the parts that were not sent, the closing chunk last.
   Task<Result<void>> send_rest(size_t server);
-  /// Sends all chunks, over a new connection.
+  /// Sends all chunks again, over a new connection.
   Task<Result<void>> send_again(size_t server);
-  /// The step is left: ends the connections over which some parts of its push went, but not all.
+  /// Gives up the step: closes the connections over which some parts of its push went, but not all.
   void leave_step();
-  /// The number under which a server gets its chunks, and answers them.
+  /// The number of the push's chunks to a server, and of the server's answer.
   uint64_t sequence(size_t server) const { return sequences_[server]; }
 
  private:
   struct Part {
-    size_t server = 0, index = 0;  // Part `index` of the server's.
-    uint32_t updates = 0;          // How many updates lie in it; 0 if it does not leave early.
-    uint32_t missing = 0;          // How many are not made. Compute thread.
-    bool sent = false;             // Strand, as are the queues.
+    size_t server = 0, index = 0;  // The part is number `index` among the server's parts.
+    uint32_t updates = 0;          // The number of updates in the part; 0 if it is not sent early.
+    uint32_t missing = 0;          // The number of them that are not made yet. Used on the compute thread.
+    bool sent = false;             // Used on the strand, as are the queues.
   };
   Task<Result<void>> send(Part& part);
 
@@ -58,8 +59,8 @@ class PushSender final : public backends::UpdateListener {
   std::vector<ServerTraffic>& traffic_;
   bool any_ = false;
   std::vector<Part> parts_;                            // By number (ServerTraffic::number).
-  std::vector<std::vector<size_t>> parts_of_updates_;  // By update, a number for each piece.
-  std::vector<std::deque<size_t>> queues_;             // By server, the numbers of parts that are made.
+  std::vector<std::vector<size_t>> parts_of_updates_;  // By update: the part number of each piece.
+  std::vector<std::deque<size_t>> queues_;             // By server: the numbers of complete parts that are to be sent.
   std::vector<uint64_t> sequences_;
   Event made_;
 };

@@ -43,10 +43,10 @@ class RemoteSnapshot final : public Snapshot {
 };
 
 constexpr auto kHoldNoteEvery = std::chrono::seconds(10);
-constexpr auto kHoldAnswer = std::chrono::seconds(10);  // A server answers "more" earlier.
+constexpr auto kHoldAnswer = std::chrono::seconds(10);  // Longer than the time after which a server answers "more".
 
-/// "hold" is answered once the server has been told, by shard 0, at which commit. It is not while the line between the two is
-/// broken.
+/// Asks a server for a snapshot. The server answers once shard 0 has told it at which commit, which shard 0 cannot do
+/// while the connection between the two is broken.
 Task<Result<StateText>> hold_on(Environment& env, ServerLinks& servers, size_t shard, HoldRequest request) {
   const SteadyTime began = env.now(), give_up = servers.answer_by();
   const std::string whom = to_string(servers[shard].server());
@@ -69,7 +69,7 @@ Task<Result<StateText>> hold_on(Environment& env, ServerLinks& servers, size_t s
   co_return servers.noted(std::move(late));
 }
 
-/// Shard 0 says at which commit all others have to hold their state.
+/// Asks all servers for a snapshot of one commit. Shard 0 is asked first, and says which commit.
 Task<Result<StateInfo>> hold(Environment& env, ServerLinks& servers, ResidualExchange& residuals) {
   StateInfo info;
   HoldRequest request{.residuals = residuals.on(), .version = 0};
@@ -96,7 +96,7 @@ Task<Result<StateInfo>> hold(Environment& env, ServerLinks& servers, ResidualExc
 Task<Result<std::unique_ptr<Snapshot>>> hold_for_snapshot(Environment& env, const ShardPlan& plan, ServerLinks& servers,
                                                           ResidualExchange& residuals) {
   Result<StateInfo> info = co_await hold(env, servers, residuals);
-  if (!info) {  // What some servers hold by now would stay in their memory until the next time.
+  if (!info) {  // Otherwise the servers that hold a snapshot already would keep it until the next one.
     Result<void> released = co_await servers.tell_all("release", servers.answer_by());
     static_cast<void>(released);
     co_return std::move(info).error();

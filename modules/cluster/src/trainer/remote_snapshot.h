@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A state that servers hold for a checkpoint, as the chief reads it.
+/// The chief's view of a snapshot that the servers hold for a checkpoint.
 #include <memory>
 
 #include "shoal/cluster/snapshot.h"
@@ -9,11 +9,11 @@
 
 namespace shoal::cluster {
 
-/// The most that is read, or restored, in one message.
+/// The most bytes that one message reads or restores.
 inline constexpr uint64_t kSnapshotPartBytes = uint64_t(16) << 20;
 
-/// Has all servers hold their state of one commit, for the chief of this process, who reads it over its own
-/// connections. All outlive what is returned.
+/// Makes all servers hold a snapshot of one commit for this process, the chief, which reads it over its connections.
+/// All references outlive the result.
 Task<Result<std::unique_ptr<Snapshot>>> hold_for_snapshot(Environment& env, const ShardPlan& plan, ServerLinks& servers,
                                                           ResidualExchange& residuals);
 

@@ -26,7 +26,7 @@ using transport::MessageKind;
 
 constexpr auto kStoreNoteEvery = std::chrono::seconds(10);
 constexpr auto kAttachPause = std::chrono::milliseconds(20);
-constexpr auto kVersionPause = std::chrono::milliseconds(1);  // Given to an order that is on its way.
+constexpr auto kVersionPause = std::chrono::milliseconds(1);  // Time for an order that is on its way.
 constexpr uint64_t kPullOverhead = uint64_t(1) << 20;
 
 class RemoteStoreImpl final : public RemoteStore {
@@ -48,7 +48,7 @@ class RemoteStoreImpl final : public RemoteStore {
       uint64_t largest = kSnapshotPartBytes;
       for (const ShardTraffic& part : traffic_[i].parts()) {
         parts_.shards.push_back(part.spec());
-        largest = std::max(largest, 2 * part.spec().arena_bytes);  // By rows the place of each value goes with it.
+        largest = std::max(largest, 2 * part.spec().arena_bytes);  // By rows the place of each value may go with it.
       }
       servers_[i].set_receive_limit(largest + kPullOverhead);
     }
@@ -115,7 +115,7 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<void>> deliver(size_t shard, StopToken stop);
   Task<Result<void>> deliver_once(size_t shard, StopToken stop);
   Task<Result<void>> finish_pushes(std::span<const double> scalars, const Step& step);
-  /// Whether what travels is not what kernels read and write.
+  /// True if messages are encoded, so that kernels cannot read and write them in place.
   bool recodes() const { return by_rows_ || options_.compression.any(); }
   void log_traffic();
   bool all_lazy_rows_bound() const;
@@ -123,24 +123,24 @@ class RemoteStoreImpl final : public RemoteStore {
 
   Environment& env_;
   ShardPlan plan_;
-  ShardPlan parts_;  // All parts of all shards of the plan, as shards: what bindings know.
+  ShardPlan parts_;  // All parts of all shards, as a plan of which each part is a shard: the bindings use this one.
   RemoteStoreOptions options_;
   const bool paced_;  // True if trainers wait for each other.
   ServerLinks servers_;
   Bindings bindings_;
   RowPush row_push_;
   bool by_rows_ = false;                // True if segments with lazy rows travel as rows.
-  std::vector<ServerTraffic> traffic_;  // One for each server; without weights they have to be pulled.
+  std::vector<ServerTraffic> traffic_;  // By server. A server without weights here has to be asked for them.
   WeightReceiver weights_;
   PushSender sender_;
   const std::unique_ptr<ResidualExchange> residuals_;
   Resting resting_{env_, servers_, *residuals_};
   uint64_t global_step_ = 0;
   bool stop_ = false;
-  uint64_t step_ordinal_ = 0;    // The ordinal of the batch of the present step.
+  uint64_t step_ordinal_ = 0;    // The ordinal of the present step's batch.
   uint64_t push_ = 0;            // The number of the present step's push.
-  uint8_t verdict_ = kStatusOk;  // What was said of the newest push.
-  Duration waited_{};            // The time waited for the reply to it, and for its weights.
+  uint8_t verdict_ = kStatusOk;  // The state in the reply to the newest push.
+  Duration waited_{};            // How long the trainer waited for that reply, and for its weights.
 };
 
 Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline deadline) {
@@ -201,8 +201,8 @@ Task<Result<Ready>> RemoteStoreImpl::attach(Deadline deadline) {
   }
 }
 
-/// Expects the same epoch from every server, or gives Unavailable: while the chief restores them one after another,
-/// some may still be in the epoch before.
+/// Attaches once. Unavailable unless every server is in the same epoch: while the chief restores them one after
+/// another, some may still be in the former one.
 Task<Result<Ready>> RemoteStoreImpl::attach_once(Deadline deadline) {
   servers_.set_epoch(0);
   stop_ = false;
@@ -230,7 +230,8 @@ Task<bool> RemoteStoreImpl::asks_job_ended() {
   co_return *ended;
 }
 
-/// What trainers that do not wait for each other have made meanwhile is pulled before the next step.
+/// Stays alive until `stop`. Where trainers do not wait for each other, drops the weights afterwards, so that the next
+/// step pulls the updates of the others.
 Task<Result<void>> RemoteStoreImpl::stay(StopToken stop) {
   const bool long_away = co_await servers_.stay(std::move(stop));
   if (!long_away || paced_) co_return Result<void>{};
@@ -238,7 +239,8 @@ Task<Result<void>> RemoteStoreImpl::stay(StopToken stop) {
   co_return Result<void>{};
 }
 
-/// Used where trainers wait for each other: those go on while this one asks server after server, but not far without it.
+/// Pulls until the weights of all servers are of one version, which synchronous updates need. The other trainers go on
+/// meanwhile, but not far without this one.
 Task<Result<void>> RemoteStoreImpl::pull_one_version(Deadline deadline) {
   SteadyTime note = env_.after(kStoreNoteEvery);
   while (paced_ && env_.now() < deadline) {
@@ -261,7 +263,7 @@ Task<Result<void>> RemoteStoreImpl::pull_one_version(Deadline deadline) {
   co_return Result<void>{};
 }
 
-/// What a part of weights says beside them. Learns the epoch from the first.
+/// Takes what the head of a weights message says. The first message tells the epoch.
 Result<void> RemoteStoreImpl::take_head(size_t shard, size_t part, const MessageHead& head) {
   if (servers_.epoch() == 0) servers_.set_epoch(head.epoch);
   if (head.epoch != servers_.epoch()) {
@@ -283,7 +285,8 @@ void RemoteStoreImpl::restart() {
     traffic_[i].restart();
   }
   resting_.restart();
-  residuals_->set_others_asked(!paced_);  // With the reply to their next push, which needs nobody's who saves.
+  // Asynchronous trainers are asked with the reply to their next push, which does not depend on the trainer that saves.
+  residuals_->set_others_asked(!paced_);
 }
 
 Task<Result<Step>> RemoteStoreImpl::begin(StopToken stop) {
@@ -292,14 +295,14 @@ Task<Result<Step>> RemoteStoreImpl::begin(StopToken stop) {
   bool pulled = false;
   for (size_t i = 0; i < servers_.size(); ++i) {
     Result<void> received = co_await servers_[i].receive_late_so_far();
-    static_cast<void>(received);  // What was in the way shows below, or when more of them is received.
+    static_cast<void>(received);  // The error shows again below, or when the next message is received.
     if (weights_.has_weights(i)) continue;
     SHOAL_CO_TRY_VOID(co_await weights_.pull_again(i, env_.after(options_.ready_timeout), stop));
     pulled = true;
   }
   if (pulled) SHOAL_CO_TRY_VOID(co_await pull_one_version(servers_.answer_by()));
   SHOAL_CO_TRY_VOID(co_await servers_.look_for_poison());
-  // Each only grows, so equal sums are equal versions.
+  // Each version only grows, so equal sums mean equal versions.
   for (const ServerTraffic& traffic : traffic_) version.version += traffic.version();
   const bool all = weights_.begin();
   sender_.begin();
@@ -342,7 +345,7 @@ Result<void> RemoteStoreImpl::bind(const std::vector<std::string>& variables, co
     }
   }
   weights_.bind(recodes());
-  // Over shared memory a push takes no time; what is encoded is made after the program.
+  // Over shared memory a push takes no time; encoded parts are made after the program.
   sender_.bind(parts_, bindings_, !recodes() && !servers_share_memory());
   return {};
 }
@@ -356,13 +359,13 @@ bool RemoteStoreImpl::all_lazy_rows_bound() const {
   return true;
 }
 
-/// True if servers share memory with this process: then whole arenas cost nothing to send.
+/// True if servers share memory with this process, so that whole arenas cost nothing to send.
 bool RemoteStoreImpl::servers_share_memory() const {
   const Result<transport::Transport*> transport = env_.transport(options_.servers.front().scheme);
   return transport && (*transport)->shares_memory();
 }
 
-/// Each server by itself: weights first, since what is made of them comes later.
+/// Runs one exchange per server: receives weights first, since gradients are made from them.
 Task<Result<void>> RemoteStoreImpl::exchange(StopToken stop) {
   TaskGroup group(env_, std::move(stop));
   for (size_t i = 0; i < servers_.size(); ++i) group.spawn(exchange_with(i, group.token()));
@@ -389,7 +392,7 @@ Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double>
   for (size_t i = 0; i < servers_.size(); ++i) {
     weights_.drop(i);
     Result<void> sent = co_await sender_.send_rest(i);
-    static_cast<void>(sent);  // A lost connection shows below, where the push is delivered again.
+    static_cast<void>(sent);  // A lost connection is noticed below, where the push is sent again.
   }
   const SteadyTime sent_at = env_.now();
   Result<void> outcome = co_await deliver_all();
@@ -423,8 +426,8 @@ Task<Result<void>> RemoteStoreImpl::finish_pushes(std::span<const double> scalar
   co_return Result<void>{};
 }
 
-/// Waits for the replies of all servers, which come when all hold the push: each is waited for beside the others, since
-/// one whose connection broke has to be sent it again. When one cannot answer, none will.
+/// Waits for the replies of all servers, which come once all servers hold the push. Waits for all at the same time,
+/// since a server whose connection broke has to be sent the push again. If one cannot answer, none will.
 Task<Result<void>> RemoteStoreImpl::deliver_all() {
   if (servers_.size() == 1) co_return co_await deliver(0, {});
   Result<void> outcome;
@@ -438,26 +441,27 @@ Task<Result<void>> RemoteStoreImpl::deliver_all() {
   co_return outcome;
 }
 
-/// `outcome` is what the first of all says that does not end well. An error ends the wait for the others.
+/// `outcome` becomes the first error of all servers. An error ends the wait for the others.
 Task<Result<void>> RemoteStoreImpl::deliver_to(size_t shard, Result<void>& outcome, StopToken stop) {
   Result<void> delivered = co_await deliver(shard, std::move(stop));
   const bool finished = !delivered && delivered.error().kind() == ErrorKind::kCancelled && servers_[shard].connected();
   if (!delivered && outcome) outcome = delivered;
-  co_return finished ? Result<void>() : std::move(delivered);  // that the job has ended all will say
+  co_return finished ? Result<void>() : std::move(delivered);  // If the job has ended, all servers will say so.
 }
 
-/// The reply to a push; over a new connection, and with the push sent again under its number, if the old one broke.
+/// Waits for the reply to a push. If the connection breaks, sends the push again over a new one, under its old number.
 Task<Result<void>> RemoteStoreImpl::deliver(size_t shard, StopToken stop) {
   auto delivered = co_await deliver_once(shard, std::move(stop));
   co_return servers_.noted(std::move(delivered));
 }
 
-/// Where trainers wait for each other, an answer may take as long as one of them is busy, with a long evaluation, say.
-/// Servers see to it that nobody waits for who is gone, or silent; so only the time without a connection is limited.
+/// With synchronous updates an answer may take as long as some trainer is busy, say with a long evaluation. The servers
+/// make sure that nobody waits for a trainer that is gone or silent, so only the time without a connection is limited.
 Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
   Deadline deadline = env_.after(options_.ready_timeout);
   ServerLink& link = servers_[shard];
-  // Where one server has told of the end, the chief may not have reached another, which waits for those that have left.
+  // After one server has told of the job's end, another may not know of it yet, and may wait for trainers that have
+  // left.
   const std::function<bool()> over = [patience = EndPatience(env_), this]() mutable {
     return patience.is_over(env_.interrupted().stop_requested() || servers_.job_end());
   };
@@ -470,7 +474,7 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
       env_.sometimes("trainer.push_sent_again");
       Result<void> sent = co_await sender_.send_again(shard);
       if (!sent && sent.error().kind() != ErrorKind::kUnavailable) co_return sent;
-      if (!sent) continue;  // broken again; the others hold their part, and wait for this one
+      if (!sent) continue;  // The connection broke again. The other servers hold their part, and wait for this one.
     }
     const SteadyTime connected_at = env_.now();
     auto answer = co_await link.receive_unless(over, sender_.sequence(shard), paced_ ? kNoDeadline : deadline);
@@ -484,7 +488,7 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
       env_.sometimes("trainer.push_fenced");
       co_return unavailable(to_string(link.server()) + " is in another epoch");
     }
-    // The job is "finished", or the servers are "sealed", and the push is too late to count.
+    // The job is "finished", or the servers are "sealed": the push came too late to count.
     if (answer->head.kind == MessageKind::kControl) co_return cancelled();
     Result<void> accepted = co_await weights_.accept_first(shard, std::move(answer).value());
     if (!accepted && accepted.error().kind() == ErrorKind::kUnavailable && !link.connected()) continue;
@@ -503,7 +507,7 @@ Task<Result<void>> RemoteStoreImpl::leave(Deadline deadline) {
   log_traffic();
   const SteadyTime now = env_.now();
   Result<void> handed_in = co_await residuals_->hand_in_last(now + (deadline - now) / 2, deadline);
-  static_cast<void>(handed_in);  // The word after it matters more.
+  static_cast<void>(handed_in);  // Telling the servers "done" matters more than the residual.
   Result<void> told = co_await servers_.tell_all("done", deadline);
   for (size_t i = 0; i < servers_.size(); ++i) weights_.drop(i);
   for (size_t i = 0; i < servers_.size(); ++i) servers_[i].close(Error(ErrorKind::kCancelled, "the trainer is done"));
@@ -513,7 +517,7 @@ Task<Result<void>> RemoteStoreImpl::leave(Deadline deadline) {
 Task<void> RemoteStoreImpl::give_way(Deadline deadline) {
   log_traffic();
   Result<void> handed_in = co_await residuals_->hand_in_last(env_.after((deadline - env_.now()) / 2), deadline);
-  static_cast<void>(handed_in);  // The next process begins without.
+  static_cast<void>(handed_in);  // Without it, the next process begins with an empty residual.
   for (size_t i = 0; i < servers_.size(); ++i) weights_.drop(i);
   for (size_t i = 0; i < servers_.size(); ++i) servers_[i].close(Error(ErrorKind::kCancelled, "this process gives way"));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A trainer's side of what Residuals is to a server: hands in what its compression keeps back, and goes on from it.
+/// A trainer's side of Residuals: hands in the residual of its compression, and continues from one.
 #include <memory>
 #include <vector>
 
@@ -14,29 +14,29 @@ class ResidualExchange {
  public:
   virtual ~ResidualExchange() = default;
 
-  /// A server's reply to a push came with `status`.
+  /// Takes the `status` of a server's reply to a push, which may ask for a residual.
   virtual void note(size_t shard, uint8_t status) = 0;
-  /// Hands in what servers asked for since, as it was before the newest push, or as it is. Best effort: training goes on
-  /// without.
+  /// Hands in the residuals that servers have asked for, before or after the newest push. Best effort: training goes on
+  /// without them.
   virtual Task<Result<void>> hand_in_asked() = 0;
-  /// Hands in what is kept now, to all servers: no push follows. Best effort; begins no part after `enough`.
+  /// Hands in the present residual to all servers: no push follows. Best effort; begins no part after `enough`.
   virtual Task<Result<void>> hand_in_last(SteadyTime enough, Deadline deadline) = 0;
-  /// Goes on from what servers have for this trainer.
+  /// Continues from the residual that the servers have for this trainer.
   virtual Task<Result<void>> fetch() = 0;
 
-  /// Whether residuals belong to what is saved and restored.
+  /// True if residuals belong to what is saved and restored.
   virtual bool on() const = 0;
-  /// Chief: whether the others are, or will be, asked for what they keep back as of the state that is held next. If not,
-  /// held() waits for nobody.
+  /// Chief: says whether the other trainers are, or will be, asked for the residuals of the next snapshot. If not,
+  /// held() does not wait.
   virtual void set_others_asked(bool asked) = 0;
-  /// Chief, while a state is held: trainers whose residual every server has, and the chief itself.
+  /// Chief, while there is a snapshot: the trainers whose residual every server has, and the chief itself.
   virtual Task<Result<std::vector<int>>> held() = 0;
-  /// Chief: the residuals of its own, by shard.
+  /// Chief: its own residuals, by shard.
   virtual std::vector<PartedArena> own() const = 0;
 };
 
-/// Makes an exchange for a trainer that compresses with top-k, which keeps something back; for others one that does
-/// nothing. All arguments outlive it; one traffic per server.
+/// Makes the exchange for a trainer that compresses with top-k; for other trainers, one that does nothing. All
+/// references outlive it; `traffic` has an entry for each server.
 std::unique_ptr<ResidualExchange> make_residual_exchange(Environment& env, const RemoteStoreOptions& options,
                                                          ServerLinks& servers, std::vector<ServerTraffic>& traffic);
 

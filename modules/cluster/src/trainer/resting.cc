@@ -7,12 +7,12 @@ namespace shoal::cluster {
 
 using transport::Message;
 
-/// The trainer hands in its residual first, since the next checkpoint needs it.
+/// Hands in the residual first, since the next checkpoint needs it.
 Task<Result<RestNews>> Resting::rest(Rest rest, uint64_t newest_push, Deadline deadline) {
   rest.newest_push = newest_push;
   if (!std::exchange(told_, true)) {
     Result<void> handed_in = co_await residuals_.hand_in_last(deadline, deadline);
-    static_cast<void>(handed_in);  // A server that is lost shows below.
+    static_cast<void>(handed_in);  // A lost server is noticed below.
     residuals_.set_others_asked(true);
     Result<void> told = co_await tell_all(rest, deadline);
     const bool broken = !told && told.error().kind() == ErrorKind::kUnavailable;
@@ -38,7 +38,8 @@ Task<Result<void>> Resting::tell_all(Rest rest, Deadline deadline) {
   return servers_.tell_all("rest", deadline, to_json(rest));
 }
 
-/// Asks shard 0 whether this trainer may go on resting. Every event that ends a rest reaches shard 0 before other servers.
+/// Asks shard 0 whether this trainer may go on resting. Every event that ends a rest reaches shard 0 before other
+/// servers.
 Task<Result<RestNews>> Resting::ask(Rest rest, Deadline deadline) {
   Message message = transport::make_control(env_.buffers(), "rest", to_json(rest));
   message.head.sequence = servers_[0].next_sequence();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A trainer that makes no more pushes and waits for the end of the job (CONTRACT JE-1), as its servers hear of it.
+/// What a trainer tells its servers while it rests: it makes no more pushes, and waits for the end of the job.
 #include "shoal/cluster/protocol.h"
 #include "trainer/links.h"
 #include "trainer/residual_exchange.h"
@@ -9,13 +9,13 @@ namespace shoal::cluster {
 
 class Resting {
  public:
-  /// Both outlive this.
+  /// Both outlive this object.
   Resting(Environment& env, ServerLinks& servers, ResidualExchange& residuals)
       : env_(env), servers_(servers), residuals_(residuals) {}
 
-  /// RemoteStore::rest(), of a trainer that has made so many pushes.
+  /// RemoteStore::rest(). `newest_push` is the number of pushes that the trainer has made.
   Task<Result<RestNews>> rest(Rest rest, uint64_t newest_push, Deadline deadline);
-  /// It attaches, or makes pushes again: what it says next is news.
+  /// Called when the trainer attaches, or pushes again: the next rest() tells all servers anew.
   void restart() { told_ = false; }
 
  private:

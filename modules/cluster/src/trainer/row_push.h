@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Gradients by rows, as servers take them: as rows, or in a dense push, which is zero but for the rows that the batch
+/// Turns gradients by rows into a push: as rows, or as a dense gradient that is zero except in the rows that the batch
 /// touches.
 #include <functional>
 #include <map>
@@ -14,26 +14,26 @@
 
 namespace shoal::cluster {
 
-/// The variables of a plan that a program has gradients by rows of. Allocates no more once it has seen the largest batch.
+/// The variables that a program has gradients by rows for. Allocates nothing more once it has seen the largest batch.
 class RowPush {
  public:
-  /// NotFound if the plan lacks one of them, FailedPrecondition if it is not planned for updates by rows.
+  /// NotFound if the plan lacks a variable, FailedPrecondition if a variable is not planned for updates by rows.
   Result<void> bind(const ShardPlan& plan, const std::vector<std::string>& by_rows);
-  /// Points at the push to shard `shard`.
+  /// Sets the arena of the push to shard `shard`.
   void set_updates(size_t shard, std::byte* arena) { bindings_.set_updates(shard, arena); }
-  /// Adds up the gradients of one step and writes the whole gradient of each variable: zeros, and the sums in their rows.
-  /// A server takes rows of zeros as untouched.
+  /// Adds up the gradients of one step, and writes the whole gradient of each variable: zeros, and the sums in their
+  /// rows. A server takes a row of zeros as untouched.
   Result<void> write(std::span<const RowGradients> gradients);
-  /// Adds up without writing, for pushes by rows.
+  /// Adds up the gradients without writing them, for pushes by rows.
   Result<void> sum(std::span<const RowGradients> gradients) { return sum_rows(gradients, denormals_, sums_); }
-  /// The sums of the variable of that name; null if it is not one of those bound.
+  /// The sums of the variable `name`; null if it is not bound.
   const RowSums* sums_of(const std::string& name) const;
 
  private:
   Bindings bindings_;
-  std::map<std::string, size_t, std::less<>> places_;  // Position among the bound variables, by name.
-  Denormals denormals_ = Denormals::kZero;             // As the shards take them.
-  std::vector<RowSums> sums_;                          // One entry for each variable, as bound.
+  std::map<std::string, size_t, std::less<>> places_;  // By name: the position among the bound variables.
+  Denormals denormals_ = Denormals::kZero;             // As in the shards' specs.
+  std::vector<RowSums> sums_;                          // One entry for each bound variable.
 };
 
 }  // namespace shoal::cluster

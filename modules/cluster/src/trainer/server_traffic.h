@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// All parts of what goes between a trainer and one server. Usually there is one.
+/// All parts of what travels between a trainer and one server. Usually there is one part.
 #include <vector>
 
 #include "state/parted_arena.h"
@@ -10,11 +10,11 @@ namespace shoal::cluster {
 
 class ServerTraffic {
  public:
-  /// `first`: how many parts the servers before have.
+  /// `first` is the number of parts of all servers before this one.
   ServerTraffic(BufferPool& pool, const ShardSpec& spec, const Compression& compression, size_t first);
   ServerTraffic(ServerTraffic&&) = default;  // A copy would point into the original.
 
-  /// Which of all parts of all servers part i is: its number in bindings.
+  /// The number of this server's part i among the parts of all servers, which bindings use.
   size_t number(size_t i) const { return first_ + i; }
   std::vector<ShardTraffic>& parts() { return traffic_; }
   const std::vector<ShardTraffic>& parts() const { return traffic_; }
@@ -22,16 +22,16 @@ class ServerTraffic {
 
   bool has_weights() const;
   void drop_weights();
-  /// The version of the weights, which is that of its first part: the others may be on their way.
+  /// The version of the weights. Taken from the first part, since the others may still be on their way.
   uint64_t version() const { return traffic_.front().version(); }
 
-  /// What top-k keeps back, as ShardTraffic has it. Empty without.
+  /// The residual of top-k, as in ShardTraffic. Empty without top-k.
   PartedArena kept_back() const;
   struct Residual {
     PartedArena arena;
     uint64_t after = 0;
   };
-  /// Of all parts.
+  /// The sum over all parts.
   TrafficBytes bytes() const;
   Residual residual() const;
   Residual residual_before() const;

@@ -56,7 +56,7 @@ Result<void> ShardTraffic::take(transport::Message message) {
   return {};
 }
 
-/// By rows the whole arena comes first, then what is new since.
+/// Decodes weights. By rows the first message has the whole arena, and later ones have the rows that changed.
 Result<void> ShardTraffic::take_encoded(const transport::Weights& weights) {
   if (!decoded_) decoded_ = pool_.get(spec_.arena_bytes);
   if (weights.encoding == Encoding::kDense) {
@@ -64,7 +64,8 @@ Result<void> ShardTraffic::take_encoded(const transport::Weights& weights) {
     return {};
   }
   if (weights.encoding != Encoding::kSparseRows) return decode(spec_, weights.encoding, weights.payload, decoded_->bytes());
-  // An older base where a reply comes again, of which other parts were lost: rows hold weights, and no differences.
+  // The base may be older than our version where a reply is sent again because other parts of it were lost. That is
+  // harmless: rows are weights, not differences.
   if (!by_rows_ || version_ == 0 || weights.base_version > version_ || weights.version < version_) {
     return unavailable("sent the rows that are new since version " + std::to_string(weights.base_version) +
                        " to one that has version " + std::to_string(version_));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What goes between a trainer and one server, step by step: arenas as kernels see them, and the messages that carry them.
-/// One part of a shard; server_traffic.h has them all.
+/// What travels between a trainer and one server for one part of a shard: arenas as kernels see them, and the messages
+/// that carry them. server_traffic.h has all parts.
 #include <optional>
 #include <span>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace shoal::cluster {
 
-/// Bytes of arenas, and of the payloads that stood for them.
+/// The bytes of arenas, and of the payloads sent for them.
 struct TrafficBytes {
   uint64_t gradients = 0, gradients_sent = 0;
   uint64_t weights = 0, weights_received = 0;
@@ -22,55 +22,56 @@ struct TrafficBytes {
 /// "sent 1.9 MB of gradients instead of 97.0, received 48.5 MB of weights instead of 97.0".
 std::string to_string(const TrafficBytes& bytes);
 
-/// What has become of a push, for what top-k keeps back: one that was dropped returns there; where nobody knows, it is as it
-/// was before, so that nothing is sent twice.
+/// What became of a push, which decides what happens to the residual of top-k: the values of a dropped push are put
+/// back; if it is not known, the residual is as it was before, so that nothing is sent twice.
 enum class PushEnd { kCounts, kDropped, kUnknown };
 
-/// Without compression kernels read weights in the received message and write gradients into the outgoing one.
+/// Without compression, kernels read weights in the received message and write gradients into the outgoing one.
 class ShardTraffic {
  public:
-  /// The part `index` of `count` of a shard; `part` outlives it.
+  /// The part `index` of the `count` parts of a shard; `part` outlives this object.
   ShardTraffic(BufferPool& pool, const ShardPart& part, uint32_t index, uint32_t count, const Compression& compression);
 
-  // By rows, or with compression, take() and finish_push() have so much to do that they belong on the compute thread.
+  // By rows, or with compression, take() and finish_push() do so much work that they belong on the compute thread.
 
-  /// Segments with lazy rows travel as rows from now on. Called before any weights come.
+  /// From now on segments with lazy rows travel as rows. Called before any weights come.
   void go_by_rows();
 
-  /// Takes the weights of `message`. FailedPrecondition if the server holds another model; InvalidArgument if they are
-  /// nonsense.
+  /// Takes the weights of `message`. FailedPrecondition if the server holds another model; InvalidArgument if the
+  /// payload is malformed.
   Result<void> take(transport::Message message);
   bool has_weights() const { return bool(weights_.body); }
-  /// Lets go of the weights, so that a server whose only reader we are updates in place.
+  /// Releases the weights, so that a server whose only reader is this trainer updates them in place.
   void drop_weights() { weights_.body = {}; }
   const std::byte* weights() const { return decoded_now_ ? decoded_->data() : weights_.payload().data(); }
   uint64_t version() const { return version_; }
 
-  /// The arena that the gradients of a step go into. `fields` says which step it is, and on which weights.
+  /// The arena for the gradients of a step. `fields` describes the step and its weights.
   std::span<std::byte> begin_push(const transport::Chunk& fields);
-  /// All gradients are written, or summed up in `rows`: makes the message. `scalars` and `metrics` go with the first part.
+  /// Makes the message, once all gradients are written, or summed up in `rows`. `scalars` and `metrics` go with the
+  /// first part.
   void finish_push(std::span<const double> scalars, const transport::StepMetrics& metrics, const RowPush& rows);
   /// MessageHead::status of the push: kStatusSaveBit, or 0.
   void set_push_status(uint8_t status) { push_.message.head.status = status; }
-  /// The push, which is kept until end_push() for a retry.
+  /// The push, kept until end_push() in case it has to be sent again.
   const transport::Message& push() const { return push_.message; }
   void end_push(PushEnd end);
 
   const ShardSpec& spec() const { return spec_; }
-  /// What top-k keeps back, as an arena. Null without top-k.
+  /// The residual of top-k, as an arena. Null without top-k.
   Ref<const Buffer> kept_back() const { return top_k_ ? Ref<const Buffer>(top_k_->kept()) : Ref<const Buffer>(); }
-  /// What is kept back, for a server: with the number of the newest push behind which it was. Null before the first.
+  /// A residual for a server. Null before the first push.
   struct Residual {
     Ref<const Buffer> arena;
-    uint64_t after = 0;  ///< The number of the push, as Chunk::push has it.
+    uint64_t after = 0;  ///< The number (Chunk::push) of the newest push before the residual was like this.
   };
   Residual residual() const;
   /// The residual as it was before the newest push.
   Residual residual_before() const;
-  /// Goes on from what another process of this trainer had kept back. Not without top-k.
+  /// Continues from the residual that another process of this trainer had. For top-k only.
   void resume(std::span<const std::byte> residual) { top_k_->resume(residual); }
 
-  /// The weights go on from another point: what was kept of earlier gradients is forgotten.
+  /// The weights were replaced: forgets the residual.
   void restart();
   const TrafficBytes& bytes() const { return bytes_; }
 
@@ -90,16 +91,16 @@ class ShardTraffic {
 
   transport::Message weights_;
   uint64_t version_ = 0;
-  Ref<Buffer> decoded_;  // Null until weights come encoded; by rows, what all versions so far add up to.
+  Ref<Buffer> decoded_;  // Null until weights come encoded. By rows, the whole arena with all rows received so far.
   bool decoded_now_ = false;
 
-  transport::Chunk fields_;  // The fields of the push under way; its position is position_.
+  transport::Chunk fields_;  // The fields of the push in progress; its position is position_.
   std::string position_;
   Ref<Buffer> gradient_;  // Null if kernels write into the message.
   transport::OutgoingChunk push_;
   std::optional<TopK> top_k_;
   uint64_t newest_push_ = 0, push_before_ = 0;
-  std::vector<SegmentRows> rows_;  // Rows by segment, of the message at hand.
+  std::vector<SegmentRows> rows_;  // By segment, for the message in progress.
   TrafficBytes bytes_;
 };
 

@@ -2,9 +2,9 @@
 #pragma once
 /// Takes the weights that servers send.
 ///
-/// An answer is a message for each part of a shard. The first says all that a trainer has to know of it; the others may
-/// come while the next step is computed already ("late" parts), as long as no kernel reads them. They are of the same
-/// version, so that a step never sees two.
+/// An answer has one message for each part of a shard. The first one tells the trainer all that it has to know of the
+/// answer. The others may arrive while the next step is computed already ("late" parts), as long as no kernel reads
+/// them. All parts are of one version, so that a step never sees two.
 #include <atomic>
 #include <functional>
 #include <optional>
@@ -19,40 +19,43 @@ namespace shoal::cluster {
 
 class WeightReceiver final : public backends::VariableArrivals {
  public:
-  /// What the head of a part says is for the owner: an error refuses the part.
+  /// Called with the head of each part. An error refuses the part.
   using OnHead = std::function<Result<void>(size_t shard, size_t part, const transport::MessageHead& head)>;
 
-  /// `traffic` has an entry for each server, `bindings` know all parts of all servers. All outlive it.
+  /// `traffic` has an entry for each server; `bindings` know all parts of all servers. All references outlive this
+  /// object.
   WeightReceiver(Environment& env, ServerLinks& servers, std::vector<ServerTraffic>& traffic, Bindings& bindings,
                  OnHead on_head)
       : env_(env), servers_(servers), traffic_(traffic), bindings_(bindings), on_head_(std::move(on_head)), arrival_(env) {}
 
-  /// Once, when `bindings` are bound. `recodes`: what travels is not what kernels read, but decoded on the compute thread;
-  /// then nothing is late.
+  /// Called once, when `bindings` are bound. `recodes` is true if messages are encoded, so that they are decoded on the
+  /// compute thread before kernels read them; no part is late then.
   void bind(bool recodes);
 
   /// Takes the answer that begins with `first`, and waits for all of it.
   Task<Result<void>> accept(size_t shard, transport::Message first);
-  /// The same, but what is not there yet is late.
+  /// Takes the answer that begins with `first`; parts that are not here yet are late.
   Task<Result<void>> accept_first(size_t shard, transport::Message first);
-  /// Asks for the newest weights. Unavailable "not ready" while the chief is not through; Cancelled: the job is over.
+  /// Pulls the newest weights. Unavailable "not ready" while the chief has not made the model ready; Cancelled: the job
+  /// is over.
   Task<Result<void>> pull(size_t shard, Deadline deadline);
-  /// The same after they were dropped, or did not all come before their connection broke: over a new one, by `deadline`.
+  /// Pulls after the weights were dropped, or after their connection broke before all had come: connects again if
+  /// needed, until `deadline`.
   Task<Result<void>> pull_again(size_t shard, Deadline deadline, StopToken stop);
-  /// Lets go of the weights of a server, and of those that are late.
+  /// Drops the weights of a server, and its late parts.
   void drop(size_t shard);
-  /// True if all of them are there, or late.
+  /// True if each part of the weights is here, or late.
   bool has_weights(size_t shard) const;
 
-  /// A step begins: points its bindings at the weights. True if all are there.
+  /// Begins a step: points the bindings at the weights. True if all parts are here.
   bool begin();
-  /// Any thread.
+  /// Called on any thread.
   bool has_come(size_t variable) const override;
-  /// Strand, beside the program: takes what is late, to the last, over a new connection, by `deadline`, where one breaks.
-  /// Unavailable if the server lost its state, or has gone on to another version meanwhile; Cancelled some seconds after
-  /// `stop`: nobody waits for it any more.
+  /// Called on the strand, beside the program: receives all late parts of a server. Connects again where a connection
+  /// breaks, until `deadline`. Unavailable if the server has lost its state, or has gone on to another version;
+  /// Cancelled a few seconds after `stop`.
   Task<Result<void>> receive_late(size_t shard, Deadline deadline, StopToken stop);
-  /// Strand: waits until it has_come(), or receive_late() has failed, whose error it gives.
+  /// Called on the strand: waits until has_come(), or until receive_late() has failed, and returns that error.
   Task<Result<void>> arrival(size_t variable);
 
  private:
@@ -70,10 +73,11 @@ class WeightReceiver final : public backends::VariableArrivals {
   Bindings& bindings_;
   const OnHead on_head_;
   bool recodes_ = false;
-  std::vector<std::vector<size_t>> parts_of_variables_;  // By variable, a number for each piece.
-  std::vector<std::atomic<bool>> arrived_;               // By number (ServerTraffic::number): may it be read?
+  std::vector<std::vector<size_t>> parts_of_variables_;  // By variable: the part number of each piece.
+  // By number (ServerTraffic::number): true if kernels may read the part.
+  std::vector<std::atomic<bool>> arrived_;
   Event arrival_;
-  std::optional<Error> failed_;  // Why late weights of this step will not come.
+  std::optional<Error> failed_;  // Why the late parts of this step will not come.
 };
 
 }  // namespace shoal::cluster
