@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a parameter server knows of a trainer, over all processes of that trainer.
+/// A parameter server's record of a trainer, over all processes of that trainer.
 #include <algorithm>
 #include <cstdint>
 #include <optional>

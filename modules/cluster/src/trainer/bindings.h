@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Where a program's variables and updates lie in the arenas of a plan.
+/// The places of a program's variables and updates in the arenas of a plan.
 #include <string>
 #include <vector>
 

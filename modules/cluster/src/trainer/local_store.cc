@@ -173,7 +173,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   }
 
  private:
-  /// What the process has computed for one of its trainers in this step.
+  /// The contribution of one of this process's trainers to this step.
   struct Replica {
     Ref<Buffer> updates;
     // In the order of bind()'s by_rows.

@@ -50,7 +50,7 @@ class TopKResiduals final : public ResidualExchange {
   std::vector<PartedArena> own() const override;
 
  private:
-  /// What a server asks for: nothing, or the residual before or after the newest push.
+  /// The residual that a server asks for: none, or the one before or after the newest push.
   enum class Asked { kNot, kBefore, kAfter };
   Task<Result<void>> hand_in(size_t shard, ServerTraffic::Residual residual, SteadyTime enough, Deadline deadline);
   Task<Result<void>> fetch_from(size_t shard);

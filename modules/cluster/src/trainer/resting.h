@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a trainer tells its servers while it rests: it makes no more pushes, and waits for the end of the job.
+/// A resting trainer's messages to its servers: it makes no more pushes, and waits for the end of the job.
 #include "shoal/cluster/protocol.h"
 #include "trainer/links.h"
 #include "trainer/residual_exchange.h"

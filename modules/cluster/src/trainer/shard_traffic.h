@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What travels between a trainer and one server for one part of a shard: arenas as kernels see them, and the messages
+/// The traffic between a trainer and one server for one part of a shard: arenas as kernels see them, and the messages
 /// that carry them. server_traffic.h has all parts.
 #include <optional>
 #include <span>
@@ -22,7 +22,7 @@ struct TrafficBytes {
 /// "sent 1.9 MB of gradients instead of 97.0, received 48.5 MB of weights instead of 97.0".
 std::string to_string(const TrafficBytes& bytes);
 
-/// What became of a push, which decides what happens to the residual of top-k: the values of a dropped push are put
+/// The fate of a push, which decides what happens to the residual of top-k: the values of a dropped push are put
 /// back; if it is not known, the residual is as it was before, so that nothing is sent twice.
 enum class PushEnd { kCounts, kDropped, kUnknown };
 

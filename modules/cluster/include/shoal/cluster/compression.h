@@ -10,12 +10,12 @@
 namespace shoal::cluster {
 
 struct Compression {
-  /// What trainers send. kTopK sends the share `fraction` of each variable's gradient with the largest absolute values,
-  /// and adds the rest to the next gradient (error feedback; Stich, Cordonnier, Jaggi 2018, "Sparsified SGD with
+  /// The encoding of gradients. kTopK sends the share `fraction` of each variable's gradient with the largest absolute
+  /// values, and adds the rest to the next gradient (error feedback; Stich, Cordonnier, Jaggi 2018, "Sparsified SGD with
   /// Memory"). An update that is not a gradient (a value that is assigned, or averaged into a variable) is sent whole.
   /// The other encodings round both alike.
   transport::Encoding gradients = transport::Encoding::kDense;
-  /// What servers send: kDense, kBfloat16, kFloat16 or kInt8.
+  /// The encoding of weights: kDense, kBfloat16, kFloat16 or kInt8.
   transport::Encoding weights = transport::Encoding::kDense;
   double fraction = 0.01;  ///< The share of elements that kTopK sends, in (0, 1].
   /// True if either direction is compressed.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What all tasks of one job must agree on, as text. Peers compare these texts byte for byte when they connect, and a
-/// refusal can say in words what differs.
+/// Texts that all tasks of one job must agree on. Peers compare them byte for byte when they connect, and a refusal can
+/// say in words what differs.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +23,7 @@ std::string job_text(const ClusterSpec& cluster);
 std::string job_difference(std::string_view text, const std::string& owner, std::string_view other_text,
                            const std::string& other_owner);
 
-/// Who a task is, and what it has in common with the others of its job. Peers compare it when they connect, and refuse
+/// The identity of a task, and all that the tasks of a job have in common. Peers compare it when they connect, and refuse
 /// a peer of another job, model, strategy or run.
 struct TaskIdentity {
   std::string job;  ///< job_text() of the cluster.

@@ -142,7 +142,7 @@ struct Welcome {
 std::string to_json(const Welcome& welcome);
 Result<Welcome> parse_welcome(std::string_view json);
 
-/// What became of one trainer's pushes at one server, since the server's start.
+/// The fate of one trainer's pushes at one server, counted since the server's start.
 struct PushCounts {
   uint64_t applied = 0;
   uint64_t dropped = 0;  ///< Pushes that were too old for the update strategy, or that the trainer gave up.
@@ -169,7 +169,7 @@ struct Rest {
 std::string to_json(const Rest& rest);
 Result<Rest> parse_rest(std::string_view json);
 
-/// What a resting trainer is told about the others.
+/// News of the other trainers, for a trainer that rests.
 struct RestNews {
   bool chief_connected = false;
   std::string at_work;  ///< The trainers that still make pushes: "chief 0, worker 1"; empty if none does.

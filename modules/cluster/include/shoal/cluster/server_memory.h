@@ -28,7 +28,7 @@ struct ServerMemory {
 ServerMemory server_memory(const ShardSpec& spec, int trainers, int aggregated = 1,
                            transport::Encoding gradients = transport::Encoding::kDense);
 
-/// What a push takes besides its gradients: the input position, and scalars.
+/// The bytes that a push takes besides its gradients: the input position, and scalars.
 inline constexpr uint64_t kPushOverhead = uint64_t(64) << 10;
 /// The most bytes of one trainer's unanswered pushes that a server keeps; beyond that it reads no more from the trainer
 /// until one of them is decided. (Pushes that were answered and are kept for a later commit are at most R together.)

@@ -92,7 +92,7 @@ class Shard {
   std::span<std::byte> mutable_slot(int slot);
 
  private:
-  /// What one update reads and writes.
+  /// The buffers that one update reads and writes.
   struct Place {
     std::span<const std::byte> current;
     std::span<std::byte> next;

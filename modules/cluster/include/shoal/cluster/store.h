@@ -29,7 +29,7 @@
 
 namespace shoal::cluster {
 
-/// What a trainer learns when the model is ready.
+/// The state that a trainer finds when the model is ready.
 struct Ready {
   uint64_t global_step = 0;
   uint64_t epoch = 0;

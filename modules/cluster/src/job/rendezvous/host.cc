@@ -27,7 +27,7 @@ constexpr auto kHostLook = std::chrono::milliseconds(20);
 constexpr auto kHostUnderWay = std::chrono::milliseconds(100);
 constexpr auto kHostClosing = std::chrono::seconds(1);
 
-/// What the host knows of one rank.
+/// The host's record of one rank.
 struct Guest {
   Connection* connection = nullptr;  ///< Null while the rank has no connection.
   uint64_t incarnation = 0;
