@@ -12,7 +12,7 @@
 namespace shoal::cli {
 namespace {
 
-/// Looked up only, never walked.
+/// A set for look-ups only: the order of its elements depends on hashing, so nothing iterates over it.
 using NameSet = std::unordered_set<std::string_view>;
 
 /// The table's columns by name.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Evaluation inside training, after checkpoints: in local mode (CONTRACT 6), and in the master of a cluster (8.6).
+/// Evaluation inside of training, after checkpoints: in local mode, and in the master of a cluster.
 #include "evaluate/evaluating.h"
 #include "shoal/base/stop.h"
 #include "shoal/estimator/hook.h"
@@ -11,9 +11,10 @@ namespace shoal {
 class LocalEvaluation final : public CheckpointListener {
  public:
   enum class Last {
-    kInTraining,  ///< The last evaluation is made by end(), before training ends.
-    /// By evaluate_last(), when no other task waits any more, if a master that is killed in it finds its end when it comes
-    /// again, or an interrupt has given the job 20 s. Otherwise by end(): it would train on, and needs its servers.
+    kInTraining,  ///< end() makes the last evaluation, before training ends.
+    /// evaluate_last() makes the last evaluation, after the job's end, when no other task waits for the master. It does so
+    /// if a master that is killed meanwhile would find the end mark when it is started again, or if an interrupt has left
+    /// the job 20 s. Otherwise end() makes it: a restarted master would continue training, and need its servers.
     kAfterTheJobsEnd,
   };
   LocalEvaluation(Environment& env, const Estimator& estimator, const EvalSpec& spec, std::optional<int64_t> max_steps,

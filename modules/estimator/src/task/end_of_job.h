@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Whether the job that a task belongs to has ended, by the mark in model_dir (CONTRACT JE-2).
+/// Tells a task whether its job has ended, by the end mark in model_dir.
 #include <optional>
 #include <string>
 
@@ -12,20 +12,20 @@ namespace shoal {
 
 class EndOfJob {
  public:
-  /// Whom a mark convinces that says nothing of this job but was not there when the task started.
+  /// Which tasks take an end mark for their job's that does not name the job, but was written after the task started.
   enum class NewMarks {
-    kObeyed,  ///< The chief wrote it since, so it is this job's.
-    /// A server doubts: a chief that was killed behind its mark comes back, and may want the server to train on.
+    kObeyed,  ///< All but servers: the chief must have written the mark, so it is this job's.
+    /// Parameter servers: a chief that was killed after it wrote the mark is started again, and may continue training.
     kDoubted,
   };
 
-  /// `config`: the task's own, and so is `max_steps`. The clock of ready_timeout_secs starts here.
+  /// `config` and `max_steps` are the task's own. The time of ready_timeout_secs starts here.
   EndOfJob(Environment& env, RunConfig config, std::string model_dir, std::optional<int64_t> max_steps, NewMarks new_marks);
 
-  /// Reads the mark that ends this task; nothing: there is none, or it is of an earlier run. Such a mark is told of in the
-  /// log, once, and obeyed only where no chief comes to remove it until ready_timeout_secs are over (but for two seconds: a
-  /// wait for a peer that ends then is no error). What the first call finds was there when the task started. Errors: those
-  /// of read_end_mark(). On the compute thread.
+  /// Reads the end mark; nothing if there is none, or if it is of an earlier run. A mark of an earlier run is logged once,
+  /// and obeyed only if no chief has removed it two seconds before ready_timeout_secs are over (so that a wait for a peer
+  /// ends without an error). A mark that the first call finds was there when the task started. Errors: those of
+  /// read_end_mark(). Called on the compute thread.
   Result<std::optional<checkpoint::EndMark>> look();
 
  private:

@@ -29,7 +29,8 @@ std::string numerics_text(const backends::Numerics& numerics) {
   return text;
 }
 
-/// Whether the weights that training goes on from are of this model (CONTRACT RU-2), before anything is written.
+/// Compares the model with the one whose weights training continues from: features, labels and heads must mean the same.
+/// Called before anything is written.
 Result<void> check_checkpoint(TrainScope& scope, TrainerFolder& folder, const BuiltModel& model) {
   if (!folder.checkpoint()) {
     return check_meaning(scope.env.log(), scope.config(), folder.meaning(), join_path(scope.model_dir(), "run.json"), model,
