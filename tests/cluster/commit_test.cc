@@ -467,10 +467,10 @@ TEST_F(CommitServersTest, TheWaitForAHoldIsToldAndBounded) {
   world_.run_for(std::chrono::milliseconds(1));
   const double began = seconds();
   const auto snapshot = run(*chief_env_, chief_->snapshot({}));
-  expect_error(snapshot, ErrorKind::kUnavailable, "has not been told to hold its state for a checkpoint within");
-  EXPECT_THAT(snapshot.error().message(), testing::HasSubstr("is its line to"));
+  expect_error(snapshot, ErrorKind::kUnavailable, "has not been told to take a snapshot for a checkpoint within");
+  EXPECT_THAT(snapshot.error().message(), testing::HasSubstr("is its connection to"));
   EXPECT_NEAR(seconds() - began, 25, 6);  // The server answers every five seconds.
-  EXPECT_EQ(count_log("to hold its state for a checkpoint: nothing has told it yet"), 2u) << logs();
+  EXPECT_EQ(count_log("to take a snapshot for a checkpoint: nothing has told it yet"), 2u) << logs();
   network_->heal();
 }
 

@@ -75,11 +75,11 @@ TEST_F(IncomingPushTest, IsCompleteWithItsClosingChunk) {
 TEST_F(IncomingPushTest, KeepsNoMoreThanAPushHas) {
   EXPECT_FALSE(value_or_raise(add(push_, chunk(1, 9), 3)));
   EXPECT_FALSE(value_or_raise(add(push_, chunk(2, 9), 3)));
-  expect_error(add(push_, chunk(3, 9), 3), ErrorKind::kInvalidArgument, "chunk 3 of a push is not one that was to come");
+  expect_error(add(push_, chunk(3, 9), 3), ErrorKind::kInvalidArgument, "chunk 3 of a push was not expected");
   EXPECT_EQ(push_.take().chunks.size(), 2u);
   for (const size_t parts : {0, 1}) {
     IncomingPush other;
-    expect_error(add(other, chunk(1, 2), parts), ErrorKind::kInvalidArgument, "not one that was to come");
+    expect_error(add(other, chunk(1, 2), parts), ErrorKind::kInvalidArgument, "of a push was not expected");
   }
 }
 

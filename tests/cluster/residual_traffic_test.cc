@@ -150,7 +150,7 @@ TEST_F(ResidualTraffic, ASilentWorkerIsWaitedForTenSeconds) {
   const SavedState state = saved();
   EXPECT_NEAR(seconds() - before, 10, 1);  // The wait is not for each server.
   EXPECT_FALSE(state.has(1));
-  EXPECT_EQ(count_log("without what the compression of trainer 1 has kept back"), 2u) << logs();
+  EXPECT_EQ(count_log("without the residual of trainer 1's compression"), 2u) << logs();
 }
 
 TEST_F(ResidualTraffic, AnInterruptedJobDoesNotWait) {

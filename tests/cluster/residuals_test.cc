@@ -49,7 +49,7 @@ class ResidualsTest : public testing::Test {
     residuals_.forget_parts(trainer);
   }
   void expect_unwanted(int trainer, uint64_t after) {
-    expect_error(send(trainer, after, 1, 0, 64), ErrorKind::kInvalidArgument, "nobody wants");
+    expect_error(send(trainer, after, 1, 0, 64), ErrorKind::kInvalidArgument, "nobody has asked for");
   }
   bool asks(int trainer) { return residuals_.asks(trainer, trainers_[trainer]); }
   bool waits() const { return !residuals_.awaited(trainers_).empty(); }

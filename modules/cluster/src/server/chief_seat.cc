@@ -50,7 +50,7 @@ Error ChiefSeat::refusal(Asked asked, std::string_view whose) const {
     }
     other += ", from " + holder_->peer + " since " + utc_text(holder_->since);
   }
-  if (asked == Asked::kUnclear) return unavailable(other + "; whether it is still alive does not show yet");
+  if (asked == Asked::kUnclear) return unavailable(other + "; it is not known yet whether that one is alive");
   return unavailable(other + ", and alive; a job has one chief: end that one first, or give this job servers of its own");
 }
 

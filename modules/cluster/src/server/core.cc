@@ -56,8 +56,8 @@ Task<Result<void>> ServerCore::take_credit(Session& session, PushCredit& credit,
       co_return unavailable(name_of(session.hello) + " has been silent while its push waited");
     }
     if (env_.now() >= note) {
-      env_.log().info("waiting for what becomes of earlier pushes of " + name_of(session.hello) +
-                      ": until then no more of it is read, since it holds all the memory that it may take");
+      env_.log().info("waiting for a decision about earlier pushes of " + name_of(session.hello) +
+                      ": until then this server reads no more of it, since they take all the memory that they may take");
       note = env_.after(kCreditNoteEvery);
     }
     const SteadyTime look = std::min(give_up, note);

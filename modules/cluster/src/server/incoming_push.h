@@ -22,7 +22,7 @@ class IncomingPush {
     const auto at = std::ranges::lower_bound(chunks_, chunk.chunk_index, {}, &transport::Chunk::chunk_index);
     const bool again = at != chunks_.end() && at->chunk_index == chunk.chunk_index;
     if (!follows || again || (!chunk.closing && chunks_.size() + 1 >= parts)) {
-      return invalid_argument("chunk " + std::to_string(chunk.chunk_index) + " of a push is not one that was to come");
+      return invalid_argument("chunk " + std::to_string(chunk.chunk_index) + " of a push was not expected");
     }
     messages_.insert(messages_.begin() + (at - chunks_.begin()), std::move(message));
     chunks_.insert(at, chunk);

@@ -235,7 +235,7 @@ Task<Result<void>> Server::serve(std::unique_ptr<Connection> connection) {
   auto session = std::make_shared<Session>(env_, std::move(connection), ++accepted_);
   Result<void> served = co_await serve_session(*session);
   session->ended = true;
-  session->connection->close(Error(ErrorKind::kCancelled, "the conversation is over"));
+  session->connection->close(Error(ErrorKind::kCancelled, "the server has answered"));
   commits_.forget(*session);
   Result<void> replied = co_await session->replies.join();
   static_cast<void>(replied);  // Nobody waits for a reply that could not be sent.

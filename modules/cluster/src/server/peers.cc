@@ -38,7 +38,7 @@ void Peers::send_to(Session& session, const transport::Order& order, uint64_t ep
   message.head.epoch = epoch;
   if (session.connection->try_send(message)) return;
   peers_[size_t(session.shard)].epoch = 0;
-  session.connection->close(unavailable("it does not take its orders"));
+  session.connection->close(unavailable("the connection takes no more orders"));
 }
 
 }  // namespace shoal::cluster

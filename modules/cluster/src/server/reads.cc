@@ -32,13 +32,13 @@ transport::Message ArenaRead::to_message(BufferPool& pool) const {
 
 Result<ArenaRead> read_held(const ServerState& state, const HeldState* held, std::string_view text) {
   SHOAL_TRY(const ReadRange range, parse_read_range(text));
-  if (!held) return unavailable("nothing is held, or not any more: the connection that it was held for has ended");
+  if (!held) return unavailable("there is no snapshot, or no more: the connection that it was made for has ended");
   const uint64_t version = held->text.counters.version;
   if (range.arena >= 0 && size_t(range.arena) < held->arenas.size())
     return checked({range, held->arenas[size_t(range.arena)], version});
   if (residual_trainer(range.arena) < 0 || held->residuals == 0) return invalid_argument("no such arena");
   const Ref<const Buffer> residual = state.residuals().held_of(residual_trainer(range.arena), held->residuals);
-  if (!residual) return unavailable("what a trainer's compression kept back is not held, or not any more");
+  if (!residual) return unavailable("the snapshot has no residual of this trainer's compression, or was let go");
   return checked({range, arena_of(residual), version});
 }
 

@@ -357,8 +357,8 @@ Task<Result<void>> Requests::handle_residuals(Session& session, Message request)
   const bool more = may_come();
   if (!more && !awaited.empty()) {
     const std::string trainer = std::to_string(awaited.front());
-    env_.log().warning_once("residual of " + trainer, "a checkpoint goes without what the compression of trainer " +
-                                                          trainer + " has kept back: it did not come in time");
+    env_.log().warning_once("residual of " + trainer, "the next checkpoint is without the residual of trainer " + trainer +
+                                                          "'s compression, which did not come in time");
   }
   const std::string held = more ? std::string() : to_json(state_.residuals().held());
   Message answer = core_.control(more ? "more" : "residuals", held);

@@ -43,7 +43,7 @@ Task<Result<void>> SequencerLink::run() {
     if (closed_ || (!followed && followed.error().kind() == ErrorKind::kCancelled)) break;
     if (!followed && env_.now() >= next_note) {
       env_.log().info("waiting for " + to_string(options_.servers.front()) +
-                      ", which decides what pushes become: " + followed.error().message());
+                      ", which has the sequencer of this job: " + followed.error().message());
       next_note = env_.after(kSequencerNoteEvery);
     }
     Result<void> woken = co_await closed_event_.wait("the next attempt", env_.after(back_off));
@@ -109,7 +109,7 @@ void SequencerLink::report(ReportKind kind, const transport::PushId& push, uint6
   Message message = transport::make_report(
       env_.buffers(), {.kind = kind, .received = received_, .push = push, .base_version = base_version});
   message.head.epoch = epoch_;
-  if (!connection_->try_send(message)) connection_->close(unavailable("it takes no reports"));
+  if (!connection_->try_send(message)) connection_->close(unavailable("the connection takes no more reports"));
 }
 
 void SequencerLink::held(const HeldPush& push) { report(ReportKind::kHeld, push.id, push.base_version()); }

@@ -32,7 +32,7 @@ Residuals::Due* Residuals::due_of(int trainer, const TrainerRecord& record, uint
 
 Result<void> Residuals::take(int trainer, const TrainerRecord& record, const transport::SnapshotPart& part) {
   if (!record.keeps_back || (part.version != record.last_counted && !due_of(trainer, record, part.version)))
-    return invalid_argument("nobody wants what compression kept back at push " + std::to_string(part.version));
+    return invalid_argument("nobody has asked for the residual after push " + std::to_string(part.version));
   const auto known = coming_.find(trainer);
   const bool begins = known == coming_.end() || known->second.after != part.version;
   const uint64_t filled = begins ? 0 : known->second.filled;

@@ -121,7 +121,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
 
   Result<void> next_replica(std::span<const double> scalars) override {
     if (applying_ || computed_ + 1 >= replicas_.size()) {
-      return failed_precondition("a step of more contributions than there are replicas");
+      return failed_precondition("the step has more contributions than there are replicas");
     }
     replicas_[computed_++].scalars.assign(scalars.begin(), scalars.end());
     return {};

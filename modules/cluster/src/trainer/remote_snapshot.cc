@@ -50,7 +50,7 @@ constexpr auto kHoldAnswer = std::chrono::seconds(10);  // Longer than the time 
 Task<Result<StateText>> hold_on(Environment& env, ServerLinks& servers, size_t shard, HoldRequest request) {
   const SteadyTime began = env.now(), give_up = servers.answer_by();
   const std::string whom = to_string(servers[shard].server());
-  std::string cause = shard == 0 ? std::string() : "; is its line to " + to_string(servers[0].server()) + " broken?";
+  std::string cause = shard == 0 ? std::string() : "; is its connection to " + to_string(servers[0].server()) + " broken?";
   SteadyTime note = env.after(kHoldNoteEvery);
   while (env.now() < give_up) {
     std::string what = to_json(request);
@@ -60,11 +60,11 @@ Task<Result<StateText>> hold_on(Environment& env, ServerLinks& servers, size_t s
     if (text.verb != "more") co_return parse_state(text.text);
     if (env.now() < note) continue;
     env.sometimes("chief.waits_for_hold");
-    env.log().info("waiting for " + whom + " to hold its state for a checkpoint: nothing has told it yet at which update" +
+    env.log().info("waiting for " + whom + " to take a snapshot for a checkpoint: nothing has told it yet of which update" +
                    cause);
     note = env.after(kHoldNoteEvery);
   }
-  Result<StateText> late = unavailable(whom + " has not been told to hold its state for a checkpoint within " +
+  Result<StateText> late = unavailable(whom + " has not been told to take a snapshot for a checkpoint within " +
                                        std::to_string(int64_t(to_seconds(env.now() - began))) + " s" + cause);
   co_return servers.noted(std::move(late));
 }

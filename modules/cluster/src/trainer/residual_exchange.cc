@@ -100,7 +100,7 @@ Task<Result<void>> TopKResiduals::hand_in(size_t shard, ServerTraffic::Residual 
     auto answer = co_await servers_.request(shard, std::move(message), soon);
     if (answer) continue;
     env_.log().info(to_string(servers_[shard].server()) +
-                    " does not get what compression has kept back: " + answer.error().message());
+                    " does not get the residual of this trainer's compression: " + answer.error().message());
     break;
   }
   co_return Result<void>{};
@@ -151,7 +151,7 @@ Task<Result<void>> TopKResiduals::ask_held(size_t shard, std::vector<int>& train
   for (;;) {
     if (env_.now() >= note) {
       env_.log().info("waiting for " + to_string(servers_[shard].server()) +
-                      " to be given what the compression of all trainers has kept back, for a checkpoint");
+                      " to be given the residuals of all trainers' compression, for a checkpoint");
       note = env_.after(kResidualsNoteEvery);
     }
     const bool now = !others_asked_ || env_.now() >= end || env_.interrupted().stop_requested();

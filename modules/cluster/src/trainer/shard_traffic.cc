@@ -67,8 +67,8 @@ Result<void> ShardTraffic::take_encoded(const transport::Weights& weights) {
   // The base may be older than our version where a reply is sent again because other parts of it were lost. That is
   // harmless: rows are weights, not differences.
   if (!by_rows_ || version_ == 0 || weights.base_version > version_ || weights.version < version_) {
-    return unavailable("sent the rows that are new since version " + std::to_string(weights.base_version) +
-                       " to one that has version " + std::to_string(version_));
+    return unavailable("sent the rows that changed since version " + std::to_string(weights.base_version) +
+                       " to a trainer that has version " + std::to_string(version_));
   }
   SHOAL_TRY_VOID(decode_rows(spec_, weights.payload, decoded_->bytes(), rows_));
   store_rows(spec_, rows_, decoded_->bytes());

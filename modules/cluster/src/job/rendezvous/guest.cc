@@ -187,7 +187,7 @@ Task<Result<void>> RendezvousGuest::converse(Deadline deadline) {
         next_note = env_.after(kGuestNoteEvery);
       }
     } else {
-      co_return invalid_argument("what answers there is no rendezvous of Shoal: it says " + in_quotes(word.verb));
+      co_return invalid_argument("the peer at this address is no rendezvous of Shoal: it sent " + in_quotes(word.verb));
     }
     answer_by = deadline;  // From here on heartbeats show that rank 0 is alive.
   }

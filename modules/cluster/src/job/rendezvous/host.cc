@@ -246,7 +246,7 @@ void RendezvousHost::send_addresses() {
     Message word = list;
     const bool as_listed = *waiting.address == gathering_->addresses[size_t(rank)];
     if (!as_listed || !waiting.connection->try_send(word)) {
-      waiting.connection->close(unavailable("the addresses of this job are others; come again"));
+      waiting.connection->close(unavailable("the address list of this job has another address for this rank; join again"));
     }
   }
   changed_.notify_all();
@@ -264,7 +264,7 @@ Task<Result<void>> RendezvousHost::serve(std::unique_ptr<Connection> connection)
     guest.connection = nullptr;
     if (!gathering_) guest.address.reset();  // Until the list is sent, nobody relies on this address.
   }
-  connection->close(Error(ErrorKind::kCancelled, "the conversation is over"));
+  connection->close(Error(ErrorKind::kCancelled, "the host has answered"));
   std::erase(connections_, listed);
   changed_.notify_all();
   co_return Result<void>{};  // Whatever one peer does, the host serves the others.
@@ -274,9 +274,10 @@ Task<Result<void>> RendezvousHost::converse(Connection& connection) {
   SHOAL_CO_TRY(const Message first, co_await connection.receive(env_.after(kJoinTimeout)));
   if (asks_status(first)) co_return co_await say(connection, kStatusVerb, to_json(status()));
   const Result<transport::Control> word = transport::read_control(first);
-  Result<Join> join = word && word->verb == "join"
-                          ? parse_join(word->text)
-                          : Result<Join>(invalid_argument("this is the rendezvous of a job, and what came is no join"));
+  Result<Join> join =
+      word && word->verb == "join"
+          ? parse_join(word->text)
+          : Result<Join>(invalid_argument("this is the rendezvous of a job, and the message is no request to join"));
   if (!join) co_return co_await refuse(connection, -1, join.error());
   const int32_t rank = join->rank;
   if (const Result<void> fits = check(*join, connection); !fits) {
@@ -386,7 +387,7 @@ Task<Result<void>> RendezvousHost::claim_rank(Join join, uint64_t incarnation) {
     if (holder.connection->heard() >= asked + kHostUnderWay) {
       co_return failed_precondition(whose + ", and alive; two tasks have one rank: end one of them, or give each its own");
     }
-    if (env_.now() >= asked + patience) co_return unavailable(whose + "; whether it is alive does not show yet");
+    if (env_.now() >= asked + patience) co_return unavailable(whose + "; it is not known yet whether that one is alive");
     SHOAL_CO_TRY_VOID(co_await env_.sleep_for(kHostLook));
   }
 }
@@ -401,7 +402,8 @@ Result<void> RendezvousHost::adopt_known(const Join& join) {
   if (gathering_) return {};
   const auto is_empty = [](const std::string& address) { return address.empty(); };
   const auto empty = std::ranges::count_if(join.known->addresses, is_empty);
-  if (empty != (plan().evaluator ? 1 : 0)) return invalid_argument("the cluster that was brought lacks addresses");
+  if (empty != (plan().evaluator ? 1 : 0))
+    return invalid_argument("the address list that the guest brought lacks addresses");
   gathering_ = join.known;
   env_.log().info("rendezvous: " + rank_name(plan(), join.rank) + " knows this job; everybody's address is as before");
   send_addresses();
@@ -427,9 +429,10 @@ Task<Result<void>> RendezvousHost::assign_port(Connection& connection, Join join
   Guest& guest = this->guest(join.rank);
   if (guest.connection != &connection) co_return unavailable("another process has taken this rank");
   if (gathering_ && gathering_->addresses[size_t(join.rank)] != taken.address) {
-    co_return unavailable("its address turned out just now; come again");
+    co_return unavailable("the address of this rank has become known just now; join again");
   }
-  if (listens == taken.address.empty()) co_return invalid_argument("an address where none is needed, or none");
+  if (listens == taken.address.empty())
+    co_return invalid_argument("the guest gives an address and needs none, or gives none and needs one");
   guest.address = taken.address;
   guest.had_joined = true;
   co_return Result<void>{};
