@@ -48,7 +48,7 @@ struct LoopOptions {
   bool allow_non_finite = false;
   /// True if what would end training with NanLoss ends it quietly (NanGuardOptions::fail).
   bool stops_quietly = false;
-  cluster::UpdateObserver* observer = nullptr;  ///< Null if nobody looks.
+  cluster::UpdateObserver* observer = nullptr;  ///< Null in programs: observers are for simulations and tests.
   /// Asked every so often on the compute thread, by who leads: whether model_dir is still this run's. An error other than
   /// Unavailable ends the training. Null: nobody looks.
   std::function<Result<void>()> check_place;

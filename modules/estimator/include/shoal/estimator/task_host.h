@@ -49,7 +49,7 @@ struct TaskHost {
   StopToken leave = {};            ///< A request on it interrupts the task, which then gives way (OnSigterm::kLeave).
   bool handle_signals = false;     ///< True for at most one task of a process.
   std::shared_ptr<BufferPool> buffers = {};
-  std::shared_ptr<cluster::UpdateObserver> observer = {};  ///< Told what becomes of updates.
+  std::shared_ptr<cluster::UpdateObserver> observer = {};  ///< Observes the updates of the job; for simulations and tests.
   std::optional<uint64_t> bytes_on_strand = {};    ///< A parameter server's (ParameterServerOptions), for simulations.
   /// From how many bytes on shards travel in parts (ShardSpec::own_part_bytes). Simulations have small models.
   uint64_t own_part_bytes = cluster::kOwnPartBytes;
