@@ -17,6 +17,11 @@ namespace shoal {
 /// InvalidArgument if an exporter of `spec` cannot export the model, saying why (Exporter::obstacles()).
 Result<void> check_obstacles(const Estimator& estimator, const EvalSpec& spec);
 
+/// The throttle: when the next evaluation may start after one that started at `started`. The last step of a training does not wait for it.
+inline SteadyTime throttled_until(const EvalSpec& spec, SteadyTime started) {
+  return started + std::chrono::seconds(spec.throttle_secs);
+}
+
 class Evaluating {
  public:
   Evaluating(const Estimator& estimator, const EvalSpec& spec, std::optional<int64_t> max_steps)
@@ -25,11 +30,10 @@ class Evaluating {
   /// Evaluates the checkpoint at `prefix`, then calls the exporters. On the compute thread. Cancelled if `stop` stops
   /// before the evaluation is through.
   Result<void> evaluate(Environment& env, const std::string& prefix, const StopToken& stop = {});
-  /// Whether the listener, if there is one, lets the next look happen, and evaluation go on after it (CONTRACT EV-15).
-  /// False is told in the log.
+  /// Asks the listener, if there is one, before the next look for a checkpoint, and after it. False: evaluation ends, which the log says.
   Result<bool> may_look(Logger& log);
   Result<bool> may_go_on(Logger& log, EvalStatus status);
-  /// CONTRACT EX-10: says which final exporters never fired.
+  /// Warns of each exporter for the last step that was never called, because training ended before its last step was evaluated.
   void warn_about_final_exporters(Logger& log) const;
 
   const std::optional<std::string>& last_prefix() const { return last_prefix_; }

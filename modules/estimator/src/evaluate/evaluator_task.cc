@@ -81,13 +81,13 @@ class EvaluatorTask {
 Task<Result<std::optional<Metrics>>> EvaluatorTask::run() {
   SHOAL_CO_TRY_VOID(co_await wait_until(env_.after(std::chrono::seconds(options_.spec.start_delay_secs))));
   ended_in_delay_ = mark_.has_value();
-  const Duration throttle = std::chrono::seconds(options_.spec.throttle_secs);
   while (!env_.interrupted().stop_requested()) {
     const SteadyTime started = env_.now();
     SHOAL_CO_TRY_VOID(co_await compute(env_, &EvaluatorTask::look, this));
     if (told_to_end_ || finished()) break;
     SHOAL_CO_TRY_VOID(check_lost_end());
-    const SteadyTime next = mark_ ? env_.after(kAfterTheEnd) : std::max(started + throttle, env_.after(kPollEvery));
+    const SteadyTime next = mark_ ? env_.after(kAfterTheEnd)
+                                   : std::max(throttled_until(options_.spec, started), env_.after(kPollEvery));
     const bool ended_before = mark_.has_value();
     SHOAL_CO_TRY_VOID(co_await wait_until(next));
     ended_in_throttle_ = mark_ && !ended_before;

@@ -20,7 +20,7 @@ bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::
   if (ending_) return false;  // The call of evaluate_last() evaluates it.
   told_to_end_ = !value_or_raise(evaluating_.may_look(env_.log()));
   if (told_to_end_) return true;
-  if (last_started_ && env_.now() - *last_started_ < throttle_) {
+  if (last_started_ && env_.now() < throttled_until(spec_, *last_started_)) {
     const bool last = context.stop_requested() || (max_steps_ && step >= uint64_t(*max_steps_));
     if (last) return false;  // The call of end() evaluates it.
     env_.log().info("evaluation of " + prefix + " skipped by the throttle: the last one started less than " +

@@ -25,7 +25,6 @@ class LocalEvaluation final : public CheckpointListener {
         evaluating_(estimator, spec, max_steps),
         spec_(spec),
         config_(estimator.config()),
-        throttle_(std::chrono::seconds(spec.throttle_secs)),
         last_(last),
         cancel_(last == Last::kInTraining ? stop_of_program(estimator.config()) : StopToken()),
         give_up_(last == Last::kInTraining ? env.leaving() : env.interrupted()),
@@ -56,7 +55,6 @@ class LocalEvaluation final : public CheckpointListener {
   Evaluating evaluating_;
   const EvalSpec& spec_;
   const RunConfig& config_;
-  Duration throttle_;
   const Last last_;
   // A program that cancels a local run wants its thread back: also the evaluation in hand is given up then, and the last one not made.
   const StopToken cancel_;
