@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What did not change since the checkpoint before is not written again (CONTRACT CK-4, CK-5; docs/decisions/0134).
+// What did not change since the checkpoint before is not written again (CONTRACT CK-4, CK-5; docs/decisions/archive/0134).
 #include <cstdio>
 #include <cstring>
 #include <map>
