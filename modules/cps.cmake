@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shoal.cps, by which find_package(shoal) of CMake 4.3 and other tools find an installed Shoal: the Common Package Specification,
 # https://cps-org.github.io/cps/. It is written here and not by install(PACKAGE_INFO), since that takes CMake 4.3 to build Shoal,
-# and names libraries of others as packages, which only a module of CMake's finds (docs/decisions/archive/0127-cps-by-hand.md).
+# and names libraries of others as packages, which only a module of CMake's finds (docs/decisions/installed-library.md).
 
 # shoal_cps_components(<variable> <target> <name> <library that it needs, or ""> <names of the library>...): JSON of a library, and
 # of other names of it.

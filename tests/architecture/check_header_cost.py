@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The include of shoal/shoal.h stays cheap to compile (decision 0126), checked without a clock.
+"""The include of shoal/shoal.h stays cheap to compile (docs/decisions/light-headers.md), checked without a clock.
 
 usage: check_header_cost.py FOLDER [COMPILER]     FOLDER: that of the project. Prints every breach and ends with status 1 if
                                                   there is one. COMPILER: c++, if none is named.

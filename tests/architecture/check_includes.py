@@ -86,7 +86,8 @@ FREE = ("tests", "bench", "examples")
 VAGUE_NAMES = re.compile(r"(^|_)(utils?|common|helpers?|misc)(_|\.)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 STANDARD = re.compile(r"^[a-z_0-9]+$")
-# Parts of libstdc++ that stand in for large headers, by the public headers that may name them (decision 0126).
+# Parts of libstdc++ that stand in for large headers, by the public headers that may name them
+# (docs/decisions/light-headers.md).
 STANDARD_PARTS = {"modules/base/include/shoal/base/std_function.h": "bits/std_function.h",
                   "modules/base/include/shoal/base/time.h": "bits/chrono.h"}
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What did not change since the checkpoint before is not written again (CONTRACT CK-4, CK-5; docs/decisions/archive/0134).
+// What did not change since the checkpoint before is not written again (CONTRACT CK-4, CK-5;
+// docs/decisions/shared-checkpoint-files.md).
 #include <cstdio>
 #include <cstring>
 #include <map>

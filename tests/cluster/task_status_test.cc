@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A stranger asks a parameter server how it is, and changes nothing by that (CONTRACT CL-18, decision 0094).
+/// A stranger asks a parameter server how it is, and changes nothing by that (CONTRACT CL-18,
+/// docs/decisions/job-status.md).
 #include "shoal/cluster/task_status.h"
 
 #include "remote_store_fixture.h"

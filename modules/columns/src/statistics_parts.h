@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The numbers that Statistics hold. A source file defines them, because maps make a public header slow (decision 0126).
+/// The numbers that Statistics hold. A source file defines them, because maps make a public header slow
+/// (docs/decisions/light-headers.md).
 #include <map>
 #include <string>
 

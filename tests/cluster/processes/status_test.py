@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`shoal status` asks the tasks of real jobs how they are, as a probe does, and disturbs none (decision 0094)."""
+"""`shoal status` asks the tasks of real jobs how they are, as a probe does, and disturbs none.
+
+docs/decisions/job-status.md says why."""
 import json
 import os
 import signal

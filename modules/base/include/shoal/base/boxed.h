@@ -3,7 +3,8 @@
 /// A Boxed<T> is a member of an options struct that holds a T. Programs compile T's functions only if they set or read it.
 ///
 /// A std::variant that is a member costs every program that includes the header some ten milliseconds of compile time, although
-/// few programs set it (decision 0126). A box takes whatever a T is made from, so `.otherwise = 0.5` reads the same.
+/// few programs set it (docs/decisions/light-headers.md). A box takes whatever a T is made from, so `.otherwise = 0.5`
+/// reads the same.
 #include <memory>
 #include <type_traits>
 #include <utility>

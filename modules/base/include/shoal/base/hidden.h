@@ -3,8 +3,8 @@
 /// A Hidden<T> owns one object, whose type T need not be defined in the header of the class that has it as a member.
 ///
 /// A std::unique_ptr does the same, and each of its instantiations costs whoever includes the header several milliseconds of
-/// compile time (decision 0126); this one costs next to nothing. T may be incomplete in the header: then the owner's
-/// destructor, and its moves if it has any, are declared there and defined in the source file.
+/// compile time (docs/decisions/light-headers.md); this one costs next to nothing. T may be incomplete in the header: then the
+/// owner's destructor, and its moves if it has any, are declared there and defined in the source file.
 #include <utility>
 
 namespace shoal {

@@ -12,7 +12,8 @@
 namespace shoal {
 
 // The storage is a union and not a std::variant: one of each type that a function of Shoal returns costs every program that
-// includes Shoal some milliseconds of compile time (decision 0126), and two members need none of its machinery.
+// includes Shoal some milliseconds of compile time (docs/decisions/light-headers.md), and two members need none of its
+// machinery.
 template <class T>
 class [[nodiscard]] Result {
  public:

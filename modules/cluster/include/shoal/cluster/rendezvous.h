@@ -6,7 +6,7 @@
 /// token or certificate, say who they are and where they will listen, and wait. Once all have joined, rank 0 sends the
 /// same list of addresses to everyone. Every rank keeps the list: a guest whose connection breaks connects again and
 /// shows it. So a restarted rank 0 learns the list from the first guest that connects, and every restarted task gets
-/// its old port back. docs/decisions/0092 says why.
+/// its old port back. docs/decisions/meeting-by-rank.md says why.
 #include <functional>
 #include <memory>
 #include <optional>

@@ -49,7 +49,7 @@ inline constexpr uint64_t kPartBytesMax = uint64_t(1) << 30;
 /// No limit, for arenas that do not travel.
 inline constexpr uint64_t kOnePart = ~uint64_t(63);
 /// The least size of a part of a shard. A larger shard travels in several parts, so that some gradients leave while
-/// others are still computed (decision 0099).
+/// others are still computed (docs/decisions/overlap-of-network-and-compute.md).
 inline constexpr uint64_t kOwnPartBytes = uint64_t(4) << 20;
 /// A shard has at most this many parts of the least size or more, and at most one smaller part before, between and
 /// after them. Each part costs a message, and memory for it.

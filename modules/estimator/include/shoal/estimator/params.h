@@ -82,7 +82,7 @@ class Params {
 
  private:
   // What Items is, and what is made of a variant, stands in params.cc: otherwise every program that includes Shoal would
-  // instantiate them, which made a tenth of what the include costs (decision 0126).
+  // instantiate them, which made a tenth of what the include costs (docs/decisions/light-headers.md).
   struct Items;
 
   static std::shared_ptr<const Item> of(bool value);

@@ -84,7 +84,8 @@ class Setting {
     if (has_value()) value_.~T();
     state_ = State::kUnset;
   }
-  // Not a std::optional: that of each type costs whoever includes this header some milliseconds (decision 0126).
+  // Not a std::optional: that of each type costs whoever includes this header some milliseconds
+  // (docs/decisions/light-headers.md).
   union {
     T value_;
   };
