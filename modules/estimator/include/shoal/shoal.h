@@ -2,9 +2,9 @@
 #pragma once
 /// All that a program which trains a model needs: one include to begin with.
 ///
-/// Headers for special uses are not among them: `shoal/testing/world.h` for tests in virtual time, and the readers of what
-/// Shoal writes (`shoal/checkpoint/`, `shoal/monitor/`). The files of a larger program compile faster if each includes only
-/// the headers that it uses, as Shoal's own files do.
+/// Headers for special uses are left out: `shoal/testing/world.h` for tests in virtual time, and the readers of the files
+/// that Shoal writes (`shoal/checkpoint/`, `shoal/monitor/`). The files of a larger program compile faster if each includes
+/// only the headers that it uses, as Shoal's own files do.
 
 // The program: flags, configuration, training.
 #include "shoal/estimator/add_metrics.h"
@@ -42,7 +42,7 @@
 #include "shoal/estimator/value_hooks.h"
 #include "shoal/estimator/warm_start.h"
 
-// Parts of the program's own: log, files, environment, cancelling.
+// Facilities that a program's own code uses: log, files, environment, cancelling.
 #include "shoal/base/forwarding_environment.h"
 #include "shoal/base/log.h"
 #include "shoal/base/memory_storage.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Metrics of one's own beside those of an estimator's model.
+/// Adds metrics of the program's own to those of an estimator's model.
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +12,8 @@
 
 namespace shoal {
 
-/// What a metrics function is given, while the model of an evaluation is built. Valid during the call.
+/// The arguments of a metrics function, which runs while the model of an evaluation is built. The references are valid
+/// during the call.
 struct MetricsInput {
   const Features& features;
   const Labels& labels;
@@ -20,15 +21,15 @@ struct MetricsInput {
 };
 using MetricsFn = std::function<NamedMetrics(const MetricsInput& input)>;
 
-/// An estimator of the same model, configuration and folder whose evaluations have these metrics too. One of a name that
-/// the model has takes its place.
+/// Returns an estimator of the same model, configuration and folder whose evaluations also compute these metrics. A metric
+/// that has the name of one of the model's metrics replaces that one.
 ///
 ///   estimator = shoal::add_metrics(estimator, [](const shoal::MetricsInput& of) -> shoal::NamedMetrics {
 ///     const shoal::LabelsAndPredictions both{.labels = of.labels.single(), .predictions = of.predictions["predictions"]};
 ///     return {{"rmse", shoal::nn::root_mean_squared_error(both)}};
 ///   });
 ///
-/// Raises InvalidArgument if `metrics` is empty. What it throws comes out of evaluate(), unchanged.
+/// Raises InvalidArgument if `metrics` is empty. An exception that the function throws leaves evaluate() unchanged.
 Estimator add_metrics(Estimator estimator, MetricsFn metrics);
 
 }  // namespace shoal

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Estimators for tables: choose one, give it columns (shoal/columns/column.h), train. Each comes as classifier (binary for
-/// two classes), as regressor, and with a head of one's own.
+/// Ready-made estimators for tables: choose one, give it columns (shoal/columns/column.h), train it. Each exists as a
+/// classifier (binary for two classes), as a regressor, and as an estimator that takes a head of the caller's.
 ///
 ///   shoal::Estimator estimator =
 ///       shoal::dnn_classifier({.columns = columns, .hidden_units = {64, 32}}, {.n_classes = 3}, config);
 ///
-/// Features have to come by name. All raise InvalidArgument for options out of range; what columns and features raise comes
-/// out when a model is built, that is, out of train(), evaluate(), ...
+/// The input function has to give features by name. All functions raise InvalidArgument for options out of range. Errors of
+/// columns and features appear when the model is built, that is, in train(), evaluate() and so on.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -21,8 +21,9 @@
 
 namespace shoal {
 
-/// The sum over columns of a weight for each number or id, plus a bias; all start at 0 (columns::linear_layer()).
-/// Variables "linear/<column>/weights", "linear/bias". Summaries: `bias`, `fraction_of_zero_weights`.
+/// A linear model: the sum of one weight for each number or id of the columns, plus a bias. All weights start at 0
+/// (columns::linear_layer()). Variables: "linear/<column>/weights", "linear/bias". Summaries: `bias`,
+/// `fraction_of_zero_weights`.
 struct LinearOptions {
   std::vector<columns::Column> columns{};
   ops::Combiner combiner = ops::Combiner::kSum;  ///< How the weights of several ids of one column are combined.
@@ -30,40 +31,41 @@ struct LinearOptions {
   OptimizerChoice optimizer = {};
 };
 
-/// Layers over columns::input_layer(): dense, activation, dropout, batch normalization; then a dense layer of logits.
-/// Kernels start Glorot uniform, biases 0. Variables "dnn/input_layer/...", "dnn/hidden_<i>/...", "dnn/logits/...".
-/// Summaries of each layer: "dnn/hidden_<i>/fraction_of_zero_values", "dnn/hidden_<i>/activation" (histogram).
+/// A deep neural network: each hidden layer on columns::input_layer() is a dense layer, the activation, dropout and batch
+/// normalization; a dense layer of logits follows. Kernels start Glorot uniform, biases 0. Variables:
+/// "dnn/input_layer/...", "dnn/hidden_<i>/...", "dnn/logits/...". Summaries of each layer:
+/// "dnn/hidden_<i>/fraction_of_zero_values", "dnn/hidden_<i>/activation" (histogram).
 struct DnnOptions {
   std::vector<columns::Column> columns{};
   std::vector<int64_t> hidden_units{};  ///< Units of each hidden layer, at least one layer.
   nn::Activation activation = nn::Activation::kRelu;
-  double dropout = 0;       ///< The part of activations set to 0 in training, in [0, 1).
-  bool batch_norm = false;  ///< True: normalizes after the activation; averages decay with 0.999.
+  double dropout = 0;       ///< The fraction of activations that training sets to 0, in [0, 1).
+  bool batch_norm = false;  ///< True: normalizes after the activation; the moving averages decay with 0.999.
   /// Default: Adagrad, learning rate 0.05; in a wide and deep model 0.001.
   OptimizerChoice optimizer = {};
 };
 
-/// The sum of the logits of both parts, each trained by its own optimizer, in one step. One of them may have no columns.
-/// Source: Cheng et al., "Wide & deep learning for recommender systems" (2016).
+/// Adds the logits of a linear and a deep part. Each part has its own optimizer, and both train in one step. One of the two
+/// parts may have no columns. Source: Cheng et al., "Wide & deep learning for recommender systems" (2016).
 struct WideAndDeepOptions {
   LinearOptions linear = {};
   DnnOptions dnn = {};
 };
 
-/// One bias for each logit: it ignores the features, and predicts the frequencies of the classes, or the mean. What others
-/// have to be better than. Variable "baseline/bias".
+/// A model that ignores the features: one bias for each logit, which learns the frequencies of the classes or the mean of
+/// the labels. It is the baseline that a useful model has to beat. Variable "baseline/bias".
 struct BaselineOptions {
   OptimizerChoice optimizer = {};  ///< Default: Ftrl, learning rate 0.3.
 };
 
 struct ClassifierOptions {
-  /// 2: nn::binary_head(); more: nn::multi_class_head(). 0: as many as the vocabulary has names, or 2 without one.
+  /// 2: nn::binary_head(); more: nn::multi_class_head(). 0: the size of label_vocabulary, or 2 if that is empty.
   int64_t n_classes = 0;
   std::string weight_column = {};               ///< The name of the feature with example weights. "": all are 1.
   std::vector<std::string> label_vocabulary{};  ///< The names of the classes: labels are text. Empty: labels are ids.
   nn::LossReduction loss_reduction = nn::LossReduction::kSumOverBatchSize;
 };
-/// With nn::regression_head().
+/// Options of the regressors, whose head is nn::regression_head().
 struct RegressorOptions {
   int64_t label_dimension = 1;     ///< How many numbers are predicted for each example, 1 or more.
   std::string weight_column = {};  ///< The name of the feature with example weights. "": all are 1.

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Early stopping: hooks that end training once evaluations say that going on does not pay (CONTRACT HK-12).
+/// Early stopping: hooks that end training once the results of evaluations no longer improve, or reach a threshold.
 ///
 ///   .hooks = {shoal::stop_if_no_decrease("loss", 2000)}  // Ends when the loss has not been better for 2,000 steps.
 ///
-/// They read what evaluations have written, so it is all the same who evaluates; results of earlier runs in the folder
-/// count too. They look after the first step, then at an interval, and in between after each evaluation that the task
-/// itself makes (in local mode, as a master, by in_memory_evaluator()) and after each checkpoint that it writes: jobs that
-/// are shorter than the interval are stopped too.
+/// The hooks read the event files that evaluations write, so any task may make the evaluations. Results of earlier runs in
+/// the folder count too. A hook looks at the results after the first step and then at an interval. It also looks after each
+/// evaluation that its own task makes (in local mode, as a master, by in_memory_evaluator()) and after each checkpoint that
+/// its task writes, so that a job shorter than the interval can be stopped as well.
 ///
-/// In a cluster all tasks may have the hook: that of the chief decides, those of other trainers do nothing. When
-/// it has decided the job ends as by any stop request of the chief: each worker stops after its current step, the chief
-/// writes the last checkpoint and the end mark (reason stop_requested), and an evaluator ends with that checkpoint.
-/// Checkpoints know nothing of it: a job that is started again trains until its chief decides again, after its first step.
+/// In a cluster all tasks may have the hook, but only the chief's hook decides. Its decision ends the job as any stop
+/// request of the chief does: each worker stops after its current step, the chief writes the last checkpoint and the end
+/// mark (reason stop_requested), and an evaluator ends with that checkpoint. Checkpoints do not contain the decision: a job
+/// that is started again trains until its chief decides again, after its first step.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -25,40 +25,42 @@
 
 namespace shoal {
 
-/// Results of evaluations by global step: the metrics, `loss` among them. Values are those of float32 numbers, as event
-/// files have them.
+/// The metrics of evaluations (with `loss`) by global step. Values have the precision of float32, because event files store
+/// them so.
 using EvaluationHistory = std::map<int64_t, Metrics>;
 
 struct EarlyStoppingOptions {
-  /// The folder of the evaluations. Default: that of evaluations without a name. For one with a name: that of
-  /// Estimator::eval_dir(name).
+  /// The folder whose event files are read. Default: the folder of the evaluations without a name. For evaluations with a
+  /// name use Estimator::eval_dir(name).
   std::optional<std::string> eval_dir = {};
-  /// Results of smaller global steps are ignored; at least 0.
+  /// Results of smaller global steps are ignored. At least 0.
   int64_t min_steps = 0;
-  /// The interval of looks in seconds; None for looks by steps. The first look is after the chief's first step.
+  /// The time between two looks, in seconds; None if run_every_steps is set. The first look comes after the chief's first
+  /// step.
   std::optional<double> run_every_secs = 60;
-  /// The interval of looks in global steps. A look reads all event files of eval_dir.
+  /// The global steps between two looks. Each look reads all event files of eval_dir.
   std::optional<int64_t> run_every_steps = {};
 };
 
-// All raise InvalidArgument for an empty metric, a threshold that is NaN, a number of steps that is not positive, a
-// negative min_steps, and unless exactly one of run_every_secs and run_every_steps is set, to more than 0. A result that
-// lacks the metric is skipped, with one warning; so is what follows the damage in a damaged file. A folder that cannot be
-// read is warned about, and looked at again after the interval.
+// All functions raise InvalidArgument for an empty metric, a threshold that is NaN, a number of steps that is not positive,
+// a negative min_steps, and unless exactly one of run_every_secs and run_every_steps is set, to more than 0. A result that
+// lacks the metric is skipped, with one warning; the part of a damaged event file behind the damage is skipped too. A
+// folder that cannot be read causes a warning, and the next look tries again.
 
 /// Stops once any result of `metric` is greater than `threshold`.
 std::shared_ptr<Hook> stop_if_higher(std::string metric, double threshold, EarlyStoppingOptions options = {});
 /// Stops once any result of `metric` is less than `threshold`.
 std::shared_ptr<Hook> stop_if_lower(std::string metric, double threshold, EarlyStoppingOptions options = {});
 
-/// Stops once some result is `max_steps_without` global steps, or more, after the highest until then; an equal one is no
-/// increase. Old results count: what stood still for so long before a job was started again stops it after its first step.
+/// Stops once some result lies `max_steps_without` global steps or more behind the highest result before it. An equal
+/// result is no increase. Results of earlier runs count: if the metric had already stopped rising before the job was
+/// started again, the job stops after its first step.
 std::shared_ptr<Hook> stop_if_no_increase(std::string metric, int64_t max_steps_without, EarlyStoppingOptions options = {});
-/// The same, of a metric that ought to fall.
+/// As stop_if_no_increase(), for a metric that should fall.
 std::shared_ptr<Hook> stop_if_no_decrease(std::string metric, int64_t max_steps_without, EarlyStoppingOptions options = {});
 
-/// Stops once `should_stop` says so, which is asked at each look about the results from min_steps on; there may be none.
-/// What it throws ends the run. InvalidArgument (raised) if it is empty.
+/// Stops once `should_stop` returns true. Each look calls it with the results from min_steps on, which may be none. An
+/// exception that it throws ends the run. Raises InvalidArgument if it is empty.
 std::shared_ptr<Hook> stop_if(std::function<bool(const EvaluationHistory&)> should_stop, EarlyStoppingOptions options = {});
 
 }  // namespace shoal

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What to evaluate on, how often, and what to export afterwards.
+/// The evaluation input, how often it is evaluated, and which exports follow.
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -19,8 +19,8 @@ class EvalListener;
 class Exporter;
 class Hook;
 
-/// Exporters in their order. One stands for a list of one, so `.exporters = best_exporter("best")` is
-/// `.exporters = {best_exporter("best")}`.
+/// Exporters in the order of their calls. A single exporter converts to a list, so `.exporters = best_exporter("best")`
+/// means `.exporters = {best_exporter("best")}`.
 class ExporterList : public std::vector<std::shared_ptr<Exporter>> {
  public:
   ExporterList() = default;
@@ -32,25 +32,26 @@ class ExporterList : public std::vector<std::shared_ptr<Exporter>> {
       : vector{std::move(exporter)} {}  // NOLINT: a list of one
 };
 
-/// Mind the defaults: an evaluation looks at 100 batches, not at the whole dataset, and at most one starts per ten minutes.
+/// Mind the defaults: an evaluation looks at 100 batches, not at the whole dataset, and at most one evaluation starts per
+/// ten minutes.
 struct EvalSpec {
   /// Data not seen in training; opened anew for each evaluation. Required.
   InputFn input_fn = {};
-  /// Batches per evaluation, > 0; None for all until the input ends.
+  /// Batches per evaluation, > 0; None: until the input ends.
   std::optional<int64_t> steps = 100;
   /// The least time between the starts of two evaluations, seconds, >= 0.
   int64_t throttle_secs = 600;
-  /// The evaluator's wait before its first look, seconds, >= 0. Plays no part in local mode.
+  /// The evaluator's wait before its first look, seconds, >= 0. Local mode ignores it.
   int64_t start_delay_secs = 120;
-  /// Keeps several evaluations apart: results go to `eval_<name>`. Not empty, no slash.
+  /// Keeps the results of several evaluations apart: they go to `eval_<name>`. Not empty, no slash.
   std::optional<std::string> name = {};
   /// Hooks that run during each evaluation.
   std::vector<std::shared_ptr<Hook>> hooks{};
   /// One exporter, or a list of them, called after each evaluation in this order. Names are non-empty and differ.
   ExporterList exporters = {};
-  /// May end evaluation, and in local mode training, early (eval_listener.h). Null if nobody does.
+  /// May end evaluation early, and in local mode training (eval_listener.h). Null: nothing ends it early.
   std::shared_ptr<EvalListener> listener = {};
-  /// Reads a file for --predict, as TrainSpec::predict_input does. That one is used where both are set.
+  /// Reads a file for --predict, as TrainSpec::predict_input does. If both are set, this one is ignored.
   PredictInput predict_input = {};
 
   /// TypeMismatch without an input function; InvalidArgument for steps <= 0, a negative time, a name that is empty or has

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Hooks: a user's own code around the steps of training, evaluation and prediction. All callbacks of one task run on one
-/// thread, one at a time, and may block. What they throw ends the run and comes out of it unchanged.
+/// thread, one at a time, and may block. An exception of a callback ends the run and leaves it unchanged.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,32 +26,32 @@ class KernelObserver;
 /// Values of a graph under names.
 using NamedValues = std::vector<std::pair<std::string, Value>>;
 
-/// What a model names, and what it is.
+/// A name in the model and the thing that has it.
 struct ModelName {
   std::string name;
-  Value value = {};                 ///< Invalid for a name that is taken by something else than a value, as a metric.
+  Value value = {};                 ///< Invalid if something other than a value has the name, such as a metric.
   std::string_view what = "value";  ///< For errors: "prediction", "summary".
 };
 
-/// What begin() gets: the graph may still be added to, and values be named for fetching.
+/// The argument of begin(): lets a hook add to the graph, and name values for fetching.
 class HookSetup {
  public:
-  /// `named`: what value() finds beside the nodes of the graph, and other names of the model.
+  /// `named`: what value() finds beside the nodes of the graph, and other names that the model uses.
   explicit HookSetup(Graph& graph, Value loss, std::vector<ModelName> named = {});
   Graph& graph() { return graph_; }
   Value loss() const { return loss_; }  ///< The value is invalid in prediction, which has no loss.
-  /// A value of the model by its name: one of EstimatorSpec::named_values, else "loss", the name of a prediction or of a
+  /// Finds a value of the model by name: one of EstimatorSpec::named_values, else "loss", the name of a prediction or of a
   /// summary, else the full name of a variable ("dense/kernel"), an input ("features/age") or any other node of the graph,
-  /// whose first output is given. Raises NotFound, listing names, if there is none, and InvalidArgument where the loss, a
-  /// prediction and a summary of this name are different values.
+  /// of which the first output is meant. Raises NotFound, listing names, if there is none, and InvalidArgument where the
+  /// loss, a prediction and a summary of this name are different values.
   Value value(std::string_view name) const;
-  /// What else in the model has this name than `value`: "the loss", "a metric", "a variable". Empty: nothing. Nodes of the graph
-  /// that are no variables or inputs, whose names the layers make, do not count.
+  /// What in the model, other than `value`, has this name: "the loss", "a metric", "a variable". Empty: nothing. Nodes of
+  /// the graph that are neither variables nor inputs do not count, because layers make their names.
   std::string other_of_name(std::string_view name, const Value& value) const;
-  /// Makes `value` available to StepRequest::fetch under `name`. Two hooks may use one name for one value; for two
-  /// values: InvalidArgument (raised).
+  /// Makes `value` available to StepRequest::fetch under `name`. Two hooks may use one name for one value. Raises
+  /// InvalidArgument if a name is used for two values.
   void fetch(std::string name, Value value);
-  /// Makes `value` available in end() as RunContext::final_value(`name`). Names as in fetch().
+  /// Makes `value` available in end() as RunContext::final_value(`name`). The rules for names are those of fetch().
   void fetch_at_end(std::string name, Value value);
   const NamedValues& fetches() const { return fetches_; }
   const NamedValues& fetches_at_end() const { return fetches_at_end_; }
@@ -64,7 +64,7 @@ class HookSetup {
   NamedValues fetches_at_end_;
 };
 
-/// What every callback sees of the run it is part of.
+/// The run as every callback sees it.
 class RunContext {
  public:
   RunContext(const RunContext&) = delete;
@@ -78,33 +78,33 @@ class RunContext {
   uint64_t iterations() const { return iterations_; }
   bool is_chief() const { return is_chief_; }
   const std::string& model_dir() const { return model_dir_; }
-  /// Where training summaries go; null where this task writes none.
+  /// The writer of training summaries; null where this task writes none.
   monitor::EventWriter* summaries() { return summaries_; }
-  /// What the machine of this task does at most with `threads` threads; its host measures it (task_host.h), which takes
-  /// about half a second.
+  /// The limits of this task's machine (arithmetic, memory) with `threads` threads. The task's host measures them
+  /// (task_host.h), which takes about half a second.
   backends::MachineLimits machine_limits(int threads) const;
   /// A variable as the last update left it; the view is valid during the callback. Raises NotFound if training has no
   /// variable `name`, and FailedPrecondition where the model lies on parameter servers, and in evaluation and prediction.
   TensorView variable(std::string_view name) const;
-  /// In end(): whether there are final values. In training they are computed by the task that writes checkpoints (the local
-  /// process, the chief, the master), once, from the last weights and the last batch of this task; in evaluation and
-  /// prediction by each task. A run without a step has none, and neither has one that ended for values that are not finite.
+  /// In end(): whether there are final values. In training only the task that writes checkpoints (the local process, the
+  /// chief, the master) computes them, once, from the last weights and its own last batch; in evaluation and prediction
+  /// each task does. A run without a step has none, and so has a run that ended because of values that are not finite.
   bool has_final_values() const { return has_final_values_; }
   /// A value that HookSetup::fetch_at_end() named; the view is valid during the callback. Raises FailedPrecondition where
-  /// there are none, and NotFound for another name.
+  /// there are no final values, and NotFound for an unknown name.
   TensorView final_value(std::string_view name) const;
   /// How many checkpoints this task has written in this run.
   uint64_t saves() const { return saves_; }
-  /// How many evaluations this task has made in this run while it also trained.
+  /// How many evaluations this task has made in this run besides training.
   uint64_t evaluations() const { return evaluations_; }
-  /// For whoever evaluates within training: tells hooks that results of another evaluation are written, so that early stopping
-  /// looks at them after this step.
+  /// For a hook that evaluates within training: counts a further evaluation, so that early stopping looks at its results
+  /// after this step.
   void note_evaluation() { ++evaluations_; }
   /// Ends the run after the current iteration; all remaining hooks of the iteration still run.
   void request_stop() { stop_requested_ = true; }
   bool stop_requested() const { return stop_requested_; }
 
- protected:  // The loop that owns the context calls these.
+ protected:  // The training loop that owns the context calls these functions.
   using MeasureLimits = std::function<backends::MachineLimits(int threads)>;
   using ReadVariable = std::function<Result<TensorView>(std::string_view name)>;
   RunContext(Environment& env, MeasureLimits measure_limits);
@@ -133,16 +133,16 @@ class RunContext {
   monitor::EventWriter* summaries_ = nullptr;
 };
 
-/// What before_step() gets: it says what this step shall fetch and be fed.
+/// The argument of before_step(): what this step shall fetch, be fed and be observed by.
 class StepRequest {
  public:
-  /// The values named in begin() are fetched with this step (all of them: one request serves every hook).
+  /// Fetches the values named in begin() with this step. One request fetches all of them, for every hook.
   void fetch() { fetch_ = true; }
-  /// Replaces input `input` ("features", "labels", "features/<name>") of this step. Two feeds of one input in a step:
-  /// InvalidArgument naming it (raised).
+  /// Replaces the input `input` ("features", "labels", "features/<name>") in this step. Raises InvalidArgument, naming the
+  /// input, if it is fed twice in one step.
   void feed(std::string input, Tensor tensor);
 
-  /// Tells `observer` of each kernel of this step. A second one in a step: FailedPrecondition (raised).
+  /// Tells `observer` of each kernel of this step. Raises FailedPrecondition for a second observer in one step.
   void observe(backends::KernelObserver& observer);
 
   bool fetches() const { return fetch_; }
@@ -156,10 +156,10 @@ class StepRequest {
   backends::KernelObserver* observer_ = nullptr;
 };
 
-/// What after_step() gets: what the step gave. Views are valid during the callback.
+/// The argument of after_step(): the results of the step. Views are valid during the callback.
 class StepValues {
  public:
-  /// The loss of this task's batch, before the update; with --replicas of the first one that was computed.
+  /// The loss of this task's batch, before the update. With --replicas it is that of the first replica.
   double loss() const { return loss_; }
   int64_t examples() const { return examples_; }  ///< The examples in this task's batch.
   /// True if this step fetched.
@@ -167,7 +167,7 @@ class StepValues {
   /// A value named in begin(). Raises FailedPrecondition if this step did not fetch, NotFound if there is no such name.
   const TensorView& operator[](std::string_view name) const;
 
-  // What follows is for the loop that owns it.
+  // The functions below are for the training loop that owns the object.
   void set(double loss, int64_t examples, bool fetched) { loss_ = loss, examples_ = examples, fetched_ = fetched; }
   std::vector<std::pair<std::string, TensorView>>& values() { return values_; }
   const std::vector<std::pair<std::string, TensorView>>& values() const { return values_; }
@@ -181,13 +181,14 @@ class StepValues {
 
 /// Order of calls: all begin() in list order; the model is made ready; all after_ready(); per iteration all before_step(),
 /// the step, all after_step(); at a clean end all end(). After a recovery after_ready() is called again, begin() is not.
-/// At the end of input, and after an error, the open iteration has no after_step(); after an error there is no end(), and
-/// none where the task gives way (OnSigterm::kLeave), for nothing has ended: what a hook holds its destructor closes. A worker
-/// that is through calls end() when the end of the job is announced: if a server is lost before that, after_ready() and more
-/// steps come first.
+///
+/// The iteration in which the input ends or an error occurs has no after_step(). After an error there is no end(), and none
+/// where the task gives way (OnSigterm::kLeave), since nothing has ended: release resources in the hook's destructor. A
+/// worker that has finished its steps calls end() when the end of the job is announced; if a server is lost before that,
+/// after_ready() and more steps come first.
 ///
 /// A hook serves one task: make it inside the program's body, which runs once per task. With --cluster the tasks are
-/// threads of one process, and one made outside would be called by several of them at once.
+/// threads of one process, and several of them would call a hook made outside at once.
 class Hook {
  public:
   virtual ~Hook() = default;
@@ -196,25 +197,25 @@ class Hook {
   virtual void before_step([[maybe_unused]] RunContext& run, [[maybe_unused]] StepRequest& request) {}
   virtual void after_step([[maybe_unused]] RunContext& run, [[maybe_unused]] const StepValues& values) {}
   virtual void end([[maybe_unused]] RunContext& run) {}
-  /// Whether it is a nan_guard() that asks for a stop where others fail. It is asked here rather than by a cast, because a
-  /// class of a program that is compiled without type information (-fno-rtti) cannot be cast.
+  /// Whether this hook is a nan_guard() that stops training quietly instead of failing it. A virtual function answers,
+  /// rather than a cast, because classes of a program compiled without type information (-fno-rtti) cannot be cast.
   virtual bool is_quiet_nan_guard() const { return false; }
 };
 
-/// Told about checkpoints, on the task that writes them. Made inside the program's body, as hooks are.
+/// Receives news of checkpoints, on the task that writes them. Make it inside the program's body, as hooks are.
 class CheckpointListener {
  public:
   virtual ~CheckpointListener() = default;
   /// Called before the first save of a run.
   virtual void begin() {}
-  /// Called before a save; `global_step` is that of the state that is about to be written.
+  /// Called before a save; `global_step` is the step of the state that is about to be written.
   virtual void before_save([[maybe_unused]] RunContext& run, [[maybe_unused]] uint64_t global_step) {}
-  /// Called after a save; `prefix` is that of the checkpoint just written ("m/model.ckpt-200"). True to stop.
+  /// Called after a save; `prefix` names the checkpoint just written ("m/model.ckpt-200"). Returns true to stop training.
   virtual bool after_save([[maybe_unused]] RunContext& run, [[maybe_unused]] uint64_t global_step,
                           [[maybe_unused]] const std::string& prefix) {
     return false;
   }
-  /// Called after the last save, at a clean end. `global_step` is that of the newest checkpoint.
+  /// Called after the last save, at a clean end; `global_step` is the step of the newest checkpoint.
   virtual void end([[maybe_unused]] RunContext& run, [[maybe_unused]] uint64_t global_step) {}
 };
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The built-in hooks. train_and_evaluate and Estimator::train add those that CONTRACT HK-6 lists by themselves.
+/// The built-in hooks. train_and_evaluate() and Estimator::train() add those that the configuration asks for. On the task
+/// that writes checkpoints the order is: the checkpoint saver, the model's hooks for the chief, step_counter(),
+/// summary_saver(), the caller's hooks (TrainSpec::hooks), stop_at_step(), nan_guard(), loss_logger(), the model's training
+/// hooks. Other trainers run those from the caller's hooks on.
 #include <memory>
 #include <optional>
 
@@ -20,19 +23,19 @@ std::shared_ptr<Hook> stop_at_step(StopAtStepOptions options);
 struct NanGuardOptions {
   bool fail = true;  ///< If true, the run fails with NanLoss; else it stops quietly.
 };
-/// Looks for a loss that is NaN. Of such a step no update is made, and nothing is saved any more: the last checkpoint is the one
-/// before. Training adds one that fails by itself, unless a quiet one is among the hooks: then whatever would end it with
-/// NanLoss (an infinite loss, a norm, a variable) ends it quietly, and just so.
+/// Looks for a loss that is NaN. The step of such a loss makes no update, and nothing is saved any more, so the last
+/// checkpoint is the one before. Training adds a failing guard by itself, unless a quiet one is among the hooks: then every
+/// cause of NanLoss (an infinite loss, a norm, a variable) ends training quietly.
 std::shared_ptr<Hook> nan_guard(NanGuardOptions options = {});
 
-/// "loss = 0.31, step = 200 (1.2 s)" every `every_iterations` of this trainer, first at the first one.
+/// Logs "loss = 0.31, step = 200 (1.2 s)" every `every_iterations` steps of this trainer, beginning with the first.
 std::shared_ptr<Hook> loss_logger(int64_t every_iterations);
 
-/// `global_step/sec`, to log and summary, every `every_steps`; the first trigger only starts the clock. Warns if the global
-/// step stands still for 20 looks.
+/// Writes `global_step/sec` to the log and the summaries every `every_steps` global steps; the first time only starts the
+/// clock. Warns if the global step stands still for 20 looks.
 std::shared_ptr<Hook> step_counter(int64_t every_steps);
 
-/// Records the loss and the model's summaries at the first step and then every `every_steps`.
+/// Records the loss and the model's summaries at the first step and then every `every_steps` global steps.
 std::shared_ptr<Hook> summary_saver(int64_t every_steps);
 
 }  // namespace shoal

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A hook that evaluates while it trains, without a checkpoint (CONTRACT HK-11).
+/// A hook that evaluates the weights in memory while they are trained, without a checkpoint.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,22 +14,23 @@
 namespace shoal {
 
 struct InMemoryEvaluatorOptions {
-  std::optional<int64_t> steps = {};  ///< How many batches; None for all until the input ends.
+  std::optional<int64_t> steps = {};  ///< How many batches to evaluate; None: until the input ends.
   std::vector<std::shared_ptr<Hook>> hooks{};
-  std::optional<std::string> name = {};  ///< Results go to eval_<name>.
+  std::optional<std::string> name = {};  ///< Results go to eval_<name>. None: to eval.
   int64_t every_iterations = 100;        ///< The steps of this run between two evaluations, greater than 0.
 };
 
-/// Evaluates the variables of the training that it is a hook of, as they are: once when the model is ready, after every
-/// `every_iterations` steps, and once at the end, if that was not just then. With 4 of them, 10 steps from 0 are evaluated
-/// at the global steps 0, 4, 8 and 10. Training waits meanwhile. Results are written as those of any evaluation, so with
-/// train_and_evaluate() give a `name`, or the same steps may have two results in one folder.
+/// Evaluates the current variables of the training run that it is a hook of: once when the model is ready, after every
+/// `every_iterations` steps, and once at the end, unless the last step was evaluated just then. With every 4 iterations, 10
+/// steps from 0 are evaluated at the global steps 0, 4, 8 and 10. Training waits meanwhile. Results are written as those of
+/// any evaluation, so give a `name` when you use it with train_and_evaluate(), or one folder may hold two results of one
+/// step.
 ///
-/// `estimator`: the one that trains; a copy is kept. Raises FailedPrecondition for a task of a cluster with parameter
-/// servers, or with more than one trainer, where evaluations are those of an evaluator; InvalidArgument for numbers that
+/// `estimator` is the estimator that trains; the hook keeps a copy. Raises FailedPrecondition in a task of a cluster with
+/// parameter servers or with more than one trainer, where an evaluator has to evaluate; InvalidArgument for numbers that
 /// are not positive, a null hook, or a name that no folder can have; TypeMismatch without an input function. An evaluation
-/// that fails ends the run with its error: NotFound if its model has a variable that is not trained, InvalidArgument if
-/// one has another shape there.
+/// that fails ends the run with its error: NotFound if its model has a variable that is not trained, InvalidArgument if a
+/// variable has another shape there.
 std::shared_ptr<Hook> in_memory_evaluator(const Estimator& estimator, InputFn input_fn,
                                           InMemoryEvaluatorOptions options = {});
 

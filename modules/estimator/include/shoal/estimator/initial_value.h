@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How a variable starts where that is not what its layer says (EstimatorSpec::initial_values).
+/// The start of a variable where it differs from the initializer of its layer (EstimatorSpec::initial_values).
 
 #include <memory>
 
@@ -9,7 +9,7 @@
 
 namespace shoal {
 
-/// An initializer, or the values themselves, which have the type and the shape of the variable.
+/// An initializer, or values of the type and the shape of the variable.
 class InitialValue {
  public:
   InitialValue(nn::InitializerSpec initializer);  // NOLINT: an initializer is one, here and below

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The function that describes a model's input: called once per training, evaluation or prediction, it returns a Dataset.
+/// The function that describes a model's input. Each training, evaluation or prediction calls it once, and it returns a
+/// Dataset.
 #include <cstddef>
 #include <string>
 #include <type_traits>
@@ -15,16 +16,16 @@ namespace shoal {
 class Params;
 class RunConfig;
 
-/// What an input function may look at. Valid during the call.
+/// The arguments of an input function. The references are valid during the call.
 struct InputContext {
   Mode mode;
   const Params& params;
   const RunConfig& config;
 };
 
-/// An input function, made from any callable that takes nothing or an InputContext and returns a data::Dataset of
-/// (features, labels) or features alone; or from such a Dataset, which is what it returns then. Empty until assigned. Calls
-/// must be safe from any thread, since the tasks of a cluster of threads share it.
+/// An input function: any callable that takes nothing or an InputContext and returns a data::Dataset of (features, labels)
+/// or of features alone. A Dataset converts to the function that returns it. Empty until assigned. Calls must be safe from
+/// any thread, since the tasks of a cluster of threads share the function.
 class InputFn {
  public:
   InputFn() = default;
@@ -36,7 +37,7 @@ class InputFn {
       : call_(adapt(std::forward<F>(fn))) {}  // NOLINT: a callable is one
 
   explicit operator bool() const { return static_cast<bool>(call_); }
-  /// What the function returns or throws.
+  /// Calls the function: returns its dataset and passes on its exceptions.
   data::Dataset operator()(const InputContext& context) const;
 
  private:
@@ -62,8 +63,8 @@ class InputFn {
   Call call_;
 };
 
-/// How a program reads a file that it shall predict for: the input of its rows, in batches, with the features that the model
-/// takes; labels are dropped. Any callable from a path to a Dataset, or to an InputFn. Empty until assigned.
+/// Reads a file that a program shall predict for: returns an input of its rows, in batches, with the features that the
+/// model takes. Labels are dropped. Any callable from a path to a Dataset or an InputFn. Empty until assigned.
 using PredictInput = std::function<InputFn(const std::string& path)>;
 
 }  // namespace shoal

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Layers of PyTorch and Keras as layers of Shoal: which tensors of theirs become which variables, and how their layouts differ.
+/// Layers of PyTorch and Keras as layers of Shoal: which of their tensors become which variables, and how the layouts
+/// differ.
 ///
 ///   estimator.warm_start({.from = "cnn.safetensors",
 ///                         .layers = {{"conv2d", from_pytorch::conv("features.0")},
 ///                                    {"dense", from_pytorch::linear("classifier.1")}}});
 ///
-/// Each function takes the name of the layer in the file, which is what the names of its tensors begin with: "features.0" for
-/// "features.0.weight" and "features.0.bias". A layer that has no bias there must have none here, and the reverse.
+/// Each function takes the name of the layer in the file, with which the names of its tensors begin: "features.0" for
+/// "features.0.weight" and "features.0.bias". Either both layers have a bias or neither has one.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -20,15 +21,17 @@ namespace shoal {
 /// The sources of the variables of one layer, by their names within the scope of the layer: "kernel", "bias".
 using LayerWeights = std::map<std::string, SourceTensor>;
 
-/// Names are those of a state_dict: save_file(model.state_dict(), "m.safetensors") writes them, and so does numpy.savez.
+/// The file has the names of a state_dict: save_file(model.state_dict(), "m.safetensors") writes them, and so does
+/// numpy.savez.
 namespace from_pytorch {
 
 /// nn.Linear is nn::dense.
 LayerWeights linear(const std::string& name);
-/// nn.Linear behind nn.Flatten of images [channels, height, width]. Images have their channels last here, so nn::flatten gives
-/// the elements in another order. `sizes` is {channels, height, width} of one image, or {channels, length} of one sequence.
+/// nn.Linear behind nn.Flatten of images [channels, height, width]. Shoal's images have their channels last, so nn::flatten
+/// gives the elements in another order. `sizes` is {channels, height, width} of one image, or {channels, length} of one
+/// sequence.
 LayerWeights linear_after_flatten(const std::string& name, std::vector<int64_t> sizes);
-/// nn.Conv1d, nn.Conv2d and nn.ConvTranspose2d, with groups too, are nn::conv1d, nn::conv2d, nn::depthwise_conv2d and
+/// nn.Conv1d, nn.Conv2d and nn.ConvTranspose2d, with groups too, become nn::conv1d, nn::conv2d, nn::depthwise_conv2d and
 /// nn::conv2d_transpose.
 LayerWeights conv(const std::string& name);
 /// nn.BatchNorm1d and nn.BatchNorm2d are nn::batch_norm with .decay = 0.9 and .epsilon = 1e-5.
@@ -39,7 +42,7 @@ LayerWeights norm(const std::string& name);
 LayerWeights embedding(const std::string& name);
 
 struct RecurrentOptions {
-  int64_t layer = 0;  ///< Which one of num_layers.
+  int64_t layer = 0;  ///< The index of the layer among num_layers, from 0.
 };
 /// A layer of nn.LSTM with batch_first is nn::lstm with .forget_bias = 0. The two biases are added.
 LayerWeights lstm(const std::string& name, const RecurrentOptions& options = {});
@@ -55,11 +58,11 @@ LayerWeights transformer_encoder_layer(const std::string& name);
 
 }  // namespace from_pytorch
 
-/// Names are the paths of weights: numpy.savez("m.npz", **{weight.path: weight.numpy() for weight in model.weights}) writes
-/// them in Keras 3. In Keras 2 they are weight.name.removesuffix(":0").
+/// The file has the paths of weights: numpy.savez("m.npz", **{weight.path: weight.numpy() for weight in model.weights})
+/// writes them in Keras 3. In Keras 2 the path is weight.name.removesuffix(":0").
 namespace from_keras {
 
-/// Dense is nn::dense. Both have channels last, so what comes behind Flatten needs nothing else.
+/// Dense is nn::dense. Keras and Shoal both have channels last, so a Dense behind Flatten needs no other function.
 LayerWeights dense(const std::string& name);
 LayerWeights conv1d(const std::string& name);
 /// Conv2D and Conv2DTranspose are nn::conv2d and nn::conv2d_transpose.
@@ -70,10 +73,9 @@ LayerWeights batch_normalization(const std::string& name);
 /// LayerNormalization and GroupNormalization are nn::layer_norm and nn::group_norm with .epsilon = 1e-3.
 LayerWeights normalization(const std::string& name);
 LayerWeights embedding(const std::string& name);
-/// LSTM is nn::lstm with .forget_bias = 0: Keras adds its one to the bias itself. The name is the one of the cell,
-/// "lstm/lstm_cell".
+/// LSTM is nn::lstm with .forget_bias = 0: Keras itself adds 1 to the bias. The name is that of the cell, "lstm/lstm_cell".
 LayerWeights lstm(const std::string& name);
-/// GRU with reset_after, which is the default there, is nn::gru. The name is the one of the cell, "gru/gru_cell".
+/// GRU with reset_after, the default of Keras, is nn::gru. The name is that of the cell, "gru/gru_cell".
 LayerWeights gru(const std::string& name);
 /// MultiHeadAttention of a sequence to itself is nn::multi_head_attention of one input.
 LayerWeights multi_head_attention(const std::string& name);

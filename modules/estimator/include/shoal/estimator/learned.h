@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What of the plain types a run can keep: RunConfig::learned() (CONTRACT RU-3). Statistics have theirs in
-/// shoal/columns/statistics.h; for a type of your own specialize Learned as shoal/base/learned.h says.
+/// The plain types that a run can keep in its folder by RunConfig::learned(). shoal/columns/statistics.h has those for
+/// statistics; for a type of your own specialize Learned as shoal/base/learned.h says.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@
 
 namespace shoal {
 
-/// Words in their order: a vocabulary. New are words that the data had not when it was made.
+/// Words in their order: a vocabulary. Words that the data has now and the kept vocabulary lacks are reported as news.
 template <>
 struct Learned<std::vector<std::string>> {
   static std::string encode(const std::vector<std::string>& value);
@@ -19,7 +19,7 @@ struct Learned<std::vector<std::string>> {
   static std::string news(const std::vector<std::string>& kept, const std::vector<std::string>& found);
 };
 
-/// Numbers in their order, such as boundaries. Nothing is said where they would be others by now.
+/// Numbers in their order, such as boundaries. A difference to the data of now is not reported.
 template <>
 struct Learned<std::vector<double>> {
   static std::string encode(const std::vector<double>& value);

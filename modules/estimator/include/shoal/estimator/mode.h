@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a model or an input function is being built for: the same three modes everywhere.
+/// The purpose that a model or an input function is built for: training, evaluation or prediction.
 #include "shoal/nn/mode.h"
 
 namespace shoal {

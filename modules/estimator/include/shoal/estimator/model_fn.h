@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The function that describes a model: called once per training, evaluation, prediction and export, each time to build the
+/// The function that describes a model. Each training, evaluation, prediction and export calls it once, and it builds the
 /// model afresh.
 #include <cstddef>
 #include <tuple>
@@ -16,8 +16,8 @@
 
 namespace shoal {
 
-/// Features as symbols, in the graph of the model being built. Of a type of their own, so that a model_fn may take features
-/// and labels in any order.
+/// Features as symbols in the graph of the model that is being built. They have a type of their own, so that a model_fn may
+/// take features and labels in any order.
 class Features : public nn::ValueMap {
  public:
   using nn::ValueMap::ValueMap;
@@ -25,7 +25,7 @@ class Features : public nn::ValueMap {
   explicit Features(nn::ValueMap values) : nn::ValueMap(std::move(values)) {}
 };
 
-/// Labels likewise; empty in kPredict.
+/// Labels as symbols in that graph; empty in kPredict.
 class Labels : public nn::ValueMap {
  public:
   using nn::ValueMap::ValueMap;
@@ -33,13 +33,14 @@ class Labels : public nn::ValueMap {
   explicit Labels(nn::ValueMap values) : nn::ValueMap(std::move(values)) {}
 };
 
-/// A model function, made from any function or lambda that returns an EstimatorSpec and takes any of these, in any order:
+/// A model function: any function or lambda that returns an EstimatorSpec and takes any of these, in any order:
 ///
 ///   const Features&, const Labels&, Mode, const Params&, const RunConfig&
 ///
-/// A generic lambda has to take all five, in this order. Labels that the input function gives to a function without Labels
-/// are InvalidArgument in kTrain and kEval. What it throws comes out of the call that built the model, unchanged. Calls
-/// must be safe from any thread, since the tasks of a cluster of threads share it. Empty until assigned.
+/// A generic lambda has to take all five, in this order. If the input function gives labels and the model function takes
+/// none, kTrain and kEval are InvalidArgument. An exception of the function leaves the call that builds the model
+/// unchanged. Calls must be safe from any thread, since the tasks of a cluster of threads share the function. Empty until
+/// assigned.
 class ModelFn {
  public:
   ModelFn() = default;
@@ -59,7 +60,7 @@ class ModelFn {
   explicit operator bool() const { return static_cast<bool>(call_); }
   /// Whether the function takes labels.
   bool takes_labels() const { return takes_labels_; }
-  /// What the function returns or throws.
+  /// Calls the function: returns its specification and passes on its exceptions.
   EstimatorSpec operator()(const Features& features, const Labels& labels, Mode mode, const Params& params,
                            const RunConfig& config) const;
 
@@ -72,7 +73,7 @@ class ModelFn {
     const RunConfig& config;
   };
 
-  /// Types: a pointer to a tuple of what a callable takes.
+  /// The argument types of a callable, as `Types`: a pointer to a tuple of them.
   template <class F>
   struct Arguments : Arguments<decltype(&F::operator())> {};
 

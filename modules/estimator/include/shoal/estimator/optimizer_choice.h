@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How an estimator is told what to train with.
+/// The choice of the optimizer that an estimator trains with.
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -10,12 +10,12 @@
 
 namespace shoal {
 
-/// A name ("Adam", with its defaults), an optimizer, or a function that makes one each time a model is built. Without any:
-/// the estimator's own default.
+/// A name ("Adam", with its defaults), an optimizer, or a function that makes one each time a model is built. Default: the
+/// estimator's own default.
 class OptimizerChoice {
  public:
   OptimizerChoice() = default;
-  /// Raises InvalidArgument, listing the names, if nn::make_optimizer() knows none of this name.
+  /// Raises InvalidArgument, listing the names, if nn::make_optimizer() does not know this name.
   OptimizerChoice(const char* name);                                           // NOLINT: a name is one
   OptimizerChoice(const std::string& name) : OptimizerChoice(name.c_str()) {}  // NOLINT
   OptimizerChoice(nn::Optimizer optimizer);                                    // NOLINT: an optimizer is one
@@ -23,7 +23,7 @@ class OptimizerChoice {
   requires std::is_invocable_r_v<nn::Optimizer, F&> OptimizerChoice(F make)
       : make_(std::move(make)) {}  // NOLINT: a function is one
 
-  /// The one that was chosen, or `otherwise`.
+  /// The chosen optimizer, or `otherwise` if nothing was chosen.
   nn::Optimizer make_or(nn::Optimizer otherwise) const;
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A model's hyper-parameters: name to number, text, flag, or a list of numbers or texts. Copied into the Estimator, which
-/// does not interpret them; model_fn and input_fn receive them. This is how a hyper-parameter search drives a model.
+/// A model's hyper-parameters: names with numbers, texts, flags, or lists of numbers or texts. The Estimator keeps a copy
+/// and does not interpret it; model_fn and input_fn receive it. A hyper-parameter search drives a model this way.
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
@@ -23,8 +23,8 @@ class Params {
   Params() = default;
   /// {{"learning_rate", 1e-3}, {"units", 128}, {"optimizer", "Adam"}, {"hidden_units", {64, 32}}}
   ///
-  /// Integers of every width and sign are int64_t here (InvalidArgument, raised, where one is too large), float is double,
-  /// and so they are in lists.
+  /// Integers of every width and sign become int64_t, and float becomes double, in lists as well. Raises InvalidArgument
+  /// for an integer that is too large.
   struct Entry {
     template <std::integral T>
     Entry(std::string n, T v) : name(std::move(n)), item(of_integer(name, v)) {}
@@ -52,21 +52,22 @@ class Params {
   Params(std::initializer_list<Entry> entries);
 
   bool has(std::string_view name) const { return look_up(name) != nullptr; }
-  /// `value`: whatever an Entry takes.
+  /// Sets or replaces a parameter. `value` is anything that an Entry takes.
   template <class T>
   void set(std::string name, T&& value) {
     put(Entry(std::move(name), std::forward<T>(value)));
   }
 
-  // Each raises NotFound, listing the names there are, if the name is missing, and TypeMismatch if it is of another type.
+  // Each of these raises NotFound, listing the names, if the name is missing, and TypeMismatch if the value has another
+  // type.
   int64_t get_int(std::string_view name) const;
-  double get_real(std::string_view name) const;  ///< An int is a real too.
+  double get_real(std::string_view name) const;  ///< An integer counts as a real number too.
   bool get_bool(std::string_view name) const;
   const std::string& get_string(std::string_view name) const;
   const std::vector<int64_t>& get_ints(std::string_view name) const;
-  std::vector<double> get_reals(std::string_view name) const;  ///< Integers are reals too.
+  std::vector<double> get_reals(std::string_view name) const;  ///< Integers count as real numbers too.
   const std::vector<std::string>& get_strings(std::string_view name) const;
-  // The same, with what to take where the name is missing.
+  // These return `otherwise` if the name is missing.
   int64_t get_int(std::string_view name, int64_t otherwise) const;
   double get_real(std::string_view name, double otherwise) const;
   bool get_bool(std::string_view name, bool otherwise) const;
@@ -75,14 +76,14 @@ class Params {
   std::vector<double> get_reals(std::string_view name, std::vector<double> otherwise) const;
   std::vector<std::string> get_strings(std::string_view name, std::vector<std::string> otherwise) const;
 
-  // All of them, ordered by name: `for (const auto& [name, item] : params)`.
+  // Iterates over all parameters in the order of their names: `for (const auto& [name, item] : params)`.
   using Pair = std::pair<std::string, Item>;
   const Pair* begin() const;
   const Pair* end() const;
 
  private:
-  // What Items is, and what is made of a variant, stands in params.cc: otherwise every program that includes Shoal would
-  // instantiate them, which made a tenth of what the include costs (docs/decisions/light-headers.md).
+  // The definition of Items and the code for the variant stand in params.cc: otherwise every program that includes Shoal
+  // would instantiate them, at a tenth of the cost of that include (docs/decisions/light-headers.md).
   struct Items;
 
   static std::shared_ptr<const Item> of(bool value);
@@ -119,7 +120,7 @@ class Params {
   const Item* look_up(std::string_view name) const;
   const Item& find(std::string_view name) const;
 
-  std::shared_ptr<const Items> items_;  // Never written to, so that copies share it. Null: there are none.
+  std::shared_ptr<const Items> items_;  // Never changed, so that copies can share it. Null: there are no parameters.
 };
 
 }  // namespace shoal

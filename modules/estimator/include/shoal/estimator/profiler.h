@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A hook that finds out where the time of training steps goes.
+/// A hook that measures where the time of training steps goes.
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,18 +11,18 @@
 namespace shoal {
 
 struct ProfilerOptions {
-  /// Steps of this task's run that are left alone first, at least 0: the first ones are not like the others.
+  /// How many steps of this task's run are not measured at first, at least 0. The first steps take longer than the others.
   int64_t skip = 10;
-  int64_t steps = 50;                 ///< Steps that are measured then, at least 1.
+  int64_t steps = 50;                 ///< How many steps are measured then, at least 1.
   std::string file = "profile.json";  ///< The name of the file in model_dir.
-  /// What kernels are compared with; none: RunContext::machine_limits(), when the steps are done.
+  /// The limits that kernels are compared with. None: RunContext::machine_limits(), when the steps are done.
   std::optional<backends::MachineLimits> limits = {};
 };
 
 /// Measures steps kernel by kernel, then logs a table (info, one line each) and writes the same as JSON (see
-/// backends/profile.h). A run that ends early gives a profile of what there was. Raises InvalidArgument for a number out of
-/// range. Only steps of one program count: those of another batch size, or that fetch where the first did not, are left
-/// out.
+/// backends/profile.h). A run that ends early gives a profile of the steps that it made. Only steps of one compiled program
+/// count: steps of another batch size, or that fetch where the first did not, are left out. Raises InvalidArgument for a
+/// number out of range.
 std::shared_ptr<Hook> profiler(ProfilerOptions options = {});
 
 }  // namespace shoal

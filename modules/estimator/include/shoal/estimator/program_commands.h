@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Commands that a program on run() has beside its flags: `./train launch ...`. Programs that link shoal::tools have those of the program
-/// `shoal` (shoal/cli/tools.h).
+/// Commands of a program on run() beside its flags: `./train launch ...`. Programs that link shoal::tools have the commands
+/// of the program `shoal` (shoal/cli/tools.h).
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,10 +16,10 @@ struct ProgramCommands {
   bool has(std::string_view word) const;
 };
 
-/// run() gives a command line whose first word is one of these names to them, and lists the names in its help. `commands` is never
-/// changed afterwards. Call it before run(), from one thread.
+/// Sets the commands: a command line whose first word is one of these names goes to `commands`, and the help of run() lists
+/// the names. The object must not change afterwards. Call this function before run(), from one thread.
 void set_program_commands(const ProgramCommands& commands);
-/// What was set; null if nothing was.
+/// The commands that were set; null if none were.
 const ProgramCommands* program_commands();
 
 }  // namespace shoal

@@ -15,8 +15,8 @@ namespace shoal {
 
 struct SourceTensorStep;
 
-/// A value. Its functions check nothing: the call that begins training does, and names tensor, step and shapes
-/// (InvalidArgument).
+/// A tensor of another model with steps to apply. The functions check nothing: the call that begins training checks, and
+/// raises InvalidArgument with tensor, step and shapes.
 class SourceTensor {
  public:
   SourceTensor(const char* name);  // NOLINT
@@ -24,18 +24,18 @@ class SourceTensor {
 
   /// Axis i of the result is axis axes[i].
   SourceTensor transposed(std::vector<int64_t> axes) const;
-  /// The same elements, in the same order, under another shape. Size 0: as many as the axis of that place has; -1, at most
-  /// once: what is left.
+  /// The same elements, in the same order, in another shape. A size of 0 keeps the size of the axis at that place; -1, at
+  /// most once, takes the rest.
   SourceTensor reshaped(std::vector<int64_t> sizes) const;
-  /// Cuts axis 0 into `count` equal parts, and joins those in `order`, which may be fewer. {1, 0, 2} of 3 exchanges the first
-  /// two gates of a recurrent layer.
+  /// Cuts axis 0 into `count` equal parts and joins the parts listed in `order`, which may be fewer. parts(3, {1, 0, 2})
+  /// exchanges the first two gates of a recurrent layer.
   SourceTensor parts(int64_t count, std::vector<int64_t> order) const;
-  /// The two, joined along axis 0.
+  /// This tensor and `next`, joined along axis 0.
   SourceTensor followed_by(SourceTensor next) const;
-  /// The sum of the two, of one shape.
+  /// The sum of this tensor and `other`, which has the same shape.
   SourceTensor plus(SourceTensor other) const;
 
-  /// The tensor that the first step takes.
+  /// The name of the tensor that the first step is applied to.
   const std::string& name() const { return name_; }
   const std::vector<SourceTensorStep>& steps() const { return steps_; }
 
@@ -50,8 +50,8 @@ struct SourceTensorStep {
   enum class Kind : uint8_t { kTranspose, kReshape, kParts, kJoin, kAdd };
   Kind kind = Kind::kReshape;
   std::vector<int64_t> numbers = {};      ///< Axes, sizes, or the order of parts.
-  int64_t count = 0;                      ///< Parts.
-  std::vector<SourceTensor> others = {};  ///< The other one, to join or to add.
+  int64_t count = 0;                      ///< The number of parts.
+  std::vector<SourceTensor> others = {};  ///< The tensor to join or to add.
 };
 
 }  // namespace shoal

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A file of named tensors that another program wrote: what a warm start takes weights from beside checkpoints and exports,
-/// and what `shoal checkpoint show` prints.
+/// A file of named tensors that another program wrote. A warm start takes weights from such files as it does from
+/// checkpoints and exports, and `shoal checkpoint show` prints them.
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,30 +15,30 @@
 
 namespace shoal {
 
-/// One thread at a time. The storage outlives it.
+/// An open file of tensors. One thread at a time may use it. The storage outlives it.
 class TensorFile {
  public:
   struct Entry {
     std::string name;
-    std::string file_dtype;      ///< The type as messages and `shoal` name it: "F16" of safetensors, "float32" of NPZ.
-    std::optional<DType> dtype;  ///< The type of what read() gives. None: read() refuses it.
+    std::string file_dtype;      ///< The type in the words of the file's format: "F16" in safetensors, "float32" in NPZ.
+    std::optional<DType> dtype;  ///< The type of the tensor that read() returns. None: read() refuses the tensor.
     Shape shape;
   };
 
-  /// Opens a safetensors file, the index of several ("model.safetensors.index.json", whose files stand beside it), or an NPZ
-  /// file, which is read as a whole (checkpoint/safetensors.h and data/npy.h say which types there are). The first bytes say
-  /// which it is.
+  /// Opens a safetensors file, the index of several ("model.safetensors.index.json", whose files stand beside it), or an
+  /// NPZ file, which is read as a whole (checkpoint/safetensors.h and data/npy.h list the element types). The first bytes
+  /// tell which format it is.
   ///
   /// Errors name the file: NotFound; DataLoss, with the offset, for a damaged one; FailedPrecondition for a file of another
-  /// format, with what to do where it is one that PyTorch or Keras writes.
+  /// format, with advice for formats of PyTorch and Keras.
   static Result<std::unique_ptr<TensorFile>> open(Storage& storage, const std::string& path);
 
   virtual ~TensorFile() = default;
-  /// All tensors, in the order of their names (bytes).
+  /// All tensors, sorted by the bytes of their names.
   const std::vector<Entry>& tensors() const { return tensors_; }
-  /// The tensor of that name. Null if there is none.
+  /// The tensor of that name; null if there is none.
   const Entry* find(std::string_view name) const;
-  /// NotFound for a name that is not among tensors(). Other errors: as the formats' readers.
+  /// Reads a tensor. NotFound for a name that is not among tensors(). Other errors: those of the format's reader.
   virtual Result<Tensor> read(const std::string& name) const = 0;
 
  protected:

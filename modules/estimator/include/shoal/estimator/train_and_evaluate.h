@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The one call: trains and evaluates, in every role, on one core or on a cluster.
+/// The one call that trains and evaluates, in every role, on one core or on a cluster.
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,20 +12,21 @@
 
 namespace shoal {
 
-/// What the last evaluation gave, in local mode; in a cluster's tasks there is only the report.
+/// The results of the last evaluation, in local mode. Tasks of a cluster only get the report.
 struct TrainAndEvaluateResult {
   std::optional<Metrics> metrics = {};
-  /// Folders by exporter, in order; nothing where an export was skipped.
+  /// The folder that each exporter wrote, in the order of the exporters; nothing for a skipped export.
   std::vector<std::optional<std::string>> exports{};
-  /// What this task knows at its end, in every role; empty where it was interrupted before it had begun.
+  /// The report of this task at its end, in every role; empty if the task was interrupted before it had begun.
   TaskReport report = {};
 };
 
-/// Which procedure runs is decided by estimator.config(): local (trains here and evaluates after checkpoints), chief,
-/// master (a chief that also evaluates, after checkpoints), worker, parameter server or evaluator. Raises
-/// shoal::Exception; arguments are checked before any file is written or port opened. Its kind is Cancelled where the task
-/// gave way (OnSigterm::kLeave): what was trained is saved, hooks have not heard of an end(), and the program should end with
-/// status 143, as shoal::run() does.
+/// Trains and evaluates. estimator.config() decides which procedure runs: local (trains here and evaluates after
+/// checkpoints), chief, master (a chief that also evaluates after checkpoints), worker, parameter server or evaluator.
+///
+/// Raises shoal::Exception. Arguments are checked before any file is written or port opened. The kind is Cancelled if the
+/// task gave way (OnSigterm::kLeave): the training state is saved, end() of the hooks has not been called, and the program
+/// should end with status 143, as shoal::run() does.
 TrainAndEvaluateResult train_and_evaluate(Estimator& estimator, TrainSpec train_spec, EvalSpec eval_spec);
 /// The same with errors as values, for programs that are built without exceptions (docs/errors.md).
 Result<TrainAndEvaluateResult> try_train_and_evaluate(Estimator& estimator, TrainSpec train_spec, EvalSpec eval_spec);

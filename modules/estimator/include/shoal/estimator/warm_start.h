@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Starts the variables of a new model from those of another one: a checkpoint's, an exported model's, or those that another
-/// program wrote to a safetensors or NPZ file.
+/// Starts the variables of a new model from another model: a checkpoint, an exported model, or a safetensors or NPZ file
+/// that another program wrote.
 ///
-/// It happens only where `model_dir` has no checkpoint: there training, evaluate(), predict() and export_model() begin with
-/// it, at global step 0. Once there is a checkpoint, that is what counts, and the source is not read again.
+/// A warm start happens only where `model_dir` has no checkpoint: then training, evaluate(), predict() and export_model()
+/// begin with it, at global step 0. Once there is a checkpoint, that is used, and the source is not read again.
 ///
 ///   estimator.warm_start({.from = "m1"});                           all trainable variables
-///   estimator.warm_start({.from = "m1", .variables = "conv/.*"});   of these some
+///   estimator.warm_start({.from = "m1", .variables = "conv/.*"});   some of them
 ///   estimator.warm_start({.from = "cnn.safetensors",               a layer of PyTorch
 ///                         .layers = {{"dense", from_pytorch::linear("fc1")}}});
 ///
-/// What is not warm-started has the values of its initializer, as without: the global step, what optimizers keep, the
-/// position in the input; by default also moving statistics.
+/// Everything else starts as without a warm start: the global step, the optimizer's values, the position in the input, and
+/// by default the moving statistics.
 #include <initializer_list>
 #include <map>
 #include <optional>
@@ -26,18 +26,18 @@
 
 namespace shoal {
 
-/// A variable whose rows (its first axis) stand for tokens, in another order, or others than before: a table of embeddings,
-/// or kernel and bias of the layer that tells classes apart. Rows of tokens that the old vocabulary had are copied. All
-/// others, those behind the vocabulary too, start as `backup_initializer` says.
+/// For a variable whose rows (its first axis) stand for tokens when the vocabulary has changed: a table of embeddings, or
+/// kernel and bias of the layer that computes the logits of classes. Rows of tokens in the old vocabulary are copied. All
+/// other rows, also those behind the end of the vocabulary, start as `backup_initializer` says.
 struct VocabularyChange {
-  std::vector<std::string> old_tokens{};  ///< Tokens of the source's rows 0, 1, ... (Vocabulary::names(), say).
+  std::vector<std::string> old_tokens{};  ///< Tokens of the source's rows 0, 1, ... (for example Vocabulary::names()).
   std::vector<std::string> new_tokens{};  ///< Tokens of the model's rows 0, 1, ...
   std::optional<nn::InitializerSpec> backup_initializer = std::nullopt;  ///< None: the variable's own initializer.
 };
 
-/// Which variables of the model are chosen. One pattern, "conv/.*", chooses among the trainable ones; a list, {"conv/.*"},
-/// among all, moving statistics too, but nothing that an optimizer keeps; std::nullopt those in WarmStart::layers, ::names and
-/// ::vocabularies alone.
+/// Chooses variables of the model. One pattern, "conv/.*", chooses among the trainable ones. A list, {"conv/.*"}, chooses
+/// among all variables, moving statistics too, but never values of an optimizer. std::nullopt chooses only the variables in
+/// WarmStart::layers, ::names and ::vocabularies.
 class WarmStartChoice {
  public:
   WarmStartChoice(const char* pattern);                          // NOLINT
@@ -57,29 +57,27 @@ class WarmStartChoice {
 };
 
 /// Patterns are regular expressions (ECMAScript's, which are nearly Python's) that match a whole name: "conv/.*" names all
-/// in that scope, "conv" only a variable of just that name.
+/// variables in that scope, "conv" only a variable of just that name.
 ///
-/// Mistakes come out of the call that begins with it, before the first step, and name what there is instead:
-/// InvalidArgument for a pattern, a name or a layer that fits no variable, for tensors that the source lacks (all in one
-/// sentence), for variables of different shapes or element types (but for rows by token), for a layer of which the source
-/// has a tensor and the model no variable, and for tokens that a variable has not enough rows for; NotFound where there is
-/// nothing at `from`; DataLoss, naming the file, if that is damaged; FailedPrecondition for a file of another format. A
-/// model may have other variables in kEval and kPredict than in kTrain: there, names that the model lacks are passed over,
-/// as long as something is warm-started.
+/// Mistakes are errors of the call that begins with the warm start, before its first step, and list the names that exist.
+/// InvalidArgument: a pattern, a name or a layer that fits no variable; tensors that the source lacks (all in one
+/// sentence); variables of different shapes or element types (except rows by token); a layer of which the source has a
+/// tensor and the model no variable; more tokens than a variable has rows. NotFound: nothing exists at `from`. DataLoss,
+/// naming the file: it is damaged. FailedPrecondition: a file of another format. A model may have other variables in kEval
+/// and kPredict than in kTrain: there, names that the model lacks are skipped, as long as something is warm-started.
 struct WarmStart {
-  /// The prefix of a checkpoint ("m1/model.ckpt-200"), a folder of checkpoints (its newest is taken), the folder of an
-  /// exported model, or a file that TensorFile::open() takes: safetensors, an index of several of those, or NPZ. It has no
-  /// default.
+  /// The prefix of a checkpoint ("m1/model.ckpt-200"), a folder of checkpoints (the newest is taken), the folder of an
+  /// exported model, or a file that TensorFile::open() takes: safetensors, an index of several of those, or NPZ. Required.
   std::string from = {};
   /// Default: all trainable variables. Each pattern has to match something.
   WarmStartChoice variables = ".*";
-  /// By layer of the model, which is the scope of its variables ("dense"): the layer of another program that it starts from.
-  /// Its variables are chosen beside `variables`, moving statistics too.
+  /// Maps a layer of the model, which is the scope of its variables ("dense"), to the layer of another program that it
+  /// starts from. These variables, moving statistics too, are chosen in addition to `variables`.
   std::map<std::string, LayerWeights> layers = {};
-  /// From a variable of the model to its name in the source, where that is another one, or where the layout differs. Goes
-  /// before `layers`.
+  /// Maps a variable of the model to its tensor in the source, where the name or the layout differs. Takes precedence over
+  /// `layers`.
   std::map<std::string, SourceTensor> names = {};
-  /// By variable of the model: those that move row by row.
+  /// Maps a variable of the model to its change of vocabulary; its rows move one by one.
   std::map<std::string, VocabularyChange> vocabularies = {};
 };
 
