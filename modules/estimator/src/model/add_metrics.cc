@@ -24,7 +24,7 @@ Estimator add_metrics(Estimator estimator, MetricsFn metrics) {
   };
   if (takes_labels) {
     estimator.model_fn_ = std::move(with_metrics);
-  } else {  // A model without labels stays one: labels that are given to it are refused.
+  } else {  // A model without labels still refuses labels that the input gives.
     estimator.model_fn_ = [with_metrics = std::move(with_metrics)](const Features& features, Mode mode,
                                                                    const Params& params, const RunConfig& config) {
       return with_metrics(features, Labels(), mode, params, config);

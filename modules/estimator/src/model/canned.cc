@@ -33,7 +33,7 @@ HeadPtr head_of(RegressorOptions options) {
                               .loss_reduction = options.loss_reduction});
 }
 
-/// One step for all: each part's optimizer lowers the loss by the variables of that part.
+/// Trains all parts in one step: each part's optimizer lowers the common loss by the variables of its own part.
 nn::TrainOp train_parts(const std::vector<canned::Part>& parts, Value loss) {
   std::vector<nn::TrainOp> ops;
   for (const canned::Part& part : parts) {

@@ -15,10 +15,10 @@
 namespace shoal::canned {
 namespace {
 
-/// 1 for each zero, else 0.
+/// 1 where x is zero, else 0.
 Value zeros_in(Value x) { return ops::equal(x, x.graph().constant(0.0f)); }
 
-/// The part of all weights of a linear model that are exactly 0: what l1 regularization is for.
+/// The fraction of a linear model's weights that are exactly 0, which shows the effect of l1 regularization.
 Value fraction_of_zero_weights(Graph& graph) {
   Value zeros;
   double elements = 0;
@@ -31,7 +31,7 @@ Value fraction_of_zero_weights(Graph& graph) {
   return ops::scale(zeros, 1 / elements);
 }
 
-/// One column of zeros: [batch, 1]. Whatever a feature holds, it is not less than itself.
+/// One column of zeros, [batch, 1], from a comparison that is false for every value of a feature.
 Value column_of_zeros(const Features& features) {
   if (features.empty())
     raise(invalid_argument("baseline: the input function gives no features, which say how many examples there are"));

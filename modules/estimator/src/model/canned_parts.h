@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The parts that models of canned estimators are sums of.
+/// The parts of the canned estimators' models. The logits of a model are the sum of the logits of its parts.
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,12 +9,12 @@
 
 namespace shoal::canned {
 
-/// Logits, how the variables behind them are trained, and what is recorded of them.
+/// The logits of one part, how its variables are trained, and which summaries are recorded of it.
 struct Part {
   Value logits;  ///< [batch, units] float32.
   nn::Optimizer optimizer;
-  std::string scope;                                     ///< Its variables are those below this name: "linear/".
-  std::vector<std::pair<std::string, Value>> summaries;  ///< Empty but in kTrain.
+  std::string scope;                                     ///< The prefix of the names of its variables: "linear/".
+  std::vector<std::pair<std::string, Value>> summaries;  ///< Empty in all modes but kTrain.
 };
 
 /// `rate_max` bounds the default learning rate.
@@ -23,7 +23,7 @@ Part linear_part(const LinearOptions& options, const Features& features, int64_t
 Part deep_part(const DnnOptions& options, const Features& features, int64_t units, Mode mode, double rate);
 Part baseline_part(const BaselineOptions& options, const Features& features, int64_t units);
 
-/// InvalidArgument for hidden units, columns or a dropout rate that cannot be.
+/// InvalidArgument for hidden units, columns or a dropout rate that are impossible.
 void check_deep(const DnnOptions& options);
 void check_linear(const LinearOptions& options);
 

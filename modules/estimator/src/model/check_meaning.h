@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Compares a model that was built with what a checkpoint, or another file, says of the model that its weights are of
-/// (CONTRACT RU-2).
+/// Compares a model with the meaning that a checkpoint or another file records of its weights. The meaning is what the
+/// numbers stand for: vocabularies, classes, buckets, boundaries. Weights are of no use with another meaning.
 #include <string>
 #include <string_view>
 
@@ -11,24 +11,26 @@
 
 namespace shoal {
 
-/// FailedPrecondition naming what differs, unless the config accepts a changed model: then that is a warning. `recorded` is
-/// the text that `where` has ("checkpoint m/model.ckpt-20"); empty, it agrees with everything.
+/// FailedPrecondition, naming the difference, unless the config accepts a changed model: then a warning says it. `recorded`
+/// is the meaning in the file that `where` names ("checkpoint m/model.ckpt-20"); if it is empty, it agrees with every
+/// model.
 Result<void> check_meaning(Logger& log, const RunConfig& config, std::string_view recorded, const std::string& where,
                            const BuiltModel& model, Mode mode);
 
-/// What a checkpoint says of the model that its weights are of.
+/// The texts with which a checkpoint describes the model of its weights.
 struct RecordedModel {
   std::string_view meaning = {};  ///< Meaning::encode(); empty: not known.
   std::string_view rest = {};     ///< encode_rest(); empty: not known.
 };
 
-/// Whether a model that is not trained (evaluation, prediction, export) may use weights of the recorded one: check_meaning(), and
-/// the versions of the user's own ops. FailedPrecondition or a warning, as there. Training itself goes on with another
-/// version, and tells of it (tell_of_rest()).
+/// Whether a model that is not trained (evaluation, prediction, export) may use weights of the recorded one:
+/// check_meaning() has to pass, and the versions of the user's own ops have to be equal. FailedPrecondition or a warning,
+/// as there. Training itself continues with other versions of ops, and only reports them (tell_of_rest()).
 Result<void> check_use_of_weights(Logger& log, const RunConfig& config, const RecordedModel& recorded,
                                   const std::string& where, const BuiltModel& model, Mode mode);
 
-/// Says in one line what else the model computes with since `recorded` was written, which `where` has. Empty: nothing.
+/// Logs in one line which constants, rates and rules of the model have changed since `recorded` was written to the file
+/// `where`. Logs nothing if `recorded` is empty.
 void tell_of_rest(Logger& log, std::string_view recorded, const std::string& where, const BuiltModel& model);
 
 }  // namespace shoal

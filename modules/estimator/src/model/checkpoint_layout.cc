@@ -15,7 +15,7 @@ bool is_residual(const checkpoint::TensorEntry& tensor) {
   return tensor.is_slot() && tensor.name.starts_with(tensor.slot_of + std::string(kResidual));
 }
 
-/// Trainers of whom the tensors have the residual.
+/// The trainers whose residuals are among the checkpoint's tensors.
 std::vector<int> residuals_in(const checkpoint::Manifest& manifest) {
   std::set<int> trainers;
   for (const checkpoint::TensorEntry& tensor : manifest.tensors) {

@@ -15,7 +15,8 @@ bool is_below(std::string_view name, std::string_view folder) {
   return name.starts_with(folder) && name.substr(folder.size()).starts_with('/');
 }
 
-/// Weights: they may be larger than the memory that is free, and are compared where they are read.
+/// True for the data files of weights. They may be larger than the free memory, so their bytes are checked when the weights
+/// are read.
 bool is_data(std::string_view name) {
   return is_below(name, kExportVariables) && name.find(".data-") != std::string_view::npos;
 }
@@ -35,13 +36,13 @@ std::string mismatch(uint64_t found, uint64_t expected) {
   return "checksum " + checkpoint::to_hex(found) + ", expected " + checkpoint::to_hex(expected);
 }
 
-/// Compares one file of an export with its entry in export.json.
+/// Checks one file of an export against its entry in export.json.
 class FileCheck {
  public:
   FileCheck(Storage& storage, const std::string& folder, const ExportedFile& listed)
       : storage_(storage), folder_(folder), listed_(listed), path_(join_path(folder, listed.name)) {}
 
-  /// Compares all of it, and gives the contents to `files` if it is something that a model is loaded from.
+  /// Checks the whole file, and puts its contents into `files` if loading a model needs them.
   Result<void> check(MemoryFiles& files) const {
     auto file = storage_.open(path_);
     if (!file && file.error().kind() == ErrorKind::kNotFound) return damaged("the file is missing");
@@ -60,7 +61,7 @@ class FileCheck {
 
  private:
   Error damaged(const std::string& what) const { return damaged_export(folder_, path_, what); }
-  /// A file that ends early was cut while it was read.
+  /// Turns the DataLoss of a file that ended during the read into an error about the damaged export.
   Result<void> readable(Result<void> read) const {
     if (!read && read.error().kind() == ErrorKind::kDataLoss) return damaged(read.error().message());
     if (!read) return std::move(read).error().with_context("export " + folder_);

@@ -15,7 +15,8 @@ using Json = json::Json;
 using json::PrintedJson;
 constexpr int kFormat = 1;
 constexpr size_t kEntriesMax = 65536;
-// The first line: between these two are the digits of the checksum, behind them is what it covers.
+// The first line consists of kSealBegin, the digits of the checksum and kSealEnd. The checksum covers everything behind
+// this line.
 constexpr std::string_view kSealBegin = "{\"checksum\": \"";
 constexpr size_t kSealDigits = 16;
 constexpr std::string_view kSealEnd = "\",\n";
@@ -27,9 +28,10 @@ PrintedJson tensor_json(const ExportedTensor& tensor) {
   return json;
 }
 
-// The following throw Json::exception and Exception.
+// The functions below throw Json::exception and Exception.
 
-/// (The library's own conversions cut what does not fit, and fractions.)
+/// Converts a number and refuses one that does not fit. (The library's own conversions would cut numbers that are too
+/// large, and fractions.)
 template <class T>
 T integer_from(const Json& json, const char* what, T least) {
   const bool fits = json.is_number_unsigned() ? json.get<uint64_t>() <= uint64_t(std::numeric_limits<T>::max())
@@ -61,7 +63,7 @@ ExportedTensor tensor_from(const Json& json, bool may_be_text) {
   return tensor;
 }
 
-/// A name cannot lead out of the folder of the export.
+/// False for a name that would lead out of the folder of the export.
 bool stays_inside(const std::string& name) {
   if (name.empty() || name.starts_with('/')) return false;
   for (size_t begin = 0; begin <= name.size();) {
@@ -83,7 +85,7 @@ ExportedFile file_from(const Json& json) {
   return file;
 }
 
-/// An export has both marks of a checksum, or neither.
+/// An export has both the checksum in the first line and the list of files, or neither.
 std::optional<std::vector<ExportedFile>> files_from(const Json& json, bool sealed) {
   const bool listed = json.contains("files");
   if (!sealed && (listed || json.contains("checksum"))) raise(data_loss("its first line, the checksum, is damaged"));
@@ -93,7 +95,7 @@ std::optional<std::vector<ExportedFile>> files_from(const Json& json, bool seale
   return files;
 }
 
-/// Whether the text has a checksum. DataLoss: of something else.
+/// Whether the text begins with a checksum. DataLoss if the checksum does not match the text.
 Result<bool> check_seal(std::string_view text) {
   if (text.size() < kSealed || !text.starts_with(kSealBegin)) return false;
   if (text.substr(kSealed - kSealEnd.size(), kSealEnd.size()) != kSealEnd) return false;
@@ -177,7 +179,8 @@ std::string encode_export(const ExportDescription& description) {
   if (!description.run.empty()) json["run"] = description.run;
   if (!description.files) return shoal::json::text_of(json, 2) + "\n";
   json["files"] = files_json(*description.files);
-  const std::string body = shoal::json::text_of(json, 2).substr(2) + "\n";  // Without the brace and the end of its line.
+  // The text without the brace of the first line and the end of that line.
+  const std::string body = shoal::json::text_of(json, 2).substr(2) + "\n";
   return std::string(kSealBegin).append(checkpoint::to_hex(checkpoint::checksum_of(body))).append(kSealEnd).append(body);
 }
 

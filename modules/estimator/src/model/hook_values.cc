@@ -24,7 +24,7 @@ HookSetup BuiltModel::hook_setup() {
   return HookSetup(*graph_, loss, std::move(named));
 }
 
-/// A named value that has the name of something else would hide it from hooks.
+/// Refuses a named value whose name something else in the model has: it would hide the other one from hooks.
 Result<void> BuiltModel::check_named_values() {
   std::set<std::string_view> names;
   for (const auto& [name, value] : spec_.named_values) {
@@ -54,7 +54,7 @@ bool is_reserved_summary(std::string_view name) {
 
 }  // namespace
 
-/// Of two predictions, or two summaries, of one name the later one would hide the other.
+/// Refuses two predictions, or two summaries, of one name: the later one would hide the other.
 Result<void> BuiltModel::check_twice() const {
   std::set<std::string_view> predictions, summaries;
   const auto twice = [](std::string_view what, const std::string& name) {

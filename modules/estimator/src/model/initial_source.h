@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the leader gives to the store where there is no checkpoint, and where not all of it is made by initializers: the
-/// values of model_fn, and over them a warm start.
+/// The source of initial values that initializers alone cannot make: the values of model_fn and, above them, a warm start.
+/// The task that leads gives it to the store where there is no checkpoint.
 #include <memory>
 #include <string>
 
@@ -13,17 +13,19 @@ namespace shoal {
 
 class InitialSource final : public cluster::RestoreSource {
  public:
-  /// For the variables of `graph`, a model of `mode`. `start` may be null. Errors: see WarmStart.
+  /// Opens the source for the variables of `graph`, a model of `mode`. `start` may be null. Errors: see WarmStart.
   static Result<std::unique_ptr<InitialSource>> open(Environment& env, const WarmStart* start, const Graph& graph,
                                                      const InitialValues& values, Mode mode);
 
   /// Step 0, and no position in an input.
   const cluster::StateInfo& info() const override { return info_; }
-  /// What the store cannot make itself: values that only this process has.
+  /// True for segments that the store cannot initialize itself, because only this process has the values.
   bool holds(const cluster::Segment& segment, cluster::ArenaIndex arena) const override;
-  /// Of any variable, in arena 0 also what initializers make. DataLoss naming the file, if one of the warm start is damaged.
+  /// Reads a segment of any variable; in arena 0 also values that initializers make. DataLoss, naming the file, if a file
+  /// of the warm start is damaged.
   Result<void> read(const cluster::Segment& segment, cluster::ArenaIndex arena, std::span<std::byte> out) override;
-  /// "initial values: 2 of 7 variables start from values of model_fn", and what the warm start says; a line for each.
+  /// One line each for the log: "initial values: 2 of 7 variables start from values of model_fn", and the summary of the
+  /// warm start.
   const std::vector<std::string>& summaries() const { return summaries_; }
 
  private:

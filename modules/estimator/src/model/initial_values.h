@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What training begins with where there is no checkpoint: initializers, those that model_fn gives in their place, and its
-/// own values (CONTRACT EST-6).
+/// The start of variables where there is no checkpoint: their initializers, the initializers that model_fn gives instead,
+/// and values that model_fn gives.
 #include <map>
 #include <span>
 #include <string>
@@ -16,17 +16,17 @@
 
 namespace shoal {
 
-/// EstimatorSpec::initial_values, by variable. A value.
+/// EstimatorSpec::initial_values by variable. A value type.
 class InitialValues {
  public:
-  /// Errors: see EstimatorSpec.
+  /// Resolves the patterns of `given` to variables of `graph`. Errors: see EstimatorSpec.
   static Result<InitialValues> resolve(const std::vector<std::pair<std::string, InitialValue>>& given, const Graph& graph,
                                        Mode mode);
 
   const Initializer& initializer_of(const Variable& variable) const;
-  /// The variables that start from values, which only this process has.
+  /// Variables that start from values. Only this process has those values.
   const std::map<std::string, Tensor, std::less<>>& values() const { return values_; }
-  /// What the rows of `segment` start with: the values, else what the segment's initializer makes.
+  /// Writes the first values of the rows in `segment`: the given values, or else those of the segment's initializer.
   Result<void> fill(const cluster::Segment& segment, std::span<std::byte> out) const;
 
  private:

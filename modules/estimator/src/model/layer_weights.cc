@@ -6,7 +6,7 @@
 namespace shoal {
 namespace {
 
-/// Puts the variables of a layer into a scope within another one.
+/// Adds the variables of `layer` to `all`, in the scope `scope`.
 void put_within(LayerWeights& all, const std::string& scope, const LayerWeights& layer) {
   for (const auto& [name, source] : layer) all.emplace(scope + "/" + name, source);
 }
@@ -18,7 +18,7 @@ namespace from_pytorch {
 LayerWeights linear(const std::string& name) { return {{"kernel", name + ".weight"}, {"bias", name + ".bias"}}; }
 
 LayerWeights linear_after_flatten(const std::string& name, std::vector<int64_t> sizes) {
-  // Axis 0 is the units, axis 1 the channels, which go behind the axes of places.
+  // Axis 0 is the units, axis 1 the channels. The channels move behind the axes of positions.
   std::vector<int64_t> axes(sizes.size() + 1);
   std::iota(axes.begin() + 1, axes.end(), 2);
   if (!sizes.empty()) axes.back() = 1;
@@ -91,7 +91,8 @@ LayerWeights transformer_encoder_layer(const std::string& name) {
 namespace from_keras {
 namespace {
 
-/// Keras has the axes of places first, then the inputs, then the units or filters. `axes` are those of the kernel here.
+/// Keras has the axes of positions first, then the inputs, then the units or filters. `axes` lists these axes in Shoal's
+/// order.
 LayerWeights layer_with_kernel(const std::string& name, std::vector<int64_t> axes) {
   return {{"kernel", SourceTensor(name + "/kernel").transposed(std::move(axes))}, {"bias", name + "/bias"}};
 }
@@ -103,7 +104,7 @@ SourceTensor projection_kernel(const std::string& name) {
 
 SourceTensor projection_bias(const std::string& name) { return SourceTensor(name + "/bias").reshaped({-1}); }
 
-/// The last projection, [heads, head_size, features].
+/// The output projection, [heads, head_size, features] in Keras.
 LayerWeights attention_result(const std::string& name) {
   return {{"kernel", SourceTensor(name + "/attention_output/kernel").transposed({2, 0, 1}).reshaped({0, -1})},
           {"bias", name + "/attention_output/bias"}};

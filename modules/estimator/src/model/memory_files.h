@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A storage whose files lie in memory, to read from: what a model is loaded from that is part of a program or was
-/// downloaded, and what was read and compared already.
+/// A read-only storage whose files lie in memory. It serves models that are part of a program or were downloaded, and files
+/// that were read and checked already.
 #include <map>
 #include <memory>
 #include <span>
@@ -12,15 +12,15 @@
 
 namespace shoal {
 
-/// Files that are open do not outlive it. Whatever would change a file, lists or locks is FailedPrecondition.
+/// Open files do not outlive this object. Every call that would change, list or lock files is FailedPrecondition.
 class MemoryFiles final : public Storage {
  public:
-  /// `others` has the files that are not here, and outlives this; null: there are no others.
+  /// `others` supplies the files that are not in memory, and outlives this object; null: there are no others.
   explicit MemoryFiles(Storage* others = nullptr) : others_(others) {}
 
-  /// A file whose bytes outlive this.
+  /// Adds a file whose bytes the caller keeps, for longer than this object lives.
   void lend(std::string path, std::span<const std::byte> bytes) { files_.insert_or_assign(std::move(path), bytes); }
-  /// A file whose bytes this keeps.
+  /// Adds a file whose bytes this object keeps.
   void keep(std::string path, std::string bytes);
 
   Result<std::unique_ptr<ReadableFile>> open(const std::string& path) override;

@@ -38,7 +38,7 @@ Result<int64_t> leading_size(const data::TensorMap& tensors, std::string_view pa
   return expected.value_or(0);
 }
 
-/// The names of the variables that these values are computed from.
+/// The names of the variables that these values depend on.
 Result<std::vector<std::string>> variables_of(const Graph& graph, const std::vector<Value>& values) {
   SHOAL_TRY(const Flow flow, extract(graph, values, {}));
   std::vector<std::string> names;
@@ -76,7 +76,8 @@ Result<NamedTypes> types_of(const data::TensorMap& tensors, std::string_view par
   return types;
 }
 
-/// Adds what symbols of `types` are in `tensors`. Tensors that do not fit otherwise are left to who feeds them.
+/// Adds the sizes that the symbols of `types` have in `tensors`. Skips tensors that do not fit in other ways: feed()
+/// refuses them.
 Result<void> add_sizes(const data::TensorMap& tensors, const NamedTypes& types, std::string_view part, SymbolSizes& sizes) {
   for (const auto& [name, type] : types) {
     const Tensor* tensor = tensors.find(name);
@@ -107,7 +108,7 @@ std::string names_of(const auto& named, std::string_view part) {
   return names.empty() ? "nothing" : names;
 }
 
-/// Tensors are bound by position, so the names must be those that the model was built for.
+/// Checks the names of tensors. Tensors are bound by position, so the names must be those that the model was built for.
 Result<void> check_names(const data::TensorMap& tensors, const auto& types, std::string_view part) {
   const bool same = std::equal(tensors.begin(), tensors.end(), types.begin(), types.end(),
                                [](const auto& tensor, const auto& type) { return tensor.first == type.first; });
@@ -115,7 +116,7 @@ Result<void> check_names(const data::TensorMap& tensors, const auto& types, std:
   return invalid_argument("a batch has " + names_of(tensors, part) + "; the model was built for " + names_of(types, part));
 }
 
-/// Names of classes that a model function gives without a head. (What heads give stands there already.)
+/// Adds the names of classes that a model function gives without a head to `meaning`. (Heads have added theirs already.)
 void note_text_predictions(const std::vector<nn::TextPrediction>& texts, Meaning& meaning) {
   for (const nn::TextPrediction& text : texts) {
     const MeaningList names = MeaningList::of(text.vocabulary());
@@ -124,7 +125,7 @@ void note_text_predictions(const std::vector<nn::TextPrediction>& texts, Meaning
   }
 }
 
-/// What event files and exports write has to be UTF-8.
+/// Checks that all names that go into event files and exports are UTF-8.
 Result<void> check_names_of(const EstimatorSpec& spec) {
   constexpr std::string_view kRemedy = "names are saved as UTF-8; give it another";
   for (const auto& [name, value] : spec.predictions) {
@@ -150,7 +151,7 @@ Result<void> check_names_of(const EstimatorSpec& spec) {
 
 /// "on 2 threads"
 std::string threads_text(const backends::ProgramInfo& info) {
-  const int threads = std::min(info.threads, info.numerics.threads);  // A backend may know one thread alone.
+  const int threads = std::min(info.threads, info.numerics.threads);  // A backend may use one thread at most.
   const std::string text = "on " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
   return threads == info.numerics.threads
              ? text
@@ -208,7 +209,7 @@ Result<InputTypes> input_types(const data::Batch& batch, const VaryingAxes& vary
     const auto is_it = [&input = input](std::string_view part) {
       return [part, &input](const auto& type) { return input_name(part, type.first) == input; };
     };
-    // Predictions have no labels.
+    // A batch for prediction has no labels.
     if (batch.labels.empty() && (input == "labels" || input.starts_with("labels/"))) continue;
     if (std::ranges::any_of(types.features, is_it("features")) || std::ranges::any_of(types.labels, is_it("labels")))
       continue;
@@ -231,7 +232,7 @@ Result<std::shared_ptr<const OpCatalogue>> catalogue_of(std::vector<OpDef> own) 
 
 std::shared_ptr<Graph> with_ops(std::unique_ptr<Graph> graph, std::shared_ptr<const OpCatalogue> ops) {
   struct Kept {
-    std::shared_ptr<const OpCatalogue> ops;  // It goes after the graph.
+    std::shared_ptr<const OpCatalogue> ops;  // Destroyed after the graph, which uses it.
     std::unique_ptr<Graph> graph;
   };
   const auto kept = std::make_shared<Kept>(Kept{std::move(ops), std::move(graph)});
@@ -351,7 +352,8 @@ SymbolSizes BuiltModel::smallest_sizes() const {
   return sizes;
 }
 
-/// Where lengths vary, each that comes is compiled, and a line for each would hide what else is told.
+/// Logs the first plans only. Where lengths vary, every new length is compiled, and a line for each would hide the other
+/// lines.
 void BuiltModel::log_plan(const backends::ProgramInfo& info, const SymbolSizes& sizes) {
   if (!log_ || plans_logged_ > kPlansLoggedMax) return;
   if (plans_logged_++ < kPlansLoggedMax) return log_->info(plan_text(info, sizes_text(sizes)));
@@ -360,11 +362,12 @@ void BuiltModel::log_plan(const backends::ProgramInfo& info, const SymbolSizes& 
       std::to_string(kProgramsMax) + " programs each is kept");
 }
 
-/// Adds up what the kept programs take. Refuses and drops the newest, which is the first of the list, if the budget has no room for it.
+/// Adds up the memory of the kept programs. If the budget has no room for the newest, which is first in the list, that one
+/// is dropped and refused.
 Result<void> BuiltModel::check_memory(const SymbolSizes& sizes) {
   if (!budget_.has_limit()) return {};
   if (std::exchange(measures_again_, false)) budget_.measure();
-  constexpr uint64_t kBatches = 2;  // One is computed on while the next is made.
+  constexpr uint64_t kBatches = 2;  // Two batches: one is computed on while the next one is made.
   uint64_t activations = 0, prepared = 0, input = 0;
   for (const Compiled& compiled : programs_) {
     const backends::ProgramInfo& info = compiled.program.program->info();
@@ -378,7 +381,7 @@ Result<void> BuiltModel::check_memory(const SymbolSizes& sizes) {
   budget_.set("prepared weights", prepared, "a smaller model");
   budget_.set("batches", input, "a smaller batch or nn::recompute()");
   Result<void> fits = budget_.check("the program for " + sizes_text(sizes));
-  if (!fits) programs_.pop_front();  // Its memory is not used before it runs.
+  if (!fits) programs_.pop_front();  // A program's memory is not used before the program runs.
   if (fits && log_ && plans_logged_ <= kPlansLoggedMax) log_->info("memory: at most " + budget_.text());
   return fits;
 }
@@ -394,7 +397,7 @@ Result<BoundProgram*> BuiltModel::program(const SymbolSizes& sizes, bool fetchin
   options.sizes = sizes;
   options.fetches = always_;
   if (fetching) options.fetches.insert(options.fetches.end(), sometimes_.begin(), sometimes_.end());
-  // Variables are bound once for programs that fetch and others, which therefore take the same.
+  // Variables are bound once for all programs, so programs that do not fetch bind the same variables as those that do.
   SHOAL_TRY(options.variables, variables_of(*graph_, sometimes_));
   options.updates = updates_;
   options.update_variables = update_variables_;
@@ -419,7 +422,7 @@ Result<EncodedInput> BuiltModel::fed_from(const std::string& input) const {
   return EncodedInput{.of = input, .encoding = {}};
 }
 
-/// Null: the input of this name is none of the train op's.
+/// Returns null if no input of the train op has this name.
 const nn::StepInput* BuiltModel::step_input(std::string_view name) const {
   if (!spec_.train_op) return nullptr;
   const auto found = std::ranges::find(spec_.train_op->inputs, name, &nn::StepInput::name);
@@ -469,7 +472,8 @@ Result<void> BuiltModel::bind_sources(BoundProgram& bound) const {
   return {};
 }
 
-/// A feed that misses every input is a mistake in its name; one of an input that this program does not use is none.
+/// A feed whose name matches no input of the model is a mistake. A feed for an input that only this program does not use is
+/// allowed.
 Result<void> BuiltModel::check_feeds(std::span<const std::pair<std::string, Tensor>> feeds) const {
   for (const auto& [name, tensor] : feeds) {
     const auto is_fed = [&fed = name](std::string_view part) {
@@ -522,7 +526,7 @@ Error with_place_of_row(Error error, const data::Batch& batch, const data::Itera
   if (error.kind() != ErrorKind::kInvalidArgument || place.tensor == nullptr) return error;
   for (const data::TensorMap* part : {&batch.labels, &batch.features}) {
     for (const auto& [name, tensor] : *part) {
-      // A tensor that the model made lies elsewhere, and its rows may be others than those of the batch.
+      // A tensor that the model computed has another address; its rows need not be those of the batch.
       if (tensor.address() != place.tensor || tensor.shape().rank() == 0 || place.element >= tensor.elements()) continue;
       const std::string read_at = input.place_of_row(place.element / (tensor.elements() / tensor.shape()[0]));
       if (read_at.empty()) return error;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A model of one mode, built from its model_fn: the graph with its inputs, and the programs compiled from it.
+/// A model in one mode, built by its model_fn: the graph with its inputs, and the programs compiled from it.
 #include <functional>
 #include <list>
 #include <memory>
@@ -22,16 +22,16 @@
 
 namespace shoal {
 
-/// Types of a dataset's elements, the first dimension of each tensor being the batch.
+/// The types of a dataset's elements. The first dimension of each tensor is the batch.
 struct InputTypes {
   std::vector<std::pair<std::string, ValueType>> features;
   std::vector<std::pair<std::string, ValueType>> labels;
 };
-/// The symbol that the first axis of every input is.
+/// The symbol for the first axis of every input.
 inline constexpr char kBatchAxis[] = "batch";
 
-/// Those of `batch`, where `varying` names axes that are symbols. InvalidArgument if a tensor has no batch dimension, sizes
-/// differ that have to be equal, or `varying` names an input or axes that are not there.
+/// The types of the tensors in `batch`; axes that `varying` names become symbols. InvalidArgument if a tensor has no batch
+/// dimension, sizes differ that have to be equal, or `varying` names an input or axes that do not exist.
 Result<InputTypes> input_types(const data::Batch& batch, const VaryingAxes& varying);
 /// The common first size of all tensors of `batch`.
 Result<int64_t> batch_size(const data::Batch& batch);
@@ -42,12 +42,12 @@ struct BuildRequest {
   const Params& params;
   const RunConfig& config;
   RandomKey seed;
-  std::shared_ptr<const OpCatalogue> ops = nullptr;  ///< Null: Shoal's alone.
+  std::shared_ptr<const OpCatalogue> ops = nullptr;  ///< Null: only Shoal's ops.
 };
 
-/// Shoal's ops and these; null, which stands for Shoal's alone, without any.
+/// A catalogue of Shoal's ops and `own`. Null if `own` is empty: null means only Shoal's ops.
 Result<std::shared_ptr<const OpCatalogue>> catalogue_of(std::vector<OpDef> own);
-/// The graph, which keeps the ops that it knows.
+/// Joins a graph and the catalogue of its ops, so that the ops live as long as the graph.
 std::shared_ptr<Graph> with_ops(std::unique_ptr<Graph> graph, std::shared_ptr<const OpCatalogue> ops);
 
 /// One compiled program and where its inputs come from.
@@ -59,25 +59,27 @@ struct BoundProgram {
     std::string name;  ///< The name of the graph input, such as "features", "features/<name>" or "labels".
     Shape shape;
     DType dtype;
-    std::optional<TextEncoding> encoding = {};  ///< What makes ids of the tensor.
-    const nn::StepInput* step_input = nullptr;  ///< Set: a number of the step, and no part of the batch.
+    std::optional<TextEncoding> encoding = {};  ///< The encoding that turns the texts or numbers of the tensor into ids.
+    const nn::StepInput* step_input = nullptr;  ///< If set: the input is a number of the step, not part of the batch.
   };
   std::vector<Source> sources;
-  std::vector<TensorView> inputs;  ///< Memory that every run uses again.
-  std::vector<Tensor> ids;         ///< What encodings made of this batch, and numbers of the step, by source.
+  std::vector<TensorView> inputs;  ///< Views that every run fills anew, so that a step allocates nothing.
+  std::vector<Tensor> ids;         ///< The ids that encodings made of this batch, and the numbers of the step, by source.
 };
 
-/// Gives the memory of a program's variables, in its order, which stays valid while the function lives.
+/// Returns the memory of a program's variables, in the program's order. The memory stays valid as long as the function
+/// object lives.
 using BindVariables = std::function<Result<std::vector<backends::Pieces>>(const backends::Program& program)>;
 
 class BuiltModel {
  public:
-  /// Calls model_fn once. Its exceptions come back as errors that raise() throws unchanged. Errors of CONTRACT EST-7:
-  /// a required field is missing, the loss is not one element, a metric has a reserved name, another mode's spec.
+  /// Calls model_fn once and checks its result. Exceptions of model_fn come back as errors that raise() throws unchanged.
+  /// InvalidArgument, among others: a required field is missing, the loss is not one element, a metric has a reserved name,
+  /// the specification is for another mode, the input gives labels to a function that takes none.
   static Result<std::unique_ptr<BuiltModel>> build(const BuildRequest& request, const InputTypes& types);
 
-  /// A PREDICT model that was described before: `spec` names its predictions in `graph`. Several models may share a graph,
-  /// which nobody changes then, and predict on threads of their own.
+  /// A PREDICT model from an existing graph: `spec` names its predictions in `graph`. Several models may share a graph,
+  /// which then must not change, and predict on threads of their own.
   static std::unique_ptr<BuiltModel> from_graph(std::shared_ptr<Graph> graph, EstimatorSpec spec, InputTypes types);
 
   Graph& graph() { return *graph_; }
@@ -87,14 +89,14 @@ class BuiltModel {
   const InputTypes& types() const { return types_; }
   const InitialValues& initial_values() const { return initial_values_; }
 
-  /// What hooks' begin() gets of this model.
+  /// The argument for hooks' begin().
   HookSetup hook_setup();
-  /// Computes `values` from `batch` by a program of their own, which is not kept.
+  /// Computes `values` from `batch` with a program that is compiled for this call only.
   Result<std::vector<std::pair<std::string, Tensor>>> compute_once(const NamedValues& values, const data::Batch& batch,
                                                                    const BindVariables& bind, backends::StepKey key);
 
-  /// What programs read and write, set before the first compile. `always`: fetched by every program, `sometimes`: by
-  /// the fetching ones only, after those. `update_variables`: the variable that each update changes.
+  /// Sets the values that programs read and write, before the first compilation. Every program fetches `always`; programs
+  /// that fetch for hooks also return `sometimes`, after those. `update_variables`: the variable that each update changes.
   void set_values(std::vector<Value> always, std::vector<Value> sometimes, std::vector<Value> updates,
                   std::vector<std::string> update_variables = {});
   void use_backend(std::unique_ptr<backends::Backend> backend, int threads, DType compute_dtype) {
@@ -102,17 +104,16 @@ class BuiltModel {
     threads_ = threads;
     compute_dtype_ = compute_dtype;
   }
-  /// Gives the graph another seed, before any program has run: those that are compiled are compiled anew.
+  /// Gives the graph another seed, before any program has run. Programs that were compiled already are compiled again.
   void reseed(RandomKey seed) {
     graph_->set_seed(seed);
     programs_.clear();
   }
-  /// Says of programs that are compiled how large their memory plans are, as long as there are few. Null, the default: says
-  /// nothing.
+  /// Logs the size of the memory plan of each of the first compiled programs. Null, the default: logs nothing.
   void log_plans_to(Logger* log) { log_ = log; }
-  /// program() refuses a program that takes more memory than `budget` has room for. Default: a budget without a limit.
-  /// `measures_again`: the budget is measured once more when the first program is compiled, since a backend generates code then. That is
-  /// right only while no memory of another part has been written to.
+  /// Lets program() refuse a program that takes more memory than `budget` has room for. Default: a budget without a limit.
+  /// `measures_again`: the budget is measured once more when the first program is compiled, because backends generate code
+  /// then. Set it only while nothing has been written to the memory of other parts.
   void use_budget(MemoryBudget budget, bool measures_again) {
     budget_ = std::move(budget);
     measures_again_ = measures_again;
@@ -120,15 +121,16 @@ class BuiltModel {
   MemoryBudget& budget() { return budget_; }
   backends::Numerics numerics() const;
 
-  /// What each symbol of the inputs is in `batch`. InvalidArgument if it is two things, or the batch has other names.
+  /// The size of each symbol of the inputs in `batch`. InvalidArgument if a symbol has two sizes, or the batch has other
+  /// names.
   Result<SymbolSizes> sizes_of(const data::Batch& batch) const;
-  /// The same for a batch that is as small as can be.
+  /// The same for the smallest possible batch.
   SymbolSizes smallest_sizes() const;
-  /// The program for batches of these sizes; compiled on first use, the eight last used are kept.
+  /// The program for batches of these sizes, compiled on first use. The eight most recently used ones are kept.
   Result<BoundProgram*> program(const SymbolSizes& sizes, bool fetching);
-  /// The global step whose numbers feed() gives to a train op that asks for some (nn::StepInput).
+  /// Sets the global step, from which feed() computes the numbers that a train op asks for (nn::StepInput).
   void set_global_step(uint64_t step) { global_step_ = step; }
-  /// Points the program's inputs at `batch`, whose sizes_of() it was compiled for, or at the ids of its texts.
+  /// Points the program's inputs at `batch`, or at the ids of its texts. The program was compiled for sizes_of(batch).
   /// InvalidArgument if the batch does not fit the model.
   Result<void> feed(BoundProgram& program, const data::Batch& batch, std::span<const std::pair<std::string, Tensor>> feeds);
 
@@ -144,7 +146,7 @@ class BuiltModel {
   Result<void> bind_sources(BoundProgram& program) const;
   const nn::StepInput* step_input(std::string_view name) const;
   Result<void> feed_step(const nn::StepInput& input, Tensor& number) const;
-  /// Whose text or numbers the input of this name in the graph is fed with, and how it is encoded.
+  /// The source of the graph input of this name: the tensor whose texts or numbers are encoded, and the encoding.
   Result<EncodedInput> fed_from(const std::string& input) const;
 
   struct Compiled {
@@ -152,7 +154,7 @@ class BuiltModel {
     bool fetching;
     BoundProgram program;
   };
-  std::shared_ptr<Graph> graph_;  // Shared by models of from_graph() alone.
+  std::shared_ptr<Graph> graph_;  // Only models of from_graph() share it.
   EstimatorSpec spec_;
   InputTypes types_;
   InitialValues initial_values_;
@@ -169,14 +171,14 @@ class BuiltModel {
   uint64_t global_step_ = 0;
 };
 
-/// Says of an `error` about a row of `batch`, which `input` gave last, where that row was read, if the input knows: "...; that
-/// row is jan.csv, line 12".
+/// If `error` is about a row of `batch`, the last batch of `input`, adds where that row was read, if the input knows: "...;
+/// that row is jan.csv, line 12".
 Error with_place_of_row(Error error, const data::Batch& batch, const data::Iterator& input);
-/// The same, and adds the `number` of the batch in its input, counted from 1, to the error by which a model refuses it. Rows
-/// that the error names count within the batch.
+/// As with_place_of_row(), and adds the `number` of the batch in its input, counted from 1, to the error with which a model
+/// refuses it. Row numbers in the error count within the batch.
 Error in_batch(Error error, uint64_t number, const data::Batch& batch, const data::Iterator& input);
 
-/// A variable of `model` as servers see it, without the rule of its updates: how it starts.
+/// A variable of `model` as parameter servers see it: its shape and its initial values, without the rule of its updates.
 cluster::VariableSpec cluster_variable(const BuiltModel& model, const Variable& variable);
 
 /// The name of a graph input: "features" for a lone tensor, "features/<name>" in a map.

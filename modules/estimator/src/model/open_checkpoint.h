@@ -9,8 +9,8 @@
 
 namespace shoal {
 
-/// The checkpoint that evaluation and prediction use: `prefix`, else the newest of `model_dir`, else null (no checkpoint
-/// anywhere: the initialized model). DataLoss if the `checkpoint` file leads to nothing loadable.
+/// Opens the checkpoint that evaluation and prediction use: `prefix`, else the newest one of `model_dir`, else null (the
+/// initialized model is used). DataLoss if the `checkpoint` file leads to no checkpoint that can be loaded.
 Result<std::unique_ptr<checkpoint::Reader>> open_checkpoint(Environment& env, const std::string& model_dir,
                                                             const std::optional<std::string>& prefix);
 

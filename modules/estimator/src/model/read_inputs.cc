@@ -33,7 +33,7 @@ Result<std::set<std::string>> names_read(const Graph& graph, const EstimatorSpec
   return names;
 }
 
-/// The axes of a tensor whose sizes a batch tells.
+/// The axes of a tensor whose sizes are only known from a batch.
 std::set<std::string> axes_of(const ExportedTensor& tensor) {
   if (!tensor.axes.empty()) return {tensor.axes.begin(), tensor.axes.end()};
   const bool varies = std::any_of(tensor.shape.begin(), tensor.shape.end(), [](int64_t size) { return size < 0; });

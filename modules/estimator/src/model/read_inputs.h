@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Finds the inputs that the predictions of an exported model depend on. A caller has to give no others.
+/// Finds the inputs that the predictions of an exported model depend on. Callers may leave out all others.
 #include <string>
 #include <vector>
 
@@ -10,14 +10,14 @@
 
 namespace shoal {
 
-/// The inputs of an export, divided into those that a caller has to give and those that may be left out.
+/// The inputs of an export in two groups: those that a caller has to give, and those that may be left out.
 struct ReadInputs {
-  /// The inputs whose values predictions are computed from, and those that alone tell the size of an axis. All, if
-  /// predictions are computed from none: the size of the batch has to come from something.
+  /// The inputs from which predictions are computed, and those that alone determine the size of an axis. If predictions
+  /// depend on no input, this list has all of them, because the size of the batch has to be known.
   std::vector<ExportedTensor> read;
   std::vector<std::string> unread;  ///< The names of the others.
 
-  /// `features` without those that are not read.
+  /// Returns `features` without the inputs in `unread`.
   data::TensorMap of(const data::TensorMap& features) const;
 };
 

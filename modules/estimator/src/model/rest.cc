@@ -16,12 +16,12 @@ namespace shoal {
 namespace {
 
 constexpr int64_t kRestVersion = 1;
-constexpr size_t kScopesMax = 64;  // What lies in further scopes is one entry.
-constexpr char kHash = '#';        // Begins a text that says nothing to people.
+constexpr size_t kScopesMax = 64;  // The constants of all further scopes share one entry.
+constexpr char kHash = '#';        // Begins a value that is a hash, which means nothing to people.
 
 std::string hash_text(uint64_t hash) { return formatted("%c%016llx", kHash, static_cast<unsigned long long>(hash)); }
 
-/// Six digits: what is computed by the C library may differ in the last ones from machine to machine.
+/// Rounds to six digits, because results of the C library may differ in the last digits between machines.
 std::string rounded_text(double number) { return formatted("%.6g", number); }
 
 /// Leaves out attributes that are texts, because a text either is a name for error sentences or is part of the meaning
@@ -52,7 +52,7 @@ uint64_t hash_of(const Node& node) {
   return fold_in(hash, std::string_view(reinterpret_cast<const char*>(view.data), view.bytes()));
 }
 
-/// Which nodes these values of one graph are computed from.
+/// Marks the nodes that these values of one graph depend on.
 std::vector<bool> needed_by(const Graph& graph, const std::vector<Value>& values) {
   std::vector<bool> needed(graph.nodes().size());
   for (const Value& value : values) needed[size_t(value.node())] = true;
@@ -63,7 +63,7 @@ std::vector<bool> needed_by(const Graph& graph, const std::vector<Value>& values
   return needed;
 }
 
-/// The nodes that `value` is computed from.
+/// The nodes that `value` depends on.
 std::vector<const Node*> nodes_below(Value value) {
   const Graph& graph = value.graph();
   const std::vector<bool> needed = needed_by(graph, {value});
@@ -75,7 +75,7 @@ std::vector<const Node*> nodes_below(Value value) {
   return nodes;
 }
 
-/// Nodes are taken by their names, so that what was built before them does not matter.
+/// Adds the constants below `loss` by scope. The nodes are sorted by name, so that nodes built earlier have no influence.
 void add_constants(Value loss, Rest& rest) {
   std::vector<const Node*> nodes = nodes_below(loss);
   std::ranges::sort(nodes, {}, [](const Node* node) { return std::string_view(node->name); });
@@ -104,7 +104,7 @@ std::vector<Value> update_values(const nn::TrainOp& train_op) {
 std::string op_key(const OpDef& op) { return "op " + json::as_utf8(op.name); }
 std::string version_text(const OpDef& op) { return "version " + std::to_string(op.version); }
 
-/// What a user's own op computes is code, of which only the version is known.
+/// Adds the versions of the user's own ops. An op computes by code, of which only the version is known.
 void add_op_versions(Value loss, const nn::TrainOp& train_op, Rest& rest) {
   const Graph& graph = loss.graph();
   std::vector<Value> values = update_values(train_op);
@@ -120,7 +120,7 @@ template <class IsUsed>
 std::string op_difference(std::string_view recorded, const OpCatalogue& catalogue, const IsUsed& is_used) {
   if (recorded.empty()) return "";
   const Result<Rest> before = decode_rest(recorded);
-  if (!before) return "";  // Nothing is known, as in tell_of_rest().
+  if (!before) return "";  // Nothing is known from a record that cannot be read, as in tell_of_rest().
   std::string text;
   for (const std::string& name : catalogue.names()) {
     const OpDef& op = *catalogue.find(name);
@@ -152,7 +152,7 @@ void add_update_graph(Value loss, const nn::TrainOp& train_op, Rest& rest) {
   rest["constants of the train op"] = hash_text(hash);
 }
 
-/// What a user's function makes of `x`; empty if it refuses that.
+/// The result of a user's function for `x`; empty if the function refuses it.
 template <class Function, class X>
 std::string sample(const Function& function, X x) {
   const Result<double> number = call_user("a scalar of the train op", [&] { return function(x); });

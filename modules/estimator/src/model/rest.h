@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a model computes with beside its meaning (shoal/graph/meaning.h): constants, means, rates, update rules. A change
-/// of these is a change that people make on purpose, so a later start only tells of it.
+/// The "rest" of a model: everything that it computes with besides its meaning (shoal/graph/meaning.h), such as constants,
+/// means, rates and update rules. People change these on purpose, so a later start only reports a change.
 #include <map>
 #include <string>
 #include <string_view>
@@ -22,12 +22,13 @@ using Rest = std::map<std::string, std::string>;
 /// rest on every machine.
 Rest rest_of(Value loss, const nn::TrainOp& train_op);
 
-/// The versions of the user's own ops that `graph` has nodes of, as rest_of() has them.
+/// The versions of the user's own ops that have nodes in `graph`, in the form that rest_of() uses.
 Rest op_versions_of(const Graph& graph);
-/// Which of a user's own ops `graph` has in another version than the model that `recorded` (encode_rest()) is of: "op my_bend
-/// (version 1 there, version 2 in this program)". Ops that only one of the two has do not count. Empty: none, or nothing is known.
+/// The user's own ops that `graph` has in another version than the model that `recorded` (encode_rest()) describes: "op
+/// my_bend (version 1 there, version 2 in this program)". Ops that only one of the two has do not count. Empty: there are
+/// none, or nothing is known.
 std::string op_version_difference(std::string_view recorded, const Graph& graph);
-/// The same for the versions that a catalogue has, whatever of them is used.
+/// As above, for all versions that a catalogue has, whether they are used or not.
 std::string op_version_difference(std::string_view recorded, const OpCatalogue& catalogue);
 
 /// One line of JSON: {"version":1,"rest":{...}}.

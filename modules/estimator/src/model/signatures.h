@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Signatures of a model: whether they fit its predictions, and the one that is there without any.
+/// Signatures of a model: checks them against its predictions, and makes the default one.
 #include <string>
 #include <vector>
 
@@ -9,10 +9,11 @@
 
 namespace shoal {
 
-/// CONTRACT EST-6: names and outputs are there and distinct, keys are predictions, and of several signatures one is the
-/// default.
+/// Checks signatures: names and outputs exist and differ, keys are predictions, and of several signatures one is the
+/// default. InvalidArgument.
 Result<void> check_signatures(const std::vector<nn::ExportSignature>& signatures, const EstimatorSpec& spec);
-/// The spec's signatures, the default one first and under its own name; without any, one over all predictions.
+/// The spec's signatures, the default one first, under their own names. If there are none: one signature with all
+/// predictions.
 std::vector<nn::ExportSignature> signatures_of(const EstimatorSpec& spec);
 
 }  // namespace shoal

@@ -89,7 +89,7 @@ Result<TensorType> with_shape(const TensorType& type, Result<Shape> shape) {
   return TensorType{type.dtype, *shape};
 }
 
-/// Copies elements of `width` bytes: those of `from` into the order that `axes` gives them.
+/// Transposes elements of `width` bytes from `from` into `to`. Axis i of `to` is axis axes[i] of `from`.
 void transpose_into(const Tensor& from, const std::vector<int64_t>& axes, size_t width, Tensor& to) {
   const Shape &source = from.shape(), &shape = to.shape();
   std::vector<size_t> strides(size_t(source.rank())), step(axes.size());
@@ -138,7 +138,7 @@ Tensor sum_of(const Tensor& first, const Tensor& second) {
   return sum;
 }
 
-/// The type after one step. `other` is the type of what the step joins or adds.
+/// The type after one step. `other` is the type of the tensor that the step joins or adds.
 Result<TensorType> type_after(const Step& step, const TensorType& type, const TensorType& other) {
   switch (step.kind) {
     case Step::Kind::kTranspose: return with_shape(type, transposed_shape(type.shape, step.numbers));

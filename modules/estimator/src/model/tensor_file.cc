@@ -77,7 +77,7 @@ class SafetensorsFiles final : public TensorFile {
   }
 
   std::map<std::string, std::unique_ptr<SafetensorsFile>> files_;  // By path.
-  std::map<std::string, std::string> file_of_;                     // The path, by the name of a tensor.
+  std::map<std::string, std::string> file_of_;                     // By tensor: the path of its file.
 };
 
 class NpzFile final : public TensorFile {
@@ -101,7 +101,7 @@ class NpzFile final : public TensorFile {
   data::TensorMap arrays_;
 };
 
-/// The beginning of a file, by which formats are told apart: archives name their first members there.
+/// The first bytes of a file, which tell its format. Archives have the name of their first member there.
 Result<std::string> beginning_of(Storage& storage, const std::string& path) {
   SHOAL_TRY(const auto file, storage.open(path));
   std::string text(size_t(std::min<uint64_t>(file->size(), 512)), '\0');
@@ -128,7 +128,7 @@ std::string advice_for(const std::string& beginning) {
   return {};
 }
 
-/// Whether the header of a safetensors file may begin so.
+/// Whether the file may be a safetensors file, by its name or by the first bytes of its header.
 bool may_be_safetensors(const std::string& path, const std::string& beginning) {
   return path.ends_with(".safetensors") || (beginning.size() > 8 && beginning[8] == '{' && beginning[7] == '\0');
 }

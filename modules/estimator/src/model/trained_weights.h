@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Weights that a training without checkpoints has left in memory, for Estimator::export_model().
+/// Weights in memory that a training run without checkpoints has left for Estimator::export_model().
 #include <cstdint>
 #include <map>
 #include <string>
@@ -11,10 +11,10 @@ namespace shoal {
 
 struct TrainedWeights {
   int64_t global_step = 0;
-  std::string meaning = {};                                ///< Meaning::encode() of the model that was trained.
-  std::string rest = {};                                   ///< encode_rest() of it.
-  std::string run = {};                                    ///< What the run is (checkpoint::encode_run()).
-  std::map<std::string, Tensor, std::less<>> values = {};  ///< By variable.
+  std::string meaning = {};                                ///< Meaning::encode() of the trained model.
+  std::string rest = {};                                   ///< encode_rest() of the trained model.
+  std::string run = {};                                    ///< The description of the run (checkpoint::encode_run()).
+  std::map<std::string, Tensor, std::less<>> values = {};  ///< Tensors by variable.
 };
 
 }  // namespace shoal

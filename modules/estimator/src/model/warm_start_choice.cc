@@ -23,7 +23,7 @@ Result<void> check_tokens(const std::string& variable, const std::vector<std::st
   return {};
 }
 
-/// Collects what is chosen of one graph.
+/// Collects the chosen variables of one graph.
 class Choice {
  public:
   Choice(const WarmStart& start, const Graph& graph, Mode mode) : start_(start), graph_(graph), mode_(mode) {}
@@ -69,7 +69,7 @@ class Choice {
     return std::ranges::find(graph_.variables(), name, &Variable::name) != graph_.variables().end();
   }
 
-  /// Chooses the variables of layers, and keeps where each starts.
+  /// Chooses the variables of layers and remembers the source of each.
   Result<void> take_layers(WarmStartedVariables& result) {
     for (const auto& [scope, weights] : start_.layers) {
       bool any = false;
@@ -138,7 +138,7 @@ class Choice {
   const Graph& graph_;
   const Mode mode_;
   std::set<std::string> chosen_;
-  std::map<std::string, SourceTensor> by_layer_;  // By variable.
+  std::map<std::string, SourceTensor> by_layer_;  // By variable of the model.
 };
 
 }  // namespace

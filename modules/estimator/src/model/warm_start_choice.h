@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Which variables of a model a warm start brings, decided by names alone (CONTRACT EST-14).
+/// Chooses the variables of a model that a warm start sets. The decision uses names alone: by default all trainable
+/// variables, never the global step, the optimizer's slots or moving statistics.
 #include <map>
 #include <string>
 #include <vector>
@@ -13,19 +14,19 @@
 namespace shoal {
 
 struct WarmStartedVariable {
-  const Variable* variable = nullptr;            ///< One of the graph.
-  SourceTensor source;                           ///< What it is in the source.
-  const VocabularyChange* vocabulary = nullptr;  ///< One of the WarmStart; null: the variable comes whole.
+  const Variable* variable = nullptr;            ///< A variable of the graph.
+  SourceTensor source;                           ///< The variable's tensor in the source.
+  const VocabularyChange* vocabulary = nullptr;  ///< Points into the WarmStart; null: the variable is taken whole.
 };
 
 struct WarmStartedVariables {
   std::vector<WarmStartedVariable> variables;  ///< In the order of the graph.
-  /// Tensors that layers bring for variables that the model lacks, by the name that such a variable would have.
+  /// Tensors that layers supply for variables that the model lacks, by the name that such a variable would have.
   std::map<std::string, SourceTensor> without_variable;
 };
 
-/// What is wrong with `start` whatever the model: InvalidArgument for a pattern that is none, an empty list, a vocabulary
-/// that is empty or has a token twice.
+/// Finds the mistakes in `start` that show without a model: InvalidArgument for an invalid pattern, an empty list, a
+/// vocabulary that is empty or has a token twice.
 Result<void> check_warm_start(const WarmStart& start);
 
 /// The variables of `graph` that `start` chooses. Both outlive the result. InvalidArgument with a list of the model's

@@ -66,7 +66,7 @@ class FileOrigin final : public WarmStartOrigin {
   std::unique_ptr<TensorFile> file_;
 };
 
-/// The prefix of a checkpoint is opened as one that somebody chose: that a file of it is missing is damage.
+/// Opens the checkpoint that `prefix` names. The user chose it, so a missing file of it is damage.
 Result<std::unique_ptr<checkpoint::Reader>> open_named(Environment& env, const std::string& prefix) {
   auto reader = checkpoint::Reader::open(env.storage(), prefix);
   if (!reader && reader.error().kind() == ErrorKind::kNotFound) return data_loss(reader.error().message());
@@ -82,7 +82,7 @@ Result<std::unique_ptr<checkpoint::Reader>> open_reader(Environment& env, const 
   return not_found("there is no checkpoint of that name, no folder with checkpoints or an exported model, and no file");
 }
 
-/// A folder can be listed, and a file can not.
+/// Tells a file from a folder: a folder can be listed.
 bool is_file(Storage& storage, const std::string& path) { return storage.exists(path) && !storage.list(path).has_value(); }
 
 }  // namespace
@@ -105,7 +105,7 @@ Result<std::unique_ptr<WarmStartOrigin>> WarmStartOrigin::open(Environment& env,
     return std::make_unique<FileOrigin>(from, std::move(file));
   }
   SHOAL_TRY(auto reader, open_reader(env, from));
-  // Before anybody is given a part of it, as where training goes on from a checkpoint.
+  // Verifies the whole checkpoint before any part of it is given out, as resuming from a checkpoint does.
   SHOAL_TRY_VOID(reader->verify());
   return std::make_unique<CheckpointOrigin>(std::move(reader));
 }

@@ -13,25 +13,25 @@
 
 namespace shoal {
 
-/// One thread at a time.
+/// The open source of a warm start. One thread at a time may use it.
 class WarmStartOrigin {
  public:
-  /// Opens what is at WarmStart::from, and reads it once, so that damage is found before anybody is given a part of it.
+  /// Opens the source that WarmStart::from names, and reads it once, so that damage is found before any part of it is used.
   /// Errors: see WarmStart.
   static Result<std::unique_ptr<WarmStartOrigin>> open(Environment& env, const std::string& from);
 
   virtual ~WarmStartOrigin() = default;
   virtual std::vector<std::string> names() const = 0;
-  /// None for a name that is not among names(). FailedPrecondition for a tensor that cannot be read.
+  /// The type of a tensor; none for a name that is not among names(). FailedPrecondition for a tensor that cannot be read.
   virtual Result<std::optional<TensorType>> find(const std::string& name) const = 0;
   virtual Result<Tensor> read(const std::string& name) const = 0;
-  /// Rows [row_begin, row_end) of a tensor, into `out` of that size.
+  /// Reads rows [row_begin, row_end) of a tensor into `out`, which has their size.
   virtual Result<void> read_rows(const std::string& name, int64_t row_begin, int64_t row_end,
                                  std::span<std::byte> out) const;
-  /// Null for a file of another program.
+  /// The checkpoint; null for a file of another program.
   virtual const checkpoint::Reader* checkpoint() const { return nullptr; }
   virtual std::string title() const = 0;  ///< "checkpoint m1/model.ckpt-4", "file cnn.npz"
-  virtual std::string noun() const = 0;   ///< What sentences call one of names(): "variable", "tensor".
+  virtual std::string noun() const = 0;   ///< The word for one of names() in sentences: "variable", "tensor".
 };
 
 }  // namespace shoal

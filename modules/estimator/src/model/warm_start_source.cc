@@ -15,7 +15,7 @@ namespace {
 
 std::string type_text(DType dtype, const Shape& shape) { return std::string(to_string(dtype)) + " " + to_string(shape); }
 
-/// Whether the two differ in nothing, or, where rows are moved, in nothing but their rows.
+/// Whether type and shape agree; where rows are moved by token, the number of rows may differ.
 bool fits(const Variable& variable, const TensorType& old, bool by_token) {
   if (variable.dtype != old.dtype) return false;
   if (!by_token) return variable.shape == old.shape;
@@ -23,7 +23,7 @@ bool fits(const Variable& variable, const TensorType& old, bool by_token) {
   return variable.shape == old.shape.with(0, variable.shape[0]);
 }
 
-/// "with its axes in another order it would fit: w.transposed({1, 0})", or nothing where no order of the axes fits.
+/// "; with its axes in another order it would fit: w.transposed({1, 0})", or an empty text where no order of the axes fits.
 std::string transpose_that_fits(const Variable& variable, const SourceTensor& source, const Shape& old) {
   std::vector<int64_t> axes(size_t(old.rank()));
   std::iota(axes.begin(), axes.end(), 0);
@@ -49,7 +49,7 @@ Result<std::vector<int64_t>> old_rows_of(const VocabularyChange& change) {
   return rows;
 }
 
-/// What a meaning says of inputs alone.
+/// The facts of a meaning about inputs: all but those about heads, labels and predictions.
 Meaning of_inputs(const Meaning& meaning) {
   Meaning inputs;
   for (const auto& [key, facts] : meaning.facts()) {
@@ -59,8 +59,9 @@ Meaning of_inputs(const Meaning& meaning) {
   return inputs;
 }
 
-/// A warm start takes what it is told to, of a model that may mean other things on purpose: a difference is told where
-/// nothing says that rows move with their words; of classes only where all that is trained starts from there.
+/// Warns where the source has another meaning. A warm start may take weights of a model with another meaning on purpose. So
+/// a difference is logged only where no vocabulary change moves the rows with their words; a difference in classes only
+/// where everything that is trained starts from the source.
 void tell_of_meaning(Logger& log, const WarmStart& start, const checkpoint::Reader& reader, const Graph& graph,
                      const std::vector<WarmStartedVariable>& chosen) {
   const Result<Meaning> origin = Meaning::decode(reader.manifest().info.meaning);
@@ -77,7 +78,8 @@ void tell_of_meaning(Logger& log, const WarmStart& start, const checkpoint::Read
   }
 }
 
-/// So are versions of a user's own ops: weights that were trained with another one start here on purpose.
+/// Warns where the source was trained with other versions of the user's own ops. A warm start may do so on purpose, so this
+/// is no error.
 void tell_of_ops(Logger& log, const WarmStart& start, const checkpoint::Reader& reader, const Graph& graph) {
   const std::string difference = op_version_difference(reader.manifest().info.rest, graph);
   if (difference.empty()) return;
@@ -96,7 +98,8 @@ std::string missing_text(const std::string& noun, const std::string& name, const
   return noun + " " + name + ", from which " + variable + " is to start";
 }
 
-/// All tensors that are to be taken are there. Whoever has a file of another program sees at once what to map.
+/// Checks that the source has all tensors that are to be taken. The error lists all missing ones, so that the user of a
+/// file of another program sees at once what to map.
 Result<void> check_names(const WarmStartOrigin& origin, const std::vector<WarmStartedVariable>& chosen) {
   std::string missing;
   for (const WarmStartedVariable& one : chosen) {
@@ -114,7 +117,8 @@ Result<void> check_names(const WarmStartOrigin& origin, const std::vector<WarmSt
                                  "variables which of them start from the file (std::nullopt: what is named)"));
 }
 
-/// A layer whose bias, say, the model leaves out would compute something else than it did.
+/// Refuses a layer whose source has a tensor, such as a bias, that the model leaves out: the layer would compute something
+/// else than in the source.
 Result<void> check_without_variable(const WarmStartOrigin& origin, const WarmStartedVariables& chosen) {
   for (const auto& [variable, source] : chosen.without_variable) {
     for (const std::string& name : names_in(source)) {
@@ -130,7 +134,7 @@ Result<void> check_without_variable(const WarmStartOrigin& origin, const WarmSta
 
 constexpr size_t kUnusedNamed = 10;
 
-/// "; nothing starts from bn.num_batches_tracked", so that a layer that was forgotten is seen.
+/// "; nothing starts from bn.num_batches_tracked": shows layers that were forgotten.
 std::string unused_text(const WarmStartOrigin& origin, const std::vector<WarmStartedVariable>& chosen) {
   std::set<std::string> used;
   for (const WarmStartedVariable& one : chosen) used.merge(names_in(one.source));
@@ -220,7 +224,7 @@ Result<Tensor> WarmStartSource::whole(const Start& start) const {
   return source_value(start.source, [this](const std::string& name) { return origin_->read(name); });
 }
 
-/// Rows that need no other layout come alone, since a table of a checkpoint may be larger than memory.
+/// Reads rows. Rows that keep their layout are read alone, since a table of a checkpoint may be larger than memory.
 Result<void> WarmStartSource::read_rows(const Start& start, const cluster::Segment& segment,
                                         std::span<std::byte> out) const {
   if (start.source.steps().empty()) {
@@ -234,7 +238,8 @@ Result<void> WarmStartSource::read_rows(const Start& start, const cluster::Segme
   return {};
 }
 
-/// Reads the old variable whole, since any of its rows may be wanted, and a checksum covers many.
+/// Moves rows by token. Reads the whole old variable, since any of its rows may be needed, and one checksum covers many
+/// rows.
 Result<void> WarmStartSource::read_by_token(const Start& start, const cluster::Segment& segment,
                                             std::span<std::byte> out) const {
   const cluster::VariableSpec& variable = segment.variable;

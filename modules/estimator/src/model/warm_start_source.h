@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A warm start as the stores see it: the restore of some variables, at step 0 (CONTRACT EST-14).
+/// A warm start in the form in which stores restore: some variables, at step 0.
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,27 +17,27 @@ namespace shoal {
 
 class WarmStartSource final : public cluster::RestoreSource {
  public:
-  /// Opens what `start` names and compares it with the variables of `graph`, a model of `mode`. `values` say how rows start
-  /// that it does not bring. Errors: see WarmStart.
+  /// Opens the source that `start` names and compares it with the variables of `graph`, a model of `mode`. `values` supply
+  /// the rows that the source does not have. Errors: see WarmStart.
   static Result<std::unique_ptr<WarmStartSource>> open(Environment& env, const WarmStart& start, const Graph& graph,
                                                        const InitialValues& values, Mode mode);
 
   /// Step 0, and no position in an input.
   const cluster::StateInfo& info() const override { return info_; }
-  /// True for the weights of variables that were chosen.
+  /// True for the weights of chosen variables.
   bool holds(const cluster::Segment& segment, cluster::ArenaIndex arena) const override;
-  /// DataLoss naming the file, if it is damaged.
+  /// Reads a segment. DataLoss, naming the file, if the source is damaged.
   Result<void> read(const cluster::Segment& segment, cluster::ArenaIndex arena, std::span<std::byte> out) override;
 
   /// "warm start: 2 of 4 variables start from checkpoint m1/model.ckpt-20 of global step 20, 3 of the 5 rows of
-  /// words/table". Of a file of another program it also names the tensors that nothing starts from.
+  /// words/table". For a file of another program it also names the tensors that nothing starts from.
   const std::string& summary() const { return summary_; }
 
  private:
-  /// Where the values of one variable come from.
+  /// The source of one variable's values.
   struct Start {
     SourceTensor source;
-    /// By rows: the source's row for each of the first rows of the variable, -1 for one that it has not.
+    /// By rows: the source's row for each of the first rows of the variable; -1 for a row that the source lacks.
     std::optional<std::vector<int64_t>> old_rows = {};
     std::optional<nn::InitializerSpec> backup_initializer = {};
   };
