@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Takes single examples out of batches.
+/// Cuts single examples out of batches.
 #include <cstdint>
 
 #include "shoal/base/tensor.h"
@@ -12,7 +12,7 @@ enum class BatchAxis : uint8_t {
   kKept,     ///< The row is a batch of one example.
 };
 
-/// Copies row `row` of `batch`, whose first axis is the batch and has this row.
+/// Copies row `row` of `batch`. The first axis of `batch` is the batch and is longer than `row`.
 Tensor batch_row(const Tensor& batch, int64_t row, BatchAxis axis);
 
 }  // namespace shoal

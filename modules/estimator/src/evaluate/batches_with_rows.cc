@@ -6,7 +6,8 @@
 namespace shoal {
 namespace {
 
-constexpr int kEmptyInARowMax = 1'000'000;  // An input of these alone has no end that a step could find.
+// If so many empty batches follow each other, the input is taken to have no others: a step would wait for ever.
+constexpr int kEmptyInARowMax = 1'000'000;
 
 class BatchesWithRows final : public data::Iterator {
  public:
@@ -17,7 +18,7 @@ class BatchesWithRows final : public data::Iterator {
       SHOAL_TRY(const bool more, all_->next(batch));
       if (!more) return false;
       const Result<int64_t> rows = batch_size(batch);
-      if (!rows || *rows > 0) return true;  // What is wrong with a batch is said where its types are taken.
+      if (!rows || *rows > 0) return true;  // A batch whose tensors disagree is refused later, where its types are taken.
       env_.log().warning_once("batch without rows",
                               "batch " + std::to_string(all_->ordinal()) +
                                   " of the input has no rows, and is passed over; later ones are passed over without a word");

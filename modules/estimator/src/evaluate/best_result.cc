@@ -12,11 +12,11 @@
 namespace shoal {
 namespace {
 
-using History = std::map<int64_t, Metrics>;  // By global step.
+using History = std::map<int64_t, Metrics>;  // Metrics by global step.
 
 constexpr uint64_t kDescriptionBytesMax = uint64_t(256) << 20;
 
-/// The step of the newest export. Nothing where there is none, or where it cannot be read, which is told.
+/// The step of the newest export. Nothing if there is no export, or if export.json cannot be read, which is logged.
 std::optional<int64_t> newest_exported_step(const ExportRequest& request, const std::string& exporter) {
   Storage& storage = request.env.storage();
   const auto exports = exports_in(storage, request.export_path);
@@ -25,7 +25,8 @@ std::optional<int64_t> newest_exported_step(const ExportRequest& request, const 
   for (auto name = names.rbegin(); name != names.rend(); ++name) {
     const std::string path = join_path(join_path(request.export_path, *name), kExportFile);
     const Result<std::string> text = storage.read_all(path, kDescriptionBytesMax);
-    if (!text && text.error().kind() == ErrorKind::kNotFound) continue;  // It is a folder of others, or is being removed.
+    // The folder is not an export, or is being removed.
+    if (!text && text.error().kind() == ErrorKind::kNotFound) continue;
     const auto description = decode_export(value_or_raise(text));
     if (description) return description->global_step;
     request.env.log().warning("export " + exporter + ": " + path + ": " + description.error().message() +
@@ -41,7 +42,7 @@ History read_history(const ExportRequest& request, const BestRule& rule, std::op
   return std::move(past.by_step);
 }
 
-/// Takes out of the history what cannot be compared with `current`.
+/// Removes the results from the history that cannot be compared with `current`.
 void keep_comparable(History& history, const Metrics& current, const ExportRequest& request, const BestRule& rule) {
   std::string why;
   const size_t all = history.size();
@@ -74,7 +75,7 @@ bool compares_nan(const CompareMetrics& compare, const Metrics& metrics) {
     low[name] = -std::numeric_limits<double>::infinity();
     high[name] = std::numeric_limits<double>::infinity();
   }
-  // Two results that differ in nothing else are told apart only by a comparison that looks at one of these metrics.
+  // The two results differ in one metric only, so a comparison that tells them apart looks at this metric.
   return any && (compare(low, high) || compare(high, low));
 }
 
@@ -88,7 +89,8 @@ Metrics as_recorded(const Metrics& metrics) {
 
 std::optional<ResultToBeat> result_to_beat(const ExportRequest& request, const BestRule& rule) {
   const Metrics current = as_recorded(request.eval_result);
-  static_cast<void>(rule.compare(current, current));  // What raises for this result itself is no fault of the history.
+  // An error of `compare` for the current result alone is raised here, so that it is not blamed on the history.
+  static_cast<void>(rule.compare(current, current));
   const int64_t now = int64_t(current.at("global_step"));
   const std::optional<int64_t> exported = newest_exported_step(request, rule.exporter);
   History history = read_history(request, rule, exported == now ? std::nullopt : std::optional(now));

@@ -16,10 +16,10 @@ namespace shoal {
 namespace {
 
 constexpr char kSecondsMax[] = "600";
-constexpr int kTimedOut = 124;  // The status of the program timeout, when it has ended the command.
+constexpr int kTimedOut = 124;  // The exit status of the program `timeout` if it has ended the command.
 constexpr size_t kMessageMax = 2000;
 
-/// Runs a command, without input, to its end, and writes what it says to `said`. Returns its exit status.
+/// Runs a command to its end, without input, and writes its output to the file `said`. Returns its exit status.
 Result<int> run_command(std::vector<std::string> command, const std::string& said) {
   command.insert(command.begin(), {"timeout", kSecondsMax});
   std::vector<char*> words;
@@ -28,7 +28,7 @@ Result<int> run_command(std::vector<std::string> command, const std::string& sai
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", 0, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, said.c_str(), 01101, 0600);  // Written, created, emptied.
+  posix_spawn_file_actions_addopen(&actions, 1, said.c_str(), 01101, 0600);  // The flags 01101: write, create, truncate.
   posix_spawn_file_actions_adddup2(&actions, 1, 2);
   pid_t child = 0;
   const int error = posix_spawnp(&child, words[0], &actions, nullptr, words.data(), environ);
@@ -51,7 +51,7 @@ std::string c_type(DType dtype) {
   }
 }
 
-/// Reads examples, calls function `number` for each and writes what it gives.
+/// The C++ text of a function that reads examples, calls function `number` for each, and writes the results.
 std::string caller_of(const convert::CppFunction& function, size_t number) {
   std::string buffers, reads, arguments, writes;
   const auto add = [&](const convert::CppPort& port, const std::string& name) {
@@ -86,7 +86,7 @@ std::string main_of(const convert::CppSource& source) {
          cases + "  }\n  return std::fclose(out) == 0 ? status : 6;\n}\n";
 }
 
-/// The words of the variable CXX ("ccache g++"), or c++.
+/// The words of the environment variable CXX ("ccache g++"), or c++.
 std::vector<std::string> compiler_words() {
   const char* const chosen = std::getenv("CXX");
   std::istringstream text(chosen ? chosen : "");
@@ -100,7 +100,7 @@ bool fuses() {
 #if defined(__x86_64__)
   return __builtin_cpu_supports("fma") != 0;
 #else
-  return false;  // No option is needed.
+  return false;  // The compiler needs no option.
 #endif
 }
 

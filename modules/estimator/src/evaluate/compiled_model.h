@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A model in C++ as a program: compiled by the compiler of this machine, for proofs.
+/// A model in C++ as a program, compiled by the compiler of this machine. Proofs run it.
 #include <memory>
 #include <string>
 
@@ -10,17 +10,18 @@
 
 namespace shoal {
 
-/// The files lie in a temporary folder, which goes with this object.
+/// The files lie in a temporary folder, which is removed with this object.
 class CompiledModel {
  public:
-  /// Why nothing can be compiled here; "" if it can.
+  /// The reason why nothing can be compiled here; "" if it can.
   static std::string obstacle();
-  /// FailedPrecondition if there is no compiler, or it refuses the source, with what it says. The compiler is the one that the
-  /// environment variable CXX names, with its first arguments, or c++. It has ten minutes.
+  /// Compiles the source within ten minutes, with the compiler that the environment variable CXX names, with its first
+  /// arguments, or with c++. FailedPrecondition if there is no compiler, or with the compiler's output if it refuses the
+  /// source.
   static Result<CompiledModel> make(const convert::CppSource& source);
 
-  /// The outputs of function `function` for examples whose inputs are these bytes, one example after the other. The program has ten
-  /// minutes. InvalidArgument if the function refuses an example.
+  /// The outputs of function `function` for examples whose inputs are these bytes, one example after the other. The program
+  /// has ten minutes. InvalidArgument if the function refuses an example.
   Result<std::string> run(size_t function, const std::string& inputs) const;
 
  private:

@@ -13,7 +13,7 @@
 namespace shoal {
 namespace {
 
-/// Why to stop, as the log says it; nothing: train on.
+/// The reason to stop, for the log; nothing: continue training.
 using StopReason = std::optional<std::string>;
 using StopRule = std::function<StopReason(const EvaluationHistory&, Logger&)>;
 using IsBetter = bool (*)(double value, double other);
@@ -26,7 +26,7 @@ class EarlyStopping final : public Hook {
   EarlyStopping(StopRule rule, EarlyStoppingOptions options)
       : rule_(std::move(rule)), options_(std::move(options)), timer_(options_.run_every_steps, options_.run_every_secs) {}
 
-  void begin(HookSetup&) override {  // A hook may serve several runs.
+  void begin(HookSetup&) override {  // One hook may serve several runs.
     timer_.reset();
     start_step_.reset();
   }
@@ -49,15 +49,16 @@ class EarlyStopping final : public Hook {
   }
 
  private:
-  /// True if there may be results that no look has seen: an evaluation of this task's own, or, since an evaluator has had
-  /// the time between two checkpoints, a checkpoint. Jobs that are shorter than the interval are reached by it.
+  /// True if there may be results that no look has seen: after an evaluation by this task, or after a checkpoint, since an
+  /// evaluator has had the time since the last checkpoint. This way a job shorter than the interval can be stopped, too.
   bool note_results(const RunContext& run) {
     const bool evaluated = run.evaluations() != std::exchange(evaluations_, run.evaluations());
     const bool saved = run.saves() != std::exchange(saves_, run.saves());
     return evaluated || saved;
   }
 
-  /// Such a start ends after one step, and with status 0: its user has to be told why, and what helps.
+  /// Warns that results of earlier starts end this start after one step. The status is 0, so the log has to tell the user
+  /// why, and what helps.
   void warn_of_old_results(RunContext& run, const EvaluationHistory& history) const {
     if (history.empty() || start_step_.value_or(0) == 0 || history.rbegin()->first > *start_step_) return;
     run.log().warning("early stopping: this start began at global step " + std::to_string(*start_step_) +
@@ -68,7 +69,7 @@ class EarlyStopping final : public Hook {
                       " or more), which ignores them, give the hook another limit, or leave it out");
   }
 
-  /// A folder that cannot be read now is no reason to lose a job: nothing, and the next look tries again.
+  /// Returns nothing if the folder cannot be read now: the job goes on, and the next look tries again.
   std::optional<EvaluationHistory> read_history(RunContext& run) const {
     const std::string folder = options_.eval_dir.value_or(eval_folder(run.model_dir(), std::nullopt));
     EvaluationHistory history;
@@ -93,7 +94,7 @@ class EarlyStopping final : public Hook {
   const StopRule rule_;
   const EarlyStoppingOptions options_;
   IntervalTimer timer_;
-  uint64_t evaluations_ = 0;  // As the run had them at the last look, here and below.
+  uint64_t evaluations_ = 0;  // The counts of the run at the last look.
   uint64_t saves_ = 0;
   std::optional<int64_t> start_step_;  // The global step at which this start began.
 };
@@ -103,7 +104,8 @@ struct MetricAtStep {
   double value = 0;
 };
 
-/// The results of one metric, ascending. A wrong name must not end a job after hours, so it is only warned about.
+/// The results of one metric in ascending order of steps. A wrong name must not end a job after hours, so it only causes a
+/// warning.
 std::vector<MetricAtStep> results_of(const std::string& metric, const EvaluationHistory& history, Logger& log) {
   std::vector<MetricAtStep> results;
   for (const auto& [step, metrics] : history) {
@@ -128,7 +130,8 @@ std::string describe_result(const std::string& metric, const MetricAtStep& resul
 }
 
 StopRule beyond_threshold(std::string metric, double threshold, IsBetter is_beyond) {
-  // Event files hold float32: a result of 0.6 reads as a little more than that, and is not higher than 0.6.
+  // Event files hold float32: a result of 0.6 reads as slightly more than 0.6 in double, and must not count as higher than
+  // 0.6.
   return [metric = std::move(metric), bound = double(float(threshold)), is_beyond](const EvaluationHistory& history,
                                                                                    Logger& log) -> StopReason {
     for (const MetricAtStep& result : results_of(metric, history, log)) {
@@ -145,7 +148,7 @@ StopRule without_improvement(std::string metric, int64_t max_steps_without, IsBe
                                                                     Logger& log) -> StopReason {
     std::optional<MetricAtStep> best;
     for (const MetricAtStep& result : results_of(metric, history, log)) {
-      // No comparison says so, but any number is better than NaN.
+      // A comparison with NaN is always false, but any number is better than NaN.
       const bool first_number = best && std::isnan(best->value) && !std::isnan(result.value);
       if (!best || first_number || is_better(result.value, best->value)) best = result;
       if (result.global_step - best->global_step < max_steps_without) continue;

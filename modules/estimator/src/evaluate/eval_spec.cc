@@ -14,13 +14,14 @@ Error out_of_range(const std::string& field, int64_t value, const std::string& a
                           accepted);
 }
 
-/// Whether a folder of this name lies in the folder where it is made.
+/// Whether a folder of this name would lie directly in its parent folder.
 bool is_folder_name(const std::string& name) {
   const bool is_dots = name == "." || name == "..";
   return !name.empty() && !is_dots && name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
 }
 
-/// Each exporter writes to a folder of its name, so names are there, differ, and stay inside that folder.
+/// Each exporter writes to a folder of its name, so names must not be empty, must differ, and must stay inside the parent
+/// folder.
 Result<void> check_exporters(const std::vector<std::shared_ptr<Exporter>>& exporters) {
   if (std::find(exporters.begin(), exporters.end(), nullptr) != exporters.end()) {
     return invalid_argument("EvalSpec: exporters: one of them is null");

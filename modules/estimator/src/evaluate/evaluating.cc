@@ -69,7 +69,7 @@ Result<bool> Evaluating::may_go_on(Logger& log, EvalStatus status) {
   return yes;
 }
 
-/// Removes what a process before this one left, whose exporters may not all write again.
+/// Removes unfinished exports of earlier processes, also those of exporters that may not write again.
 void Evaluating::sweep_exports(Environment& env) const {
   for (const auto& exporter : spec_.exporters) remove_temporary_files(env, export_folder(*exporter), {kUnfinishedExport});
 }

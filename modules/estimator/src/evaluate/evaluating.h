@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Evaluations as a sequence: results, exporters, what was evaluated last. Used by local mode, by the master
-/// of a cluster, and by the evaluator.
+/// Evaluations in sequence: evaluates checkpoints, calls exporters and listener, and remembers the last result. Used by
+/// local mode, by the master of a cluster, and by the evaluator.
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,10 +14,12 @@
 
 namespace shoal {
 
-/// InvalidArgument if an exporter of `spec` cannot export the model, saying why (Exporter::obstacles()).
+/// Checks the exporters before training. InvalidArgument, with the reasons, if an exporter of `spec` cannot export the
+/// model (Exporter::obstacles()).
 Result<void> check_obstacles(const Estimator& estimator, const EvalSpec& spec);
 
-/// The throttle: when the next evaluation may start after one that started at `started`. The last step of a training does not wait for it.
+/// The throttle: the earliest start of the next evaluation after one that started at `started`. The last step of training
+/// is evaluated without regard to it.
 inline SteadyTime throttled_until(const EvalSpec& spec, SteadyTime started) {
   return started + std::chrono::seconds(spec.throttle_secs);
 }
@@ -27,13 +29,15 @@ class Evaluating {
   Evaluating(const Estimator& estimator, const EvalSpec& spec, std::optional<int64_t> max_steps)
       : estimator_(estimator), spec_(spec), max_steps_(max_steps) {}
 
-  /// Evaluates the checkpoint at `prefix`, then calls the exporters. On the compute thread. Cancelled if `stop` stops
-  /// before the evaluation is through.
+  /// Evaluates the checkpoint at `prefix`, then calls the exporters. Runs on the compute thread. Cancelled if `stop` stops
+  /// before the evaluation is complete.
   Result<void> evaluate(Environment& env, const std::string& prefix, const StopToken& stop = {});
-  /// Asks the listener, if there is one, before the next look for a checkpoint, and after it. False: evaluation ends, which the log says.
+  /// Calls the listener, if there is one: may_look() before the next look for a checkpoint, may_go_on() after it. False:
+  /// evaluation ends, which the log says.
   Result<bool> may_look(Logger& log);
   Result<bool> may_go_on(Logger& log, EvalStatus status);
-  /// Warns of each exporter for the last step that was never called, because training ended before its last step was evaluated.
+  /// Warns of each exporter that waits for the last step and was never called, because training ended before its last step
+  /// was evaluated.
   void warn_about_final_exporters(Logger& log) const;
 
   const std::optional<std::string>& last_prefix() const { return last_prefix_; }

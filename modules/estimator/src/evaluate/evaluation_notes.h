@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a task that evaluates says once where less was evaluated than one may think, and which field is to be changed
-/// (CONTRACT ES-3: the defaults surprise).
+/// Notes for the log where less was evaluated than the user may expect: each says so once, and names the field to change.
+/// By default an evaluation looks at 100 batches only, and at most one starts per ten minutes.
 #include <string>
 
 #include "evaluate/evaluation.h"
@@ -9,13 +9,13 @@
 
 namespace shoal {
 
-/// Nothing, unless `steps` ended the evaluation where the input may have had more. An input without an end says nothing
-/// either: there `steps` has to end it.
+/// A note if `steps` ended the evaluation although the input may have had more batches; else nothing. There is no note for
+/// an endless input, where `steps` has to end the evaluation.
 std::optional<std::string> note_on_steps(const Evaluation& evaluation);
 
-/// Why no step but the last one of a training was evaluated.
+/// The reason why no step but the last of a training was evaluated.
 enum class OnlyLastStep {
-  kNoCheckpoint,  ///< There was no other checkpoint of it.
+  kNoCheckpoint,  ///< Training wrote no other checkpoint.
   kStartDelay,    ///< The evaluator had not begun to look.
   kThrottle,      ///< The evaluator's next look was not due yet.
 };

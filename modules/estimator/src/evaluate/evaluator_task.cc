@@ -14,13 +14,13 @@ namespace shoal {
 namespace {
 
 constexpr auto kNoteEvery = std::chrono::seconds(600);
-// The pause between looks for the end mark, and the least between those for a checkpoint.
+// The pause between looks for the end mark, and the least pause between looks for a checkpoint.
 constexpr auto kPollEvery = std::chrono::milliseconds(100);
-constexpr auto kAfterTheEnd = std::chrono::seconds(1);  // The pause between looks once the job has ended.
+constexpr auto kAfterTheEnd = std::chrono::seconds(1);  // The pause between looks after the job's end.
 constexpr int kDamagedMax = 3;
 constexpr int kLooksAfterTheEndMax = 10;
 
-/// A note that is made at most once per 600 s.
+/// Limits a log line to once per 600 s.
 class RareNote {
  public:
   bool due(SteadyTime now) {
@@ -65,16 +65,16 @@ class EvaluatorTask {
   std::optional<checkpoint::EndMark> mark_;
   RareNote missing_note_, not_new_note_, poll_note_, lost_note_;
   int looks_after_end_ = 0;
-  // What the last lines of the log follow from.
+  // The state behind the last lines of the log.
   bool ended_in_delay_ = false;     // The job had ended when the evaluator began to look.
-  bool ended_in_throttle_ = false;  // The job ended while a look was still to come.
-  bool found_not_new_ = false;      // A look found the checkpoint of the look before.
+  bool ended_in_throttle_ = false;  // The job ended while the evaluator waited for its next look.
+  bool found_not_new_ = false;      // A look found the same checkpoint as the look before.
   bool saw_training_ = false;       // A step was evaluated that is neither the first nor the last.
-  bool told_to_end_ = false;        // True once the listener has said so.
+  bool told_to_end_ = false;        // The listener has asked for the end.
   std::string run_;                 // The id of the run in model_dir; empty: not known yet.
-  /// The first checkpoint whose weights were trained with other versions of the user's ops, and when it was saved.
+  /// The first checkpoint whose weights were trained with other versions of the user's ops, and the time when it was saved.
   std::optional<std::pair<std::string, WallTime>> of_before_;
-  std::string damaged_;             // The newest damaged checkpoint, as far as it is known.
+  std::string damaged_;             // The newest damaged checkpoint that was found.
   int damaged_count_ = 0;
 };
 
@@ -121,7 +121,7 @@ void EvaluatorTask::tell_of_end() {
   env_.log().info(note_on_last_step(why, options_.spec, options_.estimator.config()));
 }
 
-/// The job has ended, but what it ended with is not there to be evaluated: not for ever.
+/// Ends the wait for the last checkpoint of an ended job with an error, after some looks that did not find it.
 Result<void> EvaluatorTask::check_lost_end() {
   if (!mark_ || ++looks_after_end_ < kLooksAfterTheEndMax) return {};
   return data_loss("evaluation: the job ended with checkpoint " +
@@ -140,12 +140,13 @@ Result<void> EvaluatorTask::look() {
   return {};
 }
 
-/// Metrics of one run are not written among those of another (CONTRACT RU-4). A look that fails says nothing.
+/// Keeps the results of two runs apart: ends the evaluator with FailedPrecondition if model_dir now belongs to another run.
+/// An error of the look itself is ignored, since the next look comes soon.
 Result<void> EvaluatorTask::look_at_run() {
   const auto run = checkpoint::read_run(env_.storage(), options_.estimator.model_dir());
   if (!run) return {};
   const std::string id = *run ? (*run)->id : std::string();
-  // Without a checkpoint a chief that comes back may find an empty folder, and begin another run.
+  // As long as there is no checkpoint, a chief that is started again may find an empty folder and begin another run.
   if (run_.empty() && evaluating_.last_prefix()) run_ = id;
   if (run_.empty() || id == run_) return {};
   return failed_precondition("evaluation: model_dir " + options_.estimator.model_dir() + " was that of run " + run_ +
@@ -180,17 +181,17 @@ Result<EvalStatus> EvaluatorTask::look_for_checkpoint() {
   return evaluate(**newest);
 }
 
-/// CONTRACT EV-7.
+/// With throttle_secs = 0 and no new checkpoint, warns that the evaluator polls: once, and then at most every 600 s.
 void EvaluatorTask::warn_of_polling() {
   if (options_.spec.throttle_secs != 0 || !poll_note_.due(env_.now())) return;
   env_.log().warning("evaluation: throttle_secs is 0, so the evaluator polls for new checkpoints");
 }
 
-/// All of it is read before it is used, once: an evaluation alone would not notice damage in what it does not need. Files
-/// that are not there were collected meanwhile, or come late (a shared folder).
+/// Evaluates a checkpoint after one read of the whole of it, because the evaluation alone would not notice damage in parts
+/// that it does not need. Files that are missing were collected meanwhile, or appear late in a shared folder.
 Result<EvalStatus> EvaluatorTask::evaluate(const std::string& prefix) {
   const Result<void> intact = checkpoint::verify(env_.storage(), prefix);
-  // Who gives way drops what it evaluates; its next process does it again.
+  // A task that gives way drops the evaluation in hand; its next process repeats it.
   const Result<void> evaluated = intact ? evaluating_.evaluate(env_, prefix, env_.leaving()) : intact;
   if (evaluated) {
     missing_note_.reset();
@@ -201,7 +202,7 @@ Result<EvalStatus> EvaluatorTask::evaluate(const std::string& prefix) {
   }
   const Error& error = evaluated.error();
   if (may_be_of_before(prefix, error)) return EvalStatus::kMissing;
-  // An exporter reads it again, and its error may be about something else.
+  // An exporter reads the checkpoint again, and its error may be about another file.
   const bool gone = !intact || !checkpoint::Reader::open(env_.storage(), prefix);
   if (error.kind() == ErrorKind::kNotFound && gone) {
     env_.sometimes("evaluator.checkpoint_gone");
@@ -212,8 +213,9 @@ Result<EvalStatus> EvaluatorTask::evaluate(const std::string& prefix) {
   return error;
 }
 
-/// Where a job is started again with another version of an op, the newest checkpoint is of the version before until the chief has
-/// written the first of its own. So the first checkpoint of another version is waited out, unless the job has ended.
+/// After a job was started again with another version of an op, the newest checkpoint is one of the version before, until
+/// the chief has written its first one. So the evaluator waits when it meets the first checkpoint of another version,
+/// unless the job has ended.
 bool EvaluatorTask::may_be_of_before(const std::string& prefix, const Error& error) {
   const auto& ops = options_.estimator.ops();
   if (error.kind() != ErrorKind::kFailedPrecondition || error.cause() || mark_ || !ops) return false;
@@ -231,7 +233,8 @@ bool EvaluatorTask::may_be_of_before(const std::string& prefix, const Error& err
   return true;
 }
 
-/// CONTRACT EV-9: damage may be a write that is under way; three times the same is none.
+/// Counts damage of one checkpoint. The first finds may be a write that is under way, so the evaluator looks again; the
+/// third find of the same damaged checkpoint fails it.
 Result<EvalStatus> EvaluatorTask::count_damage(const std::string& damaged, const Error& error) {
   damaged_count_ = damaged == damaged_ ? damaged_count_ + 1 : 1;
   damaged_ = damaged;
@@ -253,7 +256,7 @@ bool EvaluatorTask::finished() const {
   return mark_->checkpoint.empty() || evaluating_.last_prefix() == last;
 }
 
-/// Until `when`, cut short by an end mark that appears meanwhile, or an interrupt.
+/// Waits until `when`, or until an end mark appears or an interrupt comes.
 Task<Result<void>> EvaluatorTask::wait_until(SteadyTime when) {
   const bool marked_before = mark_.has_value();
   while (env_.now() < when && !env_.interrupted().stop_requested()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The evaluator: evaluates the newest checkpoint, again and again, until the job has ended (CONTRACT 8.5).
+/// The evaluator: evaluates the newest checkpoint again and again until the job has ended.
 #include "evaluate/evaluating.h"
 #include "shoal/checkpoint/end_mark.h"
 
@@ -12,7 +12,7 @@ struct EvaluatorOptions {
   std::optional<int64_t> max_steps;
 };
 
-/// `options` outlives the task. The metrics of the last evaluation, if there was one.
+/// Runs the evaluator and returns the metrics of its last evaluation, if it made one. `options` outlives the task.
 Task<Result<std::optional<Metrics>>> evaluator_task(Environment& env, const EvaluatorOptions& options);
 
 }  // namespace shoal

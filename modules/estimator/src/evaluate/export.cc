@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Estimator::export_model.
+// Implements Estimator::export_model() and export_obstacles().
 #include <algorithm>
 #include <cstring>
 
@@ -42,8 +42,9 @@ ExportedTensor exported_tensor(std::string name, const ValueType& type) {
   return tensor;
 }
 
-/// The meaning that an export states: the meaning from training, which knows the labels, too, updated by that of the model where
-/// the two differ and the user has accepted that. `trained` empty: training stated none.
+/// The meaning that an export records. The meaning from training is the base, since it also knows the labels; where the
+/// model of prediction differs and the user has accepted that, the model's facts replace it. `trained` is empty if training
+/// recorded none.
 Result<std::string> exported_meaning(const Graph& graph, const std::string& trained) {
   if (trained.empty()) return graph.meaning().encode();
   SHOAL_TRY(const Meaning recorded, Meaning::decode(trained));
@@ -68,7 +69,7 @@ ExportDescription describe(const BuiltModel& model, const EstimatorSpec& spec, c
   return description;
 }
 
-/// The weights as a checkpoint of variables alone, below the export's folder.
+/// Writes the weights below the export's folder, as a checkpoint of variables alone.
 Result<std::vector<ExportedFile>> write_variables(Environment& env, const std::string& folder, const Graph& graph,
                                                   const LoadedVariables& variables, const ExportDescription& description) {
   SHOAL_TRY(const auto writer, checkpoint::Writer::begin(env.storage(), folder, description.global_step));
@@ -110,9 +111,10 @@ Error no_name_left(const std::string& base, int64_t newest, int64_t now) {
                              " does not exist: " + why);
 }
 
-/// Renames the finished export to the seconds since 1970, or to the number behind the newest one there, whichever is larger: so
-/// numbers tell the order of exports, whatever clocks say, and nobody waits for the next second. Renaming a folder to one that
-/// has files in it fails, so of two processes that race for a number one gets it, whole, and the other takes the next.
+/// Renames the finished export to its number: the seconds since 1970, or one more than the newest number there, whichever
+/// is larger. So numbers tell the order of exports whatever clocks say, and no export waits for the next second. A rename
+/// to a folder with files in it fails. So if two processes race for a number, one gets it, and the other takes the next
+/// number.
 Result<std::string> publish(Environment& env, const std::string& base, const std::string& temporary) {
   const int64_t now = std::chrono::floor<std::chrono::seconds>(env.wall_now()).time_since_epoch().count();
   SHOAL_TRY(const std::vector<std::string> exports, exports_in(env.storage(), base));
@@ -126,7 +128,8 @@ Result<std::string> publish(Environment& env, const std::string& base, const std
       SHOAL_TRY_VOID(env.storage().sync_folder(base));
       return path;
     }
-    // It failed not for want of a free name; or a disk reports an error, which may have renamed it all the same.
+    // The rename failed for another reason than a taken name; or a disk reported an error although it had renamed the
+    // folder.
     const bool taken = renamed.error().kind() == ErrorKind::kFailedPrecondition && env.storage().exists(path);
     if (!taken) return std::move(renamed).error();
     env.sometimes("export.name_taken");
@@ -135,7 +138,7 @@ Result<std::string> publish(Environment& env, const std::string& base, const std
                      export_name(number - 1) + "; do other processes export there?");
 }
 
-/// Where the weights of an export come from: a checkpoint, what training left in memory, or neither.
+/// The source of an export's weights: a checkpoint, the weights that training left in memory, or neither.
 struct Origin {
   std::unique_ptr<checkpoint::Reader> reader;
   const TrainedWeights* trained = nullptr;
@@ -146,7 +149,8 @@ struct Origin {
   std::string run() const { return reader ? reader->manifest().info.run : trained ? trained->run : ""; }
 };
 
-/// Training without checkpoints begins with the newest one that is there, so what it left in memory is newer.
+/// Finds the source of the weights. Training without checkpoints begins with the newest checkpoint, so the weights that it
+/// left in memory are newer.
 Result<Origin> find_origin(Environment& env, const Estimator& estimator, const TrainedWeights* trained,
                            const ExportOptions& options) {
   Origin origin;
@@ -190,7 +194,7 @@ struct ServingModel {
   LoadedVariables variables;
 };
 
-/// The model of PREDICT for the features that `serving_input` gives.
+/// Builds the model of PREDICT for the features of `serving_input`.
 Result<std::unique_ptr<BuiltModel>> build_predict_model(Environment& env, const Estimator& estimator,
                                                         const InputFn& serving_input) {
   const std::optional<int64_t> seed = seed_of_run(env, estimator.config(), estimator.model_dir());
@@ -215,7 +219,8 @@ Result<ServingModel> build_serving(Environment& env, const Estimator& estimator,
   return ServingModel{std::move(model), std::move(variables)};
 }
 
-/// Writes all files of an export, export.json last. Returns why it is not to be published; "" if it is.
+/// Writes all files of an export, export.json last. Returns the reason why the export must not be published; "" if it may
+/// be.
 Result<std::string> write_export(const FormToWrite& to, ServingModel serving, ExportDescription description) {
   const Graph& graph = serving.model->graph();
   const std::string& folder = to.folder;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// describe_export(): what an export says of itself, without its graph.
+// describe_export(): reads the description of an export without its graph.
 #include "model/export_files.h"
 #include "model/signatures.h"
 #include "shoal/estimator/exported_model.h"
@@ -9,7 +9,7 @@
 namespace shoal {
 namespace {
 
-/// An export of a version without signatures has one over all predictions.
+/// The signatures of an export. An export of a version without signatures has one with all predictions.
 std::vector<nn::ExportSignature> signatures_in(const ExportDescription& description) {
   if (!description.signatures.empty()) return description.signatures;
   nn::ExportSignature all{.name = std::string(nn::kDefaultSignature), .outputs = {}};

@@ -20,11 +20,11 @@ constexpr char kOnnxForm[] = "ONNX file", kCppForm[] = "C++ source";
 
 using Tensors = std::map<std::string, Tensor>;
 
-/// Predictions of a batch by what was exported, by key; outputs that cannot be compared are left out.
+/// Computes the exported form's predictions for a batch, by key, without outputs that cannot be compared.
 using ComputeExported =
     std::function<Result<Tensors>(Predictor& predictor, const data::Batch& batch, const data::TensorMap& expected)>;
 
-/// Refuses an export that cannot be computed. It is not an error, since an error would end the training.
+/// Refuses an export whose form cannot be computed. This is no error, since an error would end the training.
 Proof unproved(const std::string& form, const Error& why) {
   return {"", "not published, since its " + form + " cannot be proved: " + why.message()};
 }
@@ -51,7 +51,7 @@ Result<Proof> prove(const FormToWrite& to, std::unique_ptr<BuiltModel> model, Lo
   return Proof{evidence.json(), evidence.refusal()};
 }
 
-/// A value of the model's graph, such as ids that a text becomes, for this batch.
+/// Computes a value of the model's graph for this batch, for example the ids of a text.
 Result<Tensor> value_of(Predictor& predictor, const data::Batch& batch, const std::string& node, int output) {
   SHOAL_TRY(auto computed, predictor.compute_once({{node, predictor.model().graph().find(node, output)}}, batch));
   return std::move(computed[0].second);
@@ -77,14 +77,14 @@ Result<Tensors> inputs_of_file(const convert::OnnxModel& file, const convert::On
   return inputs;
 }
 
-/// The prediction behind an output of a signature.
+/// The key of the prediction behind an output of a signature.
 const std::string& key_of(const std::vector<nn::ExportSignature>& signatures, const std::string& signature,
                           const std::string& output) {
   const auto of = std::ranges::find(signatures, signature, &nn::ExportSignature::name);
   return std::ranges::find(of->outputs, output, &std::pair<std::string, std::string>::first)->second;
 }
 
-/// The inputs of all examples of a batch, one after the other, for one function.
+/// The bytes of one function's inputs for all examples of a batch, one example after the other.
 Result<std::string> input_bytes(const convert::CppFunction& function, Predictor& predictor, const data::Batch& batch,
                                 int64_t rows) {
   std::vector<Tensor> tensors;
@@ -108,7 +108,7 @@ Result<std::string> input_bytes(const convert::CppFunction& function, Predictor&
   return bytes;
 }
 
-/// Names of ids, or their digits where there are none; "" for an id without a name.
+/// The names of ids, or the ids in digits if there are no names; "" for an id without a name.
 Tensor names_of(const Tensor& ids, const std::vector<std::string>& names) {
   std::vector<std::string> texts;
   for (int64_t id : ids.as<int64_t>()) {
@@ -118,7 +118,7 @@ Tensor names_of(const Tensor& ids, const std::vector<std::string>& names) {
   return Tensor::of_strings(ids.shape(), std::move(texts));
 }
 
-/// Outputs of all examples in the shapes of `expected`, by prediction; names of classes are made of their ids.
+/// Adds the outputs of all examples by prediction, in the shapes of `expected`. Names of classes are made from their ids.
 Result<void> add_outputs(const convert::CppFunction& function, const std::string& bytes, int64_t rows,
                          const std::vector<nn::ExportSignature>& signatures, const data::TensorMap& expected,
                          Tensors& outputs) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Evidence that what an export's format has added computes what Shoal predicts.
+/// Proves that the file which a format added to an export computes Shoal's predictions.
 #include <memory>
 #include <string>
 
@@ -14,11 +14,12 @@ namespace shoal {
 
 struct Proof {
   std::string evidence;  ///< The file proof.json (docs/formats.md).
-  std::string refusal;   ///< Why the export is not published, naming the worst examples; "" if it is.
+  std::string refusal;   ///< The reason why the export is not published, with the worst examples; "" if it is.
 };
 
-/// Computes what was written, as it was read back, on the held-out examples, and compares. Errors: those of the input, of a file that
-/// cannot be read back, and of a source that does not compile. `model` computes Shoal's side, and cannot be used afterwards.
+/// Computes the file, as it was read back from the disk, on the held-out examples, and compares. `model` computes Shoal's
+/// side and cannot be used afterwards. Errors: those of the input, of a file that cannot be read back, and of a source that
+/// does not compile.
 Result<Proof> prove_onnx(const FormToWrite& to, const convert::OnnxFile& onnx, std::unique_ptr<BuiltModel> model,
                          LoadedVariables variables);
 Result<Proof> prove_cpp(const FormToWrite& to, const convert::CppSource& source, std::unique_ptr<BuiltModel> model,

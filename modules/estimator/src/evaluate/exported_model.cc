@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// load_exported_model: an export from a folder, another storage or memory, and predictions of it on any thread.
+// load_exported_model(): loads an export from a folder, another storage or memory, and predicts on any thread.
 #include "shoal/estimator/exported_model.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace shoal {
 namespace {
 
-// Errors call an export in memory so, and its files seem to lie in a folder of this name.
+// The name of an export in memory in errors; its files seem to lie in a folder of this name.
 constexpr char kMemory[] = "in-memory";
 
 data::TensorMap generated_features(const std::vector<ExportedTensor>& inputs, int64_t batch) {
@@ -31,7 +31,7 @@ data::TensorMap generated_features(const std::vector<ExportedTensor>& inputs, in
   return features;
 }
 
-/// The parts that all predictors of one export share. Nobody changes them once the export is loaded.
+/// The parts that all predictors of one export share. They never change once the export is loaded.
 struct ServedModel {
   RunConfig config;
   int threads = 1;
@@ -103,7 +103,8 @@ Result<backends::Profile> LoadedExport::try_profile(const ProfileOptions& option
     SHOAL_TRY(data::TensorMap unused, predictor->predict(batch, request));
     return {};
   };
-  for (int i = 0; i < 3; ++i) SHOAL_TRY_VOID(run({}));  // The first runs compile, touch memory and fill caches.
+  // The first runs compile, touch memory and fill caches, so they are not measured.
+  for (int i = 0; i < 3; ++i) SHOAL_TRY_VOID(run({}));
   backends::Profiler profiler([this] { return env_->now(); });
   StepRequest request;
   request.observe(profiler);
@@ -124,7 +125,7 @@ Result<std::unique_ptr<ExportedModel>> serve(std::shared_ptr<Environment> env, O
                                                          std::move(opened.inputs), std::move(served), std::move(first)));
 }
 
-/// `storage` null: the file system.
+/// Loads the export `folder` of `storage`; null: of the file system.
 Result<std::unique_ptr<ExportedModel>> load(Storage* storage, const std::string& folder, RuntimeOptions runtime,
                                             std::vector<OpDef> ops) {
   auto catalogue = catalogue_of(std::move(ops));
@@ -136,7 +137,7 @@ Result<std::unique_ptr<ExportedModel>> load(Storage* storage, const std::string&
   return serve(std::move(env), std::move(opened), std::move(config));
 }
 
-/// Names may have the "./" in front that archives write.
+/// Loads an export from memory. Names of files may begin with "./", which archives write.
 Result<std::unique_ptr<ExportedModel>> load(const ExportBytes& bytes, RuntimeOptions runtime, std::vector<OpDef> ops) {
   const std::string folder = kMemory;
   MemoryFiles files;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exporters that Shoal has.
+// Shoal's own exporters.
 #include "shoal/estimator/exporter.h"
 
 #include "evaluate/best_result.h"
@@ -23,20 +23,20 @@ void check_keep(const std::string& name, const std::optional<int64_t>& keep) {
   }
 }
 
-/// Takes an export out of sight before its files are deleted one after another. Otherwise a process that is killed, or a
-/// host that loses its power, leaves an export with some of its files. The next process removes what is left under the
-/// hidden name.
+/// Deletes an export under a hidden name. Otherwise a process that is killed, or a host that loses its power, could leave
+/// an export with only some of its files. The next process removes the rest under the hidden name.
 Result<void> remove_export(Environment& env, const std::string& folder, const std::string& name) {
   Storage& storage = env.storage();
   const std::string hidden = join_path(folder, std::string(kUnfinishedExport) + storage.unique_name());
   SHOAL_TRY_VOID(storage.rename(join_path(folder, name), hidden));
   const Result<void> synced = storage.sync_folder(folder);
-  if (!synced && synced.error().kind() != ErrorKind::kFailedPrecondition) return synced.error();  // It may be unsupported.
+  // The storage may not support it.
+  if (!synced && synced.error().kind() != ErrorKind::kFailedPrecondition) return synced.error();
   return storage.remove_all(hidden);
 }
 
-/// Keeps the `keep` exports in `folder` that have the largest numbers, and `made` in any case, which another process may have
-/// overtaken; everything else in `folder` is left alone.
+/// Keeps the `keep` exports in `folder` with the largest numbers, and always `made`, even if another process has made newer
+/// ones. Everything else in `folder` is left alone.
 void collect_garbage(Environment& env, const std::string& folder, const std::optional<int64_t>& keep,
                      const std::string& made) {
   if (!keep) return;
@@ -50,7 +50,7 @@ void collect_garbage(Environment& env, const std::string& folder, const std::opt
   }
 }
 
-/// The format and the proof that an exporter was asked for.
+/// The format and the proof that the exporter's options ask for.
 struct Form {
   ExportFormat format;
   ExportProof proof;
@@ -71,7 +71,7 @@ void check_form(const std::string& name, const Form& form) {
   if (!checked) raise(Error(checked.error()).with_context("exporter " + name));
 }
 
-/// The folder of the export; nothing if it lacks the proof that is asked for, which is no reason to end the task.
+/// Exports, and returns the folder; nothing if the requested proof failed, which does not end the task.
 std::optional<std::string> export_now(const std::string& name, const ExportRequest& request, const Form& form) {
   ExportOutcome outcome = value_or_raise(
       export_checkpoint(request.estimator, request.export_path, request.serving_input,
@@ -81,7 +81,7 @@ std::optional<std::string> export_now(const std::string& name, const ExportReque
   return std::nullopt;
 }
 
-/// No comparison says so, whatever it compares: such an evaluation is never the best.
+/// An evaluation whose loss is NaN is never the best, even if the comparison does not look at the loss.
 bool has_nan_loss(const Metrics& metrics) {
   const auto loss = metrics.find("loss");
   return loss != metrics.end() && is_nan(loss->second);
@@ -141,7 +141,7 @@ class BestExporter final : public Exporter {
     const auto found = best_.find(model_dir);
     const bool first = found == best_.end();
     Best best = first ? first_to_beat(request) : found->second;
-    // Another evaluator of this folder has exported meanwhile.
+    // Another evaluator of this folder has exported since the last decision.
     if (!first && newest > best.newest) take_over(best, request);
     best.newest = newest;
     if (!is_better(best, current)) {
@@ -163,13 +163,13 @@ class BestExporter final : public Exporter {
   }
 
  private:
-  /// The result that the next one has to beat.
+  /// The result that the next evaluation has to beat.
   struct Best {
-    std::optional<Metrics> result;  // Nothing: any result is better.
-    bool recorded = false;          // True if `result` was read, so that its values are float32 numbers.
-    int64_t global_step = 0;        // Where `result` is from, if it was read.
-    bool exported = false;          // True if it was read, and the newest export is of it.
-    std::string newest = {};        // The name of the newest export when this was found out.
+    std::optional<Metrics> result;  // None: any result is better.
+    bool recorded = false;          // True if `result` was read from event files, so that its values are float32 numbers.
+    int64_t global_step = 0;        // The step of `result`, if it was read.
+    bool exported = false;          // True if `result` was read, and the newest export has its step.
+    std::string newest = {};        // The name of the newest export when `result` was found.
   };
 
   bool is_better(const Best& best, const Metrics& current) const {
@@ -190,7 +190,7 @@ class BestExporter final : public Exporter {
     const Best found = first_to_beat(request);
     if (found.exported) best = found;
   }
-  /// "" where there is none.
+  /// The name of the newest export; "" if there is none.
   static std::string newest_export(const ExportRequest& request) {
     const auto exports = exports_in(request.env.storage(), request.export_path);
     if (!exports && exports.error().kind() == ErrorKind::kNotFound) return "";
@@ -212,7 +212,8 @@ void BestExporter::tell_of_nan(const ExportRequest& request) const {
                             " is NaN, so it is no best one, and not exported");
 }
 
-/// A process that was started again exports nothing at first: its user should know that this is meant so.
+/// Logs the first skip of a process that was started again. It may export nothing for a while, and its user should see that
+/// this is intended.
 void BestExporter::tell_of_first_skip(const Best& best, const ExportRequest& request) const {
   request.env.log().info("export " + name_ + ": an earlier evaluation, at global step " + std::to_string(best.global_step) +
                          (best.exported ? ", of which the newest export is," : "") +

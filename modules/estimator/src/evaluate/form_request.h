@@ -12,7 +12,7 @@ struct FormToWrite {
   Environment& env;
   const Estimator& estimator;
   const ExportOptions& options;
-  std::string folder;  ///< Of the export, which nobody sees yet.
+  std::string folder;  ///< The folder of the export, still under its temporary name.
   const InputFn& serving_input;
 };
 

@@ -31,7 +31,7 @@ Result<std::vector<convert::TransformedInput>> write_onnx_of(const std::string& 
   return std::move(onnx.transformed);
 }
 
-/// Examples from which ranges of numbers are taken.
+/// Takes examples from the serving input, from which eight-bit arithmetic learns the ranges of numbers.
 Result<convert::Calibration> calibration_of(Environment& env, const Estimator& estimator, const InputFn& input_fn) {
   SHOAL_TRY(const OpenedInput input,
             open_input(env, estimator, input_fn, Mode::kPredict,
@@ -48,7 +48,7 @@ Result<convert::Calibration> calibration_of(Environment& env, const Estimator& e
   return calibration;
 }
 
-/// One example as the graph takes it: by the names of its inputs, texts as ids.
+/// One example in the graph's terms: tensors by the names of inputs, texts as ids.
 Result<std::map<std::string, Tensor>> fed_to(const Graph& graph, const std::map<std::string, Tensor>& features) {
   std::map<std::string, Tensor> fed;
   for (const auto& [name, tensor] : features) fed.emplace(input_name("features", name), tensor);
@@ -99,7 +99,7 @@ Result<convert::CppSource> write_cpp_of(const std::string& folder, const std::st
   return source;
 }
 
-/// Writes the files of a format, and proves them if that is asked for.
+/// Writes the files of a format, and proves them if the options ask for that.
 class FormWriter {
  public:
   FormWriter(const FormToWrite& to, std::unique_ptr<BuiltModel> model, LoadedVariables variables)
@@ -120,7 +120,7 @@ class FormWriter {
     written_.files.push_back(exported_file(std::string(name), contents));
     return {};
   }
-  /// Reads a file of the export from the disk: the proof is about the bytes that users get.
+  /// Reads a file of the export back from the disk, since the proof is about the bytes that users get.
   Result<std::string> read_back(std::string_view name) {
     return to_.env.storage().read_all(join_path(to_.folder, name), kFormBytesMax);
   }

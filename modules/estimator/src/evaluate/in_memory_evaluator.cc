@@ -58,9 +58,9 @@ class InMemoryEvaluator final : public Hook {
   const InputFn input_fn_;
   const EvaluateOptions options_;
   const uint64_t every_;
-  std::string meaning_;      // What ids stand for in training.
-  std::string op_versions_;  // The user's own ops in training, as encode_rest() has them.
-  uint64_t evaluated_ = 0;  // The iterations after which it evaluated last.
+  std::string meaning_;      // The meaning of the model in training.
+  std::string op_versions_;  // The versions of the user's own ops in training, in the form of encode_rest().
+  uint64_t evaluated_ = 0;  // The number of iterations at the last evaluation.
 };
 
 }  // namespace

@@ -7,7 +7,8 @@
 namespace shoal {
 
 bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::string& prefix) {
-  if (prefix != join_path(model_dir_, prefix.substr(prefix.rfind('/') + 1))) {  // Its results would have to go where the checkpoint could not.
+  // The results would go to model_dir, where the checkpoint could not be written.
+  if (prefix != join_path(model_dir_, prefix.substr(prefix.rfind('/') + 1))) {
     env_.log().info("evaluation of " + prefix + " is left out: it is in the spare folder");
     return false;
   }
@@ -16,13 +17,13 @@ bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::
     first_step_ = step;
     return false;
   }
-  if (env_.leaving().stop_requested()) return false;  // The next process evaluates.
-  if (ending_) return false;  // The call of evaluate_last() evaluates it.
+  if (env_.leaving().stop_requested()) return false;  // The next process evaluates this checkpoint.
+  if (ending_) return false;  // evaluate_last() evaluates this checkpoint.
   told_to_end_ = !value_or_raise(evaluating_.may_look(env_.log()));
   if (told_to_end_) return true;
   if (last_started_ && env_.now() < throttled_until(spec_, *last_started_)) {
     const bool last = context.stop_requested() || (max_steps_ && step >= uint64_t(*max_steps_));
-    if (last) return false;  // The call of end() evaluates it.
+    if (last) return false;  // end() evaluates this checkpoint.
     env_.log().info("evaluation of " + prefix + " skipped by the throttle: the last one started less than " +
                     std::to_string(spec_.throttle_secs) + " s ago (EvalSpec::throttle_secs)");
     skipped_step_ = step;
@@ -44,7 +45,8 @@ void LocalEvaluation::end(RunContext&, uint64_t step) {
   if (!may_wait_for_the_end(step)) evaluate_end(step, env_.interrupted());
 }
 
-/// At max_steps a task that is started again finds nothing left to do, whoever else is there.
+/// True if the last evaluation may come after the job's end: at max_steps, where a task that is started again finds nothing
+/// left to train, and at an interrupt.
 bool LocalEvaluation::may_wait_for_the_end(uint64_t step) const {
   return (max_steps_ && step >= uint64_t(*max_steps_)) || env_.interrupted().stop_requested();
 }
@@ -54,7 +56,7 @@ Result<void> LocalEvaluation::evaluate_last() {
   return call_user("the last evaluation", [this] { evaluate_end(*end_step_, {}); });
 }
 
-/// Where something was trained, and evaluated only once.
+/// Logs why only the last step was evaluated, if something was trained.
 void LocalEvaluation::tell_of_last_step(uint64_t step) {
   if (evaluation_count_ > 1 || first_step_ == step) return;
   env_.log().info(note_on_last_step(OnlyLastStep::kNoCheckpoint, spec_, config_));
@@ -67,13 +69,14 @@ void LocalEvaluation::evaluate_end(uint64_t step, const StopToken& stop) {
     if (skipped_step_ == step)
       env_.log().info("evaluation of " + newest_prefix_ + " after all: training has ended with it");
     evaluate(step, stop);
-    if (last_step_ != step) return;  // Given up: evaluate_last() makes it.
+    if (last_step_ != step) return;  // The evaluation was given up; evaluate_last() makes it.
   }
   tell_of_last_step(step);
   end_step_.reset();
 }
 
-/// CONTRACT LO-9: what is evaluated is what was just written, whatever others do in the folder.
+/// Checks that the checkpoint to evaluate is still the newest one in the folder. An evaluation must be of the checkpoint
+/// that this task has just written, whatever other processes do there.
 Result<void> LocalEvaluation::check_newest() {
   const auto newest = checkpoint::latest(env_.storage(), model_dir_);
   if (newest && *newest == newest_prefix_) return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Evaluation inside of training, after checkpoints: in local mode, and in the master of a cluster.
+/// Evaluation within training, after checkpoints: in local mode, and in the master of a cluster.
 #include "evaluate/evaluating.h"
 #include "shoal/base/stop.h"
 #include "shoal/estimator/hook.h"
@@ -12,9 +12,10 @@ class LocalEvaluation final : public CheckpointListener {
  public:
   enum class Last {
     kInTraining,  ///< end() makes the last evaluation, before training ends.
-    /// evaluate_last() makes the last evaluation, after the job's end, when no other task waits for the master. It does so
-    /// if a master that is killed meanwhile would find the end mark when it is started again, or if an interrupt has left
-    /// the job 20 s. Otherwise end() makes it: a restarted master would continue training, and need its servers.
+    /// evaluate_last() makes the last evaluation after the job's end, when no other task waits for the master any more.
+    /// This is so if a master that is killed meanwhile would find the end mark when it is started again, or if an interrupt
+    /// has left the job only 20 s. Otherwise end() makes it, because a restarted master would continue training and need
+    /// its servers.
     kAfterTheJobsEnd,
   };
   LocalEvaluation(Environment& env, const Estimator& estimator, const EvalSpec& spec, std::optional<int64_t> max_steps,
@@ -30,14 +31,14 @@ class LocalEvaluation final : public CheckpointListener {
         give_up_(last == Last::kInTraining ? env.leaving() : env.interrupted()),
         on_cancel_(cancel_, [this] { give_up_.request_stop(); }) {}
 
-  /// The first save of the run is never evaluated; the next one always; later ones under the throttle.
+  /// Evaluates after saves: never the first of the run, always the second, later ones unless the throttle forbids it.
   bool after_save(RunContext& context, uint64_t step, const std::string& prefix) override;
-  /// The last step is evaluated whatever the throttle says, unless it has been.
+  /// Evaluates the last step, without regard to the throttle, unless that step has been evaluated.
   void end(RunContext& context, uint64_t step) override;
 
-  /// For Last::kAfterTheJobsEnd: whether the job ends now, so that what is saved next is the last. On the strand.
+  /// For Last::kAfterTheJobsEnd: says that the job ends now, so that the next save is the last. Call it on the strand.
   void set_ending(bool ending) { ending_ = ending; }
-  /// For Last::kAfterTheJobsEnd: what end() has left to do. On the compute thread.
+  /// For Last::kAfterTheJobsEnd: makes the evaluation that end() has left. Call it on the compute thread.
   Result<void> evaluate_last();
 
   const Evaluating& evaluating() const { return evaluating_; }
@@ -56,19 +57,20 @@ class LocalEvaluation final : public CheckpointListener {
   const EvalSpec& spec_;
   const RunConfig& config_;
   const Last last_;
-  // A program that cancels a local run wants its thread back: also the evaluation in hand is given up then, and the last one not made.
+  // A program that cancels a local run wants its thread back, so the evaluation in hand is given up and the last one is not
+  // made.
   const StopToken cancel_;
-  const StopSource give_up_;  // Ends evaluations that are not the last.
+  const StopSource give_up_;  // Ends evaluations other than the last one.
   const StopCallback on_cancel_;
   std::string newest_prefix_;
   std::optional<uint64_t> first_step_;
   std::optional<SteadyTime> last_started_;
   std::optional<uint64_t> last_step_;
-  std::optional<uint64_t> skipped_step_;  // The newest step that the throttle kept from being evaluated.
+  std::optional<uint64_t> skipped_step_;  // The newest step whose evaluation the throttle forbade.
   int64_t evaluation_count_ = 0;
-  bool told_to_end_ = false;  // True once the listener has said so.
+  bool told_to_end_ = false;  // The listener has asked for the end.
   bool ending_ = false;
-  std::optional<uint64_t> end_step_;  // The step that is left to evaluate_last().
+  std::optional<uint64_t> end_step_;  // The step that evaluate_last() has to evaluate.
 };
 
 }  // namespace shoal

@@ -46,7 +46,8 @@ Result<EstimatorSpec> spec_of(Graph& graph, const ExportDescription& description
   return spec;
 }
 
-/// The model's inputs, which have to be those of the graph; what no node reads may be missing there.
+/// The model's inputs by export.json, which have to match those of the graph. An input that no node reads may be missing in
+/// the graph.
 Result<InputTypes> inputs_of(Graph& graph, const std::vector<ExportedTensor>& inputs) {
   InputTypes types;
   for (const ExportedTensor& input : inputs) {
@@ -61,7 +62,7 @@ Result<InputTypes> inputs_of(Graph& graph, const std::vector<ExportedTensor>& in
   return types;
 }
 
-/// One export while it is opened: where its files are, and what they say.
+/// Opens one export: knows the places of its files and reads them.
 class ExportOpener {
  public:
   ExportOpener(Environment& env, Storage& storage, const std::string& folder,
@@ -77,10 +78,10 @@ class ExportOpener {
   Storage& storage_;
   const std::string& folder_;
   const std::shared_ptr<const OpCatalogue> ops_;
-  MemoryFiles files_;  // Files that were compared with their checksums; all others are those of the storage.
+  MemoryFiles files_;  // Files that passed the check of their checksums; all other files are read from the storage.
 };
 
-/// An op that this program lacks, or has in another version, does not mean damage.
+/// Reads the graph. An op that this program lacks, or has in another version, is not reported as damage.
 Result<std::shared_ptr<Graph>> ExportOpener::read_graph() {
   SHOAL_TRY(const std::string text, read_export_graph(folder_, files_));
   auto graph = graph_from_json(text, ops_.get());
@@ -108,7 +109,8 @@ Result<OpenedExport> ExportOpener::open() {
   opened.inputs = std::move(inputs).value();
   SHOAL_TRY(opened.types, inputs_of(graph, opened.inputs.read));
   SHOAL_TRY(const auto reader, open_exported_variables(files_, folder_));
-  SHOAL_TRY_VOID(reader->verify());  // All of it: the header of a file, which holds no weights, is part of the export, too.
+  // Checks the whole checkpoint: the header of a file, which holds no weights, is part of the export, too.
+  SHOAL_TRY_VOID(reader->verify());
   SHOAL_TRY(opened.variables, LoadedVariables::load(env_, graph, *reader));
   return opened;
 }

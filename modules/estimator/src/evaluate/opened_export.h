@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// An export that was read and compared with its checksums: its graph, what the graph is called with, and its weights.
+/// An export that was read and checked: its graph, the specification of its inputs and outputs, and its weights.
 #include <memory>
 #include <string>
 
@@ -16,13 +16,13 @@ namespace shoal {
 struct OpenedExport {
   ExportDescription description;
   std::shared_ptr<Graph> graph;
-  EstimatorSpec spec;  ///< Its predictions.
-  InputTypes types;    ///< The types of the inputs that are read.
+  EstimatorSpec spec;  ///< Names the predictions in the graph.
+  InputTypes types;    ///< The types of the inputs that predictions depend on.
   ReadInputs inputs;
   LoadedVariables variables;
 };
 
-/// `folder` is one of `storage`; `ops` null: Shoal's alone. Errors: those of load_exported_model().
+/// Opens the export `folder` of `storage`. `ops` null: only Shoal's ops. Errors: those of load_exported_model().
 Result<OpenedExport> open_export(Environment& env, Storage& storage, const std::string& folder,
                                  std::shared_ptr<const OpCatalogue> ops);
 

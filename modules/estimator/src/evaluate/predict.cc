@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Estimator::predict: lazily, one result per example or per batch.
+// Estimator::predict(): computes predictions when they are asked for, one result per example or per batch.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -34,7 +34,7 @@ class LazyPredictions final : public Predictions {
   Result<bool> next_batch();
   Result<void> check_rows() const;
 
-  const Estimator estimator_;  // A copy, since the caller's may go first.
+  const Estimator estimator_;  // A copy, since the caller's estimator may be destroyed first.
   PredictOptions options_;
   std::shared_ptr<Environment> env_;
   const StopToken stop_;
@@ -45,12 +45,12 @@ class LazyPredictions final : public Predictions {
   LoopContext context_;
   StepRequest request_;
   StepValues values_;
-  NamedValues final_values_;               // What hooks want to have at the end.
-  std::optional<data::Batch> last_batch_;  // The batch that they are computed from.
+  NamedValues final_values_;               // The values that hooks want at the end.
+  std::optional<data::Batch> last_batch_;  // The batch from which final_values_ are computed.
   data::TensorMap results_;
   int64_t rows_ = 0;
   int64_t row_ = 0;
-  std::atomic_flag busy_;  // A thread is in try_next().
+  std::atomic_flag busy_;  // Set while a thread is in try_next().
 };
 
 Result<void> LazyPredictions::open(const InputFn& input_fn) {
@@ -83,7 +83,7 @@ Result<void> LazyPredictions::open(const InputFn& input_fn) {
   return {};
 }
 
-/// One batch, as one iteration of a training loop: at the end of the input there is no after_step().
+/// Predicts one batch, with the hook calls of one iteration of training: at the end of the input there is no after_step().
 Result<bool> LazyPredictions::next_batch() {
   if (!predictor_ || context_.stop_requested()) return false;
   if (stop_.stop_requested()) return cancelled();
@@ -135,7 +135,7 @@ Result<void> LazyPredictions::check_rows() const {
   return {};
 }
 
-/// A second thread is refused, and not made to wait: it may be in one of the user's functions that this calls.
+/// Refuses a second thread instead of letting it wait: it may be inside one of the user's functions that this call runs.
 Result<std::optional<data::TensorMap>> LazyPredictions::try_next() {
   if (busy_.test_and_set(std::memory_order_acquire)) {
     return failed_precondition(

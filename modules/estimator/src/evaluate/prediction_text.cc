@@ -33,7 +33,7 @@ Result<void> PredictionText::write(const data::TensorMap& row) {
 void PredictionText::write_json(const data::TensorMap& row) {
   json::PrintedJson line = json::PrintedJson::object();
   for (const auto& [name, tensor] : row) line[shown(name)] = json::values_json(tensor);
-  out_ << json::text_of(line) << '\n';  // All names and words are UTF-8: models check them when they are built.
+  out_ << json::text_of(line) << '\n';  // All names and words are UTF-8: models check that when they are built.
 }
 
 Result<void> PredictionText::write_csv(const data::TensorMap& row) {

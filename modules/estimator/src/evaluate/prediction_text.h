@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Predictions row by row as text, in the notation of `shoal predict`.
+/// Writes predictions as text row by row, in the notation of `shoal predict`.
 #include <optional>
 #include <ostream>
 #include <string>
@@ -11,13 +11,13 @@
 
 namespace shoal {
 
-/// CSV with a header that the first row tells (a prediction of several values has "name/0", "name/1", ...; a lone one without
-/// a name is "prediction"), or one JSON object per row.
+/// Writes CSV or one JSON object per row. The first row determines the header of the CSV: a prediction of several values
+/// has the columns "name/0", "name/1", ...; a lone prediction without a name is "prediction".
 class PredictionText {
  public:
   PredictionText(std::ostream& out, bool json_lines) : out_(out), json_lines_(json_lines) {}
-  /// `row`: what Predictions::next() gives for one example. InvalidArgument for a row that has other columns than the
-  /// first, which CSV cannot say.
+  /// Writes the row that Predictions::next() gives for one example. InvalidArgument in CSV for a row whose columns differ
+  /// from those of the first row.
   Result<void> write(const data::TensorMap& row);
 
  private:

@@ -10,7 +10,7 @@ namespace shoal {
 
 namespace {
 
-/// Keys of which none is a prediction.
+/// The error for keys that name no prediction.
 Error unknown_keys(const std::vector<std::string>& keys, const std::vector<std::string>& available) {
   const auto listed = [](const std::vector<std::string>& names) {
     std::string text;

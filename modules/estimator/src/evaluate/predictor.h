@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A built PREDICT model with its weights: from features to named predictions.
+/// A PREDICT model with its weights, ready to compute predictions from features.
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,15 +14,15 @@ namespace shoal {
 
 class Predictor {
  public:
-  /// `keys`: the predictions wanted; empty: all. InvalidArgument naming them, and what there is, if none is a prediction, or
-  /// keys are given for a lone prediction.
+  /// `keys`: the wanted predictions; empty: all. InvalidArgument, listing keys and predictions, if no key is a prediction,
+  /// or if keys are given for a lone prediction without a name.
   static Result<std::unique_ptr<Predictor>> make(std::unique_ptr<BuiltModel> model, LoadedVariables variables,
                                                  const std::vector<std::string>& keys, const NamedValues& fetches = {});
 
-  /// Predictions of the batch, each with the batch as first size. `request`: what hooks feed and whether they fetch;
-  /// what is fetched goes to `values` (views, valid until the next call), which must be given then.
+  /// Predicts for a batch. Each prediction has the batch as its first axis. `request` says what hooks feed and whether they
+  /// fetch; fetched values go to `values`, which must be given then (views, valid until the next call).
   Result<data::TensorMap> predict(data::Batch& batch, const StepRequest& request = {}, StepValues* values = nullptr);
-  /// Values of hooks, once, from a batch that was predicted for.
+  /// Computes values for hooks once, from a batch that was predicted before.
   Result<std::vector<std::pair<std::string, Tensor>>> compute_once(const NamedValues& values, const data::Batch& batch);
   const BuiltModel& model() const { return *model_; }
   BuiltModel& model() { return *model_; }
@@ -34,8 +34,8 @@ class Predictor {
 
   std::unique_ptr<BuiltModel> model_;
   LoadedVariables variables_;
-  std::vector<std::string> names_;  // Names of what is fetched, in order.
-  std::vector<bool> wanted_;        // False for what is fetched only as a source of texts.
+  std::vector<std::string> names_;  // The names of the fetched values, in order.
+  std::vector<bool> wanted_;        // False for values that are fetched only to make texts from them.
   std::vector<const nn::TextPrediction*> texts_;
 };
 

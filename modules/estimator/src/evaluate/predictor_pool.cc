@@ -5,7 +5,8 @@
 
 namespace shoal {
 
-/// The place of a predictor that is being made. If that fails, or throws for want of memory, somebody else may try.
+/// Reserves the place of a predictor while it is made. If making it fails, or throws for want of memory, the place becomes
+/// free again.
 class PredictorPool::Place {
  public:
   explicit Place(PredictorPool& pool) : pool_(&pool) {}
@@ -27,14 +28,14 @@ class PredictorPool::Place {
 
 PredictorPool::PredictorPool(std::unique_ptr<Predictor> first, int most, Make make)
     : most_(std::max(most, 1)), make_(std::move(make)) {
-  idle_.reserve(size_t(most_));  // Giving back allocates nothing.
+  idle_.reserve(size_t(most_));  // So that giving a predictor back allocates nothing.
   idle_.push_back(std::move(first));
 }
 
 Result<PredictorPool::Lease> PredictorPool::take() {
   {
     std::unique_lock lock(mutex_);
-    // Each of those that are out comes back when its prediction ends, whichever way that is.
+    // Each predictor in use comes back when its prediction ends, whether it succeeds or fails.
     returned_.wait(lock, [this] { return !idle_.empty() || made_ < most_; });
     if (!idle_.empty()) {
       std::unique_ptr<Predictor> predictor = std::move(idle_.back());
@@ -43,7 +44,7 @@ Result<PredictorPool::Lease> PredictorPool::take() {
     }
     ++made_;
   }
-  Place place(*this);  // Made without the lock: predictions of others go on.
+  Place place(*this);  // The predictor is made without the lock, so that predictions of other threads go on.
   SHOAL_TRY(std::unique_ptr<Predictor> made, make_());
   place.is_taken();
   return Lease(*this, std::move(made));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Predictors of one model for many threads: each prediction has one of its own while it runs.
+/// A pool of predictors of one model for many threads. Each running prediction uses one predictor.
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -11,15 +11,15 @@
 
 namespace shoal {
 
-/// Any thread may call take(). Predictors share the weights; each has programs of its own, and memory for their results. The pool
-/// makes as many predictors as were in use at once, at most `most`; further threads wait until one is given back.
+/// Any thread may call take(). Predictors share the weights; each has its own programs and the memory for their results.
+/// The pool makes a new predictor if all others are in use, up to `most`; further threads wait until one is given back.
 class PredictorPool {
  public:
   using Make = std::function<Result<std::unique_ptr<Predictor>>()>;
-  /// `make` is called by several threads at once.
+  /// Several threads may call `make` at once.
   PredictorPool(std::unique_ptr<Predictor> first, int most, Make make);
 
-  /// A predictor that one thread has until the lease ends.
+  /// A predictor that belongs to one thread until the lease ends.
   class Lease {
    public:
     Lease(PredictorPool& pool, std::unique_ptr<Predictor> predictor) : pool_(&pool), predictor_(std::move(predictor)) {}
@@ -35,7 +35,7 @@ class PredictorPool {
     PredictorPool* pool_;
     std::unique_ptr<Predictor> predictor_;
   };
-  /// Errors: those of `make`.
+  /// Takes a predictor from the pool. Errors: those of `make`.
   Result<Lease> take();
 
  private:
@@ -47,7 +47,7 @@ class PredictorPool {
   std::mutex mutex_;
   std::condition_variable returned_;
   // The mutex guards the members below.
-  std::vector<std::unique_ptr<Predictor>> idle_;  // The last one given back, whose memory is warm, is taken first.
+  std::vector<std::unique_ptr<Predictor>> idle_;
   int made_ = 1;
 };
 

@@ -30,7 +30,7 @@ std::string element_text(const Tensor& tensor, int64_t i) {
   }
 }
 
-/// Returns the distance between element i of the exported form and of Shoal's prediction.
+/// The distance between element i of the exported form and of Shoal's prediction.
 double element_difference(const Tensor& shoal, const Tensor& exported, int64_t i, double scale) {
   if (shoal.dtype() != DType::kFloat32) return element_text(shoal, i) == element_text(exported, i) ? 0 : kUnequal;
   const float a = shoal.as<float>()[size_t(i)], b = exported.as<float>()[size_t(i)];
@@ -38,7 +38,7 @@ double element_difference(const Tensor& shoal, const Tensor& exported, int64_t i
   return a == b || (is_nan(a) && is_nan(b)) ? 0 : kUnequal;
 }
 
-/// The largest magnitude of a number, or 1 if that is larger.
+/// The largest magnitude of a number in the tensor, or 1 if that is larger.
 double scale_of(const Tensor& tensor) {
   double scale = 1;
   if (tensor.dtype() != DType::kFloat32) return scale;
@@ -52,7 +52,7 @@ std::string described(const Tensor& tensor) {
   return std::string(to_string(tensor.dtype())) + " " + to_string(tensor.shape());
 }
 
-/// The class of an example: its id, or the place of the largest number of its row.
+/// The class of an example: its id, or the index of the largest number in its row.
 int64_t class_at(const Tensor& tensor, int64_t row, int64_t rows) {
   const int64_t columns = tensor.elements() / rows;
   if (tensor.dtype() == DType::kInt64) return tensor.as<int64_t>()[size_t(row * columns)];
@@ -60,7 +60,7 @@ int64_t class_at(const Tensor& tensor, int64_t row, int64_t rows) {
   return std::ranges::max_element(numbers) - numbers.begin();
 }
 
-/// The output that tells classes; "" if none does.
+/// The name of the output from which classes are read; "" if there is none.
 std::string class_output(const data::TensorMap& shoal, const std::map<std::string, Tensor>& exported) {
   if (shoal.find("class_ids") && exported.contains("class_ids")) return "class_ids";
   for (const auto& [name, tensor] : shoal) {

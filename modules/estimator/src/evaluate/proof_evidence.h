@@ -14,36 +14,38 @@
 
 namespace shoal {
 
-/// One output of one example that differs by more than it may.
+/// One output of one example whose difference exceeds the tolerance.
 struct ProofDifference {
   int64_t example = 0;
   std::string output;
-  double size = 0;  ///< As ExportProof::tolerance; infinite where the values are no float32.
+  /// The difference in the terms of ExportProof::tolerance; infinite for unequal values that are not float32.
+  double size = 0;
   std::string shoal, exported;
 
   std::string text() const;
 };
 
-/// The rule by which an exported form is accepted.
+/// The rule that decides whether an exported form is accepted.
 enum class ProofRule : uint8_t {
   kNumbers,   ///< Each number is within the tolerance.
-  kAccuracy,  ///< The share of examples with the right class is at most ExportProof::accuracy_loss lower; without classes, as kNumbers.
+  /// The share of correctly classified examples is at most ExportProof::accuracy_loss lower. Without classes: as kNumbers.
+  kAccuracy,
 };
 
 class ProofEvidence {
  public:
-  /// `form`: what was written, for sentences: "ONNX file".
+  /// `form`: the name of the form in sentences: "ONNX file".
   ProofEvidence(std::string form, const ExportProof& proof, ProofRule rule)
       : form_(std::move(form)), tolerance_(proof.tolerance), accuracy_loss_(proof.accuracy_loss), rule_(rule) {}
 
-  /// One batch: Shoal's predictions, those outputs of the form that can be compared, and the labels, if there are any.
+  /// Adds one batch: Shoal's predictions, the outputs of the form that can be compared, and the labels, if there are any.
   void add(const data::TensorMap& shoal, const std::map<std::string, Tensor>& exported, const data::TensorMap& labels,
            int64_t rows);
   int64_t examples() const { return examples_; }
   const std::string& form() const { return form_; }
 
   std::string json() const;     ///< The file proof.json.
-  std::string refusal() const;  ///< Why the export is not published; "" if it is.
+  std::string refusal() const;  ///< The reason why the export is not published; "" if it is.
 
  private:
   void add_output(const std::string& name, const Tensor& shoal, const Tensor& exported, int64_t rows);
@@ -57,11 +59,11 @@ class ProofEvidence {
   double tolerance_, accuracy_loss_;
   ProofRule rule_;
   int64_t examples_ = 0;
-  std::set<int64_t> disagreeing_;  // Examples.
+  std::set<int64_t> disagreeing_;  // Numbers of examples.
   bool has_classes_ = false;
   int64_t shoal_right_ = 0, exported_right_ = 0;
   std::map<std::string, double> largest_;
-  std::vector<ProofDifference> beyond_;  // The largest first.
+  std::vector<ProofDifference> beyond_;  // The largest difference comes first.
 };
 
 }  // namespace shoal
