@@ -30,9 +30,9 @@ checkpoint::SaveInfo save_info(const cluster::StateInfo& state, const SaverOptio
   return info;
 }
 
-/// NanLoss if `part`, which begins at `offset` of `arena`, is part of a compression's residual and has an infinite value or NaN.
-/// Residuals are checked here because no update reads them. Weights and slots were checked by the updates that wrote them
-/// (cluster::Shard::poisoned()).
+/// NanLoss if `part`, which begins at `offset` of `arena`, belongs to a compression's residual and has an infinite value or
+/// NaN. Residuals are checked here because no update reads them. The updates have checked the weights and slots that they
+/// wrote (cluster::Shard::poisoned()).
 Result<void> check_kept_back(const cluster::ShardSpec& spec, cluster::ArenaIndex arena, uint64_t offset,
                              std::span<const std::byte> part) {
   if (cluster::residual_trainer(arena) < 0) return {};
@@ -108,7 +108,8 @@ Task<Result<void>> CheckpointSaver::save(cluster::Store& store, LoopContext& con
   SHOAL_CO_TRY_VOID(co_await tell(store, "before_save", std::move(before)));
   SHOAL_CO_TRY_VOID(co_await write(store, snapshot));
   snapshot.saved();
-  Result<void> released = co_await snapshot.release();  // Whoever holds it still is lost; the checkpoint is there.
+  // The checkpoint is complete. An error here only means that a server that held the snapshot is lost.
+  Result<void> released = co_await snapshot.release();
   timer_.trigger(step, env_.now());
   context.count_save();
   std::function<void()> after = [this, &context, step] {
@@ -124,7 +125,7 @@ Task<Result<void>> CheckpointSaver::save_if_moved(cluster::Store& store, LoopCon
                                                   cluster::Positions own_positions, std::optional<int64_t> last_step) {
   SHOAL_CO_TRY(const uint64_t step, co_await store.global_step());
   context.set_global_step(step);
-  // A checkpoint that is only in the spare folder is written to model_dir once more.
+  // A checkpoint that is only in the spare folder is written to model_dir as well.
   if (timer_.last_step() && *timer_.last_step() == step && !last_is_spared_) co_return Result<void>{};
   co_return co_await save(store, context, std::move(own_positions), last_step);
 }
@@ -140,7 +141,7 @@ Task<Result<void>> CheckpointSaver::save_at_end(cluster::Store& store, LoopConte
 }
 
 Task<Result<void>> CheckpointSaver::end_without_a_save(cluster::Store& store, LoopContext& context) {
-  if (!timer_.last_step()) co_return Result<void>{};  // There is nothing to tell of.
+  if (!timer_.last_step()) co_return Result<void>{};  // No checkpoint was written, so the listeners never heard a begin().
   co_return co_await end_at(store, context, *timer_.last_step());
 }
 
@@ -151,7 +152,8 @@ Task<Result<void>> CheckpointSaver::end_at(cluster::Store& store, LoopContext& c
   co_return co_await tell(store, "end", std::move(call));
 }
 
-/// Listeners may take long, as one does that evaluates: servers and other trainers must not take this one for lost.
+/// Calls the listeners while heartbeats go on. A listener, such as one that evaluates, may take long, and servers and other
+/// trainers must not take this task for lost.
 Task<Result<void>> CheckpointSaver::tell(cluster::Store& store, std::string_view what, std::function<void()> call) {
   if (options_.listeners.empty()) co_return Result<void>{};
   const auto tell_listeners = [&call, what] { return call_user("checkpoint listener " + std::string(what), call); };
@@ -164,7 +166,8 @@ Task<Result<void>> CheckpointSaver::tell(cluster::Store& store, std::string_view
   co_return told;
 }
 
-/// On the compute thread. What cannot be seen now may be seen in a moment.
+/// Asks whether the folder is still this run's. Runs on the compute thread. An Unavailable answer is noted, because the
+/// next look may succeed.
 Result<void> CheckpointSaver::look_at_place() {
   if (!options_.check_place) return {};
   Result<void> placed = options_.check_place();
@@ -172,7 +175,7 @@ Result<void> CheckpointSaver::look_at_place() {
   return placed;
 }
 
-/// Writes the checkpoint to model_dir or, if its disk does not take it and there is a spare folder, to that.
+/// Writes the checkpoint to model_dir or, if its disk refuses it and there is a spare folder, to the spare folder.
 Task<Result<void>> CheckpointSaver::write(cluster::Store& store, cluster::Snapshot& snapshot) {
   Result<void> written = co_await write_to_model_dir(store, snapshot);
   if (options_.spare_dir.empty()) co_return written;
@@ -192,8 +195,8 @@ Task<Result<void>> CheckpointSaver::write(cluster::Store& store, cluster::Snapsh
   co_return std::move(spared).error().with_context(written.error().message() + "; and in the spare folder");
 }
 
-/// Removes the checkpoint of the spare folder, now that model_dir has that of `step`. A checkpoint of a later step stays: this start could
-/// not read it. Runs on the compute thread.
+/// Removes the checkpoint of the spare folder, now that model_dir has that of `step`. A checkpoint of a later step stays,
+/// since this start could not read it. Runs on the compute thread.
 void CheckpointSaver::leave_spare_dir(int64_t step) {
   if (spare_is_empty_) return;
   const auto list = checkpoint::read_pointer(env_.storage(), options_.spare_dir);
@@ -203,8 +206,8 @@ void CheckpointSaver::leave_spare_dir(int64_t step) {
   if (!removed) env_.log().warning_once("spare folder", "the spare folder keeps its checkpoint: " + removed.error().message());
 }
 
-/// A folder that cannot be looked at may be back in a moment, as when a file server starts again (CONTRACT RU-4, FA-3). What
-/// fails because the folder went meanwhile fails for that.
+/// Writes to model_dir, and tries again while the folder cannot be reached, which may pass, as when a file server starts
+/// again. If the folder was removed or replaced meanwhile, the error says that rather than the failed write.
 Task<Result<void>> CheckpointSaver::write_to_model_dir(cluster::Store& store, cluster::Snapshot& snapshot) {
   const Deadline deadline = env_.after(options_.ready_timeout);
   for (;;) {
@@ -218,17 +221,17 @@ Task<Result<void>> CheckpointSaver::write_to_model_dir(cluster::Store& store, cl
     }
     if (env_.now() >= deadline || env_.interrupted().stop_requested()) co_return written;
     env_.log().warning_once("waiting for model_dir", "waiting for model_dir: " + written.error().message());
-    TaskGroup beside(env_);  // Servers must not take a chief that waits for its folder for lost.
+    TaskGroup beside(env_);  // Heartbeats go on: servers must not take a chief that waits for its folder for lost.
     beside.spawn(store.stay(beside.token()));
     const Result<void> slept = co_await env_.sleep_for(kPlacePause, env_.interrupted());
-    static_cast<void>(slept);  // An interrupt shows above.
+    static_cast<void>(slept);  // An interrupt shows at the top of the loop.
     beside.request_stop();
     const Result<void> stayed = co_await beside.join();
     static_cast<void>(stayed);
   }
 }
 
-/// Writes the checkpoint. If the checkpoint before could not be read, writes it again without sharing files of that one.
+/// Writes the checkpoint. If the previous checkpoint could not be read, writes it again without sharing files of that one.
 Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster::Snapshot& snapshot, const std::string& folder) {
   const bool spare = !options_.spare_dir.empty() && folder == options_.spare_dir;
   Result<void> written = co_await try_to_write(store, snapshot, folder, spare ? std::nullopt : options_.sharing);
@@ -237,7 +240,8 @@ Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster:
   co_return co_await try_to_write(store, snapshot, folder, std::nullopt);
 }
 
-/// What takes long comes first: then it is asked whether another process leads by now, and the rest is done at once.
+/// Writes the data files first, which takes long. Only then asks whether another process leads by now, and publishes the
+/// checkpoint at once.
 Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster::Snapshot& snapshot, const std::string& folder,
                                                  std::optional<checkpoint::Sharing> sharing) {
   const int64_t step = int64_t(snapshot.info().global_step);
@@ -274,7 +278,7 @@ Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster:
   };
   SHOAL_CO_TRY_VOID(co_await compute(env_, finish));
   SHOAL_CO_TRY_VOID(co_await store.check_lease());
-  checkpoint::HoursRule rule = hours_rule_;  // The decision counts once the list is replaced.
+  checkpoint::HoursRule rule = hours_rule_;  // A copy: the decision counts once the list is replaced.
   const auto publish = [&]() -> Result<checkpoint::Saved> {
     SHOAL_TRY_VOID(look_at_place());
     if (options_.check_run) SHOAL_TRY_VOID(options_.check_run());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Writes checkpoints of a store when they are due, and tells the listeners (CONTRACT 10, CH-3, CK-9, HK-9).
+/// Writes checkpoints of a store and calls the checkpoint listeners: at the first step, then whenever one is due by steps
+/// or seconds, and at the end if the step has moved since.
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,52 +20,52 @@ namespace shoal {
 struct SaverOptions {
   std::string model_dir;
   std::string spare_dir = {};  ///< The run's own folder in RunConfigOptions::spare_dir; empty: none.
-  std::string numerics;        ///< The text that is stored with each checkpoint.
-  std::string fingerprint;   ///< The fingerprint of the model, stored likewise.
-  std::string meaning = {};  ///< What SaveInfo has of the model, stored likewise.
+  std::string numerics;        ///< The description of the numerics, which is stored with each checkpoint.
+  std::string fingerprint;   ///< The fingerprint of the model, stored with each checkpoint.
+  std::string meaning = {};  ///< Meaning and rest of the model (SaveInfo), stored with each checkpoint.
   std::string rest = {};
-  std::string run = {};  ///< What the run is (checkpoint::encode_run()), stored likewise.
-  /// Asked before anything is written and again before a checkpoint is published, on the compute thread: whether the folder is
-  /// still this run's. Unavailable: that cannot be seen now, and is waited for until `ready_timeout`. Null: it is.
+  std::string run = {};  ///< The description of the run (checkpoint::encode_run()), stored with each checkpoint.
+  /// Tells whether the folder is still this run's. Called on the compute thread before anything is written and again before
+  /// a checkpoint is published. Unavailable: that cannot be seen now, and the saver waits for it until `ready_timeout`.
+  /// Null: no check.
   std::function<Result<void>()> check_place = {};
   Duration ready_timeout = std::chrono::seconds(7200);
-  /// Asked last, on the compute thread: whether this run may still say which checkpoint is the newest. Null: it may.
+  /// Tells whether this run may still publish a checkpoint. Called last, on the compute thread. Null: it may.
   std::function<Result<void>()> check_run = {};
-  /// How checkpoints share files. Default: they share none. Set it only if this process has locked the folder.
+  /// Which files checkpoints share. Default: none. Set it only if this process has locked the folder.
   std::optional<checkpoint::Sharing> sharing = {};
   std::vector<std::shared_ptr<CheckpointListener>> listeners;
 };
 
 class CheckpointSaver {
  public:
-  /// Training starts now, as far as keep_checkpoint_every_n_hours goes.
+  /// The hours of keep_checkpoint_every_n_hours count from now.
   CheckpointSaver(Environment& env, const RunConfig& config, SaverOptions options);
 
-  /// The first save of a run and of each recovery: even if a checkpoint of that step exists. begin() of the listeners
-  /// comes before the first.
-  /// `last_step` as for save_when_due().
+  /// Saves at the start of a run and after each recovery, even if a checkpoint of that step exists. Calls begin() of the
+  /// listeners before the first save. `last_step` as for save_when_due().
   Task<Result<void>> save_at_start(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
                                    std::optional<int64_t> last_step = {});
   bool due(uint64_t step, SteadyTime now) const { return timer_.due(step, now); }
-  /// `last_step`: of a job of several trainers, who may be there by now; the state is left to save_at_end() then, so that
-  /// no other checkpoint looks like the last.
-  /// Nothing is saved, and a line says so, while a trainer has failed for good and is not back (CONTRACT CK-17).
+  /// Saves if a checkpoint is due. `last_step`: the last step of a job of several trainers, who may have reached it by now;
+  /// a checkpoint of that step is left to save_at_end(), so that no other checkpoint looks like the last. While a trainer
+  /// has failed for good and is not back, nothing is saved, and a line says so.
   Task<Result<void>> save_when_due(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
                                    std::optional<int64_t> last_step = {});
-  /// Saves if the step moved since the last checkpoint, or if that one is only in the spare folder. Nobody hears of an end. `last_step` as for
-  /// save_when_due().
+  /// Saves if the step has moved since the last checkpoint, or if that one is only in the spare folder. Does not call end()
+  /// of the listeners. `last_step` as for save_when_due().
   Task<Result<void>> save_if_moved(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
                                    std::optional<int64_t> last_step = {});
-  /// The last: only if the step moved since the one before. Then end() of the listeners. Unavailable if the last checkpoint is in the
-  /// spare folder: the job has not ended in model_dir then, and the next start ends it.
+  /// Saves the last checkpoint, if the step has moved since the one before, and calls end() of the listeners. Unavailable
+  /// if the last checkpoint is in the spare folder: then the job has not ended in model_dir, and the next start ends it.
   Task<Result<void>> save_at_end(cluster::Store& store, LoopContext& context, cluster::Positions own_positions);
 
-  /// Called instead of save_at_end(), where the newest checkpoint is to stay the last: only end() of the listeners.
+  /// Replaces save_at_end() where the newest checkpoint is to stay the last: only calls end() of the listeners.
   Task<Result<void>> end_without_a_save(cluster::Store& store, LoopContext& context);
 
-  /// The step of the newest checkpoint written, if there is one.
+  /// The step of the newest checkpoint that was written, if there is one.
   std::optional<uint64_t> last_step() const { return timer_.last_step(); }
-  /// Name of the newest checkpoint written ("model.ckpt-20"); empty: none yet.
+  /// The name of the newest checkpoint that was written ("model.ckpt-20"); empty: none yet.
   const std::string& last_name() const { return last_name_; }
 
  private:
@@ -81,7 +82,7 @@ class CheckpointSaver {
   Task<Result<void>> try_to_write(cluster::Store& store, cluster::Snapshot& snapshot, const std::string& folder,
                                   std::optional<checkpoint::Sharing> sharing);
   void leave_spare_dir(int64_t step);
-  /// Notes an error of a call that writes files.
+  /// Remembers that a call which writes files has failed.
   template <class T>
   Result<T> of_disk(Result<T> result) {
     disk_failed_ = disk_failed_ || !result;
@@ -99,12 +100,12 @@ class CheckpointSaver {
   std::string last_name_;
   std::string last_prefix_;
   bool begun_ = false;
-  bool place_unclear_ = false;   // The last look at the folder said nothing.
-  bool disk_failed_ = false;     // The last attempt failed at a file, and not at a server.
-  bool sharing_failed_ = false;  // The last attempt failed because of the checkpoint before.
+  bool place_unclear_ = false;   // The last look at the folder gave no answer.
+  bool disk_failed_ = false;     // The last attempt failed at a file, not at a server.
+  bool sharing_failed_ = false;  // The last attempt failed because of the previous checkpoint.
   uint64_t bytes_written_ = 0;   // The sum over all checkpoints of this start.
-  bool spare_is_empty_ = false;  // True if the spare folder is known to have no checkpoint.
-  bool last_is_spared_ = false;  // True if the newest checkpoint that was written is in the spare folder.
+  bool spare_is_empty_ = false;  // The spare folder is known to have no checkpoint.
+  bool last_is_spared_ = false;  // The newest checkpoint is in the spare folder.
 };
 
 }  // namespace shoal

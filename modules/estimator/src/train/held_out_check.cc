@@ -7,8 +7,8 @@
 namespace shoal {
 namespace {
 
-/// The dataset of each side, kept until both are there and were compared: datasets may hold large tensors. A call opens its inputs
-/// one after another, on one thread at a time.
+/// Keeps the datasets of training and evaluation until both are known and compared; then drops them, since datasets may
+/// hold large tensors. A call opens its inputs one after another, on one thread at a time.
 class BothInputs {
  public:
   explicit BothInputs(Environment& env) : env_(env) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Says when a trainer waits for its input, for which stage most, and what to change.
+/// Notices when a trainer waits for its input, and says which stage takes most time and what to change.
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,26 +14,27 @@ namespace shoal {
 
 struct InputWatchOptions {
   std::shared_ptr<ProgressHook>
-      progress;  ///< Shows the share of the time that goes by with waiting. Null: nobody shows it.
-  /// Gets that share of each window as the scalar "input_wait", where it is a tenth or more, and once after. Null: no events.
+      progress;  ///< Shows the share of time spent waiting. Null: it is not shown.
+  /// Receives that share for each window as the scalar "input_wait", where it is a tenth or more, and once afterwards.
+  /// Null: no events.
   monitor::EventWriter* events = nullptr;
-  int cores = 1;                               ///< How many threads the advice may count on.
-  Duration window = std::chrono::seconds(10);  ///< The time that each look is about.
+  int cores = 1;                               ///< How many threads the advice may assume.
+  Duration window = std::chrono::seconds(10);  ///< The length of the time window that one look covers.
 };
 
-/// The training loop calls it on the compute thread.
+/// Measures the waiting of one trainer. The training loop calls it on the compute thread.
 class InputWatch {
  public:
   InputWatch(Environment& env, InputWatchOptions options) : env_(env), options_(std::move(options)) {}
 
-  /// The batch of a step took `waited` to come.
+  /// Adds the time that a step waited for its batch.
   void waited(Duration waited) { waited_ += waited; }
-  /// Called at the end of each step: looks at the window if it is full. Called with `ends` at the end of the training: looks also at a
-  /// window of which a fifth or more is over.
+  /// Call it at the end of each step: evaluates the window once it is full. With `ends`, at the end of training, it also
+  /// evaluates a window of which a fifth or more has passed.
   Result<void> stepped(uint64_t global_step, const data::Iterator& input, bool ends = false);
-  /// Begins a new window with the next step: until then the training waits for servers, and not for its input.
+  /// Begins a new window with the next step. Until then training waits for servers, not for its input.
   void restart() { begin_.reset(); }
-  /// The share of the last full window that went by waiting, 0 to 1. Nothing before the first window is full.
+  /// The share of the last full window that was spent waiting, 0 to 1. Nothing before the first window is full.
   const std::optional<double>& share() const { return share_; }
 
  private:
@@ -42,10 +43,10 @@ class InputWatch {
 
   Environment& env_;
   const InputWatchOptions options_;
-  std::optional<SteadyTime> begin_;  // Of the window.
-  Duration waited_{};                // In the window.
-  std::optional<double> share_;      // Of the last full window.
-  bool told_ = false;                // Of the window before.
+  std::optional<SteadyTime> begin_;  // The start of the window.
+  Duration waited_{};                // The time spent waiting in the window.
+  std::optional<double> share_;      // The share in the last full window.
+  bool told_ = false;                // True if the window before was reported.
   bool warned_ = false;
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kKeptPartBytes = uint64_t(16) << 20;
 
-/// Where a segment lies in its variable, which is made with its first segment.
+/// The memory of a segment within its variable. The first segment of a variable allocates the variable.
 std::span<std::byte> place_of(TrainedWeights& weights, const cluster::Segment& segment) {
   const cluster::VariableSpec& variable = segment.variable;
   const auto [entry, added] = weights.values.try_emplace(variable.name, Tensor());
@@ -24,7 +24,7 @@ std::span<std::byte> place_of(TrainedWeights& weights, const cluster::Segment& s
 
 Task<Result<std::shared_ptr<const TrainedWeights>>> keep_weights(Environment& env, cluster::Store& store,
                                                                  TrainedWeights weights) {
-  cluster::Positions none;  // Nobody goes on from these weights.
+  cluster::Positions none;  // The weights need no input positions, since no training resumes from them.
   SHOAL_CO_TRY(const std::unique_ptr<cluster::Snapshot> snapshot, co_await store.snapshot(std::move(none)));
   weights.global_step = int64_t(snapshot->info().global_step);
   const std::vector<cluster::ShardSpec>& shards = snapshot->plan().shards;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The weights of a training that writes no checkpoints, taken from the store at its end.
+/// Takes the last weights from the store, for training that writes no checkpoints.
 #include <memory>
 #include <string>
 
@@ -9,8 +9,8 @@
 
 namespace shoal {
 
-/// Copies all variables of `store` into memory of this process, whether they lie in it or on servers. `weights` has what is
-/// known of them already. Errors: those of the store.
+/// Copies all variables of `store`, in this process or on servers, into memory of this process. `weights` has the
+/// descriptions of the model already. Errors: those of the store.
 Task<Result<std::shared_ptr<const TrainedWeights>>> keep_weights(Environment& env, cluster::Store& store,
                                                                  TrainedWeights weights);
 

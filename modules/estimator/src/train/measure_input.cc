@@ -26,18 +26,18 @@ uint64_t bytes_of(const data::TensorMap& tensors) {
   return bytes;
 }
 
-/// Counts of what was read behind the first batch.
+/// The counts of what was read after the first batch.
 struct Measured {
   double first_batch_seconds = 0;
   double seconds = 0;
   uint64_t batches = 0, elements = 0, bytes = 0;
-  bool has_ended = false;  ///< The input was over before the time was.
+  bool has_ended = false;  ///< The input ended before the time was over.
   data::InputStatistics stages;
 
   double each_second(uint64_t count) const { return seconds > 0 ? double(count) / seconds : 0; }
 };
 
-/// Returns the costs of the stages since `before`.
+/// The costs of the stages since `before`.
 data::InputStatistics since(const data::InputStatistics& before, data::InputStatistics now) {
   for (size_t i = 0; i < std::min(before.stages.size(), now.stages.size()); ++i) {
     now.stages[i].elements -= std::min(now.stages[i].elements, before.stages[i].elements);

@@ -28,7 +28,7 @@ class WorkerRest {
   const Duration ready_timeout_;
   const uint64_t global_step_;
   SteadyTime chief_seen_;
-  std::optional<SteadyTime> next_note_;  // Nothing: nothing was said yet.
+  std::optional<SteadyTime> next_note_;  // None: nothing was logged yet.
 };
 
 Task<Result<void>> WorkerRest::run() {
@@ -45,7 +45,8 @@ Task<Result<void>> WorkerRest::run() {
   co_return Result<void>{};
 }
 
-/// Without a chief nobody announces the end, unless it had written the mark, and was killed before it could.
+/// Whether the job is over. Without a chief no server announces the end, but the chief may have written the end mark before
+/// it was killed.
 Task<Result<bool>> WorkerRest::is_over(const cluster::RestNews& news) {
   if (news.chief_connected) {
     chief_seen_ = env_.now();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A worker that is through with its part stays, idle, until the end of the job is announced: what it did is durable only
-/// with the last checkpoint (CONTRACT JE-1), and a server that is lost before that takes the job back to an older one.
+/// The idle wait of a worker that has finished its part. Its work is durable only with the last checkpoint, and a lost
+/// server takes the job back to an older one. So the worker stays until the end of the job is announced, ready to train
+/// again.
 #include "shoal/cluster/remote_store.h"
 #include "train/train_scope.h"
 #include "train/trainer_folder.h"
@@ -11,14 +12,14 @@ namespace shoal {
 struct WorkerRestOptions {
   cluster::RemoteStore& servers;
   TrainerFolder& folder;
-  bool input_ended = false;     ///< Its input has ended, at a position that it can tell.
-  bool stopped_by_job = false;  ///< It stopped because the job asked for it.
-  std::string why;              ///< As a mark says it: "end_of_input".
+  bool input_ended = false;     ///< The worker's input has ended, at a position that it can tell.
+  bool stopped_by_job = false;  ///< The worker stopped because the job asked for it.
+  std::string why;              ///< The reason in the words of an end mark: "end_of_input".
 };
 
-/// Returns once the job has ended, as servers or the end mark say, or with an interrupt of this task. Errors: Unavailable, of
-/// a lost server: attach again, and go on; DeadlineExceeded: no server, or no chief, for ready_timeout_secs. `scope` and what
-/// the options name outlive the call.
+/// Returns once the job has ended, as servers or the end mark say, or at an interrupt of this task. Errors: Unavailable for
+/// a lost server (attach again and resume); DeadlineExceeded if there is no server, or no chief, for ready_timeout_secs.
+/// `scope` and everything that the options name outlive the call.
 Task<Result<void>> rest_until_the_end(TrainScope& scope, WorkerRestOptions options);
 
 }  // namespace shoal

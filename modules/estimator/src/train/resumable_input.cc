@@ -80,7 +80,7 @@ bool ResumableInput::has_place(const std::string& position) const {
 
 Result<void> ResumableInput::begin_anew() { return begin_by(scope_.run.seed); }
 
-/// A program that trains pass by pass meets its data in another order in each.
+/// Begins a new pass. A program that calls train() pass by pass gets its data in another order in each.
 Result<void> ResumableInput::begin_new_pass() {
   return begin_by(int64_t(fold_in(fold_in(RandomKey(scope_.run.seed), "new pass"), uint64_t(pass_))));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A trainer's input from its opening on: what types it has, and its moves to where the job says that this trainer was.
+/// A trainer's input: opens it, learns its types, and moves it to the position that the job has recorded for this trainer.
 #include <optional>
 #include <string>
 
@@ -10,34 +10,34 @@
 
 namespace shoal {
 
-/// It is used on the compute thread, but for the plain questions.
+/// Used on the compute thread; only the getters may be called from elsewhere.
 class ResumableInput {
  public:
-  /// The input of trainer `replica` of those that this process computes for; 0 is the process's own.
+  /// The input of trainer `replica` among those that this process computes for; 0 is the process's own.
   explicit ResumableInput(TrainScope& scope, int replica = 0);
 
-  /// Opens the input and draws a first batch, which tells its types. An empty input has none, unless the request names
-  /// another one that has (types_from). `bounded`: training ends at some step, whatever the input does.
+  /// Opens the input and draws a first batch to learn the types. An empty input has none, unless the request names another
+  /// input to learn them from (types_from). `bounded`: training ends at some step, whether or not the input does.
   Result<void> open(bool bounded);
-  /// The types; nothing if they are not known, since the input is empty.
+  /// The types; nothing if they are unknown because the input is empty.
   const std::optional<InputTypes>& types() const { return types_; }
-  /// What symbols of the model's inputs are in the first batch; the smallest that can be for an empty input.
+  /// The sizes of the symbols in the first batch; for an empty input the smallest possible ones.
   Result<SymbolSizes> first_sizes(const BuiltModel& model) const;
-  /// What the training loop draws from.
+  /// The input that the training loop draws from.
   TrainingInput& drawn() { return input_; }
 
-  /// The input continues at `position`. Without one no batch of this trainer counts (yet, or any more), so it begins at the
-  /// start. An input that cannot tell positions stays where it is.
+  /// Moves the input to `position`. Without one no batch of this trainer counts (yet, or any more), so the input begins at
+  /// its start. An input that cannot tell positions stays where it is.
   Result<void> move_to(const std::optional<std::string>& position);
-  /// Begins again at the start, where nothing was trained on yet: the seed of the run is another one than it seemed.
+  /// Begins again at the start, with the right seed of the run, before anything was trained on.
   Result<void> reseed();
-  /// The number of this start of the run, by which passes that begin where others have ended differ.
+  /// Sets the number of this start of the run, by which passes that begin where earlier ones have ended differ.
   void set_pass(int64_t pass) { pass_ = pass; }
-  /// False if the input cannot say where it is: it begins anew with each process.
+  /// False if the input cannot tell its position: it begins anew with each process.
   bool tells_positions() const { return !start_position_.empty(); }
-  /// Whether move_to() would go on at `position`, as far as that shows without the move.
+  /// Whether move_to() could resume at `position`, as far as that shows without the move.
   bool has_place(const std::string& position) const;
-  /// True if it went on somewhere behind its start.
+  /// True if the input was moved to a position after its start.
   bool is_resumed() const { return resumed_; }
 
  private:

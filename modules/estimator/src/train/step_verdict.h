@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Whether what a step has computed may become an update (CONTRACT CK-17, HK-6).
+/// Decides whether the result of a step may become an update. A value that is not finite must not get into weights, since
+/// no checkpoint may hold one.
 #include <optional>
 #include <span>
 
@@ -9,20 +10,20 @@
 
 namespace shoal {
 
-/// What is looked at before a step counts. `lenient`: RunConfig::allow_non_finite.
+/// The values of a step that are checked. `lenient`: RunConfig::allow_non_finite.
 struct ComputedStep {
   double loss = 0;
   const nn::TrainOp* train_op = nullptr;
-  std::span<const float> scalar_values;  ///< Those of nn::scalar_values(), in their order.
-  uint64_t global_step = 0;              ///< That which the update would make.
+  std::span<const float> scalar_values;  ///< The values of nn::scalar_values(), in their order.
+  uint64_t global_step = 0;              ///< The global step that the update would reach.
   bool lenient = false;
 };
 
-/// NanLoss where the loss, or a norm that clipping takes, is NaN or infinite: no update may be made of the step. With `lenient`
-/// only a loss that is NaN is one.
+/// NanLoss if the loss, or a norm that clipping uses, is NaN or infinite: the step must not become an update. With
+/// `lenient` only a loss that is NaN counts.
 std::optional<Error> find_fault(const ComputedStep& step);
 
-/// The same of the loss alone, for backends::StepBinding::may_apply.
+/// The same check of the loss alone, for backends::StepBinding::may_apply.
 bool (*loss_check(bool lenient))(float loss);
 
 }  // namespace shoal

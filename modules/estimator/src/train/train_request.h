@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What is asked of a training, and what comes of it.
+/// The request for one training run, and its outcome.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -24,30 +24,30 @@ struct TrainRequest {
   std::optional<int64_t> steps;      ///< Steps from the step at start.
   std::vector<std::shared_ptr<Hook>> hooks;
   std::vector<std::shared_ptr<CheckpointListener>> listeners;
-  /// One of the listeners, which makes its last evaluation when the job has ended; null: there is none such.
+  /// The listener that makes its last evaluation after the job has ended; null: there is none.
   LocalEvaluation* last_evaluation = nullptr;
-  /// Tells the types of an input that turns out to be empty; null: nothing is known then.
+  /// An input that tells the types if the training input turns out to be empty; null: there is none.
   const InputFn* types_from = nullptr;
-  /// Called once, on the compute thread, when there is something to train and before the first step; an error ends the task. Empty:
-  /// nothing is called.
+  /// Called once on the compute thread, if there is something to train, before the first step. An error ends the task.
+  /// Empty: not called.
   std::function<Result<void>()> before_training = {};
   bool write_end_mark = false;
-  /// Begin a new pass where the position of the checkpoint is the input's end: a program that calls train() pass by pass. A
-  /// job that is merely restarted must not (it would repeat batches).
+  /// Begin a new pass if the checkpoint's position is the end of the input, for a program that calls train() pass by pass.
+  /// A restarted job must not, since it would repeat batches.
   bool new_pass_at_end = false;
   /// The leading trainer returns its last weights in TrainOutcome::weights. For calls with checkpoints off.
   bool keep_weights = false;
 };
 
 struct TrainOutcome {
-  /// True if max_steps was reached, or the run interrupted, before this task came; no input_fn was called.
+  /// True if max_steps was reached, or the run was interrupted, before this task came; input_fn was not called.
   bool nothing_to_do = false;
   uint64_t global_step = 0;
   double seconds = 0;
   int64_t examples = 0;
-  std::optional<double> loss = {};  ///< Of the last step.
+  std::optional<double> loss = {};  ///< The loss of the last step.
   bool interrupted = false;
-  std::optional<int64_t> seed = {};  ///< Of the run. Nothing where this task never learned it.
+  std::optional<int64_t> seed = {};  ///< The seed of the run; nothing if this task never learned it.
   std::shared_ptr<const TrainedWeights> weights = {};  ///< Null: not asked for, or nothing was trained.
 };
 

@@ -17,7 +17,7 @@
 namespace shoal {
 namespace {
 
-// The first pause between attempts to find servers that lost their state.
+// The first pause between attempts to reach servers that lost their state.
 constexpr auto kBackOffFirst = std::chrono::milliseconds(50);
 constexpr auto kBackOffMax = std::chrono::seconds(1);
 
@@ -51,7 +51,8 @@ Task<Result<void>> TrainRun::train(cluster::Ready ready) {
     const bool leaves = env_.leaving().stop_requested() && ended->reason == checkpoint::EndReason::kInterrupted;
     Result<void> closed = cancelled();
     if (!leaves) closed = co_await close(loop);
-    if (!closed && loop.ends_quietly(closed.error())) closed = co_await close(loop);  // Once more, saving nothing.
+    // A second attempt, which saves nothing.
+    if (!closed && loop.ends_quietly(closed.error())) closed = co_await close(loop);
     if (closed) co_return co_await end_.finish();
     if (gives_way(env_, closed.error())) {
       SHOAL_CO_TRY(const bool complete, co_await give_way(loop));
@@ -60,19 +61,20 @@ Task<Result<void>> TrainRun::train(cluster::Ready ready) {
       continue;
     }
     if (!loop.is_recoverable(closed.error())) co_return std::move(closed).error();
-    if (env_.interrupted().stop_requested()) co_return cancelled();  // Nobody waits for the server now.
+    // The task was interrupted, so it does not wait for the server.
+    if (env_.interrupted().stop_requested()) co_return cancelled();
     if (scope_.request.last_evaluation) scope_.request.last_evaluation->set_ending(false);
     const LoopEnd before = *ended;
     ended = co_await loop.resume(std::move(closed).error());
-    // The job has ended while a worker that rested looked for its servers.
+    // The job ended while a resting worker looked for its servers.
     const bool over = !ended && !scope_.leads() && ended.error().kind() == ErrorKind::kCancelled && !ended.error().cause();
     if (over) ended = before;
     job_is_over_ = over;
   }
 }
 
-/// What comes after the last step while the servers are still needed: a server lost now takes the job back into training. A
-/// worker's hooks hear of the end when the end is announced.
+/// Makes the last part of training, for which servers are still needed: a server that is lost now takes the job back into
+/// training. The end() of a worker's hooks comes when the end of the job is announced.
 Task<Result<void>> TrainRun::close(TrainingLoop& loop) {
   if (setup_.servers && scope_.leads()) {
     WorkerWaitOptions options{.servers = *setup_.servers,
@@ -84,7 +86,7 @@ Task<Result<void>> TrainRun::close(TrainingLoop& loop) {
     options.check_place = [this] { return folder_.check_place(); };
     SHOAL_CO_TRY(const checkpoint::EndReason reason, co_await wait_for_workers(scope_, std::move(options), end_.reason()));
     end_.ends_for(reason);
-    // Nobody is answered that an update counts which the last checkpoint does not have.
+    // From now on servers acknowledge no update, since the last checkpoint would not have it.
     SHOAL_CO_TRY_VOID(co_await setup_.servers->seal(env_.after(kLeaveTimeout)));
   }
   if (setup_.servers && !scope_.leads() && !job_is_over_) SHOAL_CO_TRY_VOID(co_await rest());
@@ -99,11 +101,14 @@ Task<Result<void>> TrainRun::close(TrainingLoop& loop) {
   co_return Result<void>{};
 }
 
-/// The task will be started again, so nothing has ended (CONTRACT FA-12): who leads saves what there is, and a worker leaves
-/// what it has kept back. True: other trainers have come to max_steps meanwhile, and the job is to be completed instead.
+/// Leaves for a restart of the same task, so the job does not end: the leader saves the state, and a worker leaves the
+/// residuals of its compression. Returns true if other trainers have reached max_steps meanwhile; then the job is to be
+/// completed instead.
 Task<Result<bool>> TrainRun::give_way(TrainingLoop& loop) {
   if (setup_.servers &&
-      scope_.leads()) {  // A launcher that stops the others after a failure sends the same signal (CK-17).
+      // A launcher that stops the other tasks after a failure sends the same signal, and after a failure nothing may be
+      // saved.
+      scope_.leads()) {
     const auto status = co_await setup_.servers->look(env_.after(kLeaveTimeout));
     if (status && status->failure) {
       co_return status->failure->error().with_context(
@@ -133,7 +138,7 @@ Task<Result<void>> TrainRun::rest() {
       .why = std::string(checkpoint::to_string(reason))};
   SHOAL_CO_TRY_VOID(co_await rest_until_the_end(scope_, std::move(options)));
   const bool interrupted = env_.interrupted().stop_requested() && !setup_.servers->job_end();
-  if (interrupted && env_.leaving().stop_requested()) co_return cancelled();  // Nothing has ended: it gives way.
+  if (interrupted && env_.leaving().stop_requested()) co_return cancelled();  // The task gives way: it ends nothing.
   if (interrupted) end_.ends_for(checkpoint::EndReason::kInterrupted);
   co_return Result<void>{};
 }
@@ -170,7 +175,7 @@ Task<Result<cluster::Ready>> TrainRun::make_ready() {
   cluster::RestoreSource* source = checkpoint;
   const bool initial = !checkpoint && setup_.initial;
   if (initial) source = setup_.initial.get();
-  // Named first: g++ 12 destroys twice what a co_await in a conditional expression gives.
+  // The task has a name because g++ 12 destroys the result of a co_await in a conditional expression twice.
   if (checkpoint && scope_.distributed()) forget_void_ends(*checkpoint);
   Task<Result<cluster::Ready>> asked =
       scope_.leads() ? setup_.store->prepare(source, deadline) : setup_.store->attach(deadline);
@@ -193,8 +198,8 @@ Task<Result<cluster::Ready>> TrainRun::make_ready() {
   co_return ready;
 }
 
-/// A worker learns with the model which run that is of, if its model_dir did not say so (or it sees another folder): it computes
-/// by the seed of the chief's run from its first batch on.
+/// Checks or takes over the run of the servers' model. A worker whose model_dir did not say which run it is (or which sees
+/// another folder) learns it with the model, and uses the seed of that run from its first batch on.
 Result<void> TrainRun::adopt_run(const cluster::RunIdentity& run) {
   if (run.id.empty()) return {};
   // The folder is read again: a worker that came before the chief may have seen the run.json of an earlier run.
@@ -221,8 +226,8 @@ Result<void> TrainRun::adopt_run(const cluster::RunIdentity& run) {
   return {};
 }
 
-/// Who has ended is told by where its input is. With another input, or one that is divided otherwise, positions mean nothing
-/// (CONTRACT DS-22), which shows by the chief's own.
+/// Forgets which trainers had ended, if the input is another one or is divided otherwise. An ended trainer is recorded by
+/// its position, and positions of another input mean nothing. The chief's own position shows whether the input is the same.
 void TrainRun::forget_void_ends(CheckpointSource& checkpoint) {
   const cluster::Positions& positions = checkpoint.info().positions;
   const auto own = positions.find(0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Training itself, from the moment that everything is set up: the model is made ready, steps are made, servers are lost
-/// and found again, and the job is brought to its end.
+/// The training run after the set-up: makes the model ready, trains, recovers from lost servers, and brings the job to its
+/// end.
 #include "train/resumable_input.h"
 #include "train/train_end.h"
 #include "train/train_setup.h"
@@ -12,15 +12,15 @@ namespace shoal {
 
 class TrainRun {
  public:
-  /// All but the set-up outlive this.
+  /// All arguments but `setup` outlive the object.
   TrainRun(TrainScope& scope, TrainerFolder& folder, const std::vector<std::unique_ptr<ResumableInput>>& inputs,
            TrainEnd& end, TrainSetup setup);
 
-  /// Runs to the clean end, or the error that ends it.
+  /// Runs to a clean end, or returns the error that ends the run.
   Task<Result<void>> run();
   /// True if a step may have been made.
   bool has_begun() const { return begun_; }
-  /// The last weights, once run() has come to a clean end; null unless they were asked for (TrainRequest::keep_weights).
+  /// The last weights, after a clean end of run(); null unless they were asked for (TrainRequest::keep_weights).
   std::shared_ptr<const TrainedWeights> weights() const { return weights_; }
 
  private:
@@ -38,13 +38,13 @@ class TrainRun {
   TrainScope& scope_;
   Environment& env_;
   TrainerFolder& folder_;
-  const std::vector<std::unique_ptr<ResumableInput>>& inputs_;  // One for each replica.
+  const std::vector<std::unique_ptr<ResumableInput>>& inputs_;  // One input for each replica.
   TrainEnd& end_;
   TrainSetup setup_;
   bool begun_ = false;
-  bool job_is_over_ = false;  // True once a worker has seen the end of the job in the folder, without its servers.
+  bool job_is_over_ = false;  // True once a worker without servers has seen the end of the job in the folder.
   std::shared_ptr<const TrainedWeights> weights_;
-  SteadyTime made_ready_{};  // When the model was ready last.
+  SteadyTime made_ready_{};  // The time when the model was last ready.
 };
 
 }  // namespace shoal

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What all parts of one training share.
+/// The state that all parts of one training run share.
 #include "hooks/loop_context.h"
 #include "shoal/cluster/run_identity.h"
 #include "train/train_request.h"
@@ -12,11 +12,12 @@ struct TrainScope {
   TrainScope(Environment& environment, const TrainRequest& what)
       : env(environment), request(what), started(env.now()), context(env, config().host().get()) {}
 
-  /// The run that this training belongs to, with the seed that counts here. TrainerFolder::look() says it; a worker may
-  /// learn it only with the model, and draws a seed until then.
+  /// The run of this training, with its seed. TrainerFolder::look() finds it; a worker may learn it only with the model,
+  /// and draws a seed until then.
   cluster::RunIdentity run = {};
 
-  /// The servers hold the model of another run, in which this task has no part: what it fails for is not told there.
+  /// The servers hold the model of another run, in which this task has no part: its failure is not reported to those
+  /// servers.
   bool is_stranger = false;
 
   Environment& env;
@@ -27,10 +28,10 @@ struct TrainScope {
   const RunConfig& config() const { return request.estimator.config(); }
   const std::string& model_dir() const { return request.estimator.model_dir(); }
   Duration ready_timeout() const { return seconds_to_duration(config().ready_timeout_secs()); }
-  /// True if the task brings the model, saves it and ends the job: the chief, or the process that trains alone.
+  /// True if the task initializes the model, saves it and ends the job: the chief, or the process that trains alone.
   bool leads() const { return request.role != TrainRole::kWorker; }
-  /// True if the task writes training summaries and the steps per second: who leads, but beside a master the first worker,
-  /// which no evaluation holds up (CONTRACT MA-2).
+  /// True if the task writes training summaries and the steps per second. The leading task does, unless it is a master with
+  /// workers: then the first worker does, because long evaluations would interrupt the master's records.
   bool records() const {
     const bool master = config().task().job.chief_role() == cluster::kMasterRole;
     return master && config().num_trainers() > 1 ? config().trainer_index() == 1 : leads();

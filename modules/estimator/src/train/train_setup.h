@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a training needs before its first step, made as one value that the run takes.
+/// Everything that training needs before its first step, as one value that the run takes.
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,23 +19,23 @@ namespace shoal {
 
 struct TrainSetup {
   std::unique_ptr<BuiltModel> model;
-  std::vector<std::shared_ptr<Hook>> hooks;      ///< Hooks in the order of CONTRACT HK-6.
+  std::vector<std::shared_ptr<Hook>> hooks;      ///< In the order of calls (shoal/estimator/hooks.h).
   bool stops_quietly = false;                    ///< LoopOptions::stops_quietly.
-  std::vector<std::string> fetch_names;          ///< Names of what the hooks fetch, in the programs' order.
-  NamedValues final_values;                      ///< What the hooks want to have at the end.
+  std::vector<std::string> fetch_names;  ///< The names of the values that hooks fetch, in the order of the programs.
+  NamedValues final_values;                      ///< The values that hooks want at the end.
   std::shared_ptr<ProgressHook> progress;        ///< One of the hooks.
   std::unique_ptr<monitor::EventWriter> events;  ///< Null if this task writes no summaries.
   std::unique_ptr<CheckpointSaver> saver;        ///< Null if this task saves no checkpoints.
-  /// What the store does not make itself. Null unless this task leads, without a checkpoint to go on from.
+  /// Initial values that the store cannot make itself. Null if this task does not lead, or resumes from a checkpoint.
   std::unique_ptr<InitialSource> initial;
-  std::unique_ptr<cluster::Store> store;    ///< The store is bound to the model's program.
-  cluster::RemoteStore* servers = nullptr;  ///< The store, where the model lies on servers.
+  std::unique_ptr<cluster::Store> store;    ///< The store, bound to the model's program.
+  cluster::RemoteStore* servers = nullptr;  ///< The store again, if the model lies on servers.
   std::unique_ptr<JobMetrics> metrics;      ///< Null if this task computes none, or is the only trainer.
 };
 
-/// Builds the model and what trains it. Nobody is connected to yet. All arguments outlive the set-up; the input's types are
-/// known. Errors: those of the model function and of the hooks' begin(); InvalidArgument for a train_op or a placement that
-/// does not fit; FailedPrecondition for what works in local mode only.
+/// Builds the model and everything that trains it, without connecting to other tasks. All arguments outlive the result; the
+/// types of the input are known. Errors: those of the model function and of the hooks' begin(); InvalidArgument for a
+/// train_op or a placement that does not fit; FailedPrecondition for features that only local mode has.
 Task<Result<TrainSetup>> set_up_training(TrainScope& scope, TrainerFolder& folder, const ResumableInput& input);
 
 }  // namespace shoal

@@ -13,7 +13,7 @@
 namespace shoal {
 namespace {
 
-/// One training of one task: looks at the folder, opens the input, sets up, runs.
+/// One training run of one task: looks at the folder, opens the input, sets up, runs.
 class TrainTask {
  public:
   TrainTask(Environment& env, const TrainRequest& request) : scope_(env, request), folder_(scope_), end_(scope_, folder_) {
@@ -26,12 +26,14 @@ class TrainTask {
 
   TrainScope scope_;
   TrainerFolder folder_;
-  std::vector<std::unique_ptr<ResumableInput>> inputs_;  // Inputs of this trainer, or of all that are computed here.
-  std::optional<TrainRun> run_;                          // Nothing while training is not set up.
+  // The inputs of this trainer, or of all replicas that are computed here.
+  std::vector<std::unique_ptr<ResumableInput>> inputs_;
+  std::optional<TrainRun> run_;                          // None until training is set up.
   TrainEnd end_;
 };
 
-/// A chief that is interrupted while it has no servers, or fails for good, sends everyone home too.
+/// Runs the training. If a chief fails for good, or is interrupted while it has no servers, it ends the job for all other
+/// tasks, too.
 Task<Result<TrainOutcome>> TrainTask::run() {
   Result<TrainOutcome> outcome = co_await run_steps();
   if (outcome) co_return outcome;
@@ -82,8 +84,8 @@ Task<Result<TrainOutcome>> TrainTask::run_steps() {
   SHOAL_CO_TRY_VOID(co_await run_->run());
   if (scope_.request.last_evaluation) {
     Result<void> evaluated = co_await compute(env, &LocalEvaluation::evaluate_last, scope_.request.last_evaluation);
-    // Its servers are gone. Started again after max_steps, this task has nothing to do; after an interrupt it would train
-    // on, alone.
+    // The servers are gone. A restart after max_steps has nothing to train and repeats the evaluation; a restart after an
+    // interrupt would continue training, alone.
     const bool may_come_again = end_.reason() == checkpoint::EndReason::kMaxSteps;
     const bool passes = !evaluated && evaluated.error().kind() == ErrorKind::kUnavailable;
     if (passes && !may_come_again) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The loop that every trainer runs, over any store: hooks, a batch, the program, the update, hooks (CONTRACT 7).
+/// The training loop of every trainer, over any store: hooks, a batch, the program, the update, hooks.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -23,10 +23,10 @@ namespace shoal {
 std::string encode_position(const data::Position& position);
 Result<data::Position> decode_position(std::string_view bytes);
 
-/// A trainer's input as it goes along: the loop draws from it, the task moves it (after a restart or a recovery).
+/// A trainer's input during training: the loop draws from it, and the task moves it after a restart or a recovery.
 struct TrainingInput {
   std::unique_ptr<data::Iterator> iterator;
-  /// The batch that was drawn already, to learn the types, and not trained on yet.
+  /// A batch that was drawn to learn the types, and not trained on yet.
   std::optional<data::Batch> first_batch;
   std::string first_position;  ///< The iterator's position before that batch; empty if it cannot tell.
 };
@@ -34,27 +34,27 @@ struct TrainingInput {
 struct LoopOptions {
   BuiltModel* model = nullptr;
   cluster::Store* store = nullptr;
-  /// Inputs of trainer `trainer_index` and, where replicas are computed here, of those after it.
+  /// The input of trainer `trainer_index`, and those of the trainers after it if replicas are computed here.
   std::vector<TrainingInput*> inputs;
-  /// Names of what a fetching step gives beside the loss, in the programs' order.
+  /// The names of the values that a fetching step returns beside the loss, in the order of the programs.
   std::vector<std::string> fetch_names;
-  NamedValues final_values;  ///< What hooks have at the end (RunContext::final_value()), where this task leads.
+  NamedValues final_values;  ///< The values that hooks get at the end (RunContext::final_value()), if this task leads.
   std::vector<std::shared_ptr<Hook>> hooks;
   CheckpointSaver* saver = nullptr;  ///< Null if this task saves no checkpoints.
   JobMetrics* metrics = nullptr;     ///< Null if this task reports no rates of the job.
   InputWatchOptions input_watch;
-  std::optional<int64_t> max_steps;  ///< A global step: no step is begun at or beyond it.
+  std::optional<int64_t> max_steps;  ///< A global step: no step begins at or beyond it.
   uint64_t trainer_index = 0;
   bool allow_non_finite = false;
-  /// True if what would end training with NanLoss ends it quietly (NanGuardOptions::fail).
+  /// True if errors that otherwise end training with NanLoss end it quietly (NanGuardOptions::fail).
   bool stops_quietly = false;
   cluster::UpdateObserver* observer = nullptr;  ///< Null in programs: observers are for simulations and tests.
-  /// Asked every so often on the compute thread, by who leads: whether model_dir is still this run's. An error other than
-  /// Unavailable ends the training. Null: nobody looks.
+  /// Tells the leading task whether model_dir is still this run's. Called at an interval on the compute thread. An error
+  /// other than Unavailable ends the training. Null: no check.
   std::function<Result<void>()> check_place;
   Duration check_place_every = std::chrono::seconds(5);
-  /// Called after a lost server: makes the model ready again (leader) or waits for it, and moves the input to where it
-  /// says. Null if the store cannot be lost.
+  /// Called after a server was lost: makes the model ready again (leader), or waits until it is, and moves the input to the
+  /// position of the model. Null if the store cannot be lost.
   std::function<Task<Result<cluster::Ready>>()> recover;
 };
 
@@ -68,22 +68,22 @@ class TrainingLoop {
  public:
   TrainingLoop(Environment& env, LoopContext& context, LoopOptions options);
 
-  /// Trains from after_ready() to the last iteration. Gives errors as they come (after_step() and end() are not called
-  /// then). The final save and end() are finish()'s.
+  /// Trains from after_ready() to the last iteration. After an error, which is returned at once, after_step() and end() are
+  /// not called. The final save and end() are left to finish().
   Task<Result<LoopEnd>> run(cluster::Ready first);
-  /// Called after run(), when a server was lost (`why`) before finish() was through: recovers, and trains what the job
-  /// fell back.
+  /// Called after run(), if a server was lost (`why`) before finish() was complete: recovers, and trains the steps that the
+  /// job fell back.
   Task<Result<LoopEnd>> resume(Error why);
-  /// Called at a clean end: the last checkpoint if the step moved, then end() of all hooks.
+  /// Called at a clean end: saves the last checkpoint if the step has moved, then calls end() of all hooks.
   Task<Result<void>> finish();
-  /// Called in place of finish() where the task gives way: the checkpoint alone, for nothing has ended. False: with other
-  /// trainers' updates the job has come to max_steps. The checkpoint of such a step is finish()'s: behind it nobody trains.
+  /// Replaces finish() in a task that gives way: only saves, since nothing has ended. Returns false if the updates of other
+  /// trainers have brought the job to max_steps: that checkpoint is left to finish(), since no training follows it.
   Task<Result<bool>> save_to_give_way();
-  /// Where the loop stands.
+  /// The state of the loop as its end.
   LoopEnd end() const { return {context_.global_step(), context_.iterations(), reason()}; }
-  /// True if `error` is one that ends training quietly (LoopOptions::stops_quietly), which it has from now on.
+  /// True if `error` ends training quietly (LoopOptions::stops_quietly); from then on training counts as ended this way.
   bool ends_quietly(const Error& error);
-  /// True once training has ended quietly for what is NanLoss otherwise: nothing of it is saved.
+  /// True once training has ended quietly because of values that are not finite: nothing of it is saved.
   bool is_poisoned() const { return poisoned_; }
   /// True if recovery may help against `error`.
   bool is_recoverable(const Error& error) const;
@@ -105,7 +105,7 @@ class TrainingLoop {
   bool saves_after(uint64_t step) const;
   uint64_t step_after() const;
   Task<Result<void>> compute_and_exchange();
-  // What follows runs on the compute thread.
+  // The functions below run on the compute thread.
   Result<void> compute_step();
   Result<bool> draw_batches();
   Result<bool> draw_batch(size_t replica);
@@ -130,7 +130,7 @@ class TrainingLoop {
   StepValues values_;
   struct Replica {
     data::Batch batch;
-    bool drawn = false;  // false: its input has ended
+    bool drawn = false;  // False: its input has ended.
   };
   struct Running {
     backends::Program* program = nullptr;
@@ -138,20 +138,20 @@ class TrainingLoop {
     backends::RunProgress progress;
     int64_t batch_size = 0;
     uint64_t batch_number = 0;  ///< The batch's number in its input, from 1.
-    size_t replica = 0;         ///< Whose batch and input these are.
+    size_t replica = 0;         ///< The replica to which the batch and the input belong.
     bool observed = false;
   };
-  std::vector<Replica> replicas_;    // by input
-  data::Batch next_batch_;           // The next batch is drawn here if final values need the last one at the end.
+  std::vector<Replica> replicas_;    // By input.
+  data::Batch next_batch_;  // The next batch is drawn into this member if final values need the last batch at the end.
   Running running_;                  // The program of the replica that is computed now.
-  std::vector<Tensor> kept_values_;  // Values of the replica that hooks see, where others are computed after it.
+  std::vector<Tensor> kept_values_;  // Values of the replica that hooks see, kept while other replicas are computed.
   std::vector<double> scalars_;
   std::vector<cluster::RowGradients> row_gradients_;  // Views into the program, set after each run.
-  std::vector<float> scalar_values_;                  // Sources of the scalars that are not known before the step.
+  std::vector<float> scalar_values_;                  // Values of the scalars that are known only after the step.
   cluster::Step step_;
   SteadyTime next_look_at_place_{};
   InputWatch input_watch_;
-  std::optional<Error> fault_;  // What is wrong with the step at hand, of which no update may be made.
+  std::optional<Error> fault_;  // The fault of the current step, which must not become an update.
   bool poisoned_ = false;
   bool end_of_input_ = false;
   bool job_stops_ = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What whoever leads says once about what its user may not have meant.
+/// Warnings about configurations that a user may not intend. The leading task logs each once.
 #include "model/checkpoint_layout.h"
 #include "shoal/base/log.h"
 #include "shoal/data/dataset.h"
@@ -9,9 +9,11 @@
 
 namespace shoal {
 
-/// Training input that a cluster would waste (CONTRACT DS-17, DS-18, OE-4).
+/// Warns of training input that a cluster would waste: all trainers read the same elements in the same order; a shuffle
+/// without a seed stands before a shard; several trainers make whole passes without max_steps.
 void warn_about_input(Logger& log, const data::Dataset& dataset, const RunConfig& config, bool has_max_steps);
-/// What the checkpoint has and the model does not take, as after a change of optimizer: the next checkpoint will not have it.
+/// Warns of tensors that the checkpoint has and the model lacks, as after a change of the optimizer: the next checkpoint
+/// will not have them.
 void warn_about_leavings(Logger& log, const CheckpointSource& checkpoint, const cluster::ShardPlan& plan);
 
 /// Warns if several trainers that do not wait for each other assign to weights.

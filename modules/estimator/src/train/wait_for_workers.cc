@@ -9,8 +9,8 @@
 namespace shoal {
 namespace {
 
-constexpr auto kInterruptTimeout = std::chrono::seconds(5);  // The time for workers' last steps, when all shall end.
-// Counted from the chief's start: a worker not seen by then is missing.
+constexpr auto kInterruptTimeout = std::chrono::seconds(5);  // The time for workers' last steps when all shall end.
+// Counted from the chief's start: a worker that no server has seen by then is missing.
 constexpr auto kFirstSeenTimeout = std::chrono::minutes(10);
 // The time for a lost worker to come back, at the end of the chief's input.
 constexpr auto kLostTimeout = std::chrono::seconds(60);
@@ -41,23 +41,24 @@ class WorkerWait {
   Environment& env_;
   WorkerWaitOptions options_;
   checkpoint::EndReason reason_;
-  bool patient_;  // True if it also waits for those who are on their way.
+  bool patient_;  // True if it also waits for workers that are lost or have not come yet.
   std::optional<cluster::ServerStatus> seen_;
-  SteadyTime changed_at_{};  // When what was seen changed last.
+  SteadyTime changed_at_{};  // The time of the last change in seen_.
   SteadyTime next_note_{};
   SteadyTime next_look_at_place_{};
 };
 
 Task<Result<checkpoint::EndReason>> WorkerWait::run() {
   if (!patient_) SHOAL_CO_TRY_VOID(co_await ask_to_stop());
-  // Nothing of the chief will come: where trainers wait for each other, the others go on without it (CONTRACT SY-11).
+  // The chief contributes nothing more: if trainers wait for each other's gradients, the others have to continue without
+  // it.
   if (patient_) {
     const cluster::Rest rest{.input_ended = options_.tells_positions};
     SHOAL_CO_TRY_VOID(co_await options_.servers.rest(rest, env_.after(kLeaveTimeout)));
   }
   next_note_ = env_.after(kTellWaitingEvery);
   for (;;) {
-    if (patient_ && env_.leaving().stop_requested()) co_return cancelled();  // The next process waits on.
+    if (patient_ && env_.leaving().stop_requested()) co_return cancelled();  // The next process of this task waits on.
     if (patient_ && (env_.interrupted().stop_requested() || scope_.context.stop_requested())) {
       patient_ = false;
       reason_ =
@@ -90,19 +91,21 @@ Task<Result<void>> WorkerWait::look_at_place() {
   co_return placed;
 }
 
-/// How long the chief waits for workers that `status` shows while nothing happens; nothing if there is nobody to wait
-/// for. With its own input at an end it also waits for those who are on their way (CONTRACT CH-8, OE-2).
+/// How long the chief waits for the workers in `status` while nothing happens; nothing if there is no worker to wait for.
+/// If the chief's own input has ended, it also waits for workers that are lost or have not come yet, since their updates
+/// belong into the last checkpoint.
 std::optional<Duration> WorkerWait::patience_for(const cluster::ServerStatus& status) const {
   const Duration ready_timeout = scope_.ready_timeout();
   const bool interrupted = env_.interrupted().stop_requested();
-  // Servers that were started anew have not seen who was away just then.
+  // Servers that were started again do not know workers that were away just then.
   const Duration lost_timeout = std::min<Duration>(ready_timeout, kLostTimeout);
   const bool may_come_back = patient_ && env_.now() - options_.made_ready < lost_timeout;
   std::optional<Duration> patience;
   const auto at_least = [&patience](Duration duration) { patience = std::max(patience.value_or(Duration{}), duration); };
   for (const cluster::TrainerStatus& trainer : status.trainers) {
     if (trainer.index == 0) continue;
-    // No other task needs one that has ended. A task that starts after the end waits for a chief (CONTRACT JE-2).
+    // No task depends on a trainer that has ended. But if such a trainer is started again only after the job's end, it
+    // waits in vain for a chief, so the chief waits for it a while.
     if (trainer.ended && !trainer.connected && may_come_back) at_least(lost_timeout);
     if (trainer.done) continue;
     if (trainer.connected)
@@ -117,7 +120,7 @@ std::optional<Duration> WorkerWait::patience_for(const cluster::ServerStatus& st
   return patience;
 }
 
-/// Workers of whom the servers know nothing: they have not come, or were away when the servers were started.
+/// Workers that the servers do not know: they have not come, or were away when the servers were started.
 std::vector<int> WorkerWait::unseen(const cluster::ServerStatus& status) const {
   std::vector<int> workers;
   for (int index = 1; index < scope_.config().num_trainers(); ++index) {
@@ -132,8 +135,9 @@ void WorkerWait::warn_of_missing(const cluster::ServerStatus& status) {
   env_.log().warning("some workers have not come; the job ends without them");
 }
 
-/// A job that nobody stops goes on after a worker has failed for good, and saves its last checkpoint (CONTRACT JE-3), because the
-/// pushes that count are sound. Checkpoints that fall due before then are left out (CheckpointSaver::save_when_due()).
+/// Decides what a worker's failure for good means. Unless the job is interrupted, it continues and saves its last
+/// checkpoint, because the updates that were made are sound. Checkpoints that fall due before that are left out
+/// (CheckpointSaver::save_when_due()).
 Result<void> WorkerWait::check_failure(const cluster::ServerStatus& status) const {
   if (!status.failure || options_.saves_nothing) return {};
   if (status.failure->of_values()) return status.failure->error();

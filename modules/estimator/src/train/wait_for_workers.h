@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The chief stays until the workers are done, so that the last checkpoint has their work (CONTRACT CH-8).
+/// The chief's wait for the workers at the end, so that the last checkpoint has all of their work.
 #include <optional>
 
 #include "shoal/checkpoint/end_mark.h"
@@ -12,19 +12,19 @@ namespace shoal {
 
 struct WorkerWaitOptions {
   cluster::RemoteStore& servers;
-  CheckpointSaver* saver = nullptr;  ///< Saves what workers still do; null if nothing is saved meanwhile.
+  CheckpointSaver* saver = nullptr;  ///< Saves the work of the workers meanwhile; null if nothing is saved.
   std::optional<int64_t> max_steps;
-  SteadyTime made_ready{};      ///< When the chief last brought the model to the servers, or found it there.
-  bool tells_positions = true;  ///< Whether the chief's own input can say where it is.
-  bool saves_nothing = false;   ///< True if nothing is saved any more, so that no failure is in its way.
+  SteadyTime made_ready{};      ///< The time when the chief last brought the model to the servers, or found it there.
+  bool tells_positions = true;  ///< Whether the chief's own input can tell its position.
+  bool saves_nothing = false;   ///< True if nothing is saved any more, so that a failure prevents nothing.
   std::function<Result<void>()> check_place = {};  ///< LoopOptions::check_place.
 };
 
-/// With the chief's own input at an end (`reason`) it waits for as long as the workers make progress, else for the
-/// steps that are under way, and asks them to stop. An interrupt or a hook's request ends the patience; returned is
-/// what the job ends for in the end. `scope` and what the options name outlive the call.
-/// Errors: NanLoss where an update has written a value that is not finite; that of a worker that has failed for good, if the
-/// job is interrupted afterwards: a launcher stops the others then, and that is no end to save for (CONTRACT CK-17).
+/// Waits for the workers. If the chief's own input has ended (`reason`), it waits for as long as workers make progress;
+/// otherwise it asks them to stop and waits for the steps that are under way. An interrupt or a hook's request ends the
+/// long wait. Returns the reason for which the job ends. `scope` and everything that the options name outlive the call.
+/// Errors: NanLoss if an update has written a value that is not finite; the error of a worker that has failed for good, if
+/// the job is interrupted afterwards: then a launcher is stopping the other tasks, and nothing may be saved.
 Task<Result<checkpoint::EndReason>> wait_for_workers(TrainScope& scope, WorkerWaitOptions options,
                                                      checkpoint::EndReason reason);
 
