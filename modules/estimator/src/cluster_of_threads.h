@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A whole cluster as threads: one for each task, meeting in one inproc hub.
+/// Runs a whole cluster as threads, one for each task, which connect in memory.
 #include <functional>
 #include <vector>
 
@@ -10,7 +10,7 @@
 
 namespace shoal {
 
-/// run_cluster() on a host: what this process lends to the tasks.
+/// Implements run_cluster() with a host: the facilities that this process lends to the tasks.
 std::vector<TaskOutcome> run_cluster_of_threads(const cluster::ClusterSize& size, RunConfigOptions options,
                                                 const TaskHost& host, const std::function<void(RunConfig)>& body);
 

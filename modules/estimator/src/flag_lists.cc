@@ -13,10 +13,11 @@ namespace {
 constexpr std::string_view kBlanks = " \t";
 constexpr std::string_view kQuoteHint = "; put the element in double quotes, and write each quote in it twice";
 
-// Not "quoted": where <iomanip> is included, by a header of the library even, std::quoted fits a std::string better.
+// The name is not `quoted`: a header of the library may include <iomanip>, and then std::quoted would fit a std::string
+// better.
 std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
 
-/// Takes elements off the front of a list's text.
+/// Reads the elements of a list's text one after another.
 class ListReader {
  public:
   ListReader(std::string_view text, bool of_texts) : text_(text), rest_(text), of_texts_(of_texts) {}
@@ -76,7 +77,7 @@ class ListReader {
   const std::string_view text_;
   std::string_view rest_;
   const bool of_texts_;
-  size_t place_ = 0;  // Place of the current element, counted from 1.
+  size_t place_ = 0;  // The number of the current element, from 1.
 };
 
 template <class T>

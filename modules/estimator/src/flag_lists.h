@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Flags that are lists, as text: "64,32". How a list is written is said at ProgramFlag.
+/// Flags with lists as values, in text form: "64,32". ProgramFlag describes the notation.
 #include <string>
 #include <string_view>
 
@@ -10,11 +10,11 @@
 namespace shoal {
 
 bool is_list(const Params::Item& item);
-/// The type that --help shows for a flag that is a list: "INT,INT,...".
+/// The type of a list flag in the text of --help: "INT,INT,...".
 std::string list_type(const ProgramFlag& flag);
-/// The list of the flag's type that `text` is. InvalidArgument, naming the element's place and text, if it is none.
+/// Reads `text` as a list of the flag's type. InvalidArgument, with the number and text of the element that does not fit.
 Result<Params::Item> read_list(std::string_view text, const ProgramFlag& flag);
-/// The text that read_list() reads as `list`.
+/// Writes `list` in the notation that read_list() reads.
 std::string list_text(const Params::Item& list);
 
 }  // namespace shoal

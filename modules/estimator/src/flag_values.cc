@@ -11,9 +11,10 @@ namespace shoal {
 namespace {
 
 constexpr const char* kOnSigterm = "SHOAL_ON_SIGTERM";
-constexpr const char* kProgressSecs = "SHOAL_PROGRESS_SECS";  // Seconds between lines in a log.
+// The environment variable for the seconds between progress lines in a log.
+constexpr const char* kProgressSecs = "SHOAL_PROGRESS_SECS";
 
-/// Nothing if it is not set.
+/// The interval from the environment; nothing if it is not set.
 Result<std::optional<Duration>> progress_interval() {
   const std::optional<std::string> text = cluster::process_getenv(kProgressSecs);
   if (!text || text->empty()) return std::nullopt;
@@ -22,14 +23,14 @@ Result<std::optional<Duration>> progress_interval() {
   return invalid_argument(std::string(kProgressSecs) + " is \"" + *text + "\", expected a number of seconds above 0");
 }
 
-/// What a terminate signal means: a flag says it, else the variable, else it means the end.
+/// The meaning of a terminate signal: from the flag, else from the environment variable, else the end of the job.
 Result<OnSigterm> on_sigterm_of(const ParsedFlags& flags) {
   if (flags.on_sigterm) return *flags.on_sigterm;
   const std::string text = cluster::process_getenv(kOnSigterm).value_or("");
   return text.empty() ? OnSigterm::kEnd : parse_on_sigterm(text, kOnSigterm);
 }
 
-/// Shows progress on standard error, in lines that suit the terminal, or the log that is there instead.
+/// Shows progress on standard error, in a form that suits the terminal, or the log that standard error goes to.
 std::shared_ptr<monitor::ProgressDisplay> progress_display(const ParsedFlags& flags, std::optional<Duration> interval) {
   const monitor::Terminal terminal = monitor::read_terminal();
   const monitor::ProgressChoice choice{
@@ -52,7 +53,8 @@ CommandLine command_line(const ProgramInfo& program, const ParsedFlags& flags) {
       if (std::holds_alternative<int64_t>(item)) item = *number_from<int64_t>(text->second);
       if (std::holds_alternative<double>(item)) item = *number_from<double>(text->second);
       if (std::holds_alternative<std::string>(item)) item = text->second;
-      if (is_list(item)) item = value_or_raise(read_list(text->second, flag));  // It was checked with the command line.
+      // The text passed this check when the command line was parsed.
+      if (is_list(item)) item = value_or_raise(read_list(text->second, flag));
     }
     line.flags.set(flag.name, std::move(item));
   }
@@ -91,7 +93,8 @@ Result<TaskHost> task_host(const ParsedFlags& flags) {
   if (flags.profile) host.profile_steps = ProfilerOptions().steps;
   SHOAL_TRY(const std::optional<Duration> interval, progress_interval());
   host.progress = progress_display(flags, interval);
-  host.workers_show_progress = interval && !flags.cluster;  // Whoever asks for it asks each process.
+  // A user who asks for progress lines by the environment asks every process.
+  host.workers_show_progress = interval && !flags.cluster;
   host.sink = host.progress->wrap(stderr_sink(flags.quiet ? LogLevel::kWarning : LogLevel::kInfo));
   return host;
 }

@@ -40,7 +40,7 @@ CLI::Validator one_of(std::vector<std::string> names) {
       "");
 }
 
-/// A list is one text for the command line, which is read here to say what is wrong with it.
+/// Adds a list flag. CLI11 takes the list as one text; the check reads it, so that an error names the wrong element.
 void add_list(CLI::Option& option, const ProgramFlag& flag) {
   const auto check = [&flag](std::string& text) {
     const Result<Params::Item> list = read_list(text, flag);
@@ -52,7 +52,7 @@ void add_list(CLI::Option& option, const ProgramFlag& flag) {
 class Flags {
  public:
   Flags(const ProgramInfo& program, FlagReader reader);
-  /// The exit status if the program shall end here.
+  /// Parses the command line. Returns an exit status if the program shall end now.
   std::optional<int> parse(int argc, const char* const* argv);
   ParsedFlags& parsed() { return parsed_; }
 
@@ -93,7 +93,7 @@ Flags::Flags(const ProgramInfo& program, FlagReader reader) : program_(program),
   }
 }
 
-/// What only the program's body can heed.
+/// Adds flags that only the program's body can obey.
 void Flags::add_for_body() {
   CommandLine& line = parsed_.command_line;
   CLI::Option* steps = app_.add_option("--steps", line.steps, "Train until the global step reaches this number")
@@ -120,7 +120,7 @@ void Flags::refuse_for_body() {
     const auto refuse = [name](const std::string&) {
       throw CLI::ValidationError(name, "has no effect: this program's code decides it");
     };
-    app_.add_option_function<std::string>(name, refuse)->group("");  // The help does not list it.
+    app_.add_option_function<std::string>(name, refuse)->group("");  // Hidden from --help.
   }
 }
 
@@ -265,7 +265,7 @@ void Flags::add_running() {
       ->group("Running");
 }
 
-/// This task's place among those that something else has started (cluster/place.h): flags for its variables.
+/// Adds flags for the variables by which a launcher tells this task its place among the others (cluster/place.h).
 void Flags::add_place() {
   const auto add = [this](const char* flag, const char* name, const char* help) {
     return app_
@@ -292,7 +292,7 @@ void Flags::add_place() {
       "SHOAL_SOURCE");
 }
 
-/// Who may take part, and where a task listens.
+/// Adds flags that say who may join the job, and where a task listens.
 void Flags::add_security() {
   app_.add_option("--token-file", parsed_.token_file,
                   "File that holds the job's token (shoal keys token), which encrypts tcp; or set SHOAL_TOKEN")
@@ -344,8 +344,8 @@ void Flags::add_own() {
   }
 }
 
-/// The arguments, each "--param name=value" as "--name=value", whose name may be written as those of variables are; and each
-/// "--name=" as two, since CLI11 takes the empty text behind the sign for none.
+/// Returns the arguments with each "--param name=value" as "--name=value"; such a name may be spelled as those of variables
+/// are. Splits each "--name=" into two arguments, since CLI11 takes the empty text behind the sign for a missing value.
 std::vector<std::string> Flags::without_params(int argc, const char* const* argv) const {
   std::vector<std::string> arguments(argv, argv + argc);
   for (size_t i = 1; i < arguments.size(); ++i) {
@@ -376,7 +376,7 @@ std::vector<std::string> Flags::without_params(int argc, const char* const* argv
   return arguments;
 }
 
-/// For the first word that is not expected.
+/// A proposal for the first unexpected word of the command line.
 std::string Flags::meant() const {
   std::vector<std::string> names;
   for (const CLI::Option* option : app_.get_options()) {
@@ -393,11 +393,11 @@ std::optional<int> Flags::parse(int argc, const char* const* argv) {
     const std::vector<std::string> arguments = without_params(argc, argv);
     std::vector<const char*> texts;
     for (const std::string& argument : arguments) texts.push_back(argument.c_str());
-    const PlainLocale locale;  // CLI11 reads numbers by std::strtold().
+    const PlainLocale locale;  // CLI11 reads numbers by std::strtold(), which obeys the locale.
     app_.parse(int(texts.size()), texts.data());
   } catch (const CLI::CallForHelp& help) {
     return app_.exit(help);
-  } catch (const CLI::ExtrasError&) {  // Its own sentence has them in reverse.
+  } catch (const CLI::ExtrasError&) {  // CLI11's own sentence lists the words in reverse order.
     const std::string unknown = CLI::detail::join(app_.remaining(), " ");
     std::fprintf(stderr, "error: not expected: %s%s; --help lists the flags\n", unknown.c_str(), meant().c_str());
     return exit_status(ErrorKind::kInvalidArgument);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The flags of a program that calls shoal::run(): what there are, and what a command line says. What follows from them for
-/// the configuration is flag_values.h's.
+/// The flags of a program that calls shoal::run(), and the parser of its command line. flag_values.h turns the result into
+/// a configuration.
 #include <map>
 #include <optional>
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace shoal {
 
-/// Everything that a command line says, as it says it.
+/// The contents of a command line, without interpretation.
 struct ParsedFlags {
-  CommandLine command_line;  ///< What it says without the program's own flags.
-  RunConfigOptions config;   ///< The configuration without what the members up to on_sigterm say.
+  CommandLine command_line;  ///< The values of the standard flags; those of the program's own flags are missing here.
+  RunConfigOptions config;   ///< The configuration, except the parts that the members up to on_sigterm hold.
   RuntimeOptions runtime;
   std::optional<double> ready_timeout_secs;
   std::string compute_dtype = "float32";
@@ -29,27 +29,29 @@ struct ParsedFlags {
   std::optional<std::string> token_file;
   std::optional<std::string> tls_dir;
   std::optional<std::string> bind;
-  /// What flags say in the place of environment variables, by the names of these (SHOAL_RANK).
+  /// Values of flags that stand for environment variables, by the names of the variables (SHOAL_RANK).
   std::map<std::string, std::string, std::less<>> variables;
-  /// The program's own flags that were given, checked to fit their types.
+  /// The values of the program's own flags, checked against their types.
   std::map<std::string, std::string> texts;
   std::map<std::string, bool> switches;  ///< The program's own flags that are on or off.
 };
 
-// Where neither the command line nor the program says otherwise.
+// The interval of checkpoints in seconds, if neither the command line nor the program sets one.
 inline constexpr double kFlagsSaveSecs = 60;
-/// With --cluster: tasks of one process begin at once, and nobody starts one again that has failed.
+/// With --cluster: tasks of one process begin at once, and nothing restarts a failed one, so they wait less for each other.
 inline constexpr double kThreadsReadyTimeoutSecs = 600;
 
-/// Who heeds CommandLine: the program's body, or nobody.
+/// Whether the program's body uses CommandLine, or nothing does.
 enum class FlagReader { kBody, kNobody };
 
 struct FlagsOutcome {
-  std::optional<int> exit_status;  ///< Set if the program shall end here (help, wrong usage), and the user knows why.
+  /// Set if the program shall end now (after help or wrong usage). The user has been told why.
+  std::optional<int> exit_status;
   ParsedFlags flags;
 };
 
-/// Reads a command line. InvalidArgument if the program's own flags do not fit together, which is the program's mistake.
+/// Parses a command line. InvalidArgument if the program's own flags contradict each other, which is a mistake of the
+/// program.
 Result<FlagsOutcome> parse_flags(const ProgramInfo& program, FlagReader reader, int argc, const char* const* argv);
 
 }  // namespace shoal

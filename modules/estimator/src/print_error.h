@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How a program says what ended it.
+/// Prints the error that ended a program.
 #include <string_view>
 
 #include "shoal/base/error.h"
 
 namespace shoal {
 
-/// "error: worker 1: ..." on standard error. `task`: whose error it is; empty: the program's. Returns the exit status.
+/// Prints "error: worker 1: ..." on standard error. `task`: the task that failed; empty: the program as a whole. Returns
+/// the exit status.
 int print_error(const Error& error, std::string_view task = {});
 
 }  // namespace shoal

@@ -8,7 +8,8 @@ namespace shoal {
 namespace {
 
 std::optional<ProgramCommands>& commands_of_program() {
-  static auto& commands = *new std::optional<ProgramCommands>;  // It outlives main(), as the program's help does.
+  // Never destroyed, because the program's help may use it after main().
+  static auto& commands = *new std::optional<ProgramCommands>;
   return commands;
 }
 

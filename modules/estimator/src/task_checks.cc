@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is looked at before a task does anything: whether it can run here, and who may join its job.
+// Checks before a task does anything: whether it can run here, and who may join its job.
 #include "shoal/cluster/cluster_spec.h"
 #include "shoal/cluster/tf_config.h"
 #include "shoal/transport/transport.h"
@@ -9,7 +9,7 @@
 namespace shoal {
 namespace {
 
-/// True if the job's messages leave this machine, as far as its addresses tell.
+/// True if the job's messages leave this machine, judging by its addresses.
 bool crosses_machines(const RunConfig& config) {
   if (config.task().mode == cluster::TaskMode::kLocal || config.task().in_process) return false;
   if (!config.task().job.is_loopback()) return true;
@@ -17,7 +17,8 @@ bool crosses_machines(const RunConfig& config) {
   return !config.rpc_address().empty() && own && !cluster::is_loopback_address(own->address);
 }
 
-/// Peers would refuse it; here it is told at once, and of evaluators, who have no peers, too.
+/// Checks that the certificate names this task. Peers would refuse a wrong one later; this check reports it at once, and
+/// also for evaluators, which have no peers.
 Result<void> check_certificate(const RunConfig& config, const transport::Certificate& certificate) {
   if (config.task().mode == cluster::TaskMode::kLocal || config.task().in_process) return {};
   const transport::PeerIdentity task{.role = config.task_type(), .index = int32_t(config.task_id())};
@@ -27,7 +28,7 @@ Result<void> check_certificate(const RunConfig& config, const transport::Certifi
                              to_string(certificate.owner()) + "; make it one of its own (shoal keys task)");
 }
 
-/// Checks who may join, as CONTRACT CL-18 says.
+/// Checks that a job beyond this machine has a token, a certificate, or the user's word for plain tcp (--insecure).
 Result<void> check_who_may_join(const RunConfig& config) {
   SHOAL_TRY(const transport::LinkOptions link, link_options(config));
   if (link.credential) {
@@ -38,22 +39,24 @@ Result<void> check_who_may_join(const RunConfig& config) {
   return needs_credential();
 }
 
-/// One process computes for several trainers, or for one of a cluster.
+/// Replicas are for one process without a cluster: a process computes either for several trainers or for one of a cluster.
 Result<void> check_replicas(const RunConfig& config) {
   if (config.replicas() == 1 || config.task().mode == cluster::TaskMode::kLocal) return {};
   return failed_precondition("runtime.replicas is " + std::to_string(config.replicas()) +
                              ": replicas are the trainers of one process without a cluster; a cluster has workers");
 }
 
-/// Whether this process is one task of several that have to meet. A host may connect tasks of this process by what it brings.
+/// True if this process is one of several tasks that have to connect. The host of tasks within one process may connect them
+/// by other means.
 bool meets_other_processes(const RunConfig& config) {
   const cluster::TaskConfig& task = config.task();
   if (task.in_process || task.mode == cluster::TaskMode::kLocal) return false;
-  if (task.mode == cluster::TaskMode::kDistributed && config.rpc_address().empty()) return false;  // It is alone.
+  // The cluster has one node.
+  if (task.mode == cluster::TaskMode::kDistributed && config.rpc_address().empty()) return false;
   return !config.host() || !(config.host()->environment || config.host()->transports.contains(config.transport()));
 }
 
-/// Processes cannot meet inside of one.
+/// The error for processes whose transport connects threads only.
 Error only_threads(const RunConfig& config) {
   return failed_precondition(
       "runtime.transport (--transport) is " + config.transport() + ", which connects threads of one process, and " +
@@ -62,7 +65,7 @@ Error only_threads(const RunConfig& config) {
       "it can");
 }
 
-/// What can be said before there is an environment.
+/// Checks the transport as far as possible without an environment.
 Result<void> check_transport(const RunConfig& config) {
   if (config.transport() == "inproc" && meets_other_processes(config)) return only_threads(config);
   return {};
@@ -74,7 +77,7 @@ Result<void> check_reach(Environment& env, const RunConfig& config) {
   if (config.task_type() == cluster::kEvaluatorRole || !meets_other_processes(config)) return {};
   const Result<transport::Transport*> own = env.transport(config.transport());
   if (own && (*own)->reach() == transport::Reach::kProcess) return only_threads(config);
-  return {};  // Whoever needs it says what is wrong with it.
+  return {};  // The code that needs the link reports the error.
 }
 
 Error needs_credential() {
@@ -91,7 +94,7 @@ Result<void> check_task(const RunConfig& config) {
   if (!config.task().has_met()) {
     return failed_precondition("this task knows its rank and nobody's address; RunConfig::from_environment() finds them");
   }
-  if (config.task().has_ended) return {};  // It meets nobody.
+  if (config.task().has_ended) return {};  // The task has no peers.
   SHOAL_TRY_VOID(check_replicas(config));
   SHOAL_TRY_VOID(check_transport(config));
   if (!config.rpc_address().empty()) SHOAL_TRY_VOID(own_endpoint(config));

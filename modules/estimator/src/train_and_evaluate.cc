@@ -51,13 +51,13 @@ TaskReport report_of(const TrainOutcome& outcome, const RunConfig& config) {
   return report;
 }
 
-/// What a task returns, which its host is told, too.
+/// Completes the report of a task, gives it to the task's host, and returns the result.
 TrainAndEvaluateResult handed_in(Environment& env, const Call& call, TaskReport report) {
   report.model_dir = call.estimator.model_dir();
   if (!report.seed) report.seed = call.config().random_seed();
   if (call.config().host() && call.config().host()->report) {
-    // A trainer has brought it along: a chief that reads files after the end of its job, and is killed then, comes back to a job
-    // whose servers have gone.
+    // Trainers bring the seed with their report. Otherwise a chief would read run.json after the end of its job, and if it
+    // were killed meanwhile, its restart would find the servers gone.
     if (!report.seed && !report.model_dir.empty()) report.seed = seed_of_run(env, call.config(), report.model_dir);
     if (!report.metrics.empty()) {
       report.best = best_evaluation(env, call.estimator.eval_dir(call.eval.name), report.metrics);
@@ -84,7 +84,8 @@ Result<TrainAndEvaluateResult> run_local(Environment& env, const Call& call) {
                              .write_end_mark = true};
   const Result<TrainOutcome> outcome = env.run(train_task(env, request));
   const bool was_interrupted = !outcome && is_interrupt(outcome.error()) && env.interrupted().stop_requested();
-  if (was_interrupted && !gives_way(env, outcome.error())) return TrainAndEvaluateResult();  // Before training began.
+  // The interrupt came before training began.
+  if (was_interrupted && !gives_way(env, outcome.error())) return TrainAndEvaluateResult();
   if (!outcome) return outcome.error();
   TaskReport report = report_of(*outcome, call.config());
   TrainAndEvaluateResult result;
@@ -98,7 +99,7 @@ Result<TrainAndEvaluateResult> run_local(Environment& env, const Call& call) {
   return result;
 }
 
-/// What chief, master and worker have in common. `evaluation` is that of a master.
+/// The common part of chief, master and worker. `evaluation` is that of a master.
 Result<TrainAndEvaluateResult> run_trainer(Environment& env, const Call& call,
                                            std::shared_ptr<LocalEvaluation> evaluation) {
   const bool chief = call.config().is_chief();
@@ -171,7 +172,8 @@ Result<TrainAndEvaluateResult> run_ps(Environment& env, const Call& call) {
   return handed_in(env, call, std::move(report));
 }
 
-/// A rank that was started after the end of its start (CONTRACT WO-4). An evaluator still makes the evaluation that is missing.
+/// For a rank that arrives after the job's end: it ends with status 0. An evaluator still makes the evaluation that is
+/// missing.
 TrainAndEvaluateResult came_too_late(Environment& env, const Call& call) {
   env.log().info("training finished before this task arrived; nothing to do");
   TaskReport report;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What chief and workers do around training: their port, and the late start of workers.
+// Chief and workers around their training: the own port, and the late start of workers.
 #include <algorithm>
 
 #include "shoal/cluster/listen.h"
@@ -9,7 +9,8 @@
 namespace shoal {
 namespace {
 
-/// Every task opens its own port first, also those that nobody connects to yet: a wrong or taken address shows at once.
+/// Opens the task's own port. Every task does so first, even if no peer connects to it yet, so that a wrong or taken
+/// address shows at once.
 Task<Result<std::unique_ptr<transport::Listener>>> open_own_port(Environment& env, const RunConfig& config) {
   if (config.rpc_address().empty()) co_return std::unique_ptr<transport::Listener>();
   SHOAL_CO_TRY(transport::Endpoint at, own_endpoint(config));
@@ -18,7 +19,8 @@ Task<Result<std::unique_ptr<transport::Listener>>> open_own_port(Environment& en
   co_return co_await cluster::listen(env, std::move(at), std::move(options), deadline);
 }
 
-/// CONTRACT WO-2: 5 s more for each worker, so that not all meet a freshly initialized model together.
+/// The delay of a worker's first batch, so that workers do not all meet a freshly initialized model at once: 5 s more for
+/// each worker, at most RunConfig::max_worker_delay_secs.
 std::chrono::seconds worker_delay(const RunConfig& config) {
   const int64_t own = (int64_t(config.task_id()) + 1) * 5;
   return std::chrono::seconds(std::min(config.max_worker_delay_secs().value_or(0), own));

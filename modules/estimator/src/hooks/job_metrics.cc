@@ -13,10 +13,11 @@ using cluster::PushCounts;
 using cluster::ServerStatus;
 using cluster::TrainerStatus;
 
-// A request between two steps may take so long, like a save's.
+// The limit of one request between two steps, as long as that of a save.
 constexpr auto kAnswerTimeout = std::chrono::seconds(60);
-constexpr auto kMetricsEvery = std::chrono::seconds(1);  // Looks are at least so far apart: many trainers make many steps.
-constexpr double kBehind = 0.9;                       // A share of the fastest trainer's rate.
+// The least time between two looks, since many trainers make many steps.
+constexpr auto kMetricsEvery = std::chrono::seconds(1);
+constexpr double kBehind = 0.9;                       // A trainer below this share of the fastest rate counts as slow.
 
 PushCounts counts_of(const ServerStatus& status, int trainer) {
   const auto found = std::ranges::find(status.trainers, trainer, &TrainerStatus::index);
@@ -25,7 +26,7 @@ PushCounts counts_of(const ServerStatus& status, int trainer) {
 
 bool at_work(const TrainerStatus& trainer) { return trainer.connected && !trainer.done; }
 
-/// The counts of the job since the server was started.
+/// The counts of all trainers since the server was started.
 PushCounts sum_of(const ServerStatus& status) {
   PushCounts sum;
   for (const TrainerStatus& trainer : status.trainers) {
@@ -40,7 +41,7 @@ PushCounts sum_of(const ServerStatus& status) {
   return sum;
 }
 
-/// Counts only grow.
+/// True if the server was started again between two looks: its counts, which otherwise only grow, have fallen.
 bool was_started_again(const ServerStatus& before, const ServerStatus& now) {
   if (before.epoch != now.epoch) return true;
   return std::ranges::any_of(before.trainers, [&now](const TrainerStatus& trainer) {

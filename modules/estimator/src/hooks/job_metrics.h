@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What all trainers of a job do, as its chief tells it: from the counts of the first server, every so many steps.
+/// The rates of all trainers of a job, which its chief reports. They come from the counts of the first server, read at an
+/// interval of steps.
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,42 +14,44 @@
 
 namespace shoal {
 
-/// The rates of an interval between two looks at a server's counts.
+/// The rates between two looks at a server's counts.
 struct JobRates {
-  std::map<int, double> batches_per_sec;  ///< Applied batches, by trainer, of all that were seen so far.
+  std::map<int, double> batches_per_sec;  ///< Applied batches per second, by trainer, for all trainers that were ever seen.
   int at_work = 0;                        ///< How many trainers are connected and have not ended.
-  std::optional<int> slowest;             ///< The trainer that is behind; nothing if all are about as fast.
-  double applied_per_sec = 0;             ///< The rate of all trainers.
-  std::optional<double> loss;             ///< The mean over the applied batches; nothing if none had a finite one.
+  std::optional<int> slowest;             ///< The slowest trainer; none if all are about as fast.
+  double applied_per_sec = 0;             ///< Applied batches per second of all trainers.
+  std::optional<double> loss;             ///< The mean over the applied batches; none if no batch had a finite loss.
   double staleness = 0;                   ///< The mean over the applied batches, in updates.
-  uint64_t staleness_max = 0;             ///< The largest since the server was started.
-  uint64_t dropped = 0;                   ///< How many since the server was started.
-  double waiting = 0;  ///< The share of the trainers' time that they waited for replies to pushes, 0 to 1.
+  uint64_t staleness_max = 0;             ///< The largest staleness since the server was started, in updates.
+  uint64_t dropped = 0;                   ///< How many batches were dropped since the server was started.
+  double waiting = 0;  ///< The share of the trainers' time that went by waiting for replies to pushes, 0 to 1.
 };
 
-/// Nothing if the server has been started or restored in between, or no time has passed.
+/// The rates between two looks that lie `time` apart. Nothing if the server was started or restored in between, or if no
+/// time has passed.
 std::optional<JobRates> job_rates(const cluster::ServerStatus& before, const cluster::ServerStatus& now, Duration time);
 /// "job: 36.9 batches/s by 3 trainers (slowest: trainer 2, 8.20/s), loss = 0.31, staleness 1.9 (at most 4), 0 dropped,
 /// waiting 12 %".
 std::string to_string(const JobRates& rates);
 
 struct JobMetricsOptions {
-  /// Global steps from one look to the next, which comes a second later at least; 0 for never.
+  /// Global steps between two looks, which are also at least a second apart; 0: no looks.
   int64_t every_steps = 100;
-  monitor::EventWriter* events = nullptr;  ///< Null for no summaries.
+  monitor::EventWriter* events = nullptr;  ///< Null: no summaries are written.
   std::shared_ptr<ProgressHook> progress;  ///< Shows the newest rates.
 };
 
-/// `env` and `servers` outlive it.
+/// Looks at the job's rates and reports them. `env` and `servers` outlive the object.
 class JobMetrics {
  public:
   JobMetrics(Environment& env, cluster::RemoteStore& servers, JobMetricsOptions options)
       : env_(env), servers_(servers), options_(std::move(options)), timer_(options_.every_steps, std::nullopt) {}
 
-  /// Training begins, or goes on from another point: the next look is the first again.
+  /// Forgets the last look. Called when training begins, or resumes at another step.
   void restart();
-  /// Asks the first server if it is time to, and tells the log, the summaries and the progress line. Where there is no
-  /// answer nothing is told: the next step will find out why. Errors of the summaries' disk.
+  /// If a look is due, asks the first server and reports the rates to the log, the summaries and the progress line. If the
+  /// server does not answer, nothing is reported, since the next step meets the same problem and handles it. Errors: those
+  /// of the summaries' disk.
   Task<Result<void>> after_step(uint64_t global_step);
 
  private:

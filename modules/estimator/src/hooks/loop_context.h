@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A RunContext as the loop that owns it sees it: hooks get it without the setters.
+/// A RunContext with its setters. The loop that owns the context uses them; hooks see the context without them.
 #include "shoal/estimator/hook.h"
 #include "shoal/estimator/task_host.h"
 
@@ -8,7 +8,7 @@ namespace shoal {
 
 class LoopContext final : public RunContext {
  public:
-  /// `host`: of the task; null where there is none.
+  /// `host`: that of the task; null if there is none.
   explicit LoopContext(Environment& env, const TaskHost* host = nullptr)
       : RunContext(env, host ? host->measure_limits : TaskHost().measure_limits) {}
   using RunContext::clear_stop;

@@ -13,7 +13,7 @@ class ProfilerHook final : public Hook {
  public:
   explicit ProfilerHook(ProfilerOptions options) : options_(std::move(options)) {}
 
-  void begin(HookSetup&) override {  // A hook may serve several runs.
+  void begin(HookSetup&) override {  // One hook may serve several runs.
     profiler_.reset();
     done_ = false;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Shows progress, and measures the rate that a task reports.
+/// Shows the progress of training, and measures the speed that a task reports.
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace shoal {
 
-/// `display` null: only measures.
+/// `display` null: measures without showing.
 class ProgressHook final : public Hook {
  public:
   ProgressHook(std::shared_ptr<monitor::ProgressDisplay> display, std::optional<int64_t> max_steps)
@@ -29,12 +29,12 @@ class ProgressHook final : public Hook {
                                  .loss = values.loss(),
                                  .note = note()});
   }
-  /// Shown last from the next step on.
+  /// Sets the note at the end of the progress line, from the next step on.
   void set_note(std::string note) { note_ = std::move(note); }
-  /// Shown behind that. Empty: nothing is.
+  /// Sets a second note behind the first; empty: none.
   void set_input_note(std::string note) { input_note_ = std::move(note); }
   int64_t examples() const { return examples_; }
-  /// That of the last step; nothing before the first.
+  /// The loss of the last step; nothing before the first step.
   std::optional<double> loss() const { return loss_; }
   double seconds() const { return started_ && ended_ > *started_ ? to_seconds(ended_ - *started_) : 0; }
 

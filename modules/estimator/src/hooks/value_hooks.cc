@@ -12,7 +12,7 @@ namespace shoal {
 namespace {
 
 constexpr int64_t kDefaultIterations = 100;
-constexpr int64_t kShownMax = 8;  // Elements of one tensor in a line.
+constexpr int64_t kShownMax = 8;  // The most elements of one tensor in a log line.
 
 std::string real_text(double value) { return formatted("%.6g", value); }
 
@@ -45,7 +45,7 @@ std::string tensor_text(const TensorView& tensor) {
   return cut || tensor.shape.rank() > 1 ? text + " of " + to_string(tensor.shape) : text;
 }
 
-/// The values to tell, checked as far as this can be done without a graph.
+/// Checks the values to report, as far as that is possible without a graph, and returns them.
 std::vector<ToldValue> checked(const std::string& call, std::vector<ToldValue> values) {
   if (values.empty()) raise(invalid_argument(call + ": name at least one value"));
   std::set<std::string> names;
@@ -82,7 +82,7 @@ class LogValues final : public Hook {
   LogValues(std::vector<ToldValue> values, LogValuesOptions options)
       : values_(std::move(values)), options_(std::move(options)), timer_(options_.every_iterations, options_.every_secs) {}
 
-  void begin(HookSetup& setup) override {  // A hook may serve several runs.
+  void begin(HookSetup& setup) override {  // One hook may serve several runs.
     timer_.reset();
     for (const ToldValue& told : values_) {
       const Value value = value_of("log_values", told, setup);
@@ -117,10 +117,10 @@ class LogValues final : public Hook {
   const std::vector<ToldValue> values_;
   const LogValuesOptions options_;
   IntervalTimer timer_;
-  // The members below are about the current step.
-  bool wanted_ = false;  // True if the hook logs its values.
-  bool first_ = false;   // True if no line came before.
-  Duration elapsed_{};   // The time since the line before.
+  // The members below describe the current step.
+  bool wanted_ = false;  // True if the hook logs values of this step.
+  bool first_ = false;   // True if no line was logged before.
+  Duration elapsed_{};   // The time since the last line.
 };
 
 class FinalValues final : public Hook {

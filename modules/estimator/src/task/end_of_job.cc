@@ -8,7 +8,7 @@
 namespace shoal {
 namespace {
 
-// An old mark is obeyed rather than a peer's absence reported.
+// An end mark of an earlier run is obeyed so long before the time-out, so that the task ends without an error.
 constexpr auto kBeforeGivingUp = std::chrono::seconds(2);
 
 }  // namespace
@@ -34,7 +34,7 @@ bool EndOfJob::obeys(const checkpoint::EndMark& mark) {
   if (max_steps_ && mark.global_step >= *max_steps_) return true;
   const std::string& own = host_of(config_).shoal_run;
   if (!own.empty() && mark.shoal_run == own) return true;
-  // Such a mark is an old one, which a slow file system shows only now.
+  // A mark with another job's name is an old one, which a slow file system shows only now.
   const bool others = !own.empty() && !mark.shoal_run.empty();
   if (new_marks_ == NewMarks::kObeyed && mark != at_start_ && !others) return true;
   const Duration patience = seconds_to_duration(config_.ready_timeout_secs());

@@ -12,20 +12,20 @@ namespace shoal {
 
 class EndOfJob {
  public:
-  /// Which tasks take an end mark for their job's that does not name the job, but was written after the task started.
+  /// Whether a task obeys an end mark that does not name a job, but was written after the task started.
   enum class NewMarks {
-    kObeyed,  ///< All but servers: the chief must have written the mark, so it is this job's.
-    /// Parameter servers: a chief that was killed after it wrote the mark is started again, and may continue training.
+    kObeyed,  ///< For all tasks but servers: only this job's chief can have written the mark.
+    /// For parameter servers: a chief that was killed after it wrote the mark is started again, and may continue training.
     kDoubted,
   };
 
-  /// `config` and `max_steps` are the task's own. The time of ready_timeout_secs starts here.
+  /// `config` and `max_steps` are those of the task. The time of ready_timeout_secs starts here.
   EndOfJob(Environment& env, RunConfig config, std::string model_dir, std::optional<int64_t> max_steps, NewMarks new_marks);
 
-  /// Reads the end mark; nothing if there is none, or if it is of an earlier run. A mark of an earlier run is logged once,
-  /// and obeyed only if no chief has removed it two seconds before ready_timeout_secs are over (so that a wait for a peer
-  /// ends without an error). A mark that the first call finds was there when the task started. Errors: those of
-  /// read_end_mark(). Called on the compute thread.
+  /// Reads the end mark; nothing if there is none, or if it belongs to an earlier run. A mark of an earlier run is logged
+  /// once, and obeyed only if no chief has removed it two seconds before ready_timeout_secs are over (so that a wait for a
+  /// peer ends without an error). A mark that the first call finds counts as written before the task started. Errors: those
+  /// of read_end_mark(). Called on the compute thread.
   Result<std::optional<checkpoint::EndMark>> look();
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// One run at a time writes into a model_dir (CONTRACT FA-11).
+/// The lock of a model_dir. Only one run at a time may write into a model_dir, since two would overwrite each other's
+/// checkpoints.
 #include <memory>
 #include <string>
 
@@ -8,8 +9,8 @@
 
 namespace shoal {
 
-/// Holds `model_dir`, which exists, for this process. Unavailable, naming who holds it and since when: another one does.
-/// Null, with a warning: its file system has no locks.
+/// Locks `model_dir`, which exists, for this process. Unavailable if another process holds it; the error names the holder
+/// and since when. Null, with a warning, if the file system has no locks.
 Result<std::unique_ptr<StorageLock>> lock_model_dir(Environment& env, const std::string& model_dir);
 
 }  // namespace shoal

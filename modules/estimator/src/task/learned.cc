@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RunConfig::learned(): what is made of data belongs to the run (CONTRACT RU-3).
+// RunConfig::learned(): values that are made from data, such as vocabularies, are kept in the folder of the run.
 #include <algorithm>
 
 #include "shoal/base/blocking.h"
@@ -16,8 +16,8 @@
 namespace shoal {
 namespace {
 
-/// Calls the user's function. The function may read all of the data, and training reads them again on another thread, which glibc would not
-/// let have the memory that is freed here.
+/// Calls the user's function, and then gives freed memory back to the system. The function may read all data, and training
+/// reads them again on another thread, to which glibc would not give this thread's freed memory.
 Result<std::string> make_value(std::string_view name, const LearnedCalls& calls) {
   Result<std::string> value = call_user("learned(\"" + std::string(name) + "\")", calls.make);
   give_back_freed_memory();
@@ -28,13 +28,13 @@ constexpr uint64_t kBytesMax = uint64_t(1) << 30;
 constexpr auto kLookEvery = std::chrono::milliseconds(200);
 constexpr auto kTellWaitingEvery = std::chrono::seconds(60);
 
-/// One value of one run.
+/// The file of one learned value.
 class LearnedFile {
  public:
   LearnedFile(Environment& env, const RunConfig& config, std::string_view name)
       : env_(env), config_(config), name_(name), path_(join_path(folder(), name_ + ".json")) {}
 
-  /// The value that the file holds, as JSON. Nothing if there is no file.
+  /// The value in the file, as JSON. Nothing if there is no file.
   Result<std::optional<std::string>> read() const {
     Result<std::string> text = env_.storage().read_all(path_, kBytesMax);
     if (!text && text.error().kind() == ErrorKind::kNotFound) return std::optional<std::string>();
@@ -46,10 +46,11 @@ class LearnedFile {
                      "; delete the file to have it made anew of the data as they are now, which the model may not fit");
   }
 
-  /// A start that failed before its first checkpoint leaves what it learned, of data that may have been the reason.
+  /// Logs that a kept value has served no checkpoint yet. A start that failed before its first checkpoint leaves what it
+  /// learned, perhaps from the data that made it fail.
   void tell_if_unused() const {
     const auto newest = checkpoint::latest(env_.storage(), *config_.model_dir());
-    if (!newest || *newest) return;  // Training tells of a checkpoint that is damaged.
+    if (!newest || *newest) return;  // Training itself reports a damaged checkpoint.
     env_.log().info("learned " + name_ +
                     " is what an earlier start has made, which saved no checkpoint; to have it made anew of "
                     "the data as they are now, delete " +
@@ -69,7 +70,7 @@ class LearnedFile {
     return value;
   }
 
-  /// Waits until the chief has written the file. Tasks that do not lead call this.
+  /// Waits until the chief has written the file. Tasks other than the chief call this.
   Result<std::string> wait() const {
     const Deadline deadline = env_.after(seconds_to_duration(config_.ready_timeout_secs()));
     SteadyTime next_note = env_.now();
@@ -91,7 +92,7 @@ class LearnedFile {
     }
   }
 
-  /// A look at the data as they are now: what is new in them is said, and changes nothing.
+  /// Compares the kept value with the present data and logs what is new in them. The kept value stays.
   void tell_news(const std::string& kept, const LearnedCalls& calls) const {
     const Result<std::string> found = make_value(name_, calls);
     if (!found) {
@@ -125,13 +126,14 @@ Result<void> check_name(std::string_view name) {
 
 Result<std::string> RunConfig::learned_text(std::string_view name, const LearnedCalls& calls) const {
   SHOAL_TRY_VOID(check_name(name));
-  // A server has no folder, and reads no data: what it is asked for is made, and forgotten.
+  // A server has no folder and reads no data: it makes the value when it is asked for, and keeps nothing.
   if (!model_dir() || task_type() == cluster::kPsRole)
     return make_value(name, calls);
   const std::shared_ptr<Environment> env = environment();
   const LearnedFile file(*env, *this, name);
   SHOAL_TRY(std::optional<std::string> there, file.read());
-  if (host_of(*this).predict) {  // Nothing is trained, so nothing is kept; train_and_evaluate says what is missing.
+  // A prediction trains nothing, so nothing is kept; train_and_evaluate reports what is missing.
+  if (host_of(*this).predict) {
     return there ? Result<std::string>(std::move(*there)) : make_value(name, calls);
   }
   if (!is_chief()) return there ? Result<std::string>(std::move(*there)) : file.wait();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plain values as JSON, so that a run can keep them (shoal/estimator/learned.h).
+// Plain types as JSON, so that a run can keep their values (shoal/estimator/learned.h).
 #include <algorithm>
 #include <set>
 
@@ -12,7 +12,7 @@ namespace {
 
 using json::Json;
 
-constexpr std::string_view kName = "value";  // What sentences call a value that is wrong.
+constexpr std::string_view kName = "value";  // The name of the value in error sentences.
 
 }  // namespace
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kTcp = "tcp";
 
-/// In an environment that somebody else turns: a simulation.
+/// The rendezvous in an environment that other code runs: a simulation.
 class BesideTheTask {
  public:
   BesideTheTask(std::shared_ptr<Environment> env, cluster::RendezvousOptions options)
@@ -31,8 +31,8 @@ class BesideTheTask {
   cluster::Rendezvous rendezvous_;
 };
 
-/// With an environment and a thread of its own, so that a task that computes, or a program that has not begun to, is found
-/// all the same.
+/// The rendezvous with an environment and a thread of its own. So the other tasks find this one also while it computes, or
+/// before the program has begun to.
 class OnItsOwnThread {
  public:
   OnItsOwnThread(std::unique_ptr<Environment> env, cluster::RendezvousOptions options)
@@ -73,7 +73,8 @@ Result<Met> meet_by(std::shared_ptr<Part> part, const cluster::TaskConfig& task)
   return Met{.task = std::move(complete), .membership = std::move(part)};
 }
 
-/// Who may join, before anything is opened (CONTRACT CL-18): names of hosts are not looked up.
+/// Checks who may join before anything is opened: beyond loopback addresses, a token, a certificate or --insecure is
+/// needed. Host names are not looked up.
 Result<void> check_reach(const cluster::Place& place, const transport::LinkOptions& link) {
   const bool on_loopback = std::ranges::all_of(place.rendezvous, cluster::is_loopback_address);
   return on_loopback || link.credential || link.insecure ? Result<void>() : Result<void>(needs_credential());
@@ -92,8 +93,8 @@ Result<cluster::RendezvousOptions> rendezvous_options(const RunConfig& config) {
   return options;
 }
 
-/// Over tcp, where there is such a transport: what finds its peers by host and port, whatever the task's own does. (A
-/// simulated network is alone.)
+/// Chooses the transport of the rendezvous: tcp where it exists, because it finds peers by host and port even if the task's
+/// own transport does not. (A simulated network has no other transport.)
 Result<void> choose_meeting_scheme(Environment& env, const RunConfig& config, cluster::RendezvousOptions& options) {
   SHOAL_TRY(const transport::Transport* const own, env.transport(options.task_scheme));
   if (own->reach() == transport::Reach::kProcess) {
@@ -105,8 +106,8 @@ Result<void> choose_meeting_scheme(Environment& env, const RunConfig& config, cl
   return {};
 }
 
-/// Rank 0 is the chief, who is to be told of by no mark but that of its own start; others may have come too late (CONTRACT JE-2,
-/// WO-4).
+/// A function that tells whether the job has ended, by the end mark in the folder. Rank 0 is the chief and takes only a
+/// mark of its own start; other ranks may have come after the end.
 std::function<bool()> asks_folder(Environment& env, const RunConfig& config) {
   if (!config.model_dir()) return nullptr;
   if (config.task().place->rank != 0) {
@@ -132,7 +133,7 @@ Result<Met> meet_as_a_process(const RunConfig& config, cluster::RendezvousOption
   production.stop = host.stop;
   production.stop_also = config.stop();
   if (const std::shared_ptr<Environment>& own = config.own_environment()) {
-    // The meeting has a thread of its own, and therefore an environment of its own.
+    // The rendezvous runs on a thread of its own, and therefore needs an environment of its own.
     production.sink = [own](const LogRecord& record) { own->log().log(record.level, record.message); };
     production.storage = std::shared_ptr<Storage>(own, &own->storage());
     production.stop_also = own->interrupted();
@@ -140,7 +141,7 @@ Result<Met> meet_as_a_process(const RunConfig& config, cluster::RendezvousOption
   production.leave = host.leave;
   production.pool_threads = 1;
   production.spin = Duration::zero();
-  // Signals end the wait. Later they are the task's again, or the program's.
+  // During the wait signals end it. Afterwards the task or the program handles them again.
   std::unique_ptr<Environment> signals;
   if (host.handle_signals) {
     ProductionOptions heeding = production;

@@ -10,8 +10,8 @@ namespace shoal {
 namespace {
 
 constexpr double kMiB = 1 << 20;
-// Pages of the program that are used for the first time later, stacks of threads, and memory that libraries keep. The examples were measured
-// (docs/memory.md).
+// An allowance for memory that is used later: pages of the program that are touched for the first time, stacks of threads,
+// and memory that libraries keep. It was measured on the examples (docs/memory.md).
 constexpr uint64_t kCodeBytes = uint64_t(4) << 20;
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Compares the memory that a task is going to hold with RuntimeOptions::memory_limit. docs/memory.md has the formula.
+/// Adds up the memory that a task is going to hold and compares it with RuntimeOptions::memory_limit. docs/memory.md has
+/// the formula.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,13 +14,13 @@ namespace shoal {
 
 class MemoryBudget {
  public:
-  /// Without a limit: anything fits, and nothing is measured.
+  /// A budget without a limit: everything fits, and nothing is measured.
   MemoryBudget() = default;
   /// Measures the memory that the process holds now. This is the first part of the sum; set() adds the other parts.
   explicit MemoryBudget(const RunConfig& config);
 
   bool has_limit() const { return limit_ != 0; }
-  /// Measures the first part again. The process must not hold anything of the other parts yet, which would count twice.
+  /// Measures the first part again. The process must not hold memory of the other parts yet, since that would count twice.
   void measure();
   /// Sets how many bytes `part` ("weights") is going to take. `remedy` names a change that makes this part smaller ("a smaller batch").
   void set(std::string_view part, uint64_t bytes, std::string_view remedy = "");

@@ -13,7 +13,7 @@
 namespace shoal {
 namespace {
 
-constexpr double kWholeMax = 9007199254740992;  // This is 2^53.
+constexpr double kWholeMax = 9007199254740992;  // 2^53
 
 std::optional<int64_t> whole(double value) {
   if (!(std::fabs(value) <= kWholeMax) || std::trunc(value) != value) return std::nullopt;

@@ -12,7 +12,7 @@
 namespace shoal {
 namespace {
 
-/// The program's own parts; none where it brings none.
+/// The program's own plug-ins; an empty list if it has none.
 const Plugins& plugins_of(const std::optional<RuntimeOptions>& runtime) {
   static const auto& none = forever(Plugins{});
   return runtime && runtime->plugins ? *runtime->plugins : none;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a program's own backends and transports mean beside those of its build.
+/// Combines a program's own backends and transports with those of its build.
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,18 +11,18 @@
 
 namespace shoal {
 
-/// InvalidArgument naming the entry that cannot be meant.
+/// Checks the list. InvalidArgument, naming an entry without function, without a valid name, or with a name that is taken.
 Result<void> check_plugins(const Plugins& plugins);
 
-/// The names that --backend and --transport take: those of the build, and those of `plugins`.
+/// The names for --backend and --transport: those of the build and those of `plugins`.
 std::vector<std::string> backend_names(const Plugins& plugins);
 std::vector<std::string> transport_names(const Plugins& plugins);
 
-/// Puts the transports of `runtime` into `table`, in the place of those that have the same scheme.
+/// Adds the transports of `runtime` to `table`. Each replaces the one of the same scheme.
 void add_own_transports(TransportTable& table, const std::optional<RuntimeOptions>& runtime);
 
-/// The backend of that name: the program's own, or that of the build. NotFound lists the names; FailedPrecondition where the
-/// program's function gives none; the error of what that function throws.
+/// Makes the backend of that name, the program's own if there is one, else that of the build. NotFound lists the names;
+/// FailedPrecondition if the program's function returns null; also the error of an exception that the function throws.
 Result<std::unique_ptr<backends::Backend>> make_backend(const std::string& name,
                                                         const std::optional<RuntimeOptions>& runtime);
 

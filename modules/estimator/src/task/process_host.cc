@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process says of itself by its environment variables, where no program has looked at them.
+// The host for processes whose program does not call run(): reads the environment variables.
 #include <algorithm>
 
 #include "shoal/cluster/tf_config.h"

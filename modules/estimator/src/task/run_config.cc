@@ -18,7 +18,7 @@ namespace shoal {
 namespace {
 
 constexpr double kDefaultCheckpointSecs = 600;
-constexpr double kHeartbeatSecsMax = 65;  // The interval travels as milliseconds, in 16 bits.
+constexpr double kHeartbeatSecsMax = 65;  // The interval travels as milliseconds in 16 bits.
 constexpr double kLostGraceSecsMax = 86400;
 constexpr int64_t kMemoryLimitMin = 1 << 20;
 constexpr int64_t kReplicasMax = 1'000'000;
@@ -88,12 +88,13 @@ Result<void> check_runtime(const RuntimeOptions& runtime) {
   return {};
 }
 
-/// Checks everything of CONTRACT RC-3 that looks at one field alone.
+/// Checks every field by itself, without regard to other fields.
 Result<void> check_fields(const RunConfigOptions& options) {
   if (options.model_dir && options.model_dir->empty()) {
     return invalid_argument("RunConfig: model_dir: is the empty string; give a path or leave it out");
   }
-  const bool on_file_system = !options.storage && !options.environment;  // Else the storage knows what is a path.
+  // Other storages decide themselves what is a valid path.
+  const bool on_file_system = !options.storage && !options.environment;
   if (options.model_dir && on_file_system) {
     Result<void> path = check_path(*options.model_dir);
     if (!path) return std::move(path).error().with_context("RunConfig: model_dir");
@@ -138,7 +139,8 @@ Error both_cadences() {
       "RunConfig: save_checkpoints_steps and save_checkpoints_secs cannot both be set; set one of them");
 }
 
-/// Resolves the nine rows of CONTRACT RC-6: afterwards neither is unset.
+/// Resolves the interval of checkpoints: afterwards neither save_checkpoints_steps nor save_checkpoints_secs is unset.
+/// Without both, a checkpoint is written every 600 s.
 Result<void> resolve_cadence(RunConfigOptions& options) {
   auto& steps = options.save_checkpoints_steps;
   auto& secs = options.save_checkpoints_secs;
@@ -149,7 +151,8 @@ Result<void> resolve_cadence(RunConfigOptions& options) {
   return {};
 }
 
-/// RC-4. The parser of TF_CONFIG makes the same comparison; this one is for configs made from other sources.
+/// Takes over the model_dir of the task, or checks that both agree. The parser of TF_CONFIG makes the same comparison; this
+/// one serves configs from other sources.
 Result<void> unite_model_dir(RunConfigOptions& options, const cluster::TaskConfig& task) {
   if (!task.model_dir) return {};
   if (!options.model_dir) options.model_dir = task.model_dir;
@@ -158,10 +161,10 @@ Result<void> unite_model_dir(RunConfigOptions& options, const cluster::TaskConfi
                           "\" of TF_CONFIG; give only one, or the same");
 }
 
-/// CONTRACT SY-1, SY-7: synchronous updates against the trainers that there are. Without a cluster there is one, and
-/// nothing to bring together.
+/// Checks the options of synchronous updates against the number of trainers. Without a cluster there is one trainer, and
+/// nothing to aggregate.
 Result<void> check_strategy(const UpdateStrategyOptions& strategy, const cluster::TaskConfig& task) {
-  const int32_t trainers = task.num_workers;  // The evaluator, who takes no part, has 0.
+  const int32_t trainers = task.num_workers;  // The evaluator takes no part, so its configuration has 0.
   const bool local = task.mode == cluster::TaskMode::kLocal;
   if (strategy.kind != UpdateStrategyKind::kSync || local || trainers == 0) return {};
   if (strategy.total_replicas.value_or(trainers) != trainers) {
@@ -201,7 +204,7 @@ Result<void> change_value(std::string_view name, T& field, const Setting<T>& to)
   return {};
 }
 
-/// RC-7 for the pair: a value for one takes the place of the other.
+/// Changes the interval of checkpoints: a value for one of the two fields sets the other to None; both values are an error.
 Result<void> change_cadence(RunConfigOptions& options, const RunConfigChanges& changes) {
   const auto& steps = changes.save_checkpoints_steps;
   const auto& secs = changes.save_checkpoints_secs;
@@ -238,7 +241,7 @@ Result<void> apply(RunConfigOptions& options, const RunConfigChanges& changes) {
   return check_fields(options);
 }
 
-/// What has come of a rank, for the log.
+/// A rank and what it became, for the log.
 std::string described(const cluster::TaskConfig& task) {
   const cluster::Place& place = *task.place;
   return std::string(to_string(place.source)) + ": rank " + std::to_string(place.rank) + " of " +
@@ -275,19 +278,19 @@ Result<OnSigterm> parse_on_sigterm(std::string_view name, std::string_view where
 
 /// The values that all copies of one config share.
 struct RunConfig::State {
-  RunConfigOptions options;                            // Resolved options: the cadence pair is never unset.
-  std::optional<int64_t> save_checkpoints_steps = {};  // The pair once more, as it is asked for.
+  RunConfigOptions options;                            // Resolved options: no field of the cadence pair is unset.
+  std::optional<int64_t> save_checkpoints_steps = {};  // The cadence pair once more, in the types that the getters return.
   std::optional<double> save_checkpoints_secs = {};
   std::shared_ptr<const cluster::TaskConfig> task;
   std::shared_ptr<const TaskHost> host = {};
-  std::shared_ptr<const void> membership = {};  // This task's part in the rendezvous of its job, which ends when this goes.
+  std::shared_ptr<const void> membership = {};  // This task's part in the rendezvous of its job; ends when it is destroyed.
   struct Replica {
     int32_t index;
     int32_t count;
   };
   std::optional<Replica> replica = {};
 
-  /// Every function that resolves or changes the options calls this afterwards.
+  /// Sets the two members above. Every function that resolves or changes the options calls it afterwards.
   void note_cadence() {
     save_checkpoints_steps = options.save_checkpoints_steps.optional();
     save_checkpoints_secs = options.save_checkpoints_secs.optional();
@@ -361,7 +364,7 @@ Result<RunConfig> RunConfig::try_from_environment(RunConfigOptions options, cons
   if (log && task.source == cluster::ConfigSource::kTfConfig) log->info("TF_CONFIG: " + cluster::to_tf_config(task));
   if (log) {
     for (const std::string& warning : task.warnings) log->warning(warning);
-    task.warnings.clear();  // Warnings are told once, by whoever has a log first.
+    task.warnings.clear();  // Each warning is logged once, by the first object that has a log.
   }
   SHOAL_TRY_VOID(resolve(options, task));
   std::shared_ptr<const void> membership;

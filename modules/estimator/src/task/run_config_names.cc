@@ -31,13 +31,13 @@ Result<bool> parse<bool>(const NamedChange& change) {
   if (change.value == "false" || change.value == "0") return false;
   return no_value(change, "true or false");
 }
-/// Functions have no text: only None can be written.
+/// A placement is a function, which has no text form: only None can be written.
 template <>
 Result<Placement> parse<Placement>(const NamedChange& change) {
   return no_value(change, "none, the only value that can be given by name: it is a function");
 }
 
-/// Changes are collected here; the parts of `runtime` and of the update strategy start from what the config has.
+/// Collects the changes. The parts of `runtime` and of the update strategy start from their values in the config.
 struct Collected {
   RunConfigChanges changes;
   RuntimeOptions runtime;

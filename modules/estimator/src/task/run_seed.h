@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The base seed of initial weights, dropout and shuffles (CONTRACT RU-7).
+/// The base seed of initial weights, dropout and shuffles. A run without a configured seed draws one and keeps it in
+/// run.json, so that a restart computes the same bits as an unbroken run.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,11 +12,11 @@
 
 namespace shoal {
 
-/// The seed that the config gives, or else that of the run in `model_dir`. Nothing where there is no run yet, or, with a
-/// warning, where run.json cannot be read: then everybody draws an own one.
+/// The seed in the config, or else that of the run in `model_dir`. Nothing if there is no run yet, or, with a warning, if
+/// run.json cannot be read: then each call draws its own seed.
 std::optional<int64_t> seed_of_run(Environment& env, const RunConfig& config, const std::string& model_dir);
 
-/// `seed` as the seed of a graph; drawn where there is none.
+/// Turns `seed` into the seed of a graph; draws one if it is None.
 RandomKey graph_seed(Environment& env, const std::optional<int64_t>& seed);
 
 }  // namespace shoal

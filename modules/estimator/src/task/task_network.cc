@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who a task is to its peers, and where they are.
+// The identity of a task for its peers, the addresses of peers, and the task's environment.
 #include "task/task_network.h"
 #include "shoal/base/forever.h"
 #include "shoal/cluster/identity.h"
@@ -27,7 +27,7 @@ namespace {
 std::string strategy_text(const UpdateStrategyOptions& strategy) {
   cluster::StrategyText text{.sync = strategy.kind == UpdateStrategyKind::kSync, .replicas_to_aggregate = {}};
   if (strategy.replicas_to_aggregate)
-    text.replicas_to_aggregate = int(*strategy.replicas_to_aggregate);  // The range was checked.
+    text.replicas_to_aggregate = int(*strategy.replicas_to_aggregate);  // The range was checked before.
   return cluster::to_string(text);
 }
 
@@ -98,9 +98,9 @@ std::shared_ptr<Environment> make_environment(const RunConfig& config, bool may_
   ProductionOptions options;
   options.task = config.task().name();
   options.transports = transports_of(host_of(config), config.runtime());
-  // A task with nobody to talk to computes on the strand: two thread switches less a step.
+  // A task without servers has no peers to answer, so it computes on the strand, which saves two thread switches per step.
   options.offload_inline = config.num_ps_replicas() == 0;
-  if (config.task_type() == cluster::kPsRole) {  // Other pools serve input functions.
+  if (config.task_type() == cluster::kPsRole) {  // In other roles the pool also serves input functions.
     options.process = read_process_info();
     options.pool_threads = update_threads(config, options.process->usable_cores);
   }
@@ -126,7 +126,7 @@ std::shared_ptr<Environment> make_call_environment(const RunConfig& config) { re
 Result<std::string> make_temporary_model_dir(Environment& env) {
   const std::string& above = env.process().temporary_folder;
   if (!env.storage().exists(above))
-    static_cast<void>(env.storage().make_folders(above));  // The next call says what is wrong.
+    static_cast<void>(env.storage().make_folders(above));  // If this fails, the next call says why.
   auto folder = env.storage().make_temporary_folder(join_path(above, "shoal-"));
   if (!folder) return failed_precondition("no temporary model_dir can be made: " + folder.error().message());
   env.log().warning("no model_dir was given; results go to the temporary folder " + *folder);

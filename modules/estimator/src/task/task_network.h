@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What surrounds a task: what its process lends to it, who it is to its peers and where they are, its environment.
+/// The surroundings of a task: what its process lends to it, its identity and the addresses of its peers, its environment.
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,38 +13,42 @@
 
 namespace shoal {
 
-/// What the process lends to this task; nothing special, where the config has no host.
+/// The host of this task, which its process supplies; an empty host if the config has none.
 const TaskHost& host_of(const RunConfig& config);
-/// What the build has, what `host` brings, and the program's own of `runtime`; of one scheme, the latest.
+/// All transports: those of the build, those of `host`, and the program's own in `runtime`. A later one replaces an earlier
+/// one of the same scheme.
 TransportTable transports_of(const TaskHost& host, const std::optional<RuntimeOptions>& runtime);
 
-/// Job identity, role, index, ... of the task that `config` describes.
+/// The task's identity for its peers: job, role, index and so on.
 cluster::TaskIdentity task_identity(Environment& env, const RunConfig& config);
-/// Options with the credential that this task was given, if any, and its heartbeats. Errors: those of
+/// Options of links: the credential of this task, if it has one, and the interval of heartbeats. Errors: those of
 /// find_credential().
 Result<transport::LinkOptions> link_options(const RunConfig& config);
-/// Where this task listens: the address that the cluster names for it, or the one of --bind. InvalidArgument if that is no
-/// host or host:port.
+/// The address at which this task listens: the one of --bind, or else the one that the cluster has for it. InvalidArgument
+/// if --bind is neither host nor host:port.
 Result<transport::Endpoint> own_endpoint(const RunConfig& config);
-/// FailedPrecondition that names the ways to say who may join a job beyond this machine (CONTRACT CL-18).
+/// The FailedPrecondition of a job beyond this machine that has neither token nor certificate. It names the ways to say who
+/// may join.
 Error needs_credential();
-/// Addresses of the parameter servers.
+/// The addresses of the parameter servers.
 std::vector<transport::Endpoint> server_endpoints(const RunConfig& config);
 
-/// How many threads of a server share in a large update, on a machine where its process may use `usable_cores` cores. Where
-/// updates are synchronous, the trainers wait meanwhile, and the servers divide the cores: as if as many of the host's tasks
-/// were servers as may be. Where they are not, the trainers compute: as many as RunConfig::compute_threads().
+/// How many threads of a server share a large update, on a machine where its process may use `usable_cores` cores. With
+/// synchronous updates the trainers wait meanwhile, and the servers divide the cores; the number of servers on the host is
+/// taken as the largest that is possible. With other updates the trainers compute meanwhile, and the number is
+/// RunConfig::compute_threads().
 int32_t update_threads(const RunConfig& config, int32_t usable_cores);
 
-/// How the program cancels: RunConfigOptions::stop, or an interrupt of the config's own environment.
+/// The token by which the program cancels: RunConfigOptions::stop, or an interrupt of the config's own environment.
 StopToken stop_of_program(const RunConfig& config);
-/// What ends a call that is no part of a task (an evaluation, predictions, an export): the same. Inside of a task it never stops,
-/// since the task decides there.
+/// The token that ends a call outside of a task (an evaluation, predictions, an export): that of stop_of_program(). Within a
+/// task it never stops, since the task itself decides.
 StopToken stop_of_call(const RunConfig& config);
 
-/// Makes a folder for a run that was given no model_dir, and says in the log where it is.
+/// Makes a folder for a run without a model_dir, and logs its path.
 Result<std::string> make_temporary_model_dir(Environment& env);
-/// The same for an Estimator whose calls (evaluate, export_model, ...) run in `env`: what the exporters of a task get.
+/// A copy of `config` whose calls (evaluate, export_model, ...) run in `env`. The exporters of a task get an Estimator with
+/// it.
 RunConfig with_environment(const RunConfig& config, std::shared_ptr<Environment> env);
 
 }  // namespace shoal

@@ -7,7 +7,7 @@
 namespace shoal {
 namespace {
 
-/// The last time that anything in a file or folder changed.
+/// The time of the latest change in a file or folder.
 WallTime last_touched(Storage& storage, const std::string& path, const FileInfo& info) {
   WallTime last = info.modified;
   if (!info.is_folder) return last;
@@ -17,8 +17,8 @@ WallTime last_touched(Storage& storage, const std::string& path, const FileInfo&
   return last;
 }
 
-/// The time on the clock of whoever keeps `folder`, which is that of its files: the task's own clock may be another one, or wrong.
-/// Nothing where no file can be made.
+/// The present time on the clock of the machine that keeps `folder`, since the times of its files come from that clock, and
+/// the task's own clock may differ. Nothing if no file can be made there.
 std::optional<WallTime> time_of(Storage& storage, const std::string& folder, std::string_view prefix) {
   const std::string name = std::string(prefix) + "now-" + storage.unique_name(), path = join_path(folder, name);
   auto file = storage.create(path);
@@ -36,7 +36,7 @@ void remove_temporary_files(Environment& env, const std::string& folder, const s
                             Duration age) {
   const auto entries = env.storage().list(folder);
   if (!entries) return;
-  std::optional<WallTime> now;  // It is asked for once there is something to compare it with.
+  std::optional<WallTime> now;  // Read only once there is a file to compare it with.
   for (const FileInfo& entry : *entries) {
     const bool ours =
         std::any_of(prefixes.begin(), prefixes.end(), [&](auto prefix) { return entry.name.starts_with(prefix); });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Temporary files: what a process writes under a name that nobody reads, until it is complete. A process that is killed
-/// leaves them, and the next one removes them.
+/// Temporary files: a process writes under a temporary name until the file or folder is complete. A process that is killed
+/// leaves them behind, and the next process removes them.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,16 +10,16 @@
 
 namespace shoal {
 
-/// A living process touches the files that it writes more often than this.
+/// A temporary file whose age exceeds this is abandoned: a living process touches its files more often.
 inline constexpr auto kAbandonedAfter = std::chrono::hours(1);
 
-/// Removes the entries of `folder` whose names begin with one of `prefixes`, if nothing in them has been touched for
-/// `age`, by the clock of whoever keeps the folder: zero for who alone writes such files, and holds the folder. What cannot be
-/// removed is tried again at the next start.
+/// Removes the entries of `folder` whose names begin with one of `prefixes`, if nothing in them has been touched for `age`,
+/// by the clock of the machine that keeps the folder. Zero is right for a process that alone writes such files and holds
+/// the folder's lock. Entries that cannot be removed are tried again at the next start.
 void remove_temporary_files(Environment& env, const std::string& folder, const std::vector<std::string_view>& prefixes,
                             Duration age = kAbandonedAfter);
 
-/// The name of an export begins with it until it is complete.
+/// The name of an export begins with it until the export is complete.
 inline constexpr std::string_view kUnfinishedExport = ".export-";
 
 }  // namespace shoal
