@@ -15,7 +15,7 @@
 namespace shoal::cli {
 namespace {
 
-// A CA's key, in the folder of the CA only. Its certificate is kAuthorityFile there and in the folders of tasks.
+// The key of a CA, which only the CA's folder has. Its certificate is kAuthorityFile, there and in the folders of tasks.
 constexpr const char* kCaKeyFile = "ca.key";
 constexpr int kDaysMax = 3650;
 
@@ -31,7 +31,7 @@ struct TaskOptions {
   int days = 365;
 };
 
-/// A little of the past too, since clocks differ.
+/// The validity begins an hour ago, since clocks differ.
 transport::Validity from_now(int days) {
   const auto now = std::chrono::floor<std::chrono::seconds>(read_wall_clock());
   return {.begin = now - std::chrono::hours(1), .end = now + std::chrono::days(days)};

@@ -24,7 +24,7 @@ Json describe(const checkpoint::ListedCheckpoint& listed) {
 }
 
 Result<int> list_checkpoints(Context& context, const std::string& folder, checkpoint::Check check) {
-  // A folder that does not exist is an error, an empty one is not.
+  // A folder that does not exist is an error; an empty one is not.
   SHOAL_TRY(const auto unused, context.storage.list(folder));
   SHOAL_TRY(const auto checkpoints, checkpoint::list(context.storage, folder, check));
   Json json{{"directory", folder}, {"newest", nullptr}, {"checkpoints", Json::array()}};
@@ -87,13 +87,13 @@ Json describe(const checkpoint::Reader& reader) {
   return json;
 }
 
-/// Shells complete file names, so the index's own name means its checkpoint too.
+/// Accepts the name of the index file as well as the prefix, because shells complete file names.
 std::string prefix_from(std::string text) {
   if (text.ends_with(".index")) text.resize(text.size() - 6);
   return text;
 }
 
-/// A folder has checkpoints, and is none.
+/// Opens the checkpoint `prefix`. If `prefix` is a folder, the error explains that a folder contains checkpoints.
 Result<std::unique_ptr<checkpoint::Reader>> open_checkpoint(Context& context, const std::string& prefix) {
   auto reader = checkpoint::Reader::open(context.storage, prefix);
   if (reader || !context.storage.list(prefix)) return reader;
@@ -101,7 +101,7 @@ Result<std::unique_ptr<checkpoint::Reader>> open_checkpoint(Context& context, co
                                                 " names its checkpoints)");
 }
 
-/// What a warm start may take from a file of another program.
+/// Shows the tensors that a warm start can take from a file of another program.
 Result<int> show_file(Context& context, const std::string& path, const std::vector<std::string>& names) {
   SHOAL_TRY(const auto file, TensorFile::open(context.storage, path));
   Json json{{"file", path}, {"tensors", Json::array()}};
@@ -119,7 +119,7 @@ Result<int> show_file(Context& context, const std::string& path, const std::vect
   return 0;
 }
 
-/// A checkpoint is named by a prefix, which is no file itself.
+/// True for an ordinary file. A checkpoint is named by a prefix, which is no file itself.
 bool is_file(Storage& storage, const std::string& path) {
   return storage.exists(path) && !storage.exists(path + ".index") && !storage.list(path).has_value();
 }

@@ -17,7 +17,8 @@ void Context::complain(std::string_view sentence) const { err << name << ": " <<
 
 namespace {
 
-/// The command that the line names, `shoal keys token` as well as `shoal launch`; the program itself before the first.
+/// The command that the command line names, such as `shoal keys token` or `shoal launch`; the program itself if there is
+/// none.
 const CLI::App& named_command(const CLI::App& app) {
   const CLI::App* command = &app;
   while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
@@ -30,7 +31,7 @@ std::string line_of(const CLI::App& command) {
   return parent == nullptr ? command.get_name() : line_of(*parent) + " " + command.get_name();
 }
 
-/// What `command` knows of the kind of `word`: its flags, or the commands below it.
+/// The flags of `command`, or the commands below it, whichever kind `word` is.
 std::vector<std::string> known_words(const CLI::App& command, std::string_view word) {
   std::vector<std::string> words;
   if (word.starts_with("-")) {
@@ -45,7 +46,7 @@ std::vector<std::string> known_words(const CLI::App& command, std::string_view w
   return words;
 }
 
-/// The sentence for `words` that nobody expects. CLI11's own has them in reverse.
+/// The error sentence for unexpected `words`. CLI11's own sentence lists them in reverse order.
 std::string unexpected(const CLI::App& app, const std::vector<std::string>& words, bool has_separator, const Self& self) {
   const CLI::App& command = named_command(app);
   const std::string word = words.front().substr(0, words.front().find('='));
@@ -67,14 +68,15 @@ std::string unexpected(const CLI::App& app, const std::vector<std::string>& word
   return sentence + "; " + line_of(command) + " --help says what is";
 }
 
-/// What `app` was given beyond what it knows. A -- ends the flags of any program.
+/// The words that `app` did not understand. A -- is dropped, since it ends the flags of any program.
 std::vector<std::string> words_left(const CLI::App& app) {
   std::vector<std::string> words = app.remaining(true);
   std::erase(words, "--");
   return words;
 }
 
-/// How many words are the program's own: `launch` and `data bench` leave those behind -- to the program that they start.
+/// How many words the program parses itself: `launch` and `data bench` leave the words behind -- to the program that they
+/// start.
 int count_own_words(int argc, const char* const* argv) {
   const auto is = [&](int word, std::string_view text) { return argc > word && argv[word] == text; };
   if (!is(1, "launch") && !(is(1, "data") && is(2, "bench"))) return argc;
@@ -108,10 +110,11 @@ int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& 
     return exit_status(ErrorKind::kInvalidArgument);
   }
   try {
-    const PlainLocale locale;  // CLI11 reads numbers by std::strtold().
+    const PlainLocale locale;  // CLI11 reads numbers by std::strtold(), which obeys the locale.
     app.parse(own_words, argv);
-  } catch (const CLI::ParseError& error) {  // Help and version come here too.
-    // A command or a value that is missing may be there, mistyped; and help for a command that there is none of is no help.
+  } catch (const CLI::ParseError& error) {  // CLI11 reports help and version as such errors, too.
+    // If a command or value is missing, it may be among the words left, with a typing mistake. If help was asked for an
+    // unknown command, the unknown word is the error.
     const std::vector<std::string> left = words_left(app);
     if (error.get_exit_code() == 0 && left.empty()) return app.exit(error, out, err);
     const bool by_words = error.get_exit_code() == 0 || dynamic_cast<const CLI::ExtrasError*>(&error) ||

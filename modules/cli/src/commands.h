@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// All commands of the program. To add one: a file <name>_command.cc with its add_<name>_command(), declared in command.h,
-/// and one entry in commands.cc.
+/// All commands of the program. To add one, write a file <name>_command.cc with its add_<name>_command(), declare that in
+/// command.h, and add an entry to commands.cc.
 #include <span>
 
 #include "command.h"

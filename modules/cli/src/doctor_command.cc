@@ -56,8 +56,8 @@ struct DoctorArguments {
 
 struct Finding {
   std::string about;
-  std::string text;      ///< What was found.
-  std::string advice{};  ///< What to do; empty if it is fine.
+  std::string text;      ///< The state that was found.
+  std::string advice{};  ///< Advice on what to change; empty if all is well.
 
   bool fine() const { return advice.empty(); }
 };
@@ -138,7 +138,7 @@ Finding look_at_clock(WallTime now) {
   return finding;
 }
 
-/// Connects this process to itself by shared memory, as two tasks of one machine are connected.
+/// Connects this process to itself by shared memory, in the way in which two tasks of one machine connect.
 Task<Result<void>> try_shared_memory(Environment& env, Deadline deadline) {
   SHOAL_CO_TRY(transport::Transport * shared, env.transport("shm"));
   SHOAL_CO_TRY(const auto listener, shared->listen({"shm", "doctor:0"}, {}));
@@ -170,7 +170,7 @@ Finding look_at_descriptors() {
   return finding;
 }
 
-/// Returns the folder `path`, or the nearest folder above it that exists.
+/// The folder `path`, or the nearest folder above it that exists.
 std::string nearest_folder(const std::string& path) {
   std::error_code none;
   std::filesystem::path folder = std::filesystem::absolute(path, none);
@@ -178,7 +178,7 @@ std::string nearest_folder(const std::string& path) {
   return folder.string();
 }
 
-/// Writes a file in the way in which files of checkpoints are written. Returns the seconds that it took to reach the disk.
+/// Writes a file as checkpoints are written. Returns the seconds until it was on the disk.
 Result<double> try_writing(Storage& storage, Environment& env, const std::string& folder) {
   const std::vector<std::byte> bytes(kProbeBytes, std::byte{0x5a});
   SHOAL_TRY(const auto file, storage.create(join_path(folder, "probe")));

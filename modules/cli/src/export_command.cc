@@ -77,8 +77,8 @@ Json contents_json(const std::string& folder, const ExportContents& contents) {
   return json;
 }
 
-/// Loads the export, so that what is printed is of one that works; but one whose graph has ops of a program's own, which this
-/// program cannot load.
+/// Shows an export. It is loaded first, so that the description is of an export that works. Exception: an export with ops
+/// of a program's own, which this program cannot load.
 Result<int> show_export(Context& context, const std::string& path) {
   SHOAL_TRY(const std::string folder, find_export(context.storage, path));
   SHOAL_TRY(ExportContents contents, try_describe_export(folder));
@@ -96,7 +96,7 @@ Result<int> show_export(Context& context, const std::string& path) {
   return 0;
 }
 
-/// A program that looks replaces nothing.
+/// Refuses to replace an existing file, since commands that only look must not change anything.
 Result<void> check_new(Storage& storage, const std::string& path) {
   if (path.empty()) return invalid_argument("-o: give the path of what is written");
   if (!storage.exists(path)) return {};
@@ -134,7 +134,8 @@ struct CppRequest {
   std::vector<std::string> axes;
 };
 
-/// Each row of the arrays of an NPZ file, which have the names of the features; a lone feature may be a lone array of any name.
+/// The examples for int8 from an NPZ file: row i of each array is example i. Arrays have the names of the features; for a
+/// lone feature, a lone array may have any name.
 Result<convert::Calibration> calibration_in(Storage& storage, const std::string& path,
                                             const std::vector<ExportedTensor>& inputs) {
   SHOAL_TRY(const data::TensorMap arrays, data::read_npz(storage, path));
@@ -153,7 +154,7 @@ Result<convert::Calibration> calibration_in(Storage& storage, const std::string&
   return calibration;
 }
 
-/// "time=40" and the like.
+/// Parses sizes such as "time=40".
 Result<std::map<std::string, int64_t>> sizes_in(const std::vector<std::string>& axes) {
   std::map<std::string, int64_t> sizes;
   for (const std::string& axis : axes) {

@@ -9,7 +9,7 @@ namespace {
 
 std::string in_one_line(const Json& json) { return shoal::json::text_of(json); }
 
-/// Lists of numbers and words stay in one line.
+/// Writes JSON with indentation. Lists of numbers and words stay on one line.
 void write_indented(std::ostream& out, const Json& json, size_t depth) {
   const bool plain_list =
       json.is_array() && std::none_of(json.begin(), json.end(), [](const Json& item) { return item.is_structured(); });
@@ -31,7 +31,7 @@ void write_indented(std::ostream& out, const Json& json, size_t depth) {
 }  // namespace
 
 Json unix_seconds(WallTime time) {
-  // Nanoseconds do not fit into a double, microseconds do.
+  // A double holds microseconds since 1970 exactly enough, but not nanoseconds.
   return double(time.time_since_epoch() / std::chrono::microseconds(1)) / 1e6;
 }
 
@@ -39,7 +39,7 @@ bool print_line(std::ostream& out, const Json& json) {
   try {
     out << json.dump(-1, ' ', false, Json::error_handler_t::strict) << '\n';
     return true;
-  } catch (const Json::type_error&) {  // The library tells of bytes that are no UTF-8 in no other way.
+  } catch (const Json::type_error&) {  // The library reports bytes that are no UTF-8 only by this exception.
     out << in_one_line(json) << '\n';
     return false;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// JSON as the commands print it.
+/// Prints the JSON of commands.
 #include <ostream>
 
 #include "command.h"
@@ -13,9 +13,9 @@ using Json = json::PrintedJson;
 
 /// Seconds since 1970, with a fraction.
 Json unix_seconds(WallTime time);
-/// One line. Bytes that are no UTF-8 become U+FFFD, and then it returns false.
+/// Prints one line. Returns false if it had bytes that are no UTF-8, which become U+FFFD.
 bool print_line(std::ostream& out, const Json& json);
-/// What a command has to say as one object: one line, or indented where people read it.
+/// Prints the result of a command as one object: on one line, or indented if people read it on a terminal.
 void print(const Context& context, const Json& json);
 
 }  // namespace shoal::cli

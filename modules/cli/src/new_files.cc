@@ -41,7 +41,8 @@ Result<void> write_new_files(const std::vector<NewFile>& files) {
 }
 
 Result<void> make_folder(const std::string& path) {
-  if (::mkdir(path.c_str(), S_IRWXU) == 0 || errno == EEXIST) return {};  // If it is no folder, writing into it fails.
+  // If the path is no folder, writing into it fails.
+  if (::mkdir(path.c_str(), S_IRWXU) == 0 || errno == EEXIST) return {};
   return unavailable(path + ": cannot be made: " + system_error_text(errno));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Files that are written once and never over others.
+/// Writes new files, and never replaces existing ones.
 #include <string>
 #include <vector>
 
@@ -13,9 +13,9 @@ struct NewFile {
   std::string text;
   bool secret = false;  ///< True: only its owner can read it, from the first byte on.
 };
-/// All of them or none. FailedPrecondition if one is there already; Unavailable if one cannot be made.
+/// Writes all files or none. FailedPrecondition if one exists already; Unavailable if one cannot be made.
 Result<void> write_new_files(const std::vector<NewFile>& files);
-/// A folder that only its owner can look into, if it is not there yet. Unavailable if it cannot be made.
+/// Makes a folder that only its owner can look into, if it does not exist. Unavailable if it cannot be made.
 Result<void> make_folder(const std::string& path);
 
 }  // namespace shoal::cli

@@ -14,7 +14,8 @@
 namespace shoal::cli {
 namespace {
 
-/// Names of columns or predictions as an option has them: records of CSV, so that a name may have a comma in it.
+/// Names of columns or predictions as the user wrote them in an option: records of CSV, so that a name may have a comma in
+/// it.
 using NameLists = std::vector<std::string>;
 
 struct PredictArguments {
@@ -26,7 +27,7 @@ struct PredictArguments {
   RuntimeOptions runtime;
 };
 
-/// What has come in, waiting only while there is nothing: rows are answered as they arrive.
+/// Reads the bytes that have come, and waits only while there are none, so that rows are answered as they arrive.
 data::ReadBytes bytes_of(std::istream& in) {
   return [&in](std::span<std::byte> out) -> Result<size_t> {
     char* const text = reinterpret_cast<char*>(out.data());
@@ -36,7 +37,7 @@ data::ReadBytes bytes_of(std::istream& in) {
     }
     const std::streamsize count = in.readsome(text, std::streamsize(out.size()));
     if (count > 0) return size_t(count);
-    in.get(text[0]);  // A stream that does not tell what it has.
+    in.get(text[0]);  // For a stream that does not tell how much it has.
     return 1;
   };
 }
@@ -60,7 +61,8 @@ Result<data::CsvReader> open_table(Context& context, const PredictArguments& arg
                              "; what is no file can come on standard input: give - for its name");
 }
 
-/// Reads up to `batch` rows into `rows`, whose storage is used again. `end` becomes true, or an error, where rows end.
+/// Reads up to one batch of rows into `rows`, whose memory is reused. At the end of the rows `end` becomes true, or an
+/// error.
 size_t read_rows(data::CsvReader& reader, const TableInput& input, std::vector<data::Element>& rows, Result<bool>& end) {
   size_t count = 0;
   while (count < rows.size()) {
@@ -78,7 +80,7 @@ size_t read_rows(data::CsvReader& reader, const TableInput& input, std::vector<d
   return count;
 }
 
-/// Writes what the model predicts for `rows`. If it refuses one of them, those before it are written.
+/// Writes the predictions for `rows`. If the model refuses a row, those before it are written.
 Result<void> predict_rows(ExportedModel& model, const TableInput& input, std::span<const data::Element> rows,
                           PredictionRows& writer) {
   const auto predictions = call_user("predict", [&] { return model.predict(input.features(rows)); });
@@ -118,7 +120,7 @@ Result<int> predict(Context& context, ExportedModel& model, const PredictArgumen
   for (Result<bool> end = false; end && !*end && context.out;) {
     const size_t count = read_rows(reader, input, rows, end);
     if (count > 0) {
-      // Rows before one that is damaged have their predictions.
+      // The rows before a damaged one get their predictions.
       SHOAL_TRY_VOID(predict_rows(model, input, std::span(rows).first(count), writer));
       context.out.flush();
     }

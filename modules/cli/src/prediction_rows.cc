@@ -13,7 +13,7 @@
 namespace shoal::cli {
 namespace {
 
-/// Predictions under the names that the output gives them, and what ExportedModel::predict() calls them.
+/// Predictions: the name in the output, and the key of ExportedModel::predict().
 using NamedKeys = std::vector<std::pair<std::string, std::string>>;
 
 std::string field_of(const Tensor& tensor, int64_t index, char separator) {
@@ -27,7 +27,8 @@ int64_t values_in(const RowOutput& output) { return Shape(output.row_shape).elem
 Result<RowOutput> output_of(const ExportedModel& model, const std::string& name, const std::string& key) {
   const auto tensor = std::find_if(model.outputs().begin(), model.outputs().end(),
                                    [&](const ExportedTensor& one) { return one.name == key; });
-  SHOAL_CHECK(tensor != model.outputs().end());  // What loads has signatures of predictions that are there.
+  // Loading an export has checked that its signatures name existing predictions.
+  SHOAL_CHECK(tensor != model.outputs().end());
   const std::vector<int64_t>& shape = tensor->shape;
   const bool by_row =
       !shape.empty() && shape[0] < 0 && std::all_of(shape.begin() + 1, shape.end(), [](int64_t size) { return size >= 0; });

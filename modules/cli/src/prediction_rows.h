@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Predictions, row by row, as CSV or as JSON lines.
+/// Writes predictions row by row, as CSV or as JSON lines.
 #include <iosfwd>
 #include <span>
 #include <string>
@@ -11,15 +11,15 @@
 
 namespace shoal::cli {
 
-/// A prediction under the name that the output gives it.
+/// A prediction and its name in the output.
 struct RowOutput {
-  std::string name;  ///< "prediction" for a lone one without a name.
-  std::string key;   ///< What ExportedModel::predict() calls it.
+  std::string name;  ///< "prediction" for a lone prediction without a name.
+  std::string key;   ///< The key of ExportedModel::predict().
   std::vector<int64_t> row_shape;
 };
 
-/// Those that `signature` names, or all if it is ""; of these, the ones called `keys`, or all if there are none.
-/// InvalidArgument, listing what there is, for an unknown signature or key, and for a prediction that is not one per row.
+/// Chooses predictions: those of `signature`, or all if it is ""; of these, those in `keys`, or all if `keys` is empty.
+/// InvalidArgument, listing the choices, for an unknown signature or key, and for a prediction that is not one per row.
 Result<std::vector<RowOutput>> choose_outputs(const ExportedModel& model, const std::string& signature,
                                               const std::vector<std::string>& keys);
 
@@ -33,16 +33,16 @@ class PredictionRows {
  public:
   PredictionRows(std::ostream& out, std::vector<RowOutput> outputs, RowFormat format)
       : out_(out), outputs_(std::move(outputs)), format_(std::move(format)) {}
-  /// Writes the names of the columns (RFC 4180); nothing for JSON lines. A prediction of several values has "name/0", "name/1",
-  /// ... InvalidArgument if two columns would have one name.
+  /// Writes the names of the columns (RFC 4180); nothing for JSON lines. A prediction of several values has "name/0",
+  /// "name/1", ... InvalidArgument if two columns would have one name.
   Result<void> write_header();
-  /// DataLoss if a prediction is not one per row after all.
+  /// Writes the predictions of `rows`. DataLoss if a prediction is not one per row, against its description.
   Result<void> write(std::span<const data::Element> rows, const data::TensorMap& predictions);
   int64_t rows() const { return rows_; }
-  /// Rows with a prediction that is NaN, and which was the first of them, counted from 1.
+  /// The number of rows with a prediction that is NaN, and the number of the first such row, from 1.
   int64_t rows_with_nan() const { return rows_with_nan_; }
   int64_t first_with_nan() const { return first_with_nan_; }
-  /// Rows that had bytes which JSON cannot hold, and has others in their place.
+  /// Rows with bytes that JSON cannot hold, which were replaced.
   int64_t rows_with_bytes() const { return rows_with_bytes_; }
 
  private:

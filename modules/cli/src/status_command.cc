@@ -50,21 +50,22 @@ struct StatusArguments {
 
 constexpr const char *kTcp = "tcp", *kShm = "shm";
 
-/// Whom to ask, and about whom.
+/// The endpoints to ask, and the task to ask about.
 struct Question {
-  /// Several: the first that answers for this run. Without a scheme: over tcp, and where nobody is there in shared memory.
+  /// If there are several, the first that answers for this run counts. An endpoint without a scheme is tried over tcp, and
+  /// then over shared memory if no task answers.
   std::vector<transport::Endpoint> endpoints;
-  std::string task;    ///< "worker 1"; empty: about the one that answers.
-  std::string run;     ///< Of the rendezvous; empty: any.
-  bool itself = true;  ///< The task that the question is about is the one that is asked.
+  std::string task;    ///< "worker 1"; empty: the task that answers.
+  std::string run;     ///< The run of the rendezvous; empty: any.
+  bool itself = true;  ///< True if the task that is asked is the one that the question is about.
 };
 
 struct Answer {
   transport::Endpoint from;
   TaskStatus status;
-  std::optional<transport::Endpoint> server;  ///< Of those that a rendezvous named, the one that was asked.
-  std::optional<TaskStatus> of_server;        ///< What it said.
-  std::string unheard;                        ///< Why it did not answer.
+  std::optional<transport::Endpoint> server;  ///< The parameter server that was asked, if a rendezvous named it.
+  std::optional<TaskStatus> of_server;        ///< Its answer.
+  std::string unheard;                        ///< The reason why it did not answer.
 };
 
 Result<transport::Endpoint> endpoint_of(const std::string& address) {
@@ -73,7 +74,7 @@ Result<transport::Endpoint> endpoint_of(const std::string& address) {
   return transport::Endpoint{"", address};
 }
 
-/// By the variables that tell the task of this environment who it is.
+/// The question about the task that the variables of this environment describe.
 Result<Question> question_of_own_task() {
   SHOAL_TRY(const TaskConfig task, cluster::task_from_environment(cluster::process_getenv));
   if (task.mode == cluster::TaskMode::kLocal) {
@@ -123,8 +124,8 @@ struct Heard {
   TaskStatus status;
 };
 
-/// A description of a cluster has hosts and ports, and does not say by which transport its tasks talk. Where nobody is there,
-/// the sentence is that of tcp.
+/// Asks one endpoint. A description of a cluster has hosts and ports, and does not say by which transport its tasks talk.
+/// If no task answers, the error is that of tcp.
 Task<Result<Heard>> ask_at(Environment& env, transport::Endpoint at, transport::LinkOptions link, Deadline deadline) {
   const bool any = at.scheme.empty();
   if (any) at.scheme = kTcp;
@@ -160,7 +161,8 @@ Task<Result<Answer>> ask_first(Environment& env, Question question, transport::L
   co_return last;
 }
 
-/// A rendezvous knows addresses, and no step: that is asked of the task's own server, or of the first.
+/// Asks, and asks again if the answer comes from a rendezvous. A rendezvous knows addresses but no step, so the task's own
+/// server, or the first one, is asked for that.
 Task<Result<Answer>> ask(Environment& env, Question question, transport::LinkOptions link, Deadline deadline) {
   const std::string task = question.task;
   auto asking = ask_first(env, std::move(question), link, deadline);
@@ -207,7 +209,7 @@ Json to_json(const Question& question, const Answer& answer, bool ready) {
   return object;
 }
 
-/// What speaks against the task's being alive; empty: nothing does.
+/// The reason to think that the task is not alive; empty: there is none.
 std::string not_alive(const Question& question, const Answer& answer) {
   if (question.task.empty()) return {};
   const TaskStatus& status = answer.status;
@@ -221,7 +223,7 @@ std::string not_alive(const Question& question, const Answer& answer) {
   return {};
 }
 
-/// What is missing until the job trains; empty: it does.
+/// The reason why the job does not train yet; empty: it trains.
 std::string not_ready(const Question& question, const Answer& answer) {
   if (std::string dead = not_alive(question, answer); !dead.empty()) return dead;
   const TaskStatus& status = answer.status;

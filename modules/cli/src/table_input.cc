@@ -12,7 +12,7 @@
 namespace shoal::cli {
 namespace {
 
-/// A set for look-ups only: the order of its elements depends on hashing, so nothing iterates over it.
+/// Only for look-ups: the order of its elements depends on hashing, so nothing iterates over it.
 using NameSet = std::unordered_set<std::string_view>;
 
 /// The table's columns by name.
@@ -43,7 +43,7 @@ std::string listed(const std::vector<std::string>& names) {
   return names.size() > kShownMax ? text + ", and " + std::to_string(names.size() - kShownMax) + " more" : text;
 }
 
-/// What a header often is that has other names than it should.
+/// A guess why the header has unexpected names.
 std::string header_hint(const std::vector<std::string>& names) {
   const bool has_numbers = std::any_of(names.begin(), names.end(),
                                        [](const std::string& name) { return number_from<double>(name).has_value(); });
@@ -59,7 +59,7 @@ std::string called(const ExportedTensor& tensor) {
   return tensor.name.empty() ? "the input" : "input \"" + tensor.name + "\"";
 }
 
-/// Values per row. InvalidArgument if rows are not what the first axis counts.
+/// The number of values per row. InvalidArgument if the first axis does not count rows.
 Result<int64_t> values_per_row(const ExportedTensor& tensor) {
   const bool by_row = !tensor.shape.empty() && tensor.shape[0] < 0;
   int64_t count = 1;
@@ -72,7 +72,7 @@ Result<int64_t> values_per_row(const ExportedTensor& tensor) {
   return count;
 }
 
-/// What its columns are read as; missing numbers are NaN, which feature columns may have a default for.
+/// How the columns of an input are read. Missing numbers become NaN, for which feature columns may have a default.
 Result<data::CsvColumn> column_of(const ExportedTensor& tensor, const std::string& name) {
   switch (tensor.dtype) {
     case DType::kString: return data::CsvColumn{.name = name};
@@ -111,7 +111,7 @@ Error twice(const std::string& name, const std::string& who) {
 Result<std::vector<std::string>> columns_of(const ExportedTensor& tensor, bool only, const Header& header,
                                             const TableChoice& choice) {
   SHOAL_TRY(const int64_t count, values_per_row(tensor));
-  // One after the other, as far as the table has them: an export's sizes may be anything.
+  // Names are compared one by one while the table has them, because an export's sizes may be arbitrarily large.
   const auto expected = [&](int64_t i) { return count == 1 ? tensor.name : tensor.name + "/" + std::to_string(i); };
   std::vector<std::string> columns;
   while (int64_t(columns.size()) < count && header.contains(expected(int64_t(columns.size())))) {
@@ -159,7 +159,7 @@ Result<TableInput> TableInput::match(const std::vector<ExportedTensor>& inputs, 
   const NameSet unused = set_of(choice.unused), copied = set_of(choice.copied);
   TableInput table;
   for (const std::string& name : names) table.columns_.push_back({.name = name, .doubled = header.has_twice(name)});
-  std::vector<const ExportedTensor*> reader(names.size());  // Of each column: an input that takes it.
+  std::vector<const ExportedTensor*> reader(names.size());  // For each column: an input that takes it.
   for (const ExportedTensor& tensor : inputs) {
     Input input{tensor, {}};
     SHOAL_TRY(input.columns, columns_of(tensor, inputs.size() == 1, header, choice));

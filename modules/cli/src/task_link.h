@@ -18,10 +18,10 @@ struct LinkArguments {
   std::optional<std::string> token_file{}, tls_dir{};
   bool insecure = false;
 };
-/// The options --token-file, --tls-dir and --insecure; `arguments` outlives the parsing.
+/// Adds the options --token-file, --tls-dir and --insecure. `arguments` outlives the parsing.
 void add_link_options(CLI::App& app, LinkArguments& arguments);
-/// Reads the secret that the options name. Where they name none, the variables SHOAL_TOKEN_FILE, SHOAL_TOKEN, SHOAL_TLS_DIR and
-/// SHOAL_INSECURE count, as they do for tasks.
+/// Reads the secret that the options name. If they name none, the variables SHOAL_TOKEN_FILE, SHOAL_TOKEN, SHOAL_TLS_DIR
+/// and SHOAL_INSECURE count, as for tasks.
 Result<transport::LinkOptions> link_from(const LinkArguments& arguments);
 
 /// Makes an environment that has all transports of the build and logs nothing.

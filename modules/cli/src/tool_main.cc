@@ -12,8 +12,8 @@
 namespace shoal::cli {
 
 int tool_main(int argc, const char* const* argv, const Self& self) {
-  // A reader of what is printed that has gone ends a filter, as ever; tasks of a job go on. Never destroyed, since what is left
-  // to print is written after main().
+  // A command ends, as usual filters do, when the reader of its output is gone; a launch goes on with its tasks. The object
+  // is never destroyed, since the last output is written after main().
   const bool launches = argc > 1 && std::string_view(argv[1]) == "launch";
   static const auto& write_errors = *new WriteSignalsAsErrors({.pipe = launches});
   static_cast<void>(write_errors);
@@ -21,7 +21,7 @@ int tool_main(int argc, const char* const* argv, const Self& self) {
   static_cast<void>(exhaustion_errors);
   static const auto& standard_descriptors = *new StandardDescriptors;
   static_cast<void>(standard_descriptors);
-  std::ios::sync_with_stdio(false);  // So that standard input comes in blocks.
+  std::ios::sync_with_stdio(false);  // Lets standard input come in blocks.
   const monitor::Terminal terminal = monitor::read_terminal();
   const Terminals terminals{
       .output = monitor::output_is_terminal(), .errors = terminal.renews_lines, .columns = terminal.columns};

@@ -11,8 +11,8 @@
 namespace shoal {
 namespace {
 
-/// The file that this process runs, as it was named when it started: /proc may be missing. A name without a folder would be looked for
-/// in PATH.
+/// The file that this process runs, under the name with which it was started, since /proc may be missing. A name without a
+/// folder would be looked for in PATH.
 std::string file_of_this_program(const char* called) {
   const auto* const started = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
   const std::string file = started ? started : called;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements `shoal data bench -- PROGRAM [ARGS...]`: becomes the program, with flags that let it read its input alone.
+// Implements `shoal data bench -- PROGRAM [ARGS...]`: replaces this process by the program, with flags that make it read
+// its input without training.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -31,7 +32,8 @@ Result<int> run_bench(Context& context, const BenchArguments& arguments) {
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   context.out.flush();
-  // The program takes the place of this process: its output, its status and signals to it are nobody else's.
+  // The program replaces this process, so its output, its exit status and signals to it are passed on by nothing in
+  // between.
   ::execvp(argv[0], argv.data());
   const int number = errno;
   return not_found(words[0] + ": cannot be started: " + system_error_text(number));

@@ -16,7 +16,7 @@ T stored_at(const std::byte* at) {
   return value;
 }
 
-/// The element that is stored from `at` on. One loop over elements of any type takes less code than a loop for each type.
+/// The number that is stored at `at`. One loop over elements of any type takes less code than a loop for each type.
 double number_at(DType dtype, const std::byte* at) {
   switch (dtype) {
     case DType::kFloat32: return stored_at<float>(at);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a record of a file has under one name, whatever the format of the file is.
+/// One value of a record under one name, whatever the format of the file.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,16 +15,16 @@ struct Cell {
 
   std::string name;
   Kind kind = Kind::kMissing;
-  /// The type as the file has it, or as training would read it: "int64", "float32", "bool", "text", "bytes".
+  /// The type in the file, or the type that training would read: "int64", "float32", "bool", "text", "bytes".
   std::string type = {};
   bool is_list = false;             ///< Whether records may have several values here.
-  std::vector<int64_t> shape = {};  ///< Of a list: its length, or the sizes of its axes.
+  std::vector<int64_t> shape = {};  ///< For a list: its length, or the sizes of its axes.
   std::vector<double> numbers = {};
-  /// Texts or bytes. For numbers of text files: what the file has in their places.
+  /// Texts or bytes. For numbers of text files: the text of each number.
   std::vector<std::string> texts = {};
-  std::optional<Tensor> tensor = {};  ///< The values of a file that has tensors.
+  std::optional<Tensor> tensor = {};  ///< The values, if the file has tensors.
 
-  /// An empty one under this name, which keeps its memory.
+  /// Empties the cell and gives it a name. Keeps its memory for the next values.
   void begin(const std::string& new_name) {
     name = new_name;
     kind = Kind::kMissing;
@@ -38,10 +38,10 @@ struct Cell {
   size_t values() const { return kind == Kind::kNumbers ? numbers.size() : texts.size(); }
 };
 
-/// The values of `tensor` as a cell of this name.
+/// Fills `cell` with the values of `tensor` and this name.
 void fill_cell(Cell& cell, const std::string& name, const Tensor& tensor, const std::string& type, bool is_list);
 
-/// Whether `bytes` begin as those of a PNG or JPEG file do.
+/// Whether `bytes` begin like those of a PNG or JPEG file.
 bool is_image(std::string_view bytes);
 
 }  // namespace shoal::cli

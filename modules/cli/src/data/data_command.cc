@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements `shoal data`: the arguments that its commands share, and the walk through files.
+// Implements `shoal data`: the arguments that its commands share, and the loop over the records of files.
 #include <CLI/CLI.hpp>
 #include <chrono>
 
@@ -13,7 +13,7 @@
 namespace shoal::cli {
 namespace {
 
-/// Returns the separator that the option --separator names.
+/// Reads the option --separator. Returns an error sentence; "" for none.
 std::string read_separator(const std::string& text, std::optional<char>& separator) {
   const std::string meant = text == "\\t" || text == "tab" ? "\t" : text;
   if (meant.size() != 1 || meant == "\"" || meant == "\n" || meant == "\r") {
@@ -23,7 +23,7 @@ std::string read_separator(const std::string& text, std::optional<char>& separat
   return "";
 }
 
-/// A line on the terminal that says how many records were read, renewed twice a second.
+/// Shows on the terminal how many records were read, in a line that is redrawn twice a second.
 class Progress {
  public:
   explicit Progress(Context& context) : context_(context) {
@@ -49,7 +49,7 @@ class Progress {
  private:
   static constexpr std::chrono::milliseconds kInterval{500};
   Context& context_;
-  std::shared_ptr<Environment> clock_;  // Null: nobody looks.
+  std::shared_ptr<Environment> clock_;  // Null: no progress is shown.
   SteadyTime next_;
   bool shown_ = false;
 };
@@ -111,12 +111,12 @@ std::string shape_text(const std::vector<int64_t>& shape) {
 }
 
 std::string shown(std::string_view text, size_t bytes_max) {
-  // JSON has escapes for all that a terminal would act upon, save DEL and the control characters U+0080 to U+009F.
+  // JSON escapes everything that a terminal would act upon, except DEL and the control characters U+0080 to U+009F.
   bool ascii = !check_utf8(text, "", "");
   for (size_t i = 0; i + 1 < text.size() && !ascii; ++i) ascii = text[i] == '\xc2' && uint8_t(text[i + 1]) < 0xa0;
   std::string cut(text.substr(0, bytes_max));
   while (!cut.empty() && text.size() > bytes_max && (text[cut.size()] & 0xc0) == 0x80)
-    cut.pop_back();  // Within a character.
+    cut.pop_back();  // The cut fell inside a character.
   std::string escaped = json::text_of(json::Json(cut), -1, ascii);
   std::erase(escaped, '\x7f');
   return text.size() > bytes_max ? escaped + "... (" + std::to_string(text.size()) + " bytes)" : escaped;

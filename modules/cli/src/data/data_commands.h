@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The commands below `shoal data`, and what they have in common.
+/// The commands below `shoal data`, and the parts that they share.
 #include <functional>
 #include <optional>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace shoal::cli {
 
-/// Which files are read, and how the result is printed.
+/// The files to read, and how to print the result.
 struct DataArguments {
   std::vector<std::string> files;
   ReadChoice read;
@@ -21,8 +21,9 @@ struct DataArguments {
 /// Adds FILE..., --format, --separator, --header, --no-header, --missing and --json.
 void add_data_arguments(CLI::App& command, DataArguments& arguments);
 
-/// Opens one file after another, and calls `each_file` for it and then `each_record` for its records, with the number of records
-/// before, in all files. Ends with the first error. `each_file` may be empty. Shows on a terminal how far it is.
+/// Opens one file after another, and calls `each_file` for it and then `each_record` for its records, with the number of
+/// records before this one in all files. Ends with the first error. `each_file` may be empty. Shows the progress on a
+/// terminal.
 Result<int64_t> for_each_record(
     Context& context, const DataArguments& arguments, const ReadChoice& read,
     const std::function<Result<void>(OpenedFile& file)>& each_file,
@@ -30,11 +31,11 @@ Result<int64_t> for_each_record(
 
 /// "[28, 28, 1]".
 std::string shape_text(const std::vector<int64_t>& shape);
-/// Text of a file as one line of a terminal shows it: its first bytes, in quotes, with escapes for what is no printable text.
+/// The first bytes of a text from a file, in quotes and on one line, with escapes for characters that are not printable.
 std::string shown(std::string_view text, size_t bytes_max = 60);
-/// Six digits of a number.
+/// A number with six digits.
 std::string number_text(double number);
-/// "area", or "the value" for the lone field of files whose values have no names.
+/// The field's name for sentences: "area", or "the value" for the lone field of files whose values have no names.
 std::string field_title(const std::string& name);
 
 void add_describe(CLI::App& data, Action& selected);

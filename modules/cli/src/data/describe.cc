@@ -12,7 +12,7 @@ namespace {
 
 constexpr SummaryBounds kBounds{.fields_max = 100'000};
 
-/// How many images each class has, in the order of the labels.
+/// The number of images of each class, in the order of the labels.
 std::vector<int64_t> class_counts(const data::ImageFolder& pictures) {
   std::vector<int64_t> counts(pictures.classes.size());
   for (const int64_t label : pictures.labels) ++counts[size_t(label)];

@@ -9,9 +9,9 @@
 
 namespace shoal::cli {
 
-/// Records in which the field is not there, or says that it is missing, or is NaN alone.
+/// How many records lack the field, mark it as missing, or have only NaN in it.
 int64_t missing_count(const FieldSummary& field, const OpenedFile& file, int64_t records);
-/// A number as an integer where the type has integers alone and a double holds it exactly.
+/// `number` as JSON: an integer if the type has only integers and a double holds the number exactly.
 Json number_json(double number, const std::string& type);
 
 /// {"name", "type", "missing", "shape" or "lengths", "min" and "max" of numbers, "bytes" of texts}.

@@ -21,7 +21,7 @@ Result<void> FieldSummaries::add(const std::vector<Cell>& cells) {
   ++records_;
   for (size_t i = 0; i < cells.size(); ++i) {
     const Cell& cell = cells[i];
-    // Records of tables have the same fields in the same places.
+    // Records of tables have the same fields in the same order, so the search by name is rare.
     if (i < fields_.size() && fields_[i].name == cell.name) {
       add_to(fields_[i], cell);
       continue;
@@ -52,7 +52,7 @@ void FieldSummaries::add_to(FieldSummary& field, const Cell& cell) const {
   field.all_shapes_equal = field.all_shapes_equal && field.shape == cell.shape;
   const bool is_known = !field.types.empty() && field.types.back() == cell.type;
   if (!is_known && !cell.type.empty() && std::ranges::find(field.types, cell.type) == field.types.end()) {
-    field.types.push_back(cell.type);  // An empty list of JSON has no type.
+    field.types.push_back(cell.type);  // An empty list in JSON has no type.
   }
   field.has_text = field.has_text || cell.kind == Cell::Kind::kTexts;
   field.has_bytes = field.has_bytes || cell.kind == Cell::Kind::kBytes;

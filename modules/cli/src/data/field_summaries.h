@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the records of files have under each name, gathered in one pass.
+/// Summaries of the fields of files, gathered in one pass over the records.
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -13,12 +13,12 @@
 
 namespace shoal::cli {
 
-/// How much memory a summary may take.
+/// Bounds on the memory of a summary.
 struct SummaryBounds {
   size_t fields_max = 0;
-  size_t sketch_capacity = 0;  ///< Of QuantileSketch; 0: no quantiles.
-  size_t distinct_max = 0;     ///< Of TextSummary; 0: texts are not told from each other.
-  /// From this number of fields on, further ones get an eighth of both.
+  size_t sketch_capacity = 0;  ///< The capacity of each QuantileSketch; 0: no quantiles.
+  size_t distinct_max = 0;     ///< The bound of each TextSummary; 0: texts are not counted.
+  /// Fields beyond this number get an eighth of the memory.
   size_t full_fields_max = 100;
 };
 
@@ -27,17 +27,17 @@ struct FieldSummary {
       : name(std::move(field)), numbers(sketch_capacity), texts(distinct_max) {}
 
   std::string name;
-  std::vector<std::string> types;  ///< All that there were, in the order of the file.
-  int64_t records = 0;             ///< Records that have the field, and in which it is not missing.
+  std::vector<std::string> types;  ///< All types that occurred, in the order of the file.
+  int64_t records = 0;             ///< Records in which the field exists and is not missing.
   int64_t values = 0;
   bool has_text = false, has_bytes = false;
   bool is_list = false, all_shapes_equal = true;
-  std::vector<int64_t> shape;                 ///< Of the first record.
-  int64_t length_least = 0, length_most = 0;  ///< Values of one record.
+  std::vector<int64_t> shape;                 ///< The shape in the first record.
+  int64_t length_least = 0, length_most = 0;  ///< The least and the largest number of values in one record.
   NumberSummary numbers;
   TextSummary texts;
 
-  /// One word, by the rules of csv_columns() where records have numbers and texts, or gaps.
+  /// The type in one word. For records with numbers and texts, or with gaps, it follows the rules of csv_columns().
   std::string type(bool missing_makes_float) const;
   bool is_text() const { return has_text || has_bytes; }
 };
@@ -45,7 +45,7 @@ struct FieldSummary {
 class FieldSummaries {
  public:
   explicit FieldSummaries(const SummaryBounds& bounds) : bounds_(bounds) {}
-  /// InvalidArgument for more fields than the bounds allow.
+  /// Adds a record. InvalidArgument for more fields than the bounds allow.
   Result<void> add(const std::vector<Cell>& cells);
   int64_t records() const { return records_; }
   const std::vector<FieldSummary>& fields() const { return fields_; }
@@ -54,8 +54,8 @@ class FieldSummaries {
   void add_to(FieldSummary& field, const Cell& cell) const;
 
   const SummaryBounds bounds_;
-  std::vector<FieldSummary> fields_;                // In the order in which they were found.
-  std::unordered_map<std::string, size_t> places_;  // Looked up only, never walked.
+  std::vector<FieldSummary> fields_;                // In the order in which the fields were found.
+  std::unordered_map<std::string, size_t> places_;  // Only for look-ups: nothing depends on the order.
   int64_t records_ = 0;
 };
 

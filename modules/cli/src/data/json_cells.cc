@@ -45,18 +45,18 @@ Result<void> JsonCells::put(std::string_view text, double number, Cell::Kind kin
   at->numbers.push_back(number);
   if (at->type.empty()) at->type = type;
   if (at->kind == Cell::Kind::kMissing) at->kind = kind;
-  if (kind == Cell::Kind::kTexts) {  // Also behind numbers.
+  if (kind == Cell::Kind::kTexts) {  // A text may come after numbers in the same list.
     at->kind = kind;
     at->type = type;
   } else if (at->type == "int64") {
-    at->type = type;  // One fraction makes fractions of all numbers of a list.
+    at->type = type;  // One number with a fraction makes float32 of all numbers of a list.
   }
   return {};
 }
 
 Result<void> JsonCells::null() {
   SHOAL_TRY(Cell* const at, cell());
-  static_cast<void>(at);  // It stays missing, unless a list has other values.
+  static_cast<void>(at);  // The cell stays missing, unless a list has other values.
   return {};
 }
 Result<void> JsonCells::boolean(bool value) {
@@ -71,7 +71,8 @@ Result<void> JsonCells::string(std::string& text) { return put(text, std::nan(""
 Result<void> JsonCells::begin_list() {
   ++lists_;
   SHOAL_TRY(Cell* const at, cell());
-  if (at->kind == Cell::Kind::kMissing) at->kind = Cell::Kind::kNumbers;  // An empty list is there.
+  // An empty list is a value, so the cell is not missing.
+  if (at->kind == Cell::Kind::kMissing) at->kind = Cell::Kind::kNumbers;
   return {};
 }
 Result<void> JsonCells::end_list() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// One JSON object to cells: a cell for each path of keys, with dots between them, that leads to values.
+/// Turns one JSON object into cells: one cell for each path of keys to a value. The path's keys are joined by dots.
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -12,10 +12,10 @@
 
 namespace shoal::cli {
 
-/// Values in lists, at any depth, are values of the path that the lists have.
+/// Parses JSON objects. A value in a list, at any depth, belongs to the path of the list.
 class JsonCells final : json::Events {
  public:
-  /// DataLoss, with the byte of the line, for what is no JSON object.
+  /// Parses one line. DataLoss, with the position of the byte in the line, if the line is no JSON object.
   Result<void> parse(std::string_view line, std::vector<Cell>& cells);
 
  private:
@@ -29,15 +29,15 @@ class JsonCells final : json::Events {
   Result<void> key(std::string_view text) override;
   Result<void> end_object() override;
 
-  /// The cell at the present path.
+  /// The cell at the current path.
   Result<Cell*> cell();
   Result<void> put(std::string_view text, double number, Cell::Kind kind, const char* type);
 
   std::vector<Cell>* cells_ = nullptr;
-  size_t used_ = 0;                                 // How many of the cells are of this line.
-  std::unordered_map<std::string, size_t> places_;  // The cells by their names; looked up only, never walked.
+  size_t used_ = 0;                                 // How many of the cells belong to this line.
+  std::unordered_map<std::string, size_t> places_;  // Cells by name; only for look-ups, so nothing depends on the order.
   std::string path_;
-  std::vector<size_t> path_ends_;  // Where the path of each open object ends in path_.
+  std::vector<size_t> path_ends_;  // The end of each open object's path within path_.
   int lists_ = 0;                  // How many lists are open.
 };
 

@@ -11,7 +11,7 @@ void QuantileSketch::add(double number) {
   if (++kept_ > capacity_) compress();
 }
 
-/// The higher levels are the larger ones: each has two thirds of the room of the one above it.
+/// The capacity of a level. The highest level is the largest; each lower level has two thirds of the one above it.
 size_t QuantileSketch::capacity_of(size_t level) const {
   constexpr double kShrink = 2.0 / 3;
   constexpr size_t kLeast = 8;
@@ -20,7 +20,7 @@ size_t QuantileSketch::capacity_of(size_t level) const {
   return std::max(kLeast, size_t(room));
 }
 
-/// Every second number of a level that is full moves up, and stands for both.
+/// Moves every second number of a full level up by one level, where it represents both.
 void QuantileSketch::compress() {
   size_t level = 0;
   while (level + 1 < levels_.size() && levels_[level].size() < capacity_of(level)) ++level;
@@ -75,7 +75,7 @@ std::vector<double> NumberSummary::quantiles(const std::vector<double>& shares) 
   uint64_t sum = 0, before = 0;
   for (const QuantileSketch::Weighted& one : all) sum += one.weight;
   auto at = all.begin();
-  for (const double share : shares) {  // They ascend.
+  for (const double share : shares) {  // The shares ascend.
     while (at != all.end() && double(before + at->weight) < share * double(sum)) before += (at++)->weight;
     if (!all.empty()) found.push_back(at == all.end() ? all.back().number : at->number);
   }
@@ -87,7 +87,8 @@ std::vector<NumberSummary::Bin> NumberSummary::histogram(size_t bins) const {
   const bool is_constant = least_finite_ == most_finite_;
   if (is_constant) bins = 1;
   std::vector<Bin> made(bins);
-  const double width = most_finite_ / double(bins) - least_finite_ / double(bins);  // The range itself may be infinite.
+  // Divided first, since the difference itself may be infinite.
+  const double width = most_finite_ / double(bins) - least_finite_ / double(bins);
   for (size_t i = 0; i < bins; ++i) {
     made[i] = {least_finite_ + width * double(i), least_finite_ + width * double(i + 1), 0};
   }

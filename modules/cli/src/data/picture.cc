@@ -34,7 +34,7 @@ std::string picture_text(const Tensor& picture, int columns) {
   std::string text;
   for (int64_t row = 0; row < down; ++row) {
     for (int64_t column = 0; column < across; ++column) {
-      // The mean of the pixels that the character stands for.
+      // The character shows the mean of the pixels in its rectangle.
       const int64_t top = row * height / down, bottom = std::max(top + 1, (row + 1) * height / down);
       const int64_t left = column * width / across, right = std::max(left + 1, (column + 1) * width / across);
       double sum = 0;

@@ -33,7 +33,7 @@ class CsvRecords final : public Records {
   static Result<std::unique_ptr<Records>> open(Storage& storage, const std::string& path, const data::CsvLook& look,
                                                const std::string& missing) {
     const data::CsvOptions options{.separator = look.separator, .missing_text = missing, .line_bytes_max = kLineBytesMax};
-    // The first record says how many columns there are, and, if it is a header, how they are called.
+    // The first record determines the number of columns and, if it is a header, their names.
     SHOAL_TRY(data::CsvReader first, data::CsvReader::open(storage, path, options));
     SHOAL_TRY(std::vector<std::string> names, look.has_header ? first.header() : first.fields());
     SHOAL_TRY(data::CsvReader reader, data::CsvReader::open(storage, path, options));
@@ -42,7 +42,7 @@ class CsvRecords final : public Records {
     } else {
       for (size_t i = 0; i < names.size(); ++i) names[i] = "column " + std::to_string(i + 1);
     }
-    std::unordered_set<std::string> taken;  // Looked up only, never walked.
+    std::unordered_set<std::string> taken;  // Only for look-ups: nothing depends on the order.
     for (size_t i = 0; i < names.size(); ++i) {
       if (!taken.insert(names[i]).second) names[i] += " (column " + std::to_string(i + 1) + ")";
     }
@@ -79,7 +79,8 @@ class CsvRecords final : public Records {
   }
 
  private:
-  /// A name for the column with this number. Elements have their columns in the order of the names, whatever the header has.
+  /// An internal name for the column with this number. Elements sort their columns by name, and these names keep the order
+  /// of the table.
   static std::string key_of(size_t column) {
     const std::string digits = std::to_string(column);
     return std::string(12 - digits.size(), '0') + digits;
@@ -91,7 +92,7 @@ class CsvRecords final : public Records {
   data::Element element_;
 };
 
-/// The elements of a dataset; `fill` makes cells of each. It returns false for one that is no record.
+/// Reads the elements of a dataset. `fill` makes cells of an element, and returns false for one that is no record.
 class DatasetRecords final : public Records {
  public:
   using Fill = std::function<Result<bool>(const data::Element& element, std::vector<Cell>& cells)>;
@@ -147,11 +148,11 @@ class ArrayRecords final : public Records {
 
   std::vector<data::ArrayRows> arrays_;
   const bool together_;
-  size_t at_ = 0;  // The array that is read now, if they are read one after another.
+  size_t at_ = 0;  // The array that is read now, if arrays are read one after another.
   Tensor row_;
 };
 
-/// The images of a folder, or one image file.
+/// Reads the images of a folder, or one image file.
 class PictureRecords final : public Records {
  public:
   PictureRecords(Storage& storage, data::ImageFolder folder, bool decodes)

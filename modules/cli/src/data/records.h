@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The records of a file or a folder, one after another, whatever its format is.
+/// Reads the records of a file or a folder one after another, whatever the format.
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,24 +14,24 @@
 
 namespace shoal::cli {
 
-/// What the command line says of the files.
+/// The options of the command line about reading files.
 struct ReadChoice {
-  std::string format = {};             ///< Empty: by the contents.
-  std::optional<char> separator = {};  ///< Of CSV files. None: the one by which a file is a table.
-  std::optional<bool> header = {};     ///< Whether CSV files have a header. None: by their first records.
-  std::string missing = {};            ///< The text of CSV files that says that a field is missing.
-  bool decodes_pictures = true;        ///< False: pictures of folders are counted only.
+  std::string format = {};             ///< Empty: recognized by the contents.
+  std::optional<char> separator = {};  ///< The separator of CSV files. None: found by trying which one gives a table.
+  std::optional<bool> header = {};     ///< Whether CSV files have a header. None: decided by their first records.
+  std::string missing = {};            ///< A text that marks a missing field in CSV files.
+  bool decodes_pictures = true;        ///< False: pictures in folders are only counted.
 };
 
-/// One file (or folder) that is being read. One thread at a time.
+/// An open file or folder. One thread at a time may use it.
 class Records {
  public:
   virtual ~Records() = default;
-  /// The next record into `cells`, whose memory is reused. False: the end. Errors name file and place.
+  /// Reads the next record into `cells`, whose memory is reused. Returns false at the end. Errors name file and place.
   virtual Result<bool> next(std::vector<Cell>& cells) = 0;
 };
 
-/// An array of a file of arrays.
+/// One array of a file of arrays, as text.
 struct ArrayText {
   std::string name;
   std::string type;
@@ -40,17 +40,17 @@ struct ArrayText {
 
 struct OpenedFile {
   std::string path;
-  std::string format;  ///< As data::to_string() has it, or "image-folder".
+  std::string format;  ///< The name from data::to_string(), or "image-folder".
   std::unique_ptr<Records> records;
-  std::vector<ArrayText> arrays = {};              ///< Of NPY, NPZ and IDX files.
-  std::optional<data::ImageFolder> pictures = {};  ///< Of a folder of images.
-  std::optional<data::CsvLook> csv = {};           ///< Of a CSV file.
-  /// False: records have one array each, one array after another, since the arrays have different numbers of rows.
+  std::vector<ArrayText> arrays = {};              ///< For NPY, NPZ and IDX files.
+  std::optional<data::ImageFolder> pictures = {};  ///< For a folder of images.
+  std::optional<data::CsvLook> csv = {};           ///< For a CSV file.
+  /// False: the arrays have different numbers of rows, so they are read one after another, and each record has one array.
   bool records_have_all_fields = true;
 };
 
-/// Errors are those of data::recognise_file() and of the readers; InvalidArgument for a format that there is none of. `storage`
-/// outlives what is returned.
+/// Opens a file or folder. Errors: those of data::recognise_file() and of the readers; InvalidArgument for an unknown
+/// format. `storage` outlives the result.
 Result<OpenedFile> open_records(Storage& storage, const std::string& path, const ReadChoice& choice);
 
 }  // namespace shoal::cli

@@ -23,7 +23,7 @@ struct SampleArguments : DataArguments {
 };
 
 struct Sampled {
-  int64_t number = 0;  ///< Of the record, in all files.
+  int64_t number = 0;  ///< The number of the record in all files.
   std::string path;
   std::vector<Cell> cells;
 };
@@ -32,7 +32,7 @@ Json value_json(const Cell& cell, size_t i) {
   if (cell.kind == Cell::Kind::kBytes) return Json{{"bytes", cell.texts[i].size()}};
   if (cell.kind == Cell::Kind::kTexts || cell.numbers.empty()) return cell.texts[i];
   if (cell.type == "bool") return cell.numbers[i] != 0;
-  // A whole number of a text file may have more digits than a double.
+  // A whole number of a text file may have more digits than a double holds.
   const bool whole = cell.type == "int64" && i < cell.texts.size();
   if (whole)
     return json::parse_in_order(cell.texts[i]).is_number() ? json::parse_in_order(cell.texts[i]) : Json(cell.texts[i]);
@@ -48,7 +48,7 @@ Json cell_json(const Cell& cell) {
   return list;
 }
 
-/// The picture in a cell: its tensor, or an image file among its bytes. An image that is damaged is shown as its bytes are.
+/// The picture in a cell: its tensor, or an image file in its bytes. Nothing for a damaged image, which is shown as bytes.
 std::optional<Tensor> picture_in(const Cell& cell) {
   if (cell.tensor && is_picture(*cell.tensor)) return cell.tensor;
   if (cell.kind != Cell::Kind::kBytes || cell.texts.size() != 1 || !is_image(cell.texts[0])) return std::nullopt;
@@ -95,7 +95,7 @@ Result<int> sample(Context& context, const SampleArguments& arguments) {
       return {};
     }
     if (arguments.first) return Error(ErrorKind::kCancelled, "enough");
-    // Algorithm R, by Waterman: Vitter, "Random sampling with a reservoir" (ACM TOMS 11, 1985).
+    // Source: algorithm R, by Waterman, in Vitter, "Random sampling with a reservoir" (ACM TOMS 11, 1985).
     const uint64_t place = random.below(uint64_t(number) + 1);
     if (place < uint64_t(arguments.count)) sampled[place] = {number, path, cells};
     return {};

@@ -30,7 +30,7 @@ std::vector<double> quantiles_of(const NumberSummary& numbers) {
   return numbers.quantiles(shares);
 }
 
-/// Adds what field_json() does not have.
+/// Adds the figures that field_json() does not have.
 void add_numbers(const NumberSummary& numbers, const std::string& type, Json& json) {
   if (numbers.count() == 0) return;
   json["infinite"] = numbers.infinite();
@@ -96,7 +96,7 @@ void print_texts(std::ostream& out, const TextSummary& texts) {
     out << "    " << count << "  " << shown(text) << '\n';
 }
 
-/// The cells that --column names, or all.
+/// Selects the cells that --column names, or all.
 class Choice {
  public:
   explicit Choice(const std::vector<std::string>& names) : names_(names) {}
@@ -136,7 +136,7 @@ struct StatisticsArguments : DataArguments {
 Result<int> print_statistics(Context& context, const StatisticsArguments& arguments) {
   FieldSummaries found(kStatisticsBounds);
   Choice choice(arguments.columns);
-  OpenedFile first;  // What summaries need to know of the files.
+  OpenedFile first;  // The first file, for facts about the files that summaries need.
   bool together = true;
   SHOAL_TRY(const int64_t records,
             for_each_record(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What many texts have in common, found in one pass and in bounded memory.
+/// Summarizes many texts in one pass and in bounded memory.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -11,14 +11,15 @@
 
 namespace shoal::cli {
 
-/// Texts and how often each occurs. Its order is never seen.
+/// Texts and how often each occurs. The order never shows.
 using TextCounts = std::unordered_map<std::string, int64_t>;
-/// At most `size_max` of the texts that occur at least `count_min` times, by falling count and then by bytes.
+/// The most frequent texts, at most `size_max`, each of which occurs at least `count_min` times. Sorted by falling count,
+/// and by bytes among equal counts.
 std::vector<std::pair<std::string, int64_t>> most_frequent(const TextCounts& counts, size_t size_max,
                                                            int64_t count_min = 1);
 
-/// Counts texts. While there are at most `distinct_max` different ones, all counts are exact. Beyond, they are too small by at most
-/// count() / distinct_max, and rare texts are forgotten.
+/// Counts texts. Up to `distinct_max` different texts all counts are exact. Beyond, counts are too small by at most count()
+/// / distinct_max, and rare texts are forgotten.
 ///
 /// Source: Misra, Gries, "Finding repeated elements" (Science of Computer Programming 2, 1982).
 class TextSummary {
@@ -32,9 +33,9 @@ class TextSummary {
   double bytes_mean() const { return count_ == 0 ? 0 : double(bytes_) / double(count_); }
   /// Whether distinct() and the counts of most_frequent() are exact.
   bool is_exact() const { return !overflowed_; }
-  /// How many different texts there are; if that is not exact, there are more.
+  /// The number of different texts; the true number is larger if is_exact() is false.
   size_t distinct() const { return overflowed_ ? distinct_max_ : counts_.size(); }
-  /// The texts that are kept. Long ones are cut, with their length behind them.
+  /// The kept texts. Long ones are cut, with their length at the end.
   const TextCounts& counts() const { return counts_; }
 
  private:

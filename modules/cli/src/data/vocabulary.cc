@@ -78,7 +78,7 @@ class Words {
   }
 
   Result<void> add_word(std::string_view word) {
-    if (word.empty()) return {};  // A column takes it for missing.
+    if (word.empty()) return {};  // A column treats an empty text as missing.
     ++count_;
     word_ = word;
     if (const auto at = counts_.find(word_); at != counts_.end()) {
@@ -103,7 +103,7 @@ class Words {
 
   const VocabularyArguments& arguments_;
   TextCounts counts_;
-  std::vector<std::string> known_;  // Names of other fields, for errors.
+  std::vector<std::string> known_;  // The names of other fields, for errors.
   std::string word_;
   uint64_t bytes_ = 0;
   int64_t count_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Kills at random, to see a job survive them: `shoal launch --chaos`.
+/// Kills tasks at random, to test that a job survives: `shoal launch --chaos`.
 #include <cstddef>
 #include <cstdint>
 
@@ -14,13 +14,13 @@ struct Chaos {
   uint64_t seed = 1;
 };
 
-/// When and whom. The same seed draws the same.
+/// Draws the times and the victims of kills. The same seed draws the same.
 class ChaosDraws {
  public:
   explicit ChaosDraws(const Chaos& chaos) : every_(chaos.every), numbers_(fold_in(chaos.seed, "launch chaos")) {}
   /// The time until the next kill: uniform, from half of `every` to one and a half of it.
   Duration pause() { return seconds_to_duration(to_seconds(every_) * (0.5 + double(numbers_.next_float()))); }
-  /// One of `count`, at least 1.
+  /// The index of the victim among `count` tasks; `count` is at least 1.
   size_t victim(size_t count) { return size_t(numbers_.below(count)); }
 
  private:

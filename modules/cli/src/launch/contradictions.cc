@@ -10,7 +10,7 @@
 namespace shoal::cli::launch {
 namespace {
 
-/// The subject of a flag or variable.
+/// The part of a job that a flag or variable is about.
 enum class Topic : uint8_t { kOwnPlace, kCluster, kTasks, kServers, kEvaluator };
 
 struct Said {
@@ -23,7 +23,8 @@ constexpr std::array kFlags{Said{"--cluster", Topic::kCluster},    Said{"--rank"
                             Said{"--evaluator", Topic::kEvaluator}};
 constexpr std::array kVariables{Said{"SHOAL_WORLD_SIZE", Topic::kTasks}, Said{"SHOAL_PS", Topic::kServers},
                                 Said{"SHOAL_EVALUATOR", Topic::kEvaluator}};
-/// Variables that tell a task its place, so that no two tasks have the same: those of Shoal, and of the engines that it reads.
+/// Variables that give a task its place: those of Shoal, and those of the engines that Shoal reads. Two tasks must not have
+/// the same place.
 constexpr std::array<std::string_view, 25> kPlaceVariables{
     "TF_CONFIG",         "SHOAL_RANK",   "SHOAL_SOURCE",      "SHOAL_RENDEZVOUS",     "SHOAL_HOST",
     "SHOAL_SERVICE",     "SHOAL_RUN",    "SHOAL_REPORT_FILE", "JOB_COMPLETION_INDEX", "RANK",
@@ -33,8 +34,8 @@ constexpr std::array<std::string_view, 25> kPlaceVariables{
 
 bool is_number(const std::string& text, int64_t number) { return number_from<int64_t>(text) == number; }
 
-/// The sentence that refuses a flag or variable because its value contradicts the job; nothing if the value does not. The
-/// sentence begins with `what`, such as "the program's --rank".
+/// The sentence that refuses a flag or variable whose value contradicts the job; nothing if the value fits. The sentence
+/// begins with `what`, such as "the program's --rank".
 std::optional<std::string> contradiction(const std::string& what, Topic topic, const std::optional<std::string>& value,
                                          const JobFacts& job) {
   const std::string given = what + (value ? " " + *value : "");
@@ -61,7 +62,8 @@ std::optional<std::string> contradiction(const std::string& what, Topic topic, c
   return std::nullopt;
 }
 
-/// A program refuses a flag with a value that is given twice, and which of two counts would be a guess here.
+/// Refuses a flag that is given twice. The program would refuse it too if it has a value, and of two counts it would be a
+/// guess here which one is meant.
 Result<void> check_given_once(const ProgramCommand& command) {
   const auto with_values = flags_with_values();
   for (auto given = command.flags.begin(); given != command.flags.end(); ++given) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Finds in a program's flags, and in the variables that `env` sets before it, what contradicts its job.
+/// Finds contradictions between a job and the program's flags, or the variables that `env` sets before the program.
 #include <optional>
 #include <string_view>
 
@@ -10,16 +10,16 @@
 
 namespace shoal::cli::launch {
 
-/// The job that the program is to be a task of.
+/// The job that the program shall be a task of.
 struct JobFacts {
   cluster::ClusterSize size;
-  std::string_view by;  ///< Who tells tasks their places, for sentences: "shoal launch", "--emit slurm".
-  /// True: all tasks are on one machine, and see each other's sockets. False: some do not, so that --transport shm cannot be.
+  std::string_view by;  ///< The starter that gives tasks their places, for sentences: "shoal launch", "--emit slurm".
+  /// True: all tasks are on one machine and can share memory. False: some are not, so --transport shm is impossible.
   bool one_machine = true;
 };
 
-/// InvalidArgument, one sentence: a flag or variable says another place, size, cluster or transport than the job has, is
-/// given twice, or the program is itself a launcher.
+/// InvalidArgument, in one sentence, if a flag or variable names another place, size, cluster or transport than the job
+/// has, or is given twice, or if the program is itself a launcher.
 Result<void> check_contradictions(const ProgramCommand& command, std::span<const std::string> words, const JobFacts& job);
 
 }  // namespace shoal::cli::launch

@@ -33,7 +33,7 @@ class Descriptor {
 struct Pipe {
   Descriptor reader, writer;
 };
-/// Both ends are closed in programs that are started. Unavailable: too many files are open.
+/// Makes a pipe. Programs that are started do not inherit its ends. Unavailable: too many files are open.
 Result<Pipe> make_pipe();
 
 }  // namespace shoal::cli::launch

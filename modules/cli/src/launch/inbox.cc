@@ -22,8 +22,8 @@ Result<SignalInbox> SignalInbox::open() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) {
     struct sigaction now {};
     ::sigaction(signal, nullptr, &now);
-    // It is meant to go on: by nohup, or as what a script started in the background. To be blocked, as an awaited signal
-    // is, would undo that.
+    // An ignored signal stays ignored: nohup, or a script that started this process in the background, wants it to
+    // continue. Blocking the signal, as awaited ones are, would undo that.
     const bool disregarded = (signal == SIGHUP || signal == SIGINT) && now.sa_handler == SIG_IGN;
     if (!disregarded) sigaddset(&awaited, signal);
   }
@@ -33,7 +33,7 @@ Result<SignalInbox> SignalInbox::open() {
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
   ::sigaction(SIGPIPE, &ignore, &inbox.pipe_before_);
-  struct sigaction standard {};  // If it were ignored, nobody would learn how a child has ended.
+  struct sigaction standard {};  // If SIGCHLD were ignored, nothing could learn how a child has ended.
   standard.sa_handler = SIG_DFL;
   ::sigaction(SIGCHLD, &standard, &inbox.child_before_);
   return inbox;
@@ -47,7 +47,7 @@ SignalInbox::SignalInbox(SignalInbox&& other) noexcept
 
 SignalInbox::~SignalInbox() {
   if (!reader_) return;
-  take();  // What came and was not asked for shall not have its effect now.
+  take();  // Pending signals must not take effect now.
   ::pthread_sigmask(SIG_SETMASK, &blocked_before_, nullptr);
   ::sigaction(SIGPIPE, &pipe_before_, nullptr);
   ::sigaction(SIGCHLD, &child_before_, nullptr);

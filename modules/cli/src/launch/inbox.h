@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a launcher waits for: signals, and bytes from its tasks.
+/// The events that a launcher waits for: signals, and bytes from its tasks.
 #include <signal.h>
 
 #include <optional>
@@ -12,12 +12,12 @@
 
 namespace shoal::cli::launch {
 
-/// The clock of all that follows.
+/// The clock of the functions below.
 SteadyTime steady_now();
 WallTime wall_now();
 
-/// SIGINT, SIGTERM, SIGHUP and SIGCHLD come here while it lives, to the thread that made it, instead of what they do
-/// otherwise; SIGPIPE does nothing. SIGHUP and SIGINT do nothing where they were ignored before.
+/// Receives SIGINT, SIGTERM, SIGHUP and SIGCHLD instead of their usual effects, while it lives, on the thread that made it.
+/// SIGPIPE is ignored. SIGHUP and SIGINT stay ignored where they were ignored before.
 class SignalInbox {
  public:
   static Result<SignalInbox> open();
@@ -26,7 +26,7 @@ class SignalInbox {
   ~SignalInbox();
 
   int descriptor() const { return reader_.number(); }
-  /// Numbers of the signals that came, in order; one that came twice meanwhile is there once.
+  /// The numbers of the signals that came, in order. A signal that came twice since the last call is listed once.
   std::vector<int> take();
 
  private:
@@ -37,8 +37,8 @@ class SignalInbox {
   }, child_before_{};
 };
 
-/// Waits until one of `descriptors` can be read or has ended, or until `until` (nothing: no limit). True at the place of
-/// each that can. A descriptor of -1 is never ready. It also returns once one of `writers` takes bytes.
+/// Waits until one of `descriptors` can be read or has ended, or until `until` (none: no limit). Returns true at the index
+/// of each that can be read. A descriptor of -1 is never ready. Also returns once one of `writers` takes bytes.
 std::vector<bool> wait_for_input(std::span<const int> descriptors, std::optional<SteadyTime> until,
                                  std::span<const int> writers = {});
 

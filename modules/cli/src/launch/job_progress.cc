@@ -10,7 +10,7 @@ namespace shoal::cli::launch {
 namespace {
 
 constexpr std::string_view kWaitingFor = "waiting for ";
-// How lines of trainers begin, and the words before the step in them.
+// The beginnings of trainers' lines, and the words before the step in them.
 constexpr std::pair<std::string_view, std::string_view> kTrainersSteps[]{{"loss = ", ", step = "},
                                                                          {"training finished", " at global step "}};
 
@@ -19,7 +19,7 @@ struct LogLine {
   std::string_view message;
 };
 
-/// "12:34:56.789 I worker 1: message" (stderr_sink()).
+/// A line that stderr_sink() wrote: "12:34:56.789 I worker 1: message".
 std::optional<LogLine> log_line(std::string_view line) {
   static constexpr std::string_view kForm = "00:00:00.000 L ";
   if (line.size() <= kForm.size()) return std::nullopt;
@@ -33,7 +33,8 @@ std::optional<LogLine> log_line(std::string_view line) {
   return LogLine{level, line.substr(colon == std::string_view::npos ? kForm.size() : colon + 2)};
 }
 
-/// "chief 0 is connected, from tcp://127.0.0.1:45972": whom a server waits for at first.
+/// True for a server's line that its chief has come, for which a server waits at first: "chief 0 is connected, from
+/// tcp://127.0.0.1:45972".
 bool is_leaders_arrival(std::string_view message) {
   return (message.starts_with("chief ") || message.starts_with("master ")) &&
          message.find(" is connected") != std::string_view::npos;
@@ -43,7 +44,7 @@ bool is_progress(std::string_view line) {
   return line.starts_with("step ") && line.find(" steps/s") != std::string_view::npos;
 }
 
-/// The whole number that `text` begins with; commas may stand between its digits.
+/// The whole number at the beginning of `text`; commas may stand between its digits.
 std::optional<int64_t> leading_number(std::string_view text) {
   std::string digits;
   for (const char c : text) {
@@ -56,13 +57,13 @@ std::optional<int64_t> leading_number(std::string_view text) {
   return number_from<int64_t>(digits);
 }
 
-/// The number behind the first `words` in `text`.
+/// The number behind the first occurrence of `words` in `text`.
 std::optional<int64_t> number_behind(std::string_view text, std::string_view words) {
   const size_t at = text.find(words);
   return at == std::string_view::npos ? std::nullopt : leading_number(text.substr(at + words.size()));
 }
 
-/// The word before `unit`: "85.1" of "  85.1 steps/s".
+/// The word before `unit`: "85.1" in "  85.1 steps/s".
 std::string word_before(std::string_view text, std::string_view unit) {
   const size_t end = text.find(unit);
   if (end == std::string_view::npos) return {};
@@ -89,7 +90,7 @@ void JobProgress::heed(size_t task, std::string_view line) {
   }
 }
 
-/// A server waits for the next step, whoever tells of that.
+/// Notes that a task has reached `step`.
 void JobProgress::came_to(size_t task, int64_t step) {
   tasks_[task].works = true;
   tasks_[task].step = step;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How far each task of a job has come, by the lines that it writes (CONTRACT IN-2: words in them are stable).
+/// The progress of each task of a job, read from the lines that it writes. Their words are stable: tests and this code
+/// search for them.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -12,30 +13,30 @@
 
 namespace shoal::cli::launch {
 
-/// What the lines of a task's process have told last.
+/// The latest news in the lines of a task's process.
 struct TaskProgress {
-  bool works = false;              ///< It has said that it trains, serves, or evaluates.
-  std::optional<int64_t> step{};   ///< Of a trainer its last step, of an evaluator the one that it evaluated last.
+  bool works = false;              ///< The task has said that it trains, serves, or evaluates.
+  std::optional<int64_t> step{};   ///< The last step of a trainer, or the step that an evaluator evaluated last.
   std::string steps_per_second{};  ///< As in the line, "85.1"; empty: not known.
   std::string examples_per_second{};
-  std::string waiting_for{};  ///< Empty: it does not wait, as far as it has said.
+  std::string waiting_for{};  ///< Empty: as far as it has said, the task does not wait.
 };
 
-/// What a line is that a task wrote.
+/// The kind of a line that a task wrote.
 enum class LineKind : uint8_t {
-  kOwn,          ///< The program's own: whatever Shoal did not write.
+  kOwn,          ///< A line of the program's own, not of Shoal.
   kProgress,     ///< "step 1,200/2,000  loss 0.0312  85.1 steps/s ..."
-  kInformation,  ///< A log line that nobody has to read.
-  kWarning,      ///< One that somebody should, errors too.
+  kInformation,  ///< A log line that users need not read.
+  kWarning,      ///< A warning or an error, which users should read.
 };
 LineKind kind_of(std::string_view line);
 
 class JobProgress {
  public:
   explicit JobProgress(std::vector<Role> roles) : roles_(std::move(roles)), tasks_(roles_.size()) {}
-  /// A new process of the task begins.
+  /// Call it when a new process of the task begins.
   void started(size_t task) { tasks_[task] = {}; }
-  /// A line that it wrote.
+  /// Reads a line that the task wrote.
   void heed(size_t task, std::string_view line);
   const TaskProgress& of(size_t task) const { return tasks_[task]; }
 
@@ -48,7 +49,7 @@ class JobProgress {
   int64_t job_step_ = 0;
 };
 
-/// One or two words: "training", "again in 4 s", "done".
+/// The state in one word or a few: "training", "again in 4 s", "done".
 std::string state_text(const TaskState& state, Role role, const TaskProgress& progress, SteadyTime now);
 
 }  // namespace shoal::cli::launch

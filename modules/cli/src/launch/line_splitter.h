@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Lines out of a stream of bytes, in bounded memory.
+/// Splits a stream of bytes into lines, in bounded memory.
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -8,19 +8,19 @@
 
 namespace shoal::cli::launch {
 
-/// Longer lines come in pieces of this many bytes.
+/// A longer line is split into pieces of this many bytes.
 inline constexpr size_t kLineBytesMax = size_t(64) * 1024;
 
 class LineSplitter {
  public:
-  /// The lines that `bytes` complete, without their ends ("\n", "\r\n", and "\r" alone, as progress bars have it).
+  /// The lines that `bytes` complete, without their ends. Ends are "\n", "\r\n", and "\r" alone, which progress bars use.
   std::vector<std::string> take(std::string_view bytes);
-  /// What is left at the end of the stream, if it is not empty: a line without an end.
+  /// The rest at the end of the stream, if it is not empty: a line without an end.
   std::vector<std::string> finish();
 
  private:
   std::string line_;
-  bool ended_ = false;  // By a "\r" or its length: a "\n" that comes next is no other line.
+  bool ended_ = false;  // The last line ended by a "\r" or by its length, so a "\n" that comes next makes no further line.
 };
 
 }  // namespace shoal::cli::launch

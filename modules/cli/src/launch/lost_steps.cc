@@ -9,7 +9,7 @@
 namespace shoal::cli::launch {
 namespace {
 
-/// Takes a number off the front of `text`.
+/// Removes a number from the front of `text` and returns it.
 std::optional<uint64_t> take_number(std::string_view& text) {
   const std::string_view digits = text.substr(0, text.find_first_not_of("0123456789"));
   text.remove_prefix(digits.size());
@@ -33,7 +33,7 @@ void LostSteps::heed(size_t task, std::string_view line) {
   ++fall.times;
 }
 
-/// Each trainer that was there tells of the same fall: the one that told of most counts.
+/// Sums up the falls. Each trainer that was there reports the same fall, so for each fall the largest report counts.
 std::string LostSteps::line() const {
   std::map<uint64_t, Fall> falls;
   for (const auto& task : tasks_) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How many steps of a job were lost with servers, and made again: what a launch says at its end. Trainers tell of each fall
-/// of the global step in a line of their log (CONTRACT GS-3), and the launcher sees those of all processes, also of those
-/// that were killed later.
+/// Counts the steps that a job lost with its servers and made again, for the summary at the end of a launch. A trainer logs
+/// each fall of the global step, and the launcher sees the lines of all processes, also of those that are killed later.
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -15,13 +14,13 @@ namespace shoal::cli::launch {
 class LostSteps {
  public:
   explicit LostSteps(size_t tasks) : tasks_(tasks) {}
-  /// A line that a task wrote.
+  /// Reads a line that a task wrote.
   void heed(size_t task, std::string_view line);
-  /// Empty if none were lost.
+  /// The summary; empty if no steps were lost.
   std::string line() const;
 
  private:
-  /// By the step to which it fell.
+  /// Falls by the step to which they led.
   struct Fall {
     uint64_t steps = 0;
     uint64_t times = 0;

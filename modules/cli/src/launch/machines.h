@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Where the tasks of a job run: this machine, or hosts behind ssh. Tasks are named by their numbers in the job.
+/// The machines that the tasks of a job run on: this machine, or hosts behind ssh. Tasks are known by their numbers in the
+/// job.
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -12,11 +13,12 @@
 
 namespace shoal::cli::launch {
 
-/// What a new process of a task is told.
+/// The parameters of a new process of a task.
 struct TaskStart {
   const std::string& tf_config;
   const JobWide& job;
-  const std::string& report_file;  ///< On this machine: its results come there, or by TaskProcess::report().
+  /// A file of this machine for the task's results, unless they come by TaskProcess::report().
+  const std::string& report_file;
 };
 
 class Machines {
@@ -26,18 +28,19 @@ class Machines {
   virtual std::string where() const = 0;
   /// The host of a task; "" for this machine.
   virtual std::string host(size_t task) const = 0;
-  /// Behind the name of a task: "", " on board1".
+  /// The words behind the name of a task: "", " on board1".
   virtual std::string where(size_t task) const = 0;
-  /// What the guard runs if this process dies.
+  /// The commands that the guard runs if this process dies.
   virtual std::vector<LastCommand> last_commands() const = 0;
-  /// Makes ready what tasks need. Before choose_addresses(). Errors leave nothing behind. Cancelled: a signal came.
+  /// Prepares the machines; call it before choose_addresses(). An error leaves nothing behind. Cancelled: a signal came.
   virtual Result<void> prepare(SignalInbox& inbox) = 0;
-  /// "host:port" of each task, "" where it has none; others each time.
+  /// Chooses "host:port" for each task, "" for a task without an address; new ones at each call.
   virtual Result<std::vector<std::string>> choose_addresses() = 0;
   virtual Result<TaskProcess> start(size_t task, const TaskStart& how, TaskStream output, TaskStream errors) = 0;
-  /// Tasks at whose address somebody of this machine listens.
+  /// Tasks at whose address a process of this machine listens.
   virtual std::vector<size_t> listening() const = 0;
-  /// Removes what prepare() has made; no task runs. What cannot be, in sentences.
+  /// Removes everything that prepare() has made, when no task runs any more. Returns a sentence for each thing that could
+  /// not be removed.
   virtual std::vector<std::string> clean_up(SignalInbox& inbox) = 0;
 };
 

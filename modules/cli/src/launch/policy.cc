@@ -15,10 +15,12 @@ namespace {
 
 constexpr Duration kFirstNote = std::chrono::seconds(10);
 constexpr Duration kNoteEvery = std::chrono::seconds(60);
-// One request may come twice, as when a service's processes are all signalled, and by somebody who passes that on, too.
+// The same request may come twice within this time, as when all processes of a service are signalled, and one of them
+// passes the signal on.
 constexpr Duration kOneRequest = std::chrono::milliseconds(500);
 
-/// What no restart mends (CONTRACT FA-9, FA-10), in words; null for anything else.
+/// The reason why a restart cannot help: the exit statuses of wrong usage or configuration, of a loss that is not a number,
+/// and of damaged data. Null for any other end.
 const char* permanent(const Ending& ending) {
   if (ending.signal != 0) return nullptr;
   switch (ending.status) {
@@ -49,7 +51,8 @@ Actions JobPolicy::ended(size_t task, const Ending& ending, SteadyTime now) {
   Entry& entry = tasks_[task];
   SHOAL_CHECK(entry.runs);
   entry.runs = false;
-  // Who was told to leave before it had learnt to take a signal has nothing to save; a chief did not end its job, though.
+  // A task that was asked to leave before it could handle a signal has nothing to save. For a chief this is no clean end,
+  // though.
   const bool told = phase_ == Phase::kInterrupted;
   const bool unheard = told && (ending.signal == SIGINT || ending.signal == SIGTERM);
   const bool gave_way = told && (ending.gave_way() || (unheard && told_to_give_way_));
@@ -107,14 +110,15 @@ Actions JobPolicy::interrupted(int signal, SteadyTime now) {
     phase_ = Phase::kStopping;
     send_all(SIGKILL);
   } else {
-    const bool moving = phase_ == Phase::kMoving;  // All are being killed; who has no process has nothing to save.
+    // While ports are chosen anew, all tasks are killed; a task without a process has nothing to save.
+    const bool moving = phase_ == Phase::kMoving;
     say("a signal: each task saves what it has to and leaves; a second one ends the job at once");
     phase_ = Phase::kInterrupted;
     limit_ = now + options_.stop_limit;
     told_to_give_way_ = options_.terminate_means_leave && signal != SIGINT;
     trainers_gave_way_ = told_to_give_way_ && !tasks_[0].runs && !trained_;
     for (size_t i = told_to_give_way_ ? 0 : 1; i < tasks_.size(); ++i) {
-      if (!tasks_[i].runs) tasks_[i].last_status = 0;  // It was to be started again, for which there is no reason any more.
+      if (!tasks_[i].runs) tasks_[i].last_status = 0;  // The task was to be started again, which is no longer needed.
     }
     if (!moving) send_all(signal);
   }
@@ -167,7 +171,7 @@ void JobPolicy::send_all(int signal, bool evaluator_too) {
 
 Actions JobPolicy::take() { return std::exchange(actions_, {}); }
 
-/// The job has succeeded; what follows cannot change the model.
+/// The chief has ended with 0: the job has succeeded, and later failures cannot change the model.
 void JobPolicy::chief_ended(SteadyTime now) {
   trained_ = true;
   next_chaos_.reset();
@@ -175,7 +179,7 @@ void JobPolicy::chief_ended(SteadyTime now) {
   phase_ = Phase::kFinishing;
   limit_ = now + options_.stop_limit;
   for (Entry& entry : tasks_) {
-    if (entry.task.role != Role::kEvaluator) entry.start_at.reset();  // There is nothing left for it to do.
+    if (entry.task.role != Role::kEvaluator) entry.start_at.reset();  // A task other than the evaluator has no work left.
     if (entry.task.role == Role::kEvaluator && (entry.runs || entry.start_at)) {
       evaluation_limit_ = now + options_.last_evaluation_limit;
       next_note_ = now + kFirstNote;
@@ -183,7 +187,7 @@ void JobPolicy::chief_ended(SteadyTime now) {
   }
 }
 
-/// A task that the job needs has failed.
+/// Handles the failure of a task that the job needs.
 void JobPolicy::failed(size_t task, const Ending& ending, SteadyTime now) {
   if (const char* reason = permanent(ending)) {
     give_up(task, how(ending) + " (" + reason + "), which no restart mends", ending.status, now);
@@ -213,7 +217,8 @@ Duration JobPolicy::wait_before_start(int starts_before) const {
   return wait;
 }
 
-/// Somebody else has sent it a SIGTERM. That is no fault of the task, so it counts as no restart, however often.
+/// Starts a task again that gave way to a SIGTERM which did not come from this launcher. The task is not at fault, so this
+/// counts as no restart, however often it happens.
 void JobPolicy::start_who_gave_way(size_t task, SteadyTime now) {
   Entry& entry = tasks_[task];
   const Duration wait = wait_before_start(entry.gave_way++);
@@ -222,7 +227,7 @@ void JobPolicy::start_who_gave_way(size_t task, SteadyTime now) {
       seconds_text(wait) + ", which counts as no restart");
 }
 
-/// The task's failure is the job's.
+/// Lets the job fail because of this task.
 void JobPolicy::give_up(size_t task, const std::string& why, int status, SteadyTime now) {
   failure_ = status;
   if (phase_ == Phase::kFinishing) {
@@ -237,7 +242,8 @@ void JobPolicy::give_up(size_t task, const std::string& why, int status, SteadyT
   send_all(SIGTERM);
 }
 
-/// A port of the job's belongs to somebody else, so all tasks need another description of the cluster.
+/// Starts all tasks again with other ports, because another process has a port of the job: the description of the cluster
+/// changes for every task.
 void JobPolicy::move(size_t task, SteadyTime now) {
   const std::string what = "has ended, since another process listens at its address";
   if (ports_chosen_ >= options_.port_choices) {
@@ -247,7 +253,7 @@ void JobPolicy::move(size_t task, SteadyTime now) {
   say(tasks_[task].task.name + " " + what + "; all tasks are started again with other ports, which counts as no restart");
   phase_ = Phase::kMoving;
   stop_waiting();
-  send_all(SIGKILL);  // An interrupt would make the chief end the run.
+  send_all(SIGKILL);  // SIGKILL, since an interrupt would make the chief end the run.
 }
 
 void JobPolicy::start_with_other_ports(SteadyTime now) {
@@ -281,7 +287,7 @@ void JobPolicy::after_an_end(SteadyTime now) {
   }
 }
 
-/// Nothing is started any more, and nothing waited for.
+/// Cancels all planned starts and time limits.
 void JobPolicy::stop_waiting() {
   for (Entry& entry : tasks_) entry.start_at.reset();
   limit_.reset();
@@ -343,8 +349,8 @@ bool JobPolicy::only_servers_run() const {
                                    [](const Entry& entry) { return !entry.runs || entry.task.role == Role::kServer; });
 }
 
-/// The chief's, else the first that is not 0; that of tasks that gave way where all others are 0, and something is left to do
-/// for the next start.
+/// The exit status after an interrupt: the chief's, or else the first one that is not 0. If all are 0 but tasks that gave
+/// way have work left for the next start, it is theirs.
 int JobPolicy::status_of_all() const {
   for (const Entry& entry : tasks_) {
     if (entry.last_status != 0) return entry.last_status;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What becomes of a job when its tasks end (CONTRACT FA-9): a state machine without processes and without a clock. It is
-/// told what happened and when, and says what is to be done. Whoever carries that out tells it how every task ended.
+/// Decides what a job does when its tasks end: which task is started again, and when the job has succeeded or failed. A
+/// state machine without processes and without a clock: callers tell it what happened and when, carry out the actions that
+/// it returns, and tell it how every task ended.
 ///
 ///   training --- the chief ended with 0 ---> finishing: the evaluator evaluates once more, the others leave
-///      |  |  |-- somebody else has a port ---> moving: all are killed, and started again with other ports
-///      |  |----- a first signal ------------> interrupted: each task saves and leaves by itself; where that is to give
-///      |  |                                   way (CONTRACT FA-12), the job ends with 143
+///      |  |  |-- another process has a port -> moving: all are killed, and started again with other ports
+///      |  |----- a first signal ------------> interrupted: each task saves and leaves by itself; if the signal means
+///      |  |                                   to give way, the job ends with 143
 ///      |-------- a task failed for good ----> stopping: the others are asked to leave, then killed
 #include <cstdint>
 #include <optional>
@@ -23,23 +24,24 @@ namespace shoal::cli::launch {
 enum class Role : uint8_t { kChief, kServer, kWorker, kEvaluator };  // A master is a kChief, too.
 
 struct PolicyTask {
-  std::string name;  ///< The task as sentences name it: "worker 1".
+  std::string name;  ///< The name of the task in sentences: "worker 1".
   Role role = Role::kWorker;
 };
 
 struct PolicyOptions {
-  int max_restarts = 5;  ///< Restarts of each task.
-  /// The wait before a task's first restart, which doubles with each one up to `longest_wait`.
+  int max_restarts = 5;  ///< The most restarts of each task.
+  /// The wait before a task's first restart. It doubles with each restart, up to `longest_wait`.
   Duration first_wait = std::chrono::seconds(1);
   Duration longest_wait = std::chrono::seconds(30);
-  /// How long tasks may take to leave: once asked to, and all but the evaluator once the chief has ended.
+  /// How long tasks may take to leave after they were asked to, and how long all but the evaluator may take after the chief
+  /// has ended.
   Duration stop_limit = std::chrono::seconds(60);
-  /// How long servers may stay once a job that failed has no other task left.
+  /// How long servers may stay if a failed job has no other task left.
   Duration servers_alone = std::chrono::seconds(2);
   Duration last_evaluation_limit = std::chrono::hours(1);
-  /// True if a SIGTERM asks tasks to give way: whoever sent it will start the job again.
+  /// True if a SIGTERM asks tasks to give way: its sender will start the job again.
   bool terminate_means_leave = false;
-  int port_choices = 10;         ///< How often ports are chosen.
+  int port_choices = 10;         ///< How often ports are chosen, at most.
   std::optional<Chaos> chaos{};  ///< Random kills.
 };
 
@@ -47,26 +49,27 @@ struct PolicyOptions {
 struct Ending {
   int status = 0;           ///< The exit status, if no signal ended it.
   int signal = 0;           ///< The signal that killed it; 0: none.
-  bool port_taken = false;  ///< True if a process of somebody else listens at its address.
-  bool connection_lost = false;  ///< True if it is not known how it ended, on another machine; `status` is not 0 then.
+  bool port_taken = false;  ///< A process that is not part of the job listens at the task's address.
+  /// The task was on another machine and nothing tells how it ended; `status` is not 0 then.
+  bool connection_lost = false;
   bool clean() const { return status == 0 && signal == 0; }
   /// True if the task gave way to a signal, and is to be started again.
   bool gave_way() const { return status == kGaveWayStatus && signal == 0; }
-  /// The exit status that says it: its own, or 1 for a signal (CONTRACT FA-10: other).
+  /// The exit status for the job: the task's own, or 1 for a signal.
   int exit_status() const { return signal != 0 ? 1 : status; }
 };
 
-// What is to be done, in this order.
+// Actions, to be done in the order of the list.
 struct Start {
   size_t task = 0;
   friend bool operator==(const Start&, const Start&) = default;
 };
-struct Send {  ///< To the task and all that it started.
+struct Send {  ///< Sends a signal to the task and everything that it started.
   size_t task = 0;
   int signal = 0;
   friend bool operator==(const Send&, const Send&) = default;
 };
-/// All addresses are chosen anew. No task runs.
+/// Chooses all addresses anew. No task runs.
 struct ChoosePorts {
   friend bool operator==(const ChoosePorts&, const ChoosePorts&) = default;
 };
@@ -77,38 +80,39 @@ struct Say {  ///< A sentence for the user.
 using Action = std::variant<Start, Send, ChoosePorts, Say>;
 using Actions = std::vector<Action>;
 
-/// Where a task is, for people.
+/// The state of a task, for display.
 struct TaskState {
   bool runs = false;
-  bool done = false;                     ///< It ended with 0.
-  std::optional<SteadyTime> start_at{};  ///< When it is started again.
+  bool done = false;                     ///< The task ended with 0.
+  std::optional<SteadyTime> start_at{};  ///< The time of the next start.
 };
 
-/// Each call returns what is to be done next. Times never go back.
+/// Each call returns the actions to do next. Times never go back.
 class JobPolicy {
  public:
   /// The first task is the chief.
   JobPolicy(std::vector<PolicyTask> tasks, const PolicyOptions& options);
 
-  /// Starts all of them. Called once, first.
+  /// Starts all tasks. Call it once, first.
   Actions begin(SteadyTime now);
-  /// A task that was started is gone, with all that it had started.
+  /// Reports that a started task is gone, with everything that it had started.
   Actions ended(size_t task, const Ending& ending, SteadyTime now);
-  /// SIGINT or SIGTERM came: the first is passed on; the second ends the job at once, unless it comes within half a second.
+  /// Reports a SIGINT or SIGTERM. The first is passed on; the second ends the job at once, unless it comes within half a
+  /// second.
   Actions interrupted(int signal, SteadyTime now);
-  /// It is at least next_time().
+  /// Reports that it is at least next_time().
   Actions time_passed(SteadyTime now);
 
-  /// When time_passed() has something to do; nothing: not before something else happens.
+  /// The next time at which time_passed() has something to do; nothing: only after another event.
   std::optional<SteadyTime> next_time() const;
   /// The job's exit status, once no task runs and none will.
   std::optional<int> status() const { return over_; }
-  /// True from the chief's end with 0 on.
+  /// True from the time on when the chief has ended with 0.
   bool trained() const { return trained_; }
-  /// True while tasks have been asked to leave, and what they have started may take its time, too.
+  /// True while tasks have been asked to leave; their child processes may take time, too.
   bool lets_leave() const { return phase_ == Phase::kInterrupted || phase_ == Phase::kStopping; }
   TaskState state_of(size_t task) const { return {tasks_[task].runs, tasks_[task].done, tasks_[task].start_at}; }
-  /// True if the next end of this task is one that chaos has brought about.
+  /// True if chaos has caused the next end of this task.
   bool killed_by_chaos(size_t task) const { return tasks_[task].chaos; }
 
  private:
@@ -116,12 +120,12 @@ class JobPolicy {
   struct Entry {
     PolicyTask task;
     bool runs = false;
-    bool done = false;                     // It ended with 0.
-    bool chaos = false;                    // It was killed on purpose, and has not ended yet.
-    int restarts = 0;                      // Those that count.
-    int gave_way = 0;                      // How often it gave way though nobody had asked the job to.
-    int last_status = 0;                   // How it ended last.
-    std::optional<SteadyTime> start_at{};  // Waits until then to be started again.
+    bool done = false;                     // The task ended with 0.
+    bool chaos = false;                    // Chaos has killed the task, and its end was not reported yet.
+    int restarts = 0;                      // Restarts that count.
+    int gave_way = 0;                      // How often the task gave way although the launcher had not asked for it.
+    int last_status = 0;                   // The exit status of its last end.
+    std::optional<SteadyTime> start_at{};  // The time of the next start.
   };
 
   void start(size_t task);
@@ -160,12 +164,13 @@ class JobPolicy {
   int failure_ = 0;  // The status of the job, if something failed for good.
   int ports_chosen_ = 1;
   bool told_to_give_way_ = false;
-  bool trainers_gave_way_ = false, evaluator_gave_way_ = false;  // After they were told to.
-  bool servers_alone_ = false;  // True once servers are left over of a job that ends without a model.
+  bool trainers_gave_way_ = false, evaluator_gave_way_ = false;  // After they were asked to give way.
+  bool servers_alone_ = false;  // True once only servers are left of a job that ends without a model.
   std::optional<SteadyTime> first_signal_{};
-  std::optional<SteadyTime> limit_{};  // Then whoever still runs is killed, but for an evaluator that is waited for.
-  std::optional<SteadyTime> evaluation_limit_{};  // Then that one, too.
-  std::optional<SteadyTime> next_note_{};         // Then it is said that the evaluator is waited for.
+  // At this time all tasks that still run are killed, except an evaluator that is waited for.
+  std::optional<SteadyTime> limit_{};
+  std::optional<SteadyTime> evaluation_limit_{};  // At this time that evaluator is killed, too.
+  std::optional<SteadyTime> next_note_{};         // The time of the next line about the wait for the evaluator.
   std::optional<SteadyTime> next_chaos_{};
   std::optional<ChaosDraws> draws_{};
   std::optional<int> over_{};

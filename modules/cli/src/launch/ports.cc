@@ -17,11 +17,13 @@
 namespace shoal::cli::launch {
 namespace {
 
-constexpr std::string_view kListens = "0A";                                 // A state of sockets, in the kernel's tables.
-constexpr std::string_view kIpv4[] = {"0100007F", "00000000", "7F000001"};  // 127.0.0.1 in both byte orders; any address.
-constexpr std::string_view kAnyIpv6 = "00000000000000000000000000000000";   // Takes connections by IPv4, too.
+constexpr std::string_view kListens = "0A";  // The state LISTEN in the kernel's tables of sockets.
+// 127.0.0.1 in both byte orders, and any address.
+constexpr std::string_view kIpv4[] = {"0100007F", "00000000", "7F000001"};
+// A socket for any IPv6 address also takes connections by IPv4.
+constexpr std::string_view kAnyIpv6 = "00000000000000000000000000000000";
 
-/// The columns: number, local address:port, remote address:port, state, and more.
+/// Adds the listening ports of a table. Its columns are: number, local address:port, remote address:port, state, and more.
 void add_listening(std::string_view table, bool ipv6, std::set<uint16_t>& ports) {
   std::istringstream lines{std::string(table)};
   std::string line, number, local, remote, state;
@@ -67,7 +69,7 @@ Result<void> check_loopback() {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(9);  // No packet goes there: for datagrams, connect() only looks for the way.
+  address.sin_port = htons(9);  // No packet goes there: connect() of a datagram socket only looks for the route.
   if (!socket || ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return {};
   return failed_precondition(
       "tasks of this machine cannot reach each other at 127.0.0.1: " + std::string(std::strerror(errno)) +

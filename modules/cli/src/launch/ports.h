@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Addresses on the loopback that nobody else takes.
+/// Addresses on the loopback that other processes do not take.
 #include <cstdint>
 #include <set>
 #include <string_view>
@@ -9,10 +9,10 @@
 
 namespace shoal::cli::launch {
 
-/// A free port of 127.0.0.1, kept from others for as long as this lives: a socket is bound to it that does not listen.
-/// Linux lets a task listen there all the same, since both sockets have SO_REUSEADDR (as every acceptor of transport/tcp);
-/// it gives the port to no connection that goes out and to nobody who asks for any port, also while the task is dead. Who
-/// binds to just this port, and has SO_REUSEADDR, still can.
+/// A free port of 127.0.0.1, kept for a task for as long as this object lives: a socket is bound to it that does not
+/// listen. Linux still lets a task listen there, because both sockets have SO_REUSEADDR (as every acceptor of
+/// transport/tcp). Linux gives the port to no outgoing connection, and to no process that asks for any port, even while the
+/// task is dead. Only a process that binds to this very port with SO_REUSEADDR can take it.
 class ReservedPort {
  public:
   static Result<ReservedPort> on_loopback();
@@ -24,13 +24,13 @@ class ReservedPort {
   uint16_t number_;
 };
 
-/// FailedPrecondition where 127.0.0.1 cannot be reached: no task would ever meet another.
+/// FailedPrecondition if 127.0.0.1 cannot be reached: the tasks could not connect to each other.
 Result<void> check_loopback();
 
-/// The ports at which processes of this machine listen for connections to 127.0.0.1, as far as the kernel tells. `ipv4` and
-/// `ipv6` are texts of /proc/net/tcp and /proc/net/tcp6.
+/// The ports at which processes of this machine listen for connections to 127.0.0.1. `ipv4` and `ipv6` are the texts of
+/// /proc/net/tcp and /proc/net/tcp6.
 std::set<uint16_t> listening_ports(std::string_view ipv4, std::string_view ipv6);
-/// The same, now.
+/// As above, with the kernel's present tables.
 std::set<uint16_t> listening_ports();
 
 }  // namespace shoal::cli::launch

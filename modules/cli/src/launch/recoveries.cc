@@ -8,7 +8,7 @@
 namespace shoal::cli::launch {
 namespace {
 
-constexpr size_t kTimesMax = 20;  // Of one task; a job of days is not listed in full.
+constexpr size_t kTimesMax = 20;  // The most times that are listed for one task, since a job may run for days.
 
 std::string times_text(const std::vector<double>& seconds) {
   std::string text;
@@ -30,7 +30,7 @@ Recoveries::Recoveries(std::vector<std::string> names) {
 void Recoveries::ended(size_t task, bool by_chaos, SteadyTime now) {
   Entry& entry = tasks_[task];
   if (!entry.awaited_until || *entry.awaited_until <= now)
-    entry.ended_at = now;  // One that was not back yet is still away.
+    entry.ended_at = now;  // If it was not back yet, it has been away since its earlier end.
   entry.awaited_until.reset();
   entry.ended_by_chaos = by_chaos;
 }

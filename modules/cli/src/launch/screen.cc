@@ -10,7 +10,8 @@ namespace shoal::cli::launch {
 namespace {
 
 constexpr Duration kDrawEvery = std::chrono::milliseconds(500);
-constexpr Duration kSurelyStopped = std::chrono::seconds(2);  // By Ctrl-Z: it draws more often.
+// A pause this long means that Ctrl-Z stopped this process: otherwise it draws more often.
+constexpr Duration kSurelyStopped = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -41,7 +42,7 @@ void Screen::remove_table() {
 
 void Screen::draw(SteadyTime now) {
   const monitor::Terminal terminal = monitor::read_terminal();
-  // Whoever stopped this process has written to the terminal since, and so does who has it to himself.
+  // While this process was stopped, or not in the foreground, other programs may have written to the terminal.
   const bool was_stopped = next_draw_ != SteadyTime{} && now > next_draw_ + kSurelyStopped;
   if (!terminal.in_foreground || was_stopped) table_->leave_behind();
   next_draw_ = now + kDrawEvery;

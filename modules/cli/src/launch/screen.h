@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Where the lines of a launch go: to its streams as they come, or to a terminal, above a table of the tasks.
+/// The output of a launch: lines go to its streams as they come, or to a terminal, above a table of the tasks.
 #include <functional>
 #include <optional>
 #include <string>
@@ -15,23 +15,24 @@ namespace shoal::cli::launch {
 class Screen {
  public:
   using Rows = std::function<std::vector<TableRow>()>;
-  /// `rows` gives the table, where there is one. `json`: nothing goes to standard output.
+  /// `rows` supplies the table, if there is one. `json`: nothing goes to standard output.
   Screen(Context& context, bool table, bool json, Rows rows);
 
   bool has_table() const { return table_.has_value(); }
-  /// For what tasks write to standard output, and to standard error. They are others once the table has ended.
+  /// The streams for tasks' standard output and standard error. Ask again after the table has ended, since they change
+  /// then.
   std::ostream& output();
   std::ostream& errors();
-  /// A line of the launcher's own.
+  /// Writes a line of the launcher's own.
   void say(const std::string& text) { errors() << "[launch] " + text + "\n"; }
 
-  /// When update() is to be called next, whatever else happens.
+  /// The time of the next update().
   std::optional<SteadyTime> next_update() const { return table_ ? std::optional(next_draw_) : std::nullopt; }
-  /// Writes what has come.
+  /// Writes the waiting lines and draws the table.
   void update(SteadyTime now);
-  /// The table is drawn for the last time, and stays.
+  /// Draws the table for the last time, and leaves it there.
   void leave_table(SteadyTime now);
-  /// The table is taken away.
+  /// Removes the table from the terminal.
   void remove_table();
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What tasks write: line by line with the task's name before it, and as it is in a file of its own.
+/// The output of tasks: shown line by line with the task's name in front, and stored unchanged in a file for each task.
 #include <functional>
 #include <iosfwd>
 #include <memory>
@@ -14,14 +14,15 @@
 
 namespace shoal::cli::launch {
 
-/// The log file of one task, which all its processes write to. What cannot be written is lost, and said once.
+/// The log file of one task, which all its processes write to. Text that cannot be written is lost, and the first error is
+/// reported once.
 class TaskLog {
  public:
-  /// Appends to `path`. The errors of Storage::append().
+  /// Opens `path` for appending. Errors: those of Storage::append().
   static Result<TaskLog> open(Storage& storage, const std::string& path);
   void append(std::string_view bytes);
   void flush();
-  /// What went wrong, the first time it is asked after it did.
+  /// The first error that was not taken yet.
   std::optional<Error> take_error();
 
  private:
@@ -31,13 +32,13 @@ class TaskLog {
   bool broken_ = false;
 };
 
-/// One of the two streams of one process.
+/// One of the two output streams of one process.
 class TaskStream {
  public:
-  /// Hears of each line. Whether it is to be shown.
+  /// Receives each line, and returns whether it is to be shown.
   using Listener = std::function<bool(std::string_view line)>;
-  /// Lines go to `to` with "[`name`] " before them, those that `listener` lets through, if there is one; bytes to `log`,
-  /// unless that is null.
+  /// Lines go to `to` with "[`name`] " in front; if there is a `listener`, only those that it lets through. All bytes go to
+  /// `log`, unless it is null.
   TaskStream(std::string name, std::ostream& to, TaskLog* log, Listener listener = {})
       : prefix_("[" + std::move(name) + "] "), to_(to), log_(log), listener_(std::move(listener)) {}
   void take(std::string_view bytes);
@@ -52,7 +53,8 @@ class TaskStream {
   LineSplitter splitter_;
 };
 
-/// Hands what is there at `descriptor`, which does not block, to `take`; at most some `bytes_max`. False: it has ended.
+/// Passes what can be read now from `descriptor`, which does not block, to `take`; about `bytes_max` bytes at most. Returns
+/// false if the stream has ended.
 bool read_what_is_there(int descriptor, const std::function<void(std::string_view)>& take, size_t bytes_max);
 
 }  // namespace shoal::cli::launch

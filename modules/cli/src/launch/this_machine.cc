@@ -12,7 +12,7 @@ Result<void> ThisMachine::prepare(SignalInbox&) {
 
 Result<std::vector<std::string>> ThisMachine::choose_addresses() {
   SHOAL_TRY_VOID(check_loopback());
-  // The ports of before are held until there are others, so that these are not the same.
+  // The old ports stay reserved until new ones are chosen, so that the new ones differ.
   const std::vector<std::optional<ReservedPort>> before =
       std::exchange(ports_, std::vector<std::optional<ReservedPort>>(tasks_.size()));
   std::vector<std::string> addresses(tasks_.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A job on this machine: processes of its own, at ports of the loopback.
+/// Runs a job on this machine, as processes at ports of the loopback.
 #include <optional>
 
 #include "launch/machines.h"
@@ -17,7 +17,7 @@ class ThisMachine final : public Machines {
   std::string host(size_t) const override { return ""; }
   std::string where(size_t) const override { return ""; }
   std::vector<LastCommand> last_commands() const override { return {}; }
-  /// The errors of find_program().
+  /// Errors: those of find_program().
   Result<void> prepare(SignalInbox& inbox) override;
   Result<std::vector<std::string>> choose_addresses() override;
   Result<TaskProcess> start(size_t task, const TaskStart& how, TaskStream output, TaskStream errors) override;

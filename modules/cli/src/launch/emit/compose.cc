@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A compose file: a service for each task, on one host.
+// Writes a compose file: one service for each task, on one host.
 #include "launch/emit/emit_job.h"
 #include "launch/emit/quoting.h"
 #include "launch/job_tasks.h"
@@ -57,7 +57,7 @@ constexpr std::string_view kOneService = R"(  @service@:
       SHOAL_HOST: @service@
 )";
 
-/// Docker takes "on-failure:0" for a number without limit.
+/// The restart policy. Docker reads "on-failure:0" as an unlimited number.
 std::string restart_policy(int restarts) { return restarts == 0 ? "no" : "on-failure:" + std::to_string(restarts); }
 
 }  // namespace

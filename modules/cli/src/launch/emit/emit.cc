@@ -13,12 +13,12 @@
 namespace shoal::cli::launch {
 namespace {
 
-constexpr size_t kNameBytesMax = 40;  // A pod's name has a number behind it, and at most 63.
+constexpr size_t kNameBytesMax = 40;  // The name of a pod has this name and a number, and at most 63 characters.
 
 bool is_letter(char c) { return c >= 'a' && c <= 'z'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// What Kubernetes takes for the name of a pod, and so does everybody else.
+/// Checks a name by the rules of Kubernetes for pods, which the other engines accept as well.
 Result<void> check_name(const std::string& name) {
   const bool of_such = std::ranges::all_of(name, [](char c) { return is_letter(c) || is_digit(c) || c == '-'; });
   if (of_such && !name.empty() && name.size() <= kNameBytesMax && is_letter(name.front()) && name.back() != '-') return {};
@@ -27,7 +27,7 @@ Result<void> check_name(const std::string& name) {
                           ", begins with a letter and does not end with '-'");
 }
 
-/// "mnist" of "build/bin/Mnist.sh"... as far as there is such a name in it.
+/// Makes a name from the program's file name, as far as its characters allow: "mnist" from "build/bin/Mnist.sh".
 std::string name_from(const std::string& program) {
   std::string name = program.substr(program.rfind('/') + 1);
   name = name.substr(0, name.find('.'));
@@ -64,7 +64,7 @@ Result<void> check_options(const EmitJob& job, const Engine& engine) {
   return {};
 }
 
-/// Checks the address at which units meet: all boards have to reach it.
+/// Checks the address at which the units meet. All boards have to reach it.
 Result<void> check_rendezvous(const std::string& rendezvous) {
   if (rendezvous.empty()) {
     return invalid_argument(
@@ -99,7 +99,7 @@ Result<void> complete(EmitJob& job, const Engine& engine) {
 }  // namespace
 
 int64_t stop_secs(const EmitJob& job) {
-  // A server that gives way waits 20 s for a checkpoint (CONTRACT FA-12), which is then on its way to the disk.
+  // A server that gives way waits up to 20 s for the chief to save, and then the checkpoint still has to reach the disk.
   constexpr int64_t kLeastToLeave = 30;
   return std::max<int64_t>(kLeastToLeave, std::chrono::ceil<std::chrono::seconds>(job.policy.stop_limit).count());
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// `shoal launch --emit`: what other engines are told, to start the job that `shoal launch` would start on this machine.
-/// Text that says where the job's token is, and never what it is.
+/// `shoal launch --emit`: writes the files with which another engine starts the job that `shoal launch` would start on this
+/// machine. The files say where the job's token is, and never contain the token.
 #include <string_view>
 #include <vector>
 
@@ -9,9 +9,10 @@
 
 namespace shoal::cli::launch {
 
-/// The files for `kind`: kubernetes, slurm, systemd or compose. The same job gives the same text. InvalidArgument: another
-/// kind; a job that cannot be started that way; an option that has no place there; a flag or variable of the program that
-/// contradicts the job; a secret among its arguments; or a name, address or argument that cannot be written there.
+/// Returns the files for `kind`: kubernetes, slurm, systemd or compose. The same job gives the same text. InvalidArgument:
+/// another kind; a job that cannot be started that way; an option that this engine cannot obey; a flag or variable of the
+/// program that contradicts the job; a secret among its arguments; a name, address or argument that cannot be written
+/// there.
 Result<std::vector<EmittedFile>> emit(std::string_view kind, EmitJob job);
 
 }  // namespace shoal::cli::launch

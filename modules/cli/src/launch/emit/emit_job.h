@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A job that is written down for another engine, complete and checked (emit.h).
+/// The description of a job, complete and checked, from which files for other engines are written (emit.h).
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -14,12 +14,13 @@ namespace shoal::cli::launch {
 struct EmitJob {
   cluster::ClusterSize size;
   std::vector<std::string> command;  ///< The program and its arguments.
-  std::string name{};                ///< Of the job: lower-case letters, digits and '-'. Empty: from the program's name.
-  std::string image{};               ///< Of containers. Empty: `name`.
-  std::string rendezvous{};          ///< systemd: where rank 0 answers, as host:port.
-  std::string model_dir{};           ///< emit() takes it from the command.
+  std::string name{};  ///< The job's name: lower-case letters, digits and '-'. Empty: made from the program's name.
+  std::string image{};               ///< The image of containers. Empty: `name`.
+  std::string rendezvous{};          ///< For systemd: the host:port at which rank 0 answers.
+  std::string model_dir{};           ///< Set by emit() from the command.
   PolicyOptions policy{};            ///< Restarts, and how long tasks may take to leave.
-  /// The options for manifests that were given ("--max-restarts", "--image", ...): an engine refuses those it cannot heed.
+  /// The options for manifests that were given ("--max-restarts", "--image", ...). An engine refuses those that it cannot
+  /// obey.
   std::vector<std::string> options{};
 };
 
@@ -28,10 +29,10 @@ struct EmittedFile {
   std::string text;
 };
 
-/// Whole seconds that tasks have to leave.
+/// The time that tasks have to leave, in whole seconds.
 int64_t stop_secs(const EmitJob& job);
 
-// One per kind, of a job that is complete.
+// One function for each kind, for a complete job.
 std::vector<EmittedFile> emit_kubernetes(const EmitJob& job);
 std::vector<EmittedFile> emit_slurm(const EmitJob& job);
 std::vector<EmittedFile> emit_systemd(const EmitJob& job);

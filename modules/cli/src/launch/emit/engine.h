@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The engines of `shoal launch --emit`, and how they differ, as far as checks are concerned.
+/// The engines of `shoal launch --emit`, with the differences that checks depend on.
 #include <array>
 #include <span>
 #include <string_view>
@@ -17,20 +17,22 @@ struct OptionWithoutPlace {
 struct Engine {
   std::string_view name;
   std::vector<EmittedFile> (*emit)(const EmitJob&);
-  bool on_other_machines;        ///< Or in containers: a relative path is another one there.
-  bool in_containers;            ///< The model's folder is mounted into each, and none sees the memory of another.
-  std::string_view on_sigterm;   ///< What a SIGTERM of this engine means: "leave" or "end".
-  std::string_view secret_goes;  ///< Where a secret that the program needs belongs.
-  std::span<const OptionWithoutPlace> without;  ///< Options of `shoal launch` that the engine has no place for.
+  /// True if tasks run on other machines or in containers, where a relative path means another place.
+  bool on_other_machines;
+  /// True if tasks run in containers: the model's folder is mounted into each, and containers share no memory.
+  bool in_containers;
+  std::string_view on_sigterm;   ///< The meaning of this engine's SIGTERM: "leave" or "end".
+  std::string_view secret_goes;  ///< Advice where to keep a secret that the program needs.
+  std::span<const OptionWithoutPlace> without;  ///< Options of `shoal launch` that the engine cannot obey.
 };
 
-/// All that there are.
+/// All engines.
 std::span<const Engine> engines();
 
-/// The program's words: that they can be written down, hold no secret, and do not contradict the job or the engine. Sets
-/// `job.model_dir`. InvalidArgument.
+/// Checks the program's words: they can be written to the file, hold no secret, and contradict neither the job nor the
+/// engine. Sets `job.model_dir`. InvalidArgument.
 Result<void> check_program(EmitJob& job, const Engine& engine);
-/// InvalidArgument: `image` is no reference of an image, by the grammar of the Open Container Initiative's distribution
+/// InvalidArgument if `image` is no reference of an image, by the grammar of the Open Container Initiative's distribution
 /// specification and Docker's reference package.
 Result<void> check_image(const std::string& image);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// check_image(): what containers are made of, by the grammar of image references: [HOST[:PORT]/]NAME[/NAME...][:TAG][@DIGEST]
-// (Open Container Initiative, distribution specification, "Pulling manifests"; github.com/distribution/reference).
+// Implements check_image(): checks the reference of a container image by the grammar
+// [HOST[:PORT]/]NAME[/NAME...][:TAG][@DIGEST] (Open Container Initiative, distribution specification, "Pulling manifests";
+// github.com/distribution/reference).
 #include <algorithm>
 #include <cctype>
 
@@ -15,7 +16,7 @@ constexpr size_t kReferenceBytesMax = 255, kTagBytesMax = 128;
 bool is_small(char c) { return (c >= 'a' && c <= 'z') || std::isdigit(uint8_t(c)) != 0; }
 bool is_plain(char c) { return c > 0 && std::isalnum(uint8_t(c)) != 0; }
 
-/// Signs of one kind, with others between them only.
+/// True if the first and the last character satisfy `outer`, and `inner` accepts the text between them.
 template <class Inner>
 bool is_word(std::string_view text, bool (*outer)(char), Inner inner) {
   return !text.empty() && outer(text.front()) && outer(text.back()) &&
@@ -38,7 +39,7 @@ bool is_tag(std::string_view tag) {
          std::ranges::all_of(tag, [](char c) { return is_plain(c) || c == '_' || c == '.' || c == '-'; });
 }
 
-/// "sha256:" and hexadecimal digits.
+/// An algorithm such as "sha256:", and hexadecimal digits.
 bool is_digest(std::string_view digest) {
   constexpr size_t kLeastDigits = 32;
   const size_t colon = digest.find(':');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An Indexed Job of Kubernetes (1.27 and later), its headless service, and the claim of a volume for checkpoints.
+// Writes an Indexed Job of Kubernetes (1.27 and later), its headless service, and a claim of a volume for checkpoints.
 #include <algorithm>
 
 #include "launch/emit/emit_job.h"

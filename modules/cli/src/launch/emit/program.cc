@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// check_program(): what the words of the program may be for an engine.
+// Implements check_program(): checks the program's words for an engine.
 #include <algorithm>
 #include <optional>
 
@@ -13,7 +13,7 @@
 namespace shoal::cli::launch {
 namespace {
 
-// kubectl keeps what it applied in an annotation, and annotations have at most 262,144 bytes; a sign can take six there.
+// kubectl keeps the applied text in an annotation of at most 262,144 bytes, where one character may take six.
 constexpr size_t kCommandBytesMax = 32 * 1024;
 
 Error refused(const Engine& engine, const std::string& sentence) {
@@ -46,7 +46,8 @@ Result<void> check_words(const std::vector<std::string>& words, const ProgramCom
   return {};
 }
 
-/// The manifest says how a task gets at the job's token, and what a SIGTERM means, so the program is told neither.
+/// Refuses flags about the token and about SIGTERM: the manifest itself sets the token's place and the meaning of a
+/// SIGTERM.
 Result<void> check_own_flags(const ProgramCommand& command, const Engine& engine) {
   for (const char* flag : {"--token-file", "--tls-dir"}) {
     if (!command.flag(flag)) continue;
@@ -77,7 +78,7 @@ bool is_no_path_of_units(std::string_view path) {
   return has_control_sign(path) || has_any(path, "\"'\\") || has_noncharacter(path);
 }
 
-/// Whether the folder's name has "." or ".." between its slashes, by which one folder has several names.
+/// True if the path has "." or ".." between its slashes, so that one folder has several names.
 bool is_winding(std::string_view path) {
   const std::string whole = "/" + std::string(path) + "/";
   return whole.find("/../") != std::string::npos || whole.find("/./") != std::string::npos;
@@ -111,7 +112,8 @@ Result<void> check_model_dir(const std::string& path, const std::string& program
   return {};
 }
 
-/// A unit's program stands in a path, which takes less than its arguments do, and has a /tmp of its own.
+/// Checks a systemd unit. The program's name has to be a path with fewer characters than arguments may have, and the unit
+/// has its own /tmp.
 Result<void> check_unit(const std::vector<std::string>& words, const ProgramCommand& command, const Engine& engine) {
   const std::string& program = words.front();
   if (program.front() != '/') {

@@ -11,7 +11,7 @@
 namespace shoal::cli::launch {
 namespace {
 
-/// "0x1f" without "0x", in as many digits.
+/// The hexadecimal digits of a number, without "0x".
 std::string hex(uint32_t number, int digits) {
   std::string text(size_t(digits), '0');
   for (size_t i = text.size(); i-- > 0; number /= 16) text[i] = "0123456789abcdef"[number % 16];
@@ -24,7 +24,7 @@ struct CodePoint {
   uint32_t value = 0;
   size_t bytes = 1;
 };
-/// The first one of a text that is UTF-8.
+/// The first code point of a text, which is UTF-8.
 CodePoint first_of(std::string_view text) {
   const auto byte = [&](size_t i) { return uint32_t(uint8_t(text[i])); };
   const uint32_t lead = byte(0);
@@ -34,10 +34,11 @@ CodePoint first_of(std::string_view text) {
   return {(lead & 0x07) << 18 | (byte(1) & 0x3f) << 12 | (byte(2) & 0x3f) << 6 | (byte(3) & 0x3f), 4};
 }
 
-/// Unicode's 66 code points that stand for nothing (section 23.7). systemd takes a line with one for no UTF-8, and ignores it.
+/// Unicode's 66 code points that are no characters (section 23.7). systemd ignores a line that has one, as it ignores lines
+/// that are no UTF-8.
 bool is_noncharacter(uint32_t point) { return (point & 0xfffe) == 0xfffe || (point >= 0xfdd0 && point <= 0xfdef); }
 
-/// What YAML 1.2 (5.1) has no place for outside of escapes, or takes for the end of a line.
+/// Code points that YAML 1.2 (5.1) allows only as escapes, or reads as the end of a line.
 bool needs_escape(uint32_t point) {
   static constexpr std::array<uint32_t, 5> kSome{0x2028, 0x2029, 0xfeff, 0xfffe, 0xffff};
   return point < 0x20 || (point >= 0x7f && point < 0xa0) || std::ranges::find(kSome, point) != kSome.end();

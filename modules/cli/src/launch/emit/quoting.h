@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Texts of users inside of what is emitted: each reader has its own quotes, and its own signs that mean something in them.
-/// All take UTF-8.
+/// Quotes texts of users for emitted files. Each reader has its own quotes and its own special characters. All functions
+/// take UTF-8.
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -10,22 +10,24 @@
 
 namespace shoal::cli::launch {
 
-/// A double-quoted scalar of YAML, on one line.
+/// The text as a double-quoted YAML scalar, on one line.
 std::string yaml_text(std::string_view text);
-/// A list of them, "[...]".
+/// The texts as a YAML list of such scalars, "[...]".
 std::string yaml_list(const std::vector<std::string>& texts);
-/// For Kubernetes and compose, which put variables in the place of $(NAME) and $NAME, and $ in the place of $$.
+/// Protects a text from the expansion of variables by Kubernetes and compose: they replace $(NAME) and $NAME, and read $$
+/// as $.
 std::string without_variables(std::string_view text);
 std::vector<std::string> without_variables(const std::vector<std::string>& texts);
-/// A word of a script of bash, on one line whatever is in it: sbatch refuses scripts with DOS line ends.
+/// The text as one word of a bash script. It stays on one line whatever it contains, since sbatch refuses scripts with DOS
+/// line ends.
 std::string bash_word(const std::string& text);
-/// A word of a systemd unit, in quotes. $ is as it is: ExecStart= needs the prefix ":" to leave it so.
+/// The text as a quoted word of a systemd unit. A $ is not escaped: ExecStart= needs the prefix ":" to leave it alone.
 std::string unit_word(std::string_view text);
-/// Whether the text has a code point that Unicode calls no character, which a unit holds in arguments only.
+/// Whether the text has a code point that is no character in Unicode's terms. A unit accepts those in arguments only.
 bool has_noncharacter(std::string_view text);
 
-/// The text with the values in the place of "@name@". What values hold is not looked at again. Every @...@ of the text has
-/// a value.
+/// Replaces each "@name@" in the text by its value. Text in values is not replaced again. Every @...@ of the text needs a
+/// value.
 std::string filled(std::string_view text, std::initializer_list<std::pair<std::string_view, std::string>> values);
 
 }  // namespace shoal::cli::launch

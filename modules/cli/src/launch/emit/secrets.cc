@@ -16,7 +16,7 @@ bool is_among(std::string_view word, std::span<const std::string_view> words) {
   return std::ranges::find(words, word) != words.end();
 }
 
-/// "aws", "secret", "access", "key" of "AWS_SECRET_ACCESS_KEY".
+/// The parts of a name: "aws", "secret", "access", "key" for "AWS_SECRET_ACCESS_KEY".
 std::vector<std::string> parts_of(std::string_view name) {
   std::vector<std::string> parts(1);
   for (const char c : name) {
@@ -30,21 +30,21 @@ std::vector<std::string> parts_of(std::string_view name) {
   return parts;
 }
 
-/// A value that is there, and is not what a shell puts in its place.
+/// True for a value that is not empty, and that is not a variable of the shell.
 bool is_value(std::string_view text) {
   if (text.starts_with("\"\"") || text.starts_with("''")) return false;
   if (text.starts_with('"') || text.starts_with('\'')) text.remove_prefix(1);
   return !text.empty() && text.front() != '$' && text.front() != '`' && std::isspace(uint8_t(text.front())) == 0;
 }
 
-/// The name before '=' at `equals`; empty if there is none.
+/// The name before the '=' at `equals`; empty if there is none.
 std::string_view name_before(std::string_view word, size_t equals) {
   size_t begin = equals;
   while (begin > 0 && is_name_sign(word[begin - 1])) --begin;
   return word.substr(begin, equals - begin);
 }
 
-/// The secret that "NAME=VALUE" is, anywhere in the word.
+/// The secret in a "NAME=VALUE" anywhere in the word.
 std::optional<std::string> assigned_secret(std::string_view word) {
   for (size_t equals = word.find('='); equals != std::string_view::npos; equals = word.find('=', equals + 1)) {
     const std::string_view name = name_before(word, equals);
@@ -53,7 +53,7 @@ std::optional<std::string> assigned_secret(std::string_view word) {
   return std::nullopt;
 }
 
-/// The secret that '"NAME": VALUE' is, as JSON has it.
+/// The secret in a '"NAME": VALUE' of JSON.
 std::optional<std::string> member_secret(std::string_view word) {
   for (size_t end = word.find("\":"); end != std::string_view::npos; end = word.find("\":", end + 1)) {
     const std::string_view name = name_before(word, end);
@@ -64,7 +64,7 @@ std::optional<std::string> member_secret(std::string_view word) {
   return std::nullopt;
 }
 
-/// "Authorization: Bearer ...", a header of HTTP.
+/// True for "Authorization: Bearer ...", a header of HTTP.
 bool is_authorization(std::string_view word) {
   constexpr std::string_view kHeader = "authorization:";
   const auto same = [](char a, char b) { return std::tolower(uint8_t(a)) == b; };
@@ -73,7 +73,7 @@ bool is_authorization(std::string_view word) {
 
 bool holds_token(std::string_view word) {
   constexpr std::string_view kPrefix = "shoal1-";
-  constexpr size_t kSigns = 16;  // A token has 48; part of one is as bad.
+  constexpr size_t kSigns = 16;  // A token has 48 characters; a part of one is as bad.
   for (size_t at = word.find(kPrefix); at != std::string_view::npos; at = word.find(kPrefix, at + 1)) {
     const std::string_view rest = word.substr(at + kPrefix.size());
     const auto end = std::ranges::find_if_not(rest, [](char c) { return is_name_sign(c) || c == '+' || c == '/'; });
@@ -82,7 +82,7 @@ bool holds_token(std::string_view word) {
   return false;
 }
 
-/// "://user:password@host".
+/// True for "://user:password@host".
 bool holds_password_of_address(std::string_view word) {
   for (size_t at = word.find("://"); at != std::string_view::npos; at = word.find("://", at + 1)) {
     const std::string_view authority = word.substr(at + 3, word.find_first_of("/?# \t\n", at + 3) - at - 3);
@@ -92,7 +92,7 @@ bool holds_password_of_address(std::string_view word) {
   return false;
 }
 
-/// The secret that this word alone holds, in words; nothing if there is none.
+/// A description of the secret that this word holds by itself; nothing if there is none.
 std::optional<std::string> secret_in(std::string_view word) {
   if (holds_token(word)) return "the token of a job";
   if (word.find("PRIVATE KEY-----") != std::string_view::npos) return "a private key";
@@ -112,7 +112,8 @@ bool names_a_secret(std::string_view name) {
                                                           "authkey", "accesskey",  "privatekey",  "passphrase"};
   static constexpr std::array<std::string_view, 8> kKeys{"api",  "access",  "secret",     "private",
                                                          "auth", "signing", "encryption", "account"};
-  // Programs that read text have flags such as --pad-token, of which only the names of these are secret.
+  // Programs that read text have flags such as --pad-token. So "token" alone or behind one of these words counts as the
+  // name of a secret.
   static constexpr std::array<std::string_view, 14> kTokens{"",   "auth",   "access", "api", "bearer", "refresh", "session",
                                                             "hf", "github", "gitlab", "job", "shoal",  "id",      "secret"};
   if (is_among(last, kWhole) || last.ends_with("password") || last.ends_with("passwd")) return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A batch script for sbatch.
+// Writes a batch script for sbatch.
 #include <algorithm>
 
 #include "launch/emit/emit_job.h"
@@ -33,8 +33,8 @@ fi
 exec srun --label --kill-on-bad-exit=1 --wait=0 @command@
 )";
 
-/// The command behind srun's own options. For srun a word ":" ends a program and begins another one, wherever it stands; so
-/// a command that has such a word goes as one word to a shell, which becomes the program.
+/// The command behind srun's own options. srun takes a word ":" anywhere as the end of one program and the beginning of
+/// another. So a command with such a word goes to a shell as one word, and the shell becomes the program.
 std::string words_for_srun(const std::vector<std::string>& command) {
   std::string words;
   for (const std::string& word : command) words += (words.empty() ? "" : " ") + bash_word(word);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A template unit: the instance is the rank.
+// Writes a template unit, whose instance is the rank.
 #include <chrono>
 
 #include "launch/emit/emit_job.h"
@@ -69,10 +69,12 @@ LockPersonality=yes
 WantedBy=multi-user.target
 )";
 
-/// The starts of a day. Without restarts (Restart=no) these are by hand, and of tasks that gave way.
+/// How many starts per day systemd allows. Without restarts (Restart=no) these are starts by hand, and of tasks that gave
+/// way.
 int64_t starts(int64_t restarts) { return restarts == 0 ? PolicyOptions().max_restarts + 1 : restarts + 1; }
 
-/// A day, or as long as all the restarts take at least: in less time systemd would never have seen too many of them.
+/// The time over which systemd counts starts: a day, or longer if all restarts take longer. In a shorter time systemd would
+/// never count too many of them.
 std::string window(const PolicyOptions& policy) {
   constexpr double kDay = 86'400, kTooLong = 1e10;  // systemd's times end at 5.8e11 s.
   const double all = 2 * double(starts(policy.max_restarts)) * to_seconds(policy.first_wait);
@@ -83,7 +85,8 @@ std::string window(const PolicyOptions& policy) {
 }  // namespace
 
 std::vector<EmittedFile> emit_systemd(const EmitJob& job) {
-  std::string command = unit_word(":" + job.command.front());  // The colon: no variables in what follows.
+  // The colon keeps systemd from expanding variables in the words.
+  std::string command = unit_word(":" + job.command.front());
   for (size_t i = 1; i < job.command.size(); ++i) command += " " + unit_word(job.command[i]);
   return {{"shoal-" + job.name + "@.service",
            filled(kUnit, {{"name", job.name},

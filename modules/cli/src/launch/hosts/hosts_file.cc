@@ -12,14 +12,14 @@ namespace {
 
 constexpr int32_t kSlotsMax = 10'000;
 
-/// Of names that ssh takes for a host, and not for an option.
+/// True for a name that ssh takes for a host, not for an option.
 bool is_name(std::string_view text, std::string_view more) {
   return !text.empty() && text.front() != '-' && std::all_of(text.begin(), text.end(), [&](unsigned char c) {
     return (c < 0x80 && std::isalnum(c) != 0) || more.find(char(c)) != std::string_view::npos;
   });
 }
 
-/// "name", "name:port", "[address]:port" or an IPv6 address.
+/// Parses "name", "name:port", "[address]:port" or an IPv6 address.
 Result<void> read_place(std::string_view text, Host& host) {
   std::string_view name = text, port;
   if (text.starts_with('[')) {

@@ -7,7 +7,7 @@
 namespace shoal::cli::launch {
 namespace {
 
-/// How many bytes at the end of `text` are a beginning of `mark`.
+/// The length of the end of `text` that may be the beginning of `mark`.
 size_t begun_mark(std::string_view text, std::string_view mark) {
   for (size_t count = std::min(text.size(), mark.size() - 1); count > 0; --count) {
     if (text.ends_with(mark.substr(0, count))) return count;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Which task of a job runs on which host.
+/// Decides which task of a job runs on which host.
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -10,17 +10,16 @@
 
 namespace shoal::cli::launch {
 
-/// The number of a host for each of `tasks`; the same for the same lists.
+/// The number of a host for each of `tasks`. The same lists give the same result.
 ///
-/// Trainers, chief first, are dealt to the hosts in turns, as long as those have slots. Each server goes where the fewest
-/// servers are, among these where the fewest trainers are, among these to the first; servers take no slot. The evaluator
-/// joins the chief, whose folder it reads.
+/// Trainers, the chief first, go to the hosts in turn while these have free slots. Each server goes to the host with the
+/// fewest servers, among those to the one with the fewest trainers, among those to the first; servers take no slot. The
+/// evaluator goes to the chief's host, whose folder it reads.
 ///
-/// InvalidArgument: more trainers than slots; or, where tasks of several hosts have to find each other, one whose address
-/// is its own loopback beside others that are elsewhere.
+/// InvalidArgument: more trainers than slots; or a loopback address where tasks of several hosts have to reach each other.
 Result<std::vector<size_t>> place_tasks(std::span<const JobTask> tasks, std::span<const Host> hosts);
 
-/// The number of trainers that there is room for.
+/// The number of trainers that the hosts have room for.
 int32_t slots_of(std::span<const Host> hosts);
 
 }  // namespace shoal::cli::launch

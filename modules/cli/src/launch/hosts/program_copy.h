@@ -8,14 +8,14 @@
 namespace shoal::cli::launch {
 
 struct ProgramCopy {
-  std::string name;  ///< Without folders.
+  std::string name;  ///< The file name, without folders.
   std::string bytes;
-  std::string sum;  ///< What cksum prints for it.
+  std::string sum;  ///< The checksum in the form that cksum prints.
 };
-/// The errors of Storage::read_all().
+/// Reads the program. Errors: those of Storage::read_all().
 Result<ProgramCopy> copy_of_program(Storage& storage, const std::string& file);
 
-/// What cksum, a program of every Unix, prints for these bytes: a CRC and their number. (POSIX.1-2017, cksum)
+/// The text that cksum, a program of every Unix, prints for these bytes: a CRC and their number. (POSIX.1-2017, cksum)
 std::string cksum_text(std::string_view bytes);
 
 }  // namespace shoal::cli::launch

@@ -15,10 +15,10 @@ namespace {
 
 constexpr Duration kPreparing = std::chrono::seconds(30);
 constexpr Duration kCleaning = std::chrono::seconds(10);
-// Below those that systems give to outgoing connections, so that none of these takes one while its task is away.
+// These ports lie below those that systems use for outgoing connections, so no connection takes one while its task is away.
 constexpr uint16_t kFirstPort = 20'000, kPorts = 12'000;
 
-/// Whether a host has to look it up.
+/// Whether a host has to look the address up.
 bool is_looked_up(const std::string& address) {
   return !address.starts_with('[') && address.find_first_not_of("0123456789.") != std::string::npos;
 }
@@ -46,7 +46,7 @@ Result<std::unique_ptr<RemoteHosts>> RemoteHosts::create(Storage& storage, Hosts
   made->job_ = storage.unique_name();
   made->draws_.emplace(hash64(made->job_));
   SHOAL_TRY(made->ssh_file_, find_program(made->options_.ssh.front()));
-  // Whatever is for tasks goes by their sessions' input: what is in ssh's own environment, others may see.
+  // Variables for tasks go through the input of their sessions: other users could see them in the environment of ssh.
   made->ssh_environment_ = environment_without("SHOAL_");
   SHOAL_TRY(made->forwarded_, with_token_read(variables_that_begin_with("SHOAL_")));
   allow_open_files(files_for(made->tasks_.size()));
@@ -106,7 +106,7 @@ Result<void> RemoteHosts::prepare(SignalInbox& inbox) {
   for (const size_t host : used_) sessions.push_back(preparing_session(host, {names.begin(), names.end()}));
   const auto outcomes = run_sessions(sessions, kPreparing, inbox);
   if (!outcomes) {
-    clean_up(used_, inbox);  // Any of them may have got so far.
+    clean_up(used_, inbox);  // Any host may have got as far as making its folder.
     return outcomes.error();
   }
   std::optional<Error> first;
@@ -206,7 +206,7 @@ Result<TaskProcess> RemoteHosts::start(size_t task, const TaskStart& how, TaskSt
   std::string mark = fresh_mark();
   std::string script = supervising_script(supervision_of(task, how, mark));
   Program program = ssh(places_[task], script);
-  program.told_of_our_death = false;  // The guard tells it to ask its task to leave first.
+  program.told_of_our_death = false;  // The guard asks the task to leave first.
   SHOAL_TRY(ChildGroup group, ChildGroup::start(program));
   SessionLink link(std::move(group.input()), std::move(script), std::move(mark), steady_now());
   link.write();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A job on several machines that ssh reaches: an ssh session for each process of a task, and a folder on each host.
+/// Runs a job on several machines that ssh reaches: with an ssh session for each process of a task, and a folder on each
+/// host.
 #include <map>
 #include <memory>
 #include <set>
@@ -16,16 +17,16 @@ namespace shoal::cli::launch {
 
 struct HostsOptions {
   std::vector<Host> hosts{};
-  std::vector<std::string> ssh{"ssh"};   ///< The program and options of the user's.
+  std::vector<std::string> ssh{"ssh"};   ///< The user's ssh program and its options.
   bool copy = false;                     ///< Whether the program is sent to each host.
-  std::string work_folder{};             ///< In which tasks run there.
-  std::string temporary_folder{"/tmp"};  ///< In which a folder for the job is made there.
+  std::string work_folder{};             ///< The folder on the hosts in which tasks run.
+  std::string temporary_folder{"/tmp"};  ///< The folder on the hosts in which a folder for the job is made.
 };
 
 class RemoteHosts final : public Machines {
  public:
-  /// InvalidArgument: the tasks do not fit the hosts (place_tasks()). NotFound, FailedPrecondition: there is no ssh, or
-  /// nothing to be copied. `storage` outlives this.
+  /// InvalidArgument: the tasks do not fit the hosts (place_tasks()). NotFound, FailedPrecondition: there is no ssh, or no
+  /// program to copy. `storage` outlives the object.
   static Result<std::unique_ptr<RemoteHosts>> create(Storage& storage, HostsOptions options, std::vector<JobTask> tasks,
                                                      JobCommand command);
 
@@ -33,17 +34,17 @@ class RemoteHosts final : public Machines {
   std::string host(size_t task) const override { return options_.hosts[places_[task]].name; }
   std::string where(size_t task) const override { return " on " + host(task); }
   std::vector<LastCommand> last_commands() const override;
-  /// Reaches every host that has a task, makes a folder there and sends the program. FailedPrecondition, Unavailable or
-  /// DeadlineExceeded naming the host.
+  /// Connects to every host that has a task, makes a folder there and sends the program. FailedPrecondition, Unavailable or
+  /// DeadlineExceeded, naming the host.
   Result<void> prepare(SignalInbox& inbox) override;
   Result<std::vector<std::string>> choose_addresses() override;
   Result<TaskProcess> start(size_t task, const TaskStart& how, TaskStream output, TaskStream errors) override;
-  std::vector<size_t> listening() const override { return {}; }  // Sessions say it.
+  std::vector<size_t> listening() const override { return {}; }  // Sessions tell it instead.
   std::vector<std::string> clean_up(SignalInbox& inbox) override;
 
-  /// The ssh command of a task, without what its session reads: for a dry run.
+  /// The ssh command of a task, without the text that its session reads, for a dry run.
   std::vector<std::string> ssh_for(size_t task, const TaskStart& how) const;
-  /// What runs at its other end: the wrapper, the program, as it is called there, and its arguments.
+  /// The command at the other end: the wrapper, the program's name there, and its arguments.
   std::vector<std::string> command_of(size_t task) const;
 
  private:
@@ -64,15 +65,15 @@ class RemoteHosts final : public Machines {
   const std::vector<JobTask> tasks_;
   const JobCommand command_;
   std::vector<Variable> forwarded_;  // Variables of this process that tasks get, too.
-  std::vector<size_t> places_;       // Of each task: the number of its host.
-  std::vector<size_t> used_;         // Hosts that have a task.
+  std::vector<size_t> places_;       // For each task: the number of its host.
+  std::vector<size_t> used_;         // The hosts that have a task.
   std::string job_;                  // Part of the names of folders.
   std::string ssh_file_;
   std::vector<std::string> ssh_environment_;
   ProgramCopy copy_;
   std::map<size_t, std::set<uint16_t>> ports_in_use_;  // By the number of a host.
   std::set<uint16_t> ports_drawn_;
-  std::vector<uint16_t> ports_;  // Of each task.
+  std::vector<uint16_t> ports_;  // For each task.
   std::vector<size_t> prepared_;
   std::optional<RandomStream> draws_{};
 };

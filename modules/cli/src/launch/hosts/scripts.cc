@@ -6,8 +6,8 @@
 namespace shoal::cli::launch {
 namespace {
 
-// Each script is functions, called by its last line: one that was cut off is no program, and does nothing. POSIX, but for
-// setsid, getent and what the kernel shows in /proc.
+// Each script consists of functions that its last line calls, so a script that was cut off does nothing. The scripts need
+// POSIX, and besides that setsid, getent and the files of /proc.
 
 constexpr const char* kShared = R"sh(
 say() { printf '%s %s\n' "$mark" "$*"; }
@@ -152,7 +152,7 @@ std::string assignment(std::string_view name, const std::string& value) {
   return std::string(name) + "=" + shell_word(value) + "\n";
 }
 
-/// They become "$1", "$2", ...
+/// Makes the texts "$1", "$2", ... of the script.
 std::string words(const std::vector<std::string>& texts) {
   std::string line = "set --";
   for (const std::string& text : texts) line += " " + shell_word(text);
@@ -168,8 +168,8 @@ std::string port_text(uint16_t port) {
 }  // namespace
 
 std::string bootstrap(size_t script_bytes) {
-  // Byte by byte, since whatever is read ahead is lost for the script. Without a quote inside, so that the shell of the
-  // user's account may be any.
+  // dd reads byte by byte, because bytes that are read ahead would be lost for the script. The command has no single quote
+  // inside, so that any shell of the user's account can run it.
   return "exec /bin/sh -c 'script=$(dd bs=1 count=" + std::to_string(script_bytes) + " 2>/dev/null) && eval \"$script\"'";
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What runs on the hosts of a job: three scripts for the shell that every Unix has.
+/// Three scripts that run on the hosts of a job, for the shell that every Unix has.
 ///
-/// They come by the standard input of an ssh session (bootstrap()), and get all that they need as assignments before their
-/// text: so a secret is in no command line and no file, and words reach the program as they are. What a script says it
-/// prints as lines that begin with a *mark*, a random word that nothing else prints (MarkedLines).
+/// A script comes by the standard input of an ssh session (bootstrap()), with all its parameters as assignments before its
+/// text. So no secret is in a command line or a file, and words reach the program unchanged. A script reports in lines that
+/// begin with a *mark*, a random word that nothing else prints (MarkedLines).
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,44 +14,46 @@
 
 namespace shoal::cli::launch {
 
-/// What a host's shell is asked to run: it reads as many bytes of its input as the script has, and runs them. The rest of
-/// the input is the script's.
+/// The command for a host's shell: it reads `script_bytes` bytes of its input and runs them as a script. The rest of the
+/// input is for the script.
 std::string bootstrap(size_t script_bytes);
 
-/// A folder for the job on one host, with the program in it if that is sent.
+/// Parameters of the script that prepares a host: a folder for the job, and the program in it if it is sent.
 struct Preparation {
   std::string mark;
-  std::string folder;                    ///< It is made.
-  std::string work_folder;               ///< In which tasks will run; it has to be there.
-  std::string program;                   ///< As the command has it.
-  std::string copy_name{};               ///< What the program is called in `folder`; empty: it is on the host already.
-  std::string copy_sum{};                ///< What cksum prints for it.
-  std::vector<std::string> addresses{};  ///< Names that have to be known on the host.
+  std::string folder;                    ///< The folder to make.
+  std::string work_folder;               ///< The folder in which tasks will run; it has to exist.
+  std::string program;                   ///< The program as the command names it.
+  std::string copy_name{};               ///< The program's name in `folder`; empty: it is on the host already.
+  std::string copy_sum{};                ///< The text that cksum prints for the program.
+  std::vector<std::string> addresses{};  ///< Names that the host has to know.
 };
-/// Says `taken HEX...` (ports in use), `address NAME ADDRESS` (what the host makes of a name; no ADDRESS: nothing), and at
-/// its end `ready`, or `failed SENTENCE`, and then has left nothing. After the script come the program's bytes, if there is
-/// a copy, and the end.
+/// The script that prepares a host. It reports `taken HEX...` (ports in use), `address NAME ADDRESS` (the address that the
+/// host finds for a name; without ADDRESS: none), and at its end `ready`, or `failed SENTENCE` after removing everything.
+/// Behind the script the input has the program's bytes, if there is a copy, and then ends.
 std::string preparing_script(const Preparation& preparation);
 
-/// One process of a task.
+/// Parameters of the script that runs one process of a task.
 struct Supervision {
   std::string mark, folder, work_folder;
   std::string task;   ///< A name for files: "worker-1".
-  uint16_t port = 0;  ///< Where it will listen; 0: nowhere.
+  uint16_t port = 0;  ///< The port where the task will listen; 0: none.
   std::vector<Variable> variables{};
-  std::vector<std::string> command;  ///< The program as it is to be called there, and its arguments.
-  int silent_looks = 12;             ///< After how many silences of 5 s the program is killed.
+  std::vector<std::string> command;  ///< The program's name on the host, and its arguments.
+  int silent_looks = 12;             ///< The program is killed after so many silent periods of 5 s.
 };
-/// Runs it in a session of its own, after it has killed what an earlier one of the same task has left. Says `begun`
-/// just before, `listens` once somebody does at the port, `failed SENTENCE` if it could not begin, `report JSON` (the
-/// task's results) and `ended STATUS [taken]`, as the shell has the status; `taken`: somebody else listens at the port.
+/// The script that runs a process. It kills the remains of an earlier process of the same task, and runs the program in a
+/// session of its own. It reports `begun` just before the start, `listens` once a process listens at the port, `failed
+/// SENTENCE` if the program could not begin, `report JSON` (the task's results) and `ended STATUS [taken]`, with the status
+/// as the shell has it; `taken`: another process listens at the port.
 ///
-/// Then come words, one a line: `term` and `kill` are signals for all that the program has started; `beat` says that
-/// somebody is still there. The end of the input, or a minute without a beat, kills the program, too: it is not asked to
-/// leave, since a chief would end the run, which may be going on elsewhere.
+/// After the script the input has words, one per line: `term` and `kill` are signals for everything that the program has
+/// started; `beat` says that the launcher is still there. The end of the input, or a minute without a beat, kills the
+/// program. It is not asked to leave, because a chief would then end the run, which may continue elsewhere.
 std::string supervising_script(const Supervision& supervision);
 
-/// Kills what sessions have left in that folder of a job, and removes it. Says `removed`, or `failed SENTENCE`.
+/// The script that kills what sessions have left in that folder of a job, and removes the folder. It reports `removed`, or
+/// `failed SENTENCE`.
 std::string cleaning_script(const std::string& mark, const std::string& folder);
 
 }  // namespace shoal::cli::launch

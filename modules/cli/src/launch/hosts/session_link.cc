@@ -10,7 +10,7 @@
 namespace shoal::cli::launch {
 namespace {
 
-/// A shell's status is 128 and more for a signal.
+/// A shell reports the death by a signal as a status above 128.
 constexpr int kSignals = 128, kSignalsEnd = kSignals + 65;
 
 }  // namespace
@@ -74,7 +74,7 @@ Ending SessionLink::ending() const {
   if (ending_) return *ending_;
   if (killed_) return {.signal = SIGKILL};
   if (sent_before_begin_ == SIGKILL) return {.signal = SIGKILL};
-  if (sent_before_begin_ != 0) return {};  // Asked to leave before it had come: there was nothing to save.
+  if (sent_before_begin_ != 0) return {};  // The task was asked to leave before it had begun: there was nothing to save.
   return {.status = 1, .connection_lost = !complaint_};
 }
 

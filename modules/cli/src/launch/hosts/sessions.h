@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Short ssh sessions, one with each of many hosts at once.
+/// Runs short ssh sessions with many hosts at once.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,22 +12,22 @@
 namespace shoal::cli::launch {
 
 struct Session {
-  Program program;  ///< ssh.
+  Program program;  ///< The ssh command.
   std::string mark, script;
-  std::string_view file{};  ///< What comes behind the script.
+  std::string_view file{};  ///< Bytes to send behind the script.
 };
 
 struct SessionOutcome {
-  std::vector<std::string> said;  ///< What the script said.
-  std::string errors;             ///< What ssh wrote to standard error.
-  bool in_time = true;            ///< False: it was killed, since nothing had moved for too long.
+  std::vector<std::string> said;  ///< The script's reports.
+  std::string errors;             ///< The text that ssh wrote to standard error.
+  bool in_time = true;            ///< False: the session was killed, because nothing had moved for too long.
 
-  /// What the script said behind its `verb`; nothing if it did not.
+  /// The script's report that begins with `verb`, without that word; nothing if there was none.
   std::optional<std::string> said_of(std::string_view verb) const;
 };
 
-/// Runs them to their ends; one in which nothing moves for `patience` is killed. In the order of `sessions`. Cancelled: a
-/// signal came that asks this process to leave, and all were killed.
+/// Runs the sessions to their ends, and returns the outcomes in their order. A session in which nothing moves for
+/// `patience` is killed. Cancelled: a signal asked this process to leave, and all sessions were killed.
 Result<std::vector<SessionOutcome>> run_sessions(const std::vector<Session>& sessions, Duration patience,
                                                  SignalInbox& inbox);
 

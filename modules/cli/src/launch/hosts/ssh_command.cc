@@ -10,17 +10,18 @@
 namespace shoal::cli::launch {
 namespace {
 
-// Options of the user's come first, and the first one that ssh sees counts.
+// The user's own options stand before these, and ssh obeys the first one that it sees.
 constexpr const char* kOptions[] = {"-T",
                                     "-a",
                                     "-x",
-                                    "-oBatchMode=yes",  // Nobody is there to be asked for a password.
+                                    "-oBatchMode=yes",  // No user is there who could be asked for a password.
                                     "-oStrictHostKeyChecking=yes",
                                     "-oConnectTimeout=10",
                                     "-oServerAliveInterval=5",
-                                    "-oServerAliveCountMax=3",  // A connection that was cut without an end is noticed.
+                                    // Together with the line above: a connection that is cut without an end is noticed.
+                                    "-oServerAliveCountMax=3",
                                     "-oControlMaster=no",
-                                    "-oControlPath=none",  // A connection of its own, which ends with the session.
+                                    "-oControlPath=none",  // The session has its own connection, which ends with it.
                                     "-oClearAllForwardings=yes",
                                     "-oRemoteCommand=none",
                                     "-oPermitLocalCommand=no",
