@@ -5,24 +5,19 @@
 ///   format        1
 ///   global_step   of the exported checkpoint
 ///   inputs        list of {name, dtype, shape}; a size of -1 is the batch. Where other axes vary, too, "axes" names those
-///   of
-///                 size -1 in their order: ["batch", "time"]
-///   outputs       list of {name, dtype, shape, node, output}: node and output give the place of the prediction in
-///   graph.json
+///                 of size -1 in their order: ["batch", "time"]
+///   outputs       list of {name, dtype, shape, node, output}: node and output give the prediction's place in graph.json
 ///   texts         list of {name, source, vocabulary}: predictions that name the ids in output `source` (an empty
-///   vocabulary:
-///                 the ids in digits); with "by_position": true they name the ids 0, 1, ... along the last axis of `source`
+///                 vocabulary: the ids in digits); with "by_position": true they name the ids 0, 1, ... along the last
+///                 axis of `source`
 ///   signatures    list of {name, outputs}, the default one first; outputs: list of {name, prediction}. Older exports lack
-///   the
-///                 field; they have one signature with all predictions.
-///   meaning       what ids and logits stand for, the text of Meaning::encode() (shoal/graph/meaning.h). Older exports lack
-///   it.
+///                 the field; they have one signature with all predictions.
+///   meaning       what ids and logits stand for, the text of Meaning::encode() (shoal/graph/meaning.h). Older exports
+///                 lack it.
 ///   run           the text of run.json, as the checkpoint repeats it. Older exports lack it.
 ///   files         list of {name, bytes, checksum}: every other file of the export. An export has both the checksum and
-///   this
-///                 list; an export of a version before 2026-11-27 has neither. The two stand at opposite ends of the file,
-///                 so
-///                 that damage to one of them cannot make the export look like an older one.
+///                 this list; an export of a version before 2026-11-27 has neither. The two stand at opposite ends of the
+///                 file, so that damage to one of them cannot make the export look like an older one.
 #include <cstdint>
 #include <optional>
 #include <string>
