@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Since when trainers are away, or late, and when that is too long (CONTRACT SY-9).
+// How long trainers are away, or late, and when that is too long (CONTRACT SY-9).
 #include "server/absences.h"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a server does in steps, of which the long ones run beside its strand, one after another on this thread.
+// The steps of a server's commit, of which the long ones otherwise run on other threads, one after another on this
+// thread.
 #include <algorithm>
 
 #include "shoal/base/result.h"
@@ -8,7 +9,7 @@
 
 namespace shoal::cluster {
 
-/// Keeps a push whose message lives elsewhere. FailedPrecondition if it is not new.
+/// Keeps a push whose message lives elsewhere. FailedPrecondition if the push is not new.
 inline Result<transport::PushId> keep_at_once(ServerState& state, int trainer, const transport::MessageHead& head,
                                               std::span<const transport::Chunk> chunks) {
   SHOAL_TRY(const ServerState::Push found, state.look_at(trainer, head, chunks));
@@ -22,7 +23,7 @@ inline Result<transport::PushId> keep_at_once(ServerState& state, int trainer, c
   return id;
 }
 
-/// Commits what is kept, as one update.
+/// Commits the kept pushes as one update.
 inline Result<void> commit_at_once(ServerState& state, std::vector<transport::PushId> pushes) {
   const transport::Order order{
       .number = state.version() + 1, .global_step = state.global_step() + 1, .pushes = std::move(pushes)};
@@ -32,7 +33,7 @@ inline Result<void> commit_at_once(ServerState& state, std::vector<transport::Pu
   return {};
 }
 
-/// True if the push counts, by now or before.
+/// True if the push counts, now or already before.
 inline Result<bool> push_at_once(ServerState& state, int trainer, const transport::MessageHead& head,
                                  std::span<const transport::Chunk> chunks) {
   SHOAL_TRY(const ServerState::Push found, state.look_at(trainer, head, chunks));

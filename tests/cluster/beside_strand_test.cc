@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a server answers while it computes something that takes long.
+/// A server answers while it computes something that takes long.
 #include "remote_store_fixture.h"
 
 namespace shoal::cluster {
@@ -7,7 +7,7 @@ namespace {
 
 constexpr auto kLong = 5 * kSecond;
 
-/// One server, for which everything about an arena takes kLong, and which has a model.
+/// One server, ready with a model, that takes kLong for everything that touches an arena.
 class BesideStrandTest : public OneServerTest {
  protected:
   void SetUp() override {
@@ -33,7 +33,7 @@ class BesideStrandTest : public OneServerTest {
     return trainer;
   }
   bool is_connected(const std::string& task) const { return count_log(task + " is connected") > 0; }
-  /// Attaches, and gives the first weight of what was pulled.
+  /// Attaches. Returns the first weight of what was pulled.
   static Task<Result<float>> pulled(Environment& env, RemoteStore& store) {
     SHOAL_CO_TRY_VOID(co_await store.attach(env.after(60 * kSecond)));
     SHOAL_CO_TRY(const Step step, co_await store.begin({}));
@@ -42,7 +42,8 @@ class BesideStrandTest : public OneServerTest {
 };
 
 TEST_F(BesideStrandTest, HellosAreAnsweredAndPullsGetTheVersionBeforeWhileANewOneIsMade) {
-  const Trainer pushing = start_trainer(0);  // It holds the version that it pushes for, so the next one is a copy.
+  // This trainer holds the version that it pushes for, so the next version is a copy.
+  const Trainer pushing = start_trainer(0);
   auto stepping = start(*pushing.env, step(*pushing.store));
   world_.run_for(kSecond);
   ASSERT_FALSE(stepping.done());
@@ -58,8 +59,8 @@ TEST_F(BesideStrandTest, HellosAreAnsweredAndPullsGetTheVersionBeforeWhileANewOn
 }
 
 TEST_F(BesideStrandTest, APullWaitsForAVersionThatIsMadeInPlaceAndAHelloDoesNot) {
-  const Trainer pushing = start_trainer(0, "weights=bfloat16");  // What it holds is not the arena.
-  ASSERT_TRUE(run(*pushing.env, step(*pushing.store)));          // What the chief holds is not this version.
+  const Trainer pushing = start_trainer(0, "weights=bfloat16");  // This trainer holds an encoded message, not the arena.
+  ASSERT_TRUE(run(*pushing.env, step(*pushing.store)));          // The chief does not hold this version.
   auto stepping = start(*pushing.env, step(*pushing.store));
   world_.run_for(kSecond);
   ASSERT_FALSE(stepping.done());
@@ -89,8 +90,8 @@ TEST_F(BesideStrandTest, PushesAreAppliedOneAfterAnotherInTheOrderTheyCame) {
   EXPECT_EQ(value(), -3.0f);
 }
 
-/// What a process has pushed counts from the moment at which the server begins to apply it, so the process that follows it
-/// goes on behind that batch.
+/// A push counts from the moment at which the server begins to apply it, so the trainer's next process continues after
+/// that batch.
 TEST_F(BesideStrandTest, AProcessThatComesWhileThePushOfTheOneBeforeIsAppliedGoesOnBehindIt) {
   const Trainer killed = start_trainer(0);
   auto stepping = start(*killed.env, step(*killed.store, "behind the batch"));

@@ -19,7 +19,7 @@ ModelFn wide_and_deep() {
               .hidden_units = {8},
               .optimizer = nn::adagrad({.learning_rate = 0.1})}};
   RunConfigOptions unused;
-  unused.model_dir = "unused";  // The job has its own.
+  unused.model_dir = "unused";  // The job has a model_dir of its own.
   return wide_and_deep_classifier(options, {.label_vocabulary = {"no", "yes"}}, RunConfig(std::move(unused))).model_fn();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a task may do with its certificate: a parameter server over tcp, and peers that say more than they prove.
+/// The rights that a certificate gives: a parameter server over tcp, and peers that claim more than they prove.
 #include <thread>
 
 #include "shoal/cluster/parameter_server.h"
@@ -16,7 +16,7 @@ using transport::PeerIdentity;
 
 constexpr const char* kJob = "chief 0: a:1\nps 0: b:1\nworker 0: c:1\nworker 1: c:2\n";
 
-/// A server that runs as long as the test; the test is its peers.
+/// A server that runs as long as the test; the test plays its peers.
 class CertificateRights : public testing::Test {
  protected:
   transport::TwoTasks tasks{transport::Setting{"tcp"}};
@@ -81,7 +81,7 @@ class CertificateRights : public testing::Test {
   Task<Result<Message>> ask(Connection& link, Message message) {
     return ask_until(link, std::move(message), tasks.soon(client));
   }
-  /// Connected with the certificate of `proves`, and welcomed as what it says that it is.
+  /// Connects with the certificate of `proves`, and is welcomed as `says`.
   Task<Result<std::unique_ptr<Connection>>> join(PeerIdentity proves, PeerIdentity says) {
     auto connecting = connect(proves);
     SHOAL_CO_TRY(auto link, co_await std::move(connecting));
@@ -128,7 +128,7 @@ TEST_F(CertificateRights, OfAnEvaluatorAreNone) {
   const PeerIdentity evaluator{"evaluator", 0};
   expect_refused(evaluator, evaluator, "a evaluator has no business with a parameter server");
   expect_refused(evaluator, {"worker", 0}, "the certificate is that of evaluator 0, and not of worker 0");
-  // Neither may it say nothing about itself.
+  // A peer may not leave its identity out, either.
   const auto push = [&]() -> Task<Result<void>> {
     auto connecting = connect(evaluator);
     SHOAL_CO_TRY(const auto link, co_await std::move(connecting));
@@ -159,7 +159,7 @@ TEST_F(CertificateRights, OfAWorkerAreNotThoseOfTheChief) {
     Message welcome = transport::make_control(client.buffers(), "welcome");
     auto asking = ask(*link, std::move(welcome));
     const Result<Message> answer = co_await std::move(asking);
-    EXPECT_TRUE(answer);  // It is one of the job all the while.
+    EXPECT_TRUE(answer);  // The peer belongs to the job all the while.
     co_return Result<void>();
   };
   tasks.run_client(call());

@@ -49,7 +49,7 @@ TEST(Job, EveryCheckpointHasTheUpdatesOfItsStep) {
     }
   };
   const auto look = std::make_shared<Look>();
-  // One server: its state is one, however many trainers push meanwhile.
+  // With one server there is one state, however many trainers push meanwhile.
   run_job(job, {.size = {.ps = 1, .workers = 2}, .max_steps = std::nullopt, .save_steps = 5,
                 .hooks = hook_of("chief 0", after_each_step([](RunContext& run, const StepValues&) {
                                    if (run.iterations() == 60) run.request_stop();
@@ -246,7 +246,7 @@ TEST(Job, AnInputThatIsEmptyForOneTrainerEndsWell) {
 TEST(Job, TheChiefWaitsForAWorkerThatIsSlowToStart) {
   Job job;
   const auto late = std::make_shared<FunctionHook>();
-  late->at_begin = [&job](HookSetup&) {  // The chief is through its input long before the worker begins.
+  late->at_begin = [&job](HookSetup&) {  // The chief has come to the end of its input long before the worker begins.
     const std::string reached = job.model_dir() + "/model.ckpt-7.index";
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (!std::filesystem::exists(reached) && std::chrono::steady_clock::now() < until) std::this_thread::yield();
@@ -288,9 +288,9 @@ TEST(Job, ASecondRunOfAFinishedJobDoesNothing) {
   run_job(job, again);
   job.expect_all_ended_well();
   EXPECT_EQ(job.last_tensors(), before);
-  EXPECT_LE(inputs, 1);  // The worker opens its input before it hears; the chief does not.
+  EXPECT_LE(inputs, 1);  // The worker opens its input before it hears of the end; the chief does not.
   EXPECT_LT(job.seconds, 10);
-  // CONTRACT EV-8 says so.
+  // CONTRACT EV-8.
   EXPECT_EQ(job.reports.at("evaluator 0").metrics.at("global_step"), double(job.last_step()));
 }
 
@@ -352,7 +352,7 @@ TEST(Job, EachRoleDoesItsOwn) {
   EXPECT_THAT(hooked, ElementsAre("chief 0 leads", "worker 0", "worker 1"));
   ASSERT_GE(saves.size(), 4u);
   EXPECT_EQ(saves[0], "begin");
-  EXPECT_THAT(saves[1], HasSubstr("before "));  // It names the step that workers had come to by then.
+  EXPECT_THAT(saves[1], HasSubstr("before "));  // The line names the step that workers had reached by then.
   EXPECT_EQ(saves.back(), "end " + std::to_string(job.last_step()));
   EXPECT_EQ(std::count(saves.begin(), saves.end(), "begin"), 1);
 }
@@ -403,7 +403,7 @@ TEST(Job, AnInterruptSavesAndEndsAll) {
   EXPECT_LT(job.seconds, 20);
 }
 
-/// The chief's line, and its summaries: of all trainers, from the servers' counts. A line a second at most.
+/// The chief's log line and summaries are about all trainers, from the servers' counts. At most one line a second.
 TEST(Job, TheChiefTellsWhatAllTrainersDo) {
   Job job;
   const auto pace =

@@ -65,7 +65,7 @@ TEST_F(Codec, SizesAreWhatTheyPromise) {
   EXPECT_EQ(encoded_bytes(spec_, Encoding::kFloat16), spec_.arena_bytes / 2);
   EXPECT_EQ(encoded_bytes(spec_, Encoding::kInt8), 64 + elements);           // Five scales.
   EXPECT_EQ(encoded_bytes(spec_, Encoding::kTopK, 0.01), 64 + 64 + 9u * 4);  // Picks 1 of 1, 1 of 3, 7 of 700.
-  // All are sent: places cost as much as values.
+  // All values are sent: their places would cost as much as is saved.
   EXPECT_EQ(encoded_bytes(spec_, Encoding::kTopK, 0.5), 64 + 2816 + 704u * 4);
 }
 
@@ -82,7 +82,7 @@ TEST_F(Codec, HalvesAreThoseOfTheirFormats) {
 
 TEST_F(Codec, Int8IsWithinHalfAUnitOfItsBlock) {
   const Ref<Buffer> arena = random_arena(2);
-  of("many", *arena)[300] = 1000;  // The value is of the second block only.
+  of("many", *arena)[300] = 1000;  // The value lies in the second block only.
   of("one", *arena)[0] = -3e-30f;
   const Ref<Buffer> back = decoded(*encoded(*arena, Encoding::kInt8), Encoding::kInt8);
   EXPECT_FLOAT_EQ(of("many", *back)[300], 1000);
@@ -100,7 +100,7 @@ TEST_F(Codec, Int8IsWithinHalfAUnitOfItsBlock) {
 
 TEST_F(Codec, Int8KeepsZerosAndTellsWhatIsNotFinite) {
   Ref<Buffer> arena = filled(spec_, 0, *pool_);
-  of("few", *arena)[1] = 1e-42f;  // It is too small for a scale of its own.
+  of("few", *arena)[1] = 1e-42f;  // The value is too small for a scale.
   of("many", *arena)[5] = kInfinity;
   of("many", *arena)[600] = std::nanf("");
   const Ref<Buffer> back = decoded(*encoded(*arena, Encoding::kInt8), Encoding::kInt8);
@@ -144,7 +144,7 @@ TEST_F(TopKTest, SendsTheLargestOfEachSegment) {
   EXPECT_EQ(of("one", *back)[0], of("one", *gradient)[0]);
 }
 
-/// A value that replaces another, or is averaged into it, is of no use in parts.
+/// A value that replaces a variable, or is averaged into it, is of no use in parts.
 TEST_F(TopKTest, SendsWholeWhatIsNoGradient) {
   const nn::UpdateRule assign{.kind = nn::UpdateRule::Kind::kAssign};
   const nn::UpdateRule average{.kind = nn::UpdateRule::Kind::kMovingAverage, .constants = {0.9}};
@@ -169,8 +169,8 @@ TEST_F(TopKTest, SendsWholeWhatIsNoGradient) {
   }
 }
 
-/// A push that a server left out is taken back, and the next one brings what it would have added; but an assignment is not
-/// owed.
+/// A push that a server dropped is taken back, and the next one brings what it would have added; but an assignment is
+/// not made up for.
 TEST_F(TopKTest, OwesNoAssignment) {
   const nn::UpdateRule assign{.kind = nn::UpdateRule::Kind::kAssign};
   const ShardSpec spec = plan_of({variable("slot", {500}, assign), variable("w", {700})}, 1).shards[0];
@@ -235,7 +235,8 @@ TEST_F(TopKTest, WhatWasKeptBeforeIsThereToo) {
   sent(top_k, *random_arena(5), 0.02);
   EXPECT_THAT(floats(top_k.kept_before()->bytes()), testing::ElementsAreArray(first));
   for (uint64_t seed = 6; seed < 9; ++seed) sent(top_k, *random_arena(seed), 0.02);
-  EXPECT_THAT(floats(held->bytes()), testing::ElementsAreArray(first));  // It stays for as long as somebody holds it.
+  // A residual stays unchanged while somebody holds it.
+  EXPECT_THAT(floats(held->bytes()), testing::ElementsAreArray(first));
 }
 
 TEST_F(TopKTest, AnotherGoesOnFromWhatWasKept) {
@@ -256,7 +257,7 @@ TEST_F(TopKTest, WhatIsTakenBackIsKeptAsIfItHadNotBeenSent) {
   const std::vector<float> before(top_k.residual().begin(), top_k.residual().end());
   const Ref<Buffer> gradient = random_arena(5), payload = pool_->get(encoded_bytes(spec_, Encoding::kTopK, kFraction));
   top_k.encode(gradient->bytes(), payload->bytes());
-  const Ref<Buffer> held = top_k.kept();  // Whoever sends it for a checkpoint holds it.
+  const Ref<Buffer> held = top_k.kept();  // Whoever sends the residual for a checkpoint holds it.
   const std::vector<float> after(top_k.residual().begin(), top_k.residual().end());
   top_k.take_back(payload->bytes());
   for (size_t i = 0; i < before.size(); ++i) ASSERT_EQ(top_k.residual()[i], before[i] + floats(gradient->bytes())[i]) << i;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A push is applied by all servers or by none, and in one order by all: trainers that die or freeze in the middle of one,
-/// servers whose line to the first is cut, snapshots meanwhile.
+/// A push is applied by all servers or by none, and in one order by all: with trainers that die or freeze in the middle
+/// of a push, with servers whose connection to shard 0 is cut, and with snapshots meanwhile.
 #include <functional>
 #include <random>
 #include <set>
@@ -17,7 +17,8 @@ using transport::MessageKind;
 
 class CommitServersTest : public ThreeServersTest {
  protected:
-  /// Calls `then` as the n-th chunk of "worker 0" leaves, which is lost if it says so. Gives how many have left.
+  /// Calls `then` as the n-th chunk of "worker 0" leaves; true loses the chunk. Returns the number of chunks that have
+  /// left.
   std::shared_ptr<int> at_chunk(int n, std::function<bool()> then) {
     auto count = std::make_shared<int>(0);
     cuts_->on_send = [count, n, then = std::move(then)](const std::string& task, const Message& message) {
@@ -65,7 +66,8 @@ TEST_F(CommitServersTest, AWorkerKilledInMidPushLeavesNothing) {
   }
 }
 
-/// It has pushed all, and does not hear that: its update counts, and its successor goes on behind it.
+/// A worker that has pushed everything, and is killed before it hears so: its update counts, and its next process
+/// continues after it.
 TEST_F(CommitServersTest, AWorkerKilledAfterItsPushHasPushed) {
   start_ready_cluster();
   Environment* env = nullptr;
@@ -104,7 +106,7 @@ TEST_F(CommitServersTest, AWorkerFrozenInMidPushHoldsUpNobody) {
   EXPECT_EQ(value(), -21.0f);
 }
 
-/// What an old process had begun to push is not completed by it when it comes back.
+/// A push that a former process had begun is not completed by it when it comes back.
 TEST_F(CommitServersTest, AProcessThatComesBackAfterItsSuccessorHasPushedCountsNoMore) {
   start_ready_cluster();
   Environment& old_env = add_task("worker 0");
@@ -113,7 +115,7 @@ TEST_F(CommitServersTest, AProcessThatComesBackAfterItsSuccessorHasPushedCountsN
   ASSERT_TRUE(run(old_env, step(*old_worker)));
   at_chunk(chunks_of_a_push(), [this, &old_env] {
     freeze(old_env, true);
-    return true;  // It sends it again when it thaws.
+    return true;  // The worker sends the chunk again when it thaws.
   });
   auto pushing = start(old_env, step(*old_worker));
   world_.run_for(std::chrono::milliseconds(100));
@@ -140,7 +142,7 @@ TEST_F(CommitServersTest, ACutBetweenServersIsWaitedFor) {
     SCOPED_TRACE(std::to_string(cut.count()) + " s");
     const uint64_t before = global_step();
     network_->cut("ps 0", "ps 2");
-    world_.run_for(std::chrono::milliseconds(1));  // What is sent at the same moment gets through.
+    world_.run_for(std::chrono::milliseconds(1));  // Messages of the same moment still get through.
     auto stepping = start(*chief_env_, steps(*chief_env_, *chief_, 2));
     world_.run_for(cut);
     EXPECT_FALSE(stepping.done());
@@ -204,7 +206,7 @@ TEST_F(CommitServersTest, AServerThatIsStartedLateIsInStep) {
   }
 }
 
-/// Whenever the job ends while it tries to reach the first one, it ends within 5 s of the chief (CONTRACT JE-1).
+/// A server that tries to reach shard 0 ends within 5 s of the chief, whenever the job ends (CONTRACT JE-1).
 TEST_F(CommitServersTest, AServerEndsWhileItLooksForTheFirst) {
   for (int moment = 0; moment < 12; ++moment) {
     SCOPED_TRACE(moment);
@@ -224,8 +226,9 @@ TEST_F(CommitServersTest, AServerEndsWhileItLooksForTheFirst) {
   }
 }
 
-/// A push is not lost where an end of the line stands still; what is held by a process that has been replaced is, although
-/// all servers hold it: not all were known to when its successor came, and that one computes it again.
+/// A push is not lost if one end of the connection between servers stands still. A push of a replaced process is lost
+/// although all servers hold it, if the sequencer did not know that when the next process came, which computes the
+/// batch again.
 TEST_F(CommitServersTest, WhatADeadProcessHasPushedIsFencedWhereNotAllAreKnownToHoldIt) {
   start_ready_cluster();
   Environment* env = nullptr;
@@ -248,14 +251,14 @@ TEST_F(CommitServersTest, WhatADeadProcessHasPushedIsFencedWhereNotAllAreKnownTo
   EXPECT_EQ(value(), -2.0f);
 }
 
-/// The first server had not heard of that push when it was given up; the servers that keep it learn of that from the next.
+/// Shard 0 had not heard of that push when it was given up. The servers that keep it learn so from the next push.
 TEST_F(CommitServersTest, WhatAWorkerGaveUpGoesWithItsNextPush) {
   start_ready_cluster();
   Environment* env = nullptr;
   auto worker = start_worker(env);
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(run(*env, step(*worker)));
   world_.run_for(kSecond);
-  const auto bytes = [&] { return env->buffers().stats().in_use_bytes; };  // What the worker allocated, servers keep.
+  const auto bytes = [&] { return env->buffers().stats().in_use_bytes; };  // Servers keep what the worker allocated.
   const uint64_t before = bytes();
   for (const char* const other : {"ps 1", "ps 2", "worker 0"}) network_->cut("ps 0", other);
   world_.run_for(std::chrono::milliseconds(1));
@@ -274,21 +277,21 @@ TEST_F(CommitServersTest, WhatAWorkerGaveUpGoesWithItsNextPush) {
   EXPECT_EQ(bytes(), before);
 }
 
-/// Cut off from who decides, a server keeps two pushes of a trainer. The third waits before it, until orders come, or the
-/// trainer comes again: however often that gives up.
+/// A server that is cut off from the sequencer keeps two pushes of a trainer. The third waits until orders come, or the
+/// trainer connects again, however often the trainer gives one up.
 class PushCreditTest : public CommitServersTest {
  protected:
   PushCreditTest() {
     const std::vector<VariableSpec> large{variable("kernel", {4000, 16}), variable("bias", {16}), variable("scale", {})};
     plan_ = value_or_raise(plan_shards(large, 3, 1));
   }
-  /// So many, each of which shard 0 hears nothing of, and no shard of orders.
+  /// Gives up `count` pushes, of which shard 0 hears nothing, and about which no shard gets an order.
   void give_up_pushes(int count) {
     start_ready_cluster();
     worker_ = start_worker(env_);
     for (int i = 0; i < 2; ++i) ASSERT_TRUE(run(*env_, step(*worker_)));
     world_.run_for(kSecond);
-    before_ = env_->buffers().stats().in_use_bytes;  // Here servers keep what the worker allocated.
+    before_ = env_->buffers().stats().in_use_bytes;  // From here on servers keep what the worker allocated.
     for (const char* const other : {"ps 1", "ps 2"}) network_->cut("ps 0", other);
     for (int i = 0; i < count; ++i) {
       network_->cut("ps 0", "worker 0");
@@ -312,14 +315,14 @@ TEST_F(PushCreditTest, IsTheMostThatAServerKeeps) {
   EXPECT_LT(env_->buffers().stats().in_use_bytes, before_ + limit + limit / 4);
   network_->heal();
   ASSERT_TRUE(run(*env_, step(*worker_)));
-  kill(*chief_env_);  // The chief has said nothing for too long.
+  kill(*chief_env_);  // The chief was silent for too long.
   chief_env_ = &add_task("chief 0");
   chief_ = chief_store(*chief_env_);
   EXPECT_TRUE(value_or_raise(run(*chief_env_, prepare(*chief_env_, *chief_))).attached);
   EXPECT_EQ(global_step(), 3u);
 }
 
-/// Who waits for it reads nothing, and so does not see its connection end.
+/// A session that waits for credit reads nothing, and so does not see its connection end.
 TEST_F(PushCreditTest, IsNotWaitedForWhenTheTrainerIsGone) {
   give_up_pushes(2);
   auto third = start(*env_, step(*worker_));
@@ -334,7 +337,7 @@ TEST_F(CommitServersTest, NonsenseOfWhoSaysThatItIsAServerEndsItsConnectionOnly)
   Environment& env = add_task("nonsense");
   auto* const transport = value_or_raise(env.transport("sim"));
   std::vector<std::unique_ptr<transport::Connection>> connections;
-  const auto say = [&](Message message) {  // An earlier word may have ended the connection, which is no matter here.
+  const auto say = [&](Message message) {  // An earlier message may have ended the connection, which does not matter here.
     static_cast<void>(run(env, connections.back()->send(std::move(message), env.after(kSecond))));
   };
   const auto answer_as_server = [&](int index) {
@@ -381,7 +384,7 @@ TEST_F(CommitServersTest, TheFirstServerAloneStartedAgainRollsAllBack) {
   Environment* env = nullptr;
   auto worker = start_worker(env);
   ASSERT_TRUE(run(*env, steps(*env, *worker, 4)));
-  at_chunk(chunks_of_a_push(), [this] {  // The others hold the push that it had, or is about to get.
+  at_chunk(chunks_of_a_push(), [this] {  // The others hold the push that ps 0 had, or is about to get.
     kill(*server_envs_[0]);
     server_envs_[0] = &start_server(0);
     return false;
@@ -399,7 +402,7 @@ TEST_F(CommitServersTest, TheFirstServerAloneStartedAgainRollsAllBack) {
   EXPECT_EQ(value(), -5.0f);
 }
 
-/// Who is told of the end before an order that was given before it: the state is not needed any more.
+/// A server that is told of the job's end before it gets an older order does not need its state any more.
 TEST_F(CommitServersTest, AnOrderThatComesAfterTheEndDoesNoHarm) {
   start_ready_cluster();
   Environment* env = nullptr;
@@ -414,7 +417,7 @@ TEST_F(CommitServersTest, AnOrderThatComesAfterTheEndDoesNoHarm) {
   auto again = chief_store(again_env);
   const double before = seconds();
   ASSERT_TRUE(run(again_env, prepare(again_env, *again)));
-  EXPECT_LT(seconds() - before, 12);  // By then ps 2 has noticed that the chief before is gone.
+  EXPECT_LT(seconds() - before, 12);  // By then ps 2 has noticed that the former chief is gone.
   EXPECT_TRUE(run(again_env, finish_job(again_env, *again)));
   network_->heal();
   world_.run_for(kSecond);
@@ -456,8 +459,8 @@ TEST_F(CommitServersTest, ASnapshotIsOfOneCommitOnAllServersWhileThreePush) {
   EXPECT_EQ(value(), -180.0f);
 }
 
-/// A server whose line to the first is cut is not told at which commit to hold its state. The chief says for whom it waits, and
-/// no longer than ready_timeout.
+/// A server that is cut off from shard 0 is not told at which commit to take its snapshot. The chief says for whom it
+/// waits, and waits no longer than ready_timeout.
 TEST_F(CommitServersTest, TheWaitForAHoldIsToldAndBounded) {
   for (size_t i = 0; i < plan_.shards.size(); ++i) server_envs_.push_back(&start_server(int(i)));
   chief_env_ = &add_task("chief 0");
@@ -474,7 +477,7 @@ TEST_F(CommitServersTest, TheWaitForAHoldIsToldAndBounded) {
   network_->heal();
 }
 
-/// What all servers hold for a snapshot goes when nobody will ask for it: the chief could not ask all of them, or died.
+/// A snapshot goes on all servers when nobody will ask for it: the chief could not ask all of them, or died.
 TEST_F(CommitServersTest, WhatASnapshotHoldsGoesWithIt) {
   start_ready_cluster();
   Environment* env = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Whole jobs that compress with top-k: what it keeps back is part of their checkpoints.
+/// Whole jobs that compress with top-k: the residuals are part of their checkpoints.
 #include <algorithm>
 #include <latch>
 #include <thread>
@@ -37,7 +37,7 @@ TEST(CompressedJob, GoesOnWithAnotherNumberOfServersAndOfTrainers) {
   Job job;
   JobSpec spec = compressed(3, 20);
   spec.size.workers = 2;
-  // All wait before any has pushed: a checkpoint would wait for the residual of one that stands still.
+  // All trainers wait before any has pushed: a checkpoint would wait for the residual of one that stands still.
   std::latch all_train(3);
   spec.hooks = [&all_train](const RunConfig&) -> std::vector<std::shared_ptr<Hook>> {
     const auto together = std::make_shared<FunctionHook>();
@@ -49,7 +49,7 @@ TEST(CompressedJob, GoesOnWithAnotherNumberOfServersAndOfTrainers) {
   run_job(job, spec);
   job.expect_all_ended_well();
   const auto tensors = job.last_tensors();
-  for (const std::string trainer : {"0", "1", "2"}) {  // Each has trained, and said at its end what it kept.
+  for (const std::string trainer : {"0", "1", "2"}) {  // Each has trained, and handed in its residual at the end.
     const auto found = tensors.find("hidden/kernel/residual/" + trainer);
     ASSERT_NE(found, tensors.end()) << trainer;
     EXPECT_TRUE(has_values(found->second)) << trainer;
@@ -73,8 +73,8 @@ JobSpec compressed_sync(int64_t aggregated, int64_t steps) {
   return spec;
 }
 
-/// A synchronous step needs the chief, who saves: the others are asked for what they keep back with the very update that is
-/// saved. So the checkpoint is the one of a job that ends there, when all trainers hand it in.
+/// A synchronous step needs the chief, which saves: the other trainers are asked for their residuals with the very
+/// update that is saved. So the checkpoint is that of a job that ends there, where all trainers hand them in.
 TEST(CompressedJob, ASynchronousCheckpointHasWhatAllHaveKeptBack) {
   for (const int64_t aggregated : {3, 6}) {
     SCOPED_TRACE(std::to_string(aggregated) + " gradients of 3 trainers");
@@ -91,7 +91,7 @@ TEST(CompressedJob, ASynchronousCheckpointHasWhatAllHaveKeptBack) {
   }
 }
 
-/// By time a save is due with any of the pushes that make an update: it waits for the last of them.
+/// A save by time may be due with any push of an update: it waits for the last of them.
 TEST(CompressedJob, ASaveThatIsDueByTimeComesWithAnUpdate) {
   Job job;
   JobSpec spec = compressed_sync(6, 60);
@@ -107,7 +107,7 @@ TEST(CompressedJob, ASaveThatIsDueByTimeComesWithAnUpdate) {
   }
 }
 
-/// A chief whose input has ended saves on while the others push, who are asked with what they push next.
+/// A chief whose input has ended goes on saving while the others push, and are asked with their next push.
 TEST(CompressedJob, AChiefThatRestsSavesWhatTheOthersKeepBack) {
   Job job;
   JobSpec spec = compressed_sync(3, 0);
@@ -136,7 +136,7 @@ TEST(CompressedJob, AChiefThatRestsSavesWhatTheOthersKeepBack) {
 
 TEST(CompressedJob, GoesOnWhereAServerHasNoVariables) {
   Job job;
-  JobSpec spec = compressed(3, 10);  // There are two variables, and no parts of any.
+  JobSpec spec = compressed(3, 10);  // The model has two variables, and neither is split.
   spec.model = linear_model;
   spec.input = JobSpec().input;
   spec.size.workers = 1;
@@ -146,12 +146,12 @@ TEST(CompressedJob, GoesOnWhereAServerHasNoVariables) {
   run_job(job, spec);
   job.expect_all_ended_well();
   const auto at_start =
-      tensors(job.model_dir() + "/model.ckpt-10");  // Written again by the second job, before its first step.
+      tensors(job.model_dir() + "/model.ckpt-10");  // The second job writes this checkpoint again, before its first step.
   EXPECT_TRUE(at_start.contains("linear/kernel/residual/0"));
   EXPECT_TRUE(at_start.contains("linear/kernel/residual/1"));
 }
 
-/// Its messages are larger than the arenas that they stand for.
+/// A large fraction makes messages that are larger than the arenas.
 TEST(CompressedJob, ALargeFractionTravels) {
   Job job;
   JobSpec spec = compressed(1, 3);

@@ -46,7 +46,7 @@ class CompressedStoreTest : public RemoteStoreTest {
     EXPECT_TRUE(run(*env, attach(*env, *worker)));
     return worker;
   }
-  /// What every weight is after `count` steps of a trainer whose gradients are 1, at learning rate 1.
+  /// The value of every weight after `count` steps of a trainer whose gradients are 1, at learning rate 1.
   float value_after(const std::string& compression, int count) {
     Environment* env = nullptr;
     auto worker = start_compressing(compression, env);

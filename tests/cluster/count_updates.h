@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A variable that says how many updates counted.
+/// A variable that counts the updates that counted.
 #include "shoal/estimator/model_fn.h"
 #include "shoal/nn/train_op.h"
 

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 
 const EarlyStoppingOptions kEveryTenSteps{.run_every_secs = std::nullopt, .run_every_steps = 10};
 
-/// A job without an end of its own, in which all trainers have the hook that `make` makes.
+/// A job without an end of its own, all of whose trainers have the hook that `make` makes.
 JobSpec stopped_by(std::function<std::shared_ptr<Hook>()> make, int32_t servers) {
   return {.size = {.ps = servers, .workers = 2, .evaluator = true},
           .max_steps = std::nullopt,

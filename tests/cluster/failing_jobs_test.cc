@@ -15,7 +15,7 @@ using ::testing::Le;
 
 TEST(Job, AFailingWorkerIsNamedAndTheOthersGoOn) {
   Job job;
-  std::latch gone(1);  // The others might have made all steps before.
+  std::latch gone(1);  // Without this the others might have made all steps before.
   run_job(job, {.size = {.ps = 1, .workers = 2, .evaluator = true},
                 .max_steps = 80,
                 .hooks = [&](const RunConfig& config) -> std::vector<std::shared_ptr<Hook>> {
@@ -58,7 +58,7 @@ TEST(Job, AFailingChiefEndsAll) {
       if (run.iterations() == 1) ++workers_there;
     });
     const auto fail = after_each_step([&](RunContext&, const StepValues&) {
-      if (workers_there < 2) return;  // One that comes later has nothing to be told.
+      if (workers_there < 2) return;  // A worker that comes later has nothing to be told.
       if (permanent) raise(invalid_argument("wrong from the start"));
       throw std::runtime_error("the chief's cable");
     });
@@ -83,7 +83,7 @@ TEST(Job, AFailingChiefEndsAll) {
   }
 }
 
-/// Its servers would wait for it to come again, and everyone who starts it gets the same error.
+/// The servers of such a chief would wait for it to come again, and whoever starts it gets the same error.
 TEST(Job, AChiefThatFailsAfterTheLastStepEndsAllToo) {
   Job job;
   const auto fail = std::make_shared<FunctionHook>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a shard tells the sequencer when it holds a whole push.
+/// The report of a shard to the sequencer that it holds a whole push.
 #include "shoal/transport/message.h"
 
 namespace shoal::cluster {

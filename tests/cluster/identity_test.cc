@@ -29,7 +29,7 @@ TEST(JobText, NamesEveryTask) {
 
 using Tasks = std::vector<std::pair<std::string, std::string>>;
 
-/// Their text is cut short from about 190 on.
+/// From about 190 workers on, the text is cut short.
 Tasks workers(int count) {
   Tasks tasks;
   for (int i = 0; i < count; ++i) tasks.emplace_back("worker", "host:" + std::to_string(1000 + i));
@@ -68,7 +68,7 @@ TEST(JobDifference, OfAListCutShortNamesOnlyWhatItShows) {
 }
 
 TEST(JobDifference, ATaskBeyondTheCutIsNotMissing) {
-  const std::string whole = job_text(cluster_of(workers(180)));  // The text is just not cut.
+  const std::string whole = job_text(cluster_of(workers(180)));  // The longest text that is not cut.
   ASSERT_THAT(whole, Not(HasSubstr("and more")));
   const std::string cut = whole.substr(0, whole.find("worker 90")) + "and more: 0\n";
   EXPECT_EQ(job_difference(cut, "worker 0", whole, "ps 1"),

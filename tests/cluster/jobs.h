@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Whole jobs as threads of this process, of a model that counts what is done to it.
+/// Whole jobs as threads of this process, with a model that counts its updates.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ inline data::Dataset wide_line_once() {
 }
 inline data::Dataset wide_line() { return wide_line_once().repeat().batch(4); }
 
-/// What a job of threads left behind.
+/// The files, logs and reports that a job of threads left behind.
 struct Job {
   TemporaryFolder folder;
   Log log;
@@ -107,10 +107,11 @@ struct JobSpec {
   std::vector<std::shared_ptr<Exporter>> exporters = {};
   std::function<void(const RunConfig&)> before = {};  ///< Called first in each task.
   bool handle_signals = false;
-  std::optional<uint64_t> bytes_on_strand = {};  ///< On servers, what touches more bytes runs beside the strand.
+  /// On servers: work on more bytes of an arena than this runs on other threads.
+  std::optional<uint64_t> bytes_on_strand = {};
   uint64_t own_part_bytes = cluster::kOwnPartBytes;  ///< Shards of more bytes travel in parts.
   UpdateStrategyOptions updates = {};
-  int32_t replicas = 1;  ///< How many replicas a local run has.
+  int32_t replicas = 1;  ///< The number of replicas of a local run.
   std::string transport = "inproc";
   std::optional<int64_t> log_steps = 100, summary_steps = {};
   std::optional<WarmStart> warm_start = {};
@@ -167,7 +168,7 @@ inline RunConfigOptions job_options(const JobSpec& spec, const std::string& mode
   return options;
 }
 
-/// The same training without a cluster.
+/// Trains in the same way without a cluster.
 inline void run_locally(Job& job, const JobSpec& spec) {
   auto host = std::make_shared<TaskHost>();
   host->sink = job.log.sink();
@@ -193,8 +194,8 @@ inline void run_job(Job& job, const JobSpec& spec) {
   job.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// What `make(steps)` describes gives the bits of two replicas in one process as a synchronous cluster of two trainers and two
-/// servers, over both transports that stay in a process or a machine. `local` is the job of the replicas.
+/// Checks that a synchronous cluster of two trainers and two servers trains `make(steps)` to the bits of two replicas
+/// in one process, over both transports that stay within a process or a machine. `local` is the job of the replicas.
 inline void expect_the_bits_of_replicas(const std::function<JobSpec(int64_t)>& make, Job& local) {
   JobSpec replicas = make(30);
   replicas.replicas = 2;
@@ -211,7 +212,7 @@ inline void expect_the_bits_of_replicas(const std::function<JobSpec(int64_t)>& m
   }
 }
 
-/// As an asynchronous cluster of three trainers and two servers it gets all of its evaluation right.
+/// Checks that an asynchronous cluster of three trainers and two servers learns to get all of the evaluation right.
 inline void expect_all_learned(JobSpec spec) {
   Job job;
   spec.size = {.ps = 2, .workers = 2, .evaluator = true};
@@ -220,7 +221,7 @@ inline void expect_all_learned(JobSpec spec) {
   EXPECT_EQ(job.reports.at("evaluator 0").metrics.at("accuracy"), 1);
 }
 
-/// A task of a job that trains the linear model for 40 steps; notes what train_and_evaluate() returns, by task.
+/// A task of a job that trains the linear model for 40 steps, and notes by task what train_and_evaluate() returned.
 struct ResultsByTask {
   std::map<std::string, TrainAndEvaluateResult> results;
 

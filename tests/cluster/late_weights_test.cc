@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Weights that come while the next step is computed.
+/// Weights that arrive while the next step is computed.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -75,12 +75,12 @@ class LateWeights : public RemoteStoreTest {
     const double scalars[] = {1.0};
     co_return co_await store.commit(step, scalars);
   }
-  /// A push whose weights come as they like.
+  /// A push whose weights may arrive at any time.
   static Task<Result<Outcome>> push(Store& store) {
     SHOAL_CO_TRY(Step step, co_await store.begin({}));
     co_return co_await finish_step(store, std::move(step));
   }
-  /// A step that reads all variables. What it reads is all the same: that value.
+  /// A step that reads all variables, whose elements are all equal. Returns their value.
   static Task<Result<float>> read_and_push(Environment& env, Store& store) {
     SHOAL_CO_TRY(Step step, co_await store.begin({}));
     SHOAL_CO_TRY_VOID(co_await receive_all(env, store, step.variables.size()));
@@ -153,7 +153,7 @@ TEST_F(LateWeights, WhoAsksForSomethingElseGetsThemToo) {
     network_->set_link_one_way(server, "chief 0", {.latency = {}, .bytes_per_second = 192000});
   }
   value_or_raise(run(*chief_env_, push(*chief_)));
-  EXPECT_EQ(value_or_raise(run(*chief_env_, chief_->global_step())), 2u);  // Shard 0 says so, behind its weights.
+  EXPECT_EQ(value_or_raise(run(*chief_env_, chief_->global_step())), 2u);  // Shard 0 says so, after its weights.
   EXPECT_EQ(value_or_raise(run(*chief_env_, chief_->begin({}))).arrivals, nullptr) << "those of shard 1 came meanwhile";
   value_or_raise(run(*chief_env_, push(*chief_)));
   EXPECT_EQ(held(), -3.0f) << "a snapshot of all servers, as a checkpoint takes it";
@@ -166,7 +166,7 @@ TEST_F(LateWeights, WhoReadsNoneOfThemPushesAllTheSame) {
   EXPECT_EQ(held(), -5.0f);
 }
 
-/// Nothing is asked for anew but the weights: the push that they answer has counted.
+/// Only the weights are asked for again: the push that they answer has counted.
 TEST_F(LateWeights, ComeOverANewConnectionWhereTheOldOneBreaks) {
   for (const char* server : {"ps 0", "ps 1"}) {
     const float before = held();
@@ -190,7 +190,7 @@ TEST_F(LateWeights, ComeToTheNextStepWhereTheConnectionBreaksBetweenTwo) {
   EXPECT_EQ(held(), -3.0f);
 }
 
-/// Those that are read already cannot be had again, so the step is left, and made again.
+/// Parts of that version which kernels have read already cannot be had again, so the step is given up and made anew.
 TEST_F(LateWeights, AServerThatWentOnMeanwhileEndsTheStep) {
   auto reading = start(*env_, read_and_push(*env_, *worker_));
   world_.run_for(std::chrono::milliseconds(100));
@@ -216,7 +216,8 @@ TEST_F(LateWeights, AServerThatIsLostEndsTheStep) {
   EXPECT_EQ(held(), -1.0f);
 }
 
-/// One server has a part of the push when another turns out to be lost: it gets the next push over a new connection.
+/// One server has a part of the push when another turns out to be lost: the first gets the next push over a new
+/// connection.
 TEST_F(LateWeights, APushThatIsLeftHalfwayIsForgotten) {
   network_->set_link_one_way("ps 0", "worker 0", {.latency = {}});
   value_or_raise(run(*env_, push(*worker_)));
@@ -243,7 +244,7 @@ TEST_F(LateWeights, APushThatIsLeftHalfwayIsForgotten) {
   EXPECT_EQ(held(), -4.0f);
 }
 
-/// The answer comes behind them, so the time for it begins when they are there.
+/// The answer comes after the late parts, so its time limit begins when they are here.
 TEST_F(LateWeights, DoNotCountWithTheDeadlineOfWhatIsAskedNext) {
   for (const char* server : {"ps 0", "ps 1"}) {
     network_->set_link_one_way(server, "chief 0", {.latency = {}, .bytes_per_second = 12800});
@@ -263,7 +264,7 @@ TEST_F(LateWeights, AreWaitedForInTheTimeThatTheJobReports) {
   EXPECT_GT(status.trainers[1].pushes.waited_secs, 0.9);
 }
 
-/// An error of the user's, say, which shall not wait for a server that is away.
+/// An error of the user's program, say, does not wait for a server that is away.
 TEST_F(LateWeights, AreNotWaitedForOnceNobodyReadsThem) {
   const auto stopped = [](Environment& env, Store& store) -> Task<Result<void>> {
     SHOAL_CO_TRY(const Step step, co_await store.begin({}));
@@ -288,7 +289,7 @@ TEST_F(LateWeights, AreNotWaitedForOnceNobodyReadsThem) {
   EXPECT_LT(to_seconds(world_.now() - before), 2) << "no connection";
 }
 
-/// Who is refused for good does not ask again.
+/// A trainer that was refused for good does not ask again.
 TEST_F(LateWeights, AChiefThatIsReplacedMeanwhileLearnsIt) {
   for (const char* server : {"ps 0", "ps 1"}) {
     network_->set_link_one_way(server, "chief 0", {.latency = {}, .bytes_per_second = 192000});
@@ -315,7 +316,7 @@ TEST_F(LateWeights, ATrainerThatDiesWaitingHoldsNobodyUp) {
   EXPECT_EQ(value_or_raise(run(*env_, read_and_push(*env_, *again))), -2.0f);
 }
 
-/// What is decoded is decoded by the compute thread, before the step.
+/// Encoded weights are decoded by the compute thread before the step.
 TEST_F(LateWeights, AreNotLateWhereTheyAreCompressed) {
   Environment* env = nullptr;
   const auto worker = start_worker(env, 1, {.compression = value_or_raise(parse_compression("weights=bfloat16"))});
@@ -329,7 +330,7 @@ class LatePieces : public LateWeights {
   LatePieces() : LateWeights(64 << 10) {}
 };
 
-/// A message at a time is on its way: the next part waits for it, and whatever is asked for meanwhile waits between two parts.
+/// The connection carries one message at a time: the next part waits for it, and any request waits between two parts.
 class LateFromAFullQueue : public LatePieces {
  protected:
   LateFromAFullQueue() { server_options_.send_queue_bytes_max = 1; }

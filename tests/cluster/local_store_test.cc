@@ -55,7 +55,7 @@ class LocalStoreTest : public testing::Test {
     SHOAL_CO_TRY(const Outcome outcome, co_await store.commit(step, scalars));
     co_return outcome.global_step;
   }
-  /// A step for variables of rows of three.
+  /// A step for variables with rows of three elements.
   static Task<Result<uint64_t>> step_of_twelve(Store& store, float gradient) {
     SHOAL_CO_TRY(Step step, co_await store.begin({}));
     SHOAL_CO_TRY_VOID(store.start(step, 1, {}));
@@ -143,7 +143,7 @@ TEST_F(LocalStoreTest, AStepThatIsWithdrawnIsNone) {
 }
 
 TEST_F(LocalStoreTest, WhatARestoreDoesNotHoldStartsFromItsInitializer) {
-  /// Brings the weights of one variable.
+  /// A restore source with the weights of one variable.
   struct Partial final : RestoreSource {
     StateInfo start;
     const StateInfo& info() const override { return start; }
@@ -159,7 +159,7 @@ TEST_F(LocalStoreTest, WhatARestoreDoesNotHoldStartsFromItsInitializer) {
   const nn::UpdateRule adagrad{.kind = nn::UpdateRule::Kind::kAdagrad, .constants = {0.25}};
   auto made = store({variable("a", {4}, adagrad, constant(10)), variable("b", {4}, adagrad, constant(20))});
   Partial source;
-  for (int i = 0; i < 2; ++i) {  // The second time there is something else to begin with.
+  for (int i = 0; i < 2; ++i) {  // The second time the store starts from other values.
     ASSERT_TRUE(env_.run(made->prepare(&source, kNoDeadline)));
     auto snapshot = value_or_raise(env_.run(made->snapshot({})));
     EXPECT_EQ(snapshot->info().global_step, 0u);
@@ -280,7 +280,7 @@ TEST_F(LocalStoreTest, UpdatesInPlaceAfterTheSnapshotIsGone) {
 
 TEST_F(LocalStoreTest, RestoresWeightsSlotsCountersAndPosition) {
   auto made = store({variable("a", {4}, momentum(0.5))});
-  // Three servers had applied 7, 9 and 8 updates: the furthest counts.
+  // Three servers had applied 7, 9 and 8 updates: the highest count is used.
   CountingSource source({.global_step = 8, .shards = {{1, 7}, {1, 9}, {1, 8}}, .positions = {{0, "p0"}, {1, "p1"}}});
   const Ready ready = value_or_raise(env_.run(made->prepare(&source, kNoDeadline)));
   EXPECT_EQ(ready.global_step, 8u);

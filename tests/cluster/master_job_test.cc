@@ -30,7 +30,7 @@ TEST(MasterJob, ReturnsItsMetricsInTheReportAlone) {  // TE-1
   EXPECT_TRUE(outcomes[3].report.metrics.empty());
 }
 
-/// Evaluations change nothing of what is trained: the bits are those of one process that computes for three trainers.
+/// Evaluations change nothing of the training: the bits are those of one process that computes for three trainers.
 TEST(MasterJob, GivesTheBitsOfReplicasWhereUpdatesAreSynchronous) {
   JobSpec spec{.model = split_model, .max_steps = 20, .input = wide_line, .save_steps = 5};
   spec.eval_input = [] { return wide_line().take(2); };
@@ -50,7 +50,8 @@ TEST(MasterJob, GivesTheBitsOfReplicasWhereUpdatesAreSynchronous) {
   }
 }
 
-/// Servers wait twenty seconds for the end of a job that was interrupted (FA-12), and this evaluation has no end that one could wait for.
+/// Servers wait twenty seconds for the end of an interrupted job (FA-12), and this evaluation would never end by
+/// itself.
 TEST(MasterJob, AnInterruptEndsAnEvaluationBeforeTheLast) {
   for (const UpdateStrategyKind updates : {UpdateStrategyKind::kAsync, UpdateStrategyKind::kSync}) {
     Job job;
@@ -76,7 +77,7 @@ TEST(MasterJob, AnInterruptEndsAnEvaluationBeforeTheLast) {
   }
 }
 
-/// What goes wrong in its evaluation ends the master, as it ends a local run, and with it the job.
+/// An error in its evaluation ends the master, as it ends a local run, and with it the job.
 TEST(MasterJob, FailsWithItsEvaluation) {
   Job job;
   JobSpec spec{.size = {.ps = 1, .master = true}, .max_steps = 1000};
@@ -90,7 +91,7 @@ TEST(MasterJob, FailsWithItsEvaluation) {
   EXPECT_TRUE(job.result_of("ps 0"));
 }
 
-/// Its servers are gone by then: a launcher that starts it again would have it train on alone, for ever.
+/// The master's servers are gone by then: a launcher that started it again would have it train alone, for ever.
 TEST(MasterJob, IsNotStartedAgainForALastEvaluationThatFailed) {
   for (const bool interrupted : {true, false}) {
     Job job;
@@ -102,7 +103,8 @@ TEST(MasterJob, IsNotStartedAgainForALastEvaluationThatFailed) {
     }
     spec.eval_hooks = {after_each_step([](RunContext&, const StepValues&) { raise(unavailable("the disk is tired")); })};
     run_job(job, spec);
-    EXPECT_EQ(bool(job.result_of("master 0")), interrupted);  // After max_steps it would find nothing to do.
+    // After max_steps a restarted master would find nothing to do.
+    EXPECT_EQ(bool(job.result_of("master 0")), interrupted);
     EXPECT_EQ(job.log.count('E', "the last evaluation failed: "), interrupted);
     ASSERT_TRUE(end_mark(job.model_dir()));
     EXPECT_EQ(end_mark(job.model_dir())->global_step, interrupted ? 10 : 20);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Slurm's short texts for many nodes and counts.
+/// Slurm's abbreviated lists of nodes and counts.
 #include "job/resolvers/node_list.h"
 
 #include <gmock/gmock.h>
@@ -66,7 +66,7 @@ TEST(NodeList, HasNoMoreNamesThanFit) {
   EXPECT_EQ(nodes("n[1-100000]").size(), 100000u);
 }
 
-/// What is understood has the names that a simpler reader of simpler texts finds, and nothing crashes.
+/// An accepted text gives the names that a simpler reader finds in simpler texts, and nothing crashes.
 TEST(NodeList, WithAnyCharactersIsUnderstoodOrRefused) {
   constexpr std::string_view kCharacters = "n[]-,019 ";
   RandomStream random(1);

@@ -58,7 +58,7 @@ TEST(OwnOpsJob, AsynchronousTrainersLearn) {
   JobSpec spec = own_job(600);
   spec.size = {.ps = 2, .workers = 2, .evaluator = true};
   spec.save_steps = 100;
-  spec.eval_input = [] { return line({-0.75f, 0.25f, 1.25f}).batch(3); };  // As the model begins, the loss is about 4.
+  spec.eval_input = [] { return line({-0.75f, 0.25f, 1.25f}).batch(3); };  // The initial model has a loss of about 4.
   run_job(job, spec);
   job.expect_all_ended_well();
   EXPECT_LT(job.reports.at("evaluator 0").metrics.at("average_loss"), 1);

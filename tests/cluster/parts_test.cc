@@ -132,7 +132,7 @@ TEST_F(OneServerTest, RefusesAModelBeyondItsLimit) {
   expect_error(run(env, prepare(env, *chief)), ErrorKind::kFailedPrecondition, "runtime.memory_limit is 0.0 MiB");
 }
 
-/// Who asks for the memory is the server, and what its process may have is what its environment says.
+/// The server compares its model with the memory that its environment says the process may have.
 TEST_F(OneServerTest, RefusesAModelThatItsProcessCannotHold) {
   start_server(0, {.memory_bytes = 100});
   Environment& env = add_task("chief 0");
@@ -148,7 +148,7 @@ class Parts : public RemoteStoreTest {
             variable("bias", {16}, momentum(0.9), uniform(-1, 1), 4), variable("scale", {}, sgd(), constant(1))};
   }
   void use_parts_of(uint64_t bytes) { plan_ = value_or_raise(plan_shards(variables(), 2, 1, nullptr, bytes)); }
-  /// The weights and slots that servers hold, by variable and row.
+  /// The weights and slots on the servers, by variable and row.
   static Task<Result<std::vector<float>>> state(Store& store) {
     std::map<std::tuple<std::string, ArenaIndex, int64_t>, std::vector<float>> found;
     SHOAL_CO_TRY(std::unique_ptr<Snapshot> snapshot, co_await store.snapshot({}));
@@ -167,7 +167,7 @@ class Parts : public RemoteStoreTest {
     for (const auto& [key, values] : found) all.insert(all.end(), values.begin(), values.end());
     co_return all;
   }
-  /// What is held after some steps of the chief and of a worker, taking turns.
+  /// The state after some steps of the chief and of a worker, in turn.
   std::vector<float> after_steps() {
     start_ready_cluster();
     Environment* env = nullptr;
@@ -231,14 +231,14 @@ TEST_F(Parts, APushWhoseConnectionBreaksBetweenItsChunksOrRepliesCountsOnce) {
   }
 }
 
-/// Each variable travels alone.
+/// Each variable is a part by itself.
 class EarlyParts : public OneServerTest {
  protected:
   EarlyParts() {
     plan_ = value_or_raise(plan_shards({variable("kernel", {30, 16}), variable("bias", {16}), variable("scale", {})}, 1, 1,
                                        nullptr, kPartBytesMax, 1, 1000));
   }
-  /// What a trainer's program does: makes the updates of `made` (kernel, bias, scale: 0, 1, 2), one each 100 ms, and then
+  /// The program of a trainer: makes the updates of `made` (kernel, bias, scale: 0, 1, 2), one each 100 ms, and then
   /// the others.
   static Task<Result<Outcome>> step_of(Environment& env, Store& store, std::vector<size_t> made) {
     SHOAL_CO_TRY(Step step, co_await store.begin({}));
@@ -263,7 +263,7 @@ class EarlyParts : public OneServerTest {
     const size_t elements[] = {30 * 16, 16, 1};
     std::fill_n(reinterpret_cast<float*>(step.updates[index][0].data), elements[index], 1.0f);
   }
-  /// The chunk that the gradient of a variable is.
+  /// The index of the chunk that carries a variable's gradient.
   uint32_t chunk_of(std::string_view name) const {
     const std::vector<ShardPart> parts = parts_of(plan_.shards[0]);
     for (uint32_t i = 0; i < parts.size(); ++i) {
@@ -327,7 +327,7 @@ TEST_F(EarlyParts, AConnectionThatBreaksWhileTheyLeaveCostsNothing) {
   }
 }
 
-/// What a trainer sent of a step that it never finished counts for nothing, and keeps nobody waiting.
+/// The parts that a trainer sent of a step that it never finished do not count, and make nobody wait.
 TEST_F(EarlyParts, ATrainerThatDiesMeanwhileLeavesNothing) {
   start_ready_cluster();
   Environment* env = nullptr;
@@ -342,7 +342,7 @@ TEST_F(EarlyParts, ATrainerThatDiesMeanwhileLeavesNothing) {
   EXPECT_EQ(value(), -2.0f);
 }
 
-/// What is encoded is made after the program, so there is nobody to tell.
+/// Encoded gradients are made after the program, so there is no listener.
 TEST_F(EarlyParts, DoNotLeaveWhereGradientsAreCompressed) {
   start_ready_cluster();
   Environment& env = add_task("worker 0");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the variables of each engine make of a process: those of the tables are as the engines set them (Open MPI 4.1.4,
-/// MPICH 4.0.2 and Slurm 22.05.8 of Debian 12 were asked; the others as their documents and sources have them).
+/// The place that a process reads from the variables of each engine. The tables have the variables as the engines set
+/// them: Open MPI 4.1.4, MPICH 4.0.2 and Slurm 22.05.8 of Debian 12 were run; the others are from their documents and
+/// sources.
 #include "shoal/cluster/place.h"
 
 #include <gmock/gmock.h>
@@ -54,7 +55,7 @@ std::string error_of(const Variables& variables) {
   EXPECT_EQ(task.error().kind(), ErrorKind::kInvalidArgument);
   return task.error().message();
 }
-/// "rank/size local_rank/local_size", the locals as - where they are not known.
+/// "rank/size local_rank/local_size", with - for a local number that is not known.
 std::string numbers(const Place& place) {
   const auto text = [](const std::optional<int32_t>& number) { return number ? std::to_string(*number) : "-"; };
   return std::to_string(place.rank) + "/" + std::to_string(place.size) + " " + text(place.local_rank) + "/" +
@@ -121,7 +122,7 @@ TEST(Place, OfOpenMpi) {
   EXPECT_EQ(place.source, ConfigSource::kOpenMpi);
   EXPECT_EQ(numbers(place), "3/4 3/4");
   EXPECT_EQ(place.run, "open-mpi 1491730433");
-  // All on one host: the loopback, with ports that follow from the job's name, the same for all ranks.
+  // All ranks on one host: the loopback, with ports that follow from the job's name, the same for all ranks.
   EXPECT_THAT(place.rendezvous, SizeIs(4));
   for (const std::string& address : place.rendezvous) EXPECT_TRUE(is_loopback_address(address)) << address;
   EXPECT_EQ(place.rendezvous, place_of(with(kOpenMpi, {{"OMPI_COMM_WORLD_RANK", "0"}, {"PMIX_RANK", "0"}})).rendezvous);
@@ -143,7 +144,7 @@ TEST(Place, OfMpich) {
   const TaskConfig task = task_of(kMpich);
   EXPECT_EQ(task.source, ConfigSource::kPmi);
   EXPECT_EQ(numbers(*task.place), "1/2 1/2");
-  // Its jobs have no names: two on one host could not be told apart.
+  // MPICH's jobs have no names: two on one host could not be told apart.
   const Result<void> runnable = check_runnable(task);
   ASSERT_FALSE(runnable);
   EXPECT_THAT(runnable.error().message(), AllOf(HasSubstr("SHOAL_RUN"), HasSubstr("SHOAL_RENDEZVOUS")));
@@ -151,7 +152,7 @@ TEST(Place, OfMpich) {
 }
 
 TEST(Place, OfPmiElsewhere) {
-  // Cray, and srun --mpi=pmi2, whose step says the same and knows hosts.
+  // Cray, and srun --mpi=pmi2, whose step has the same numbers and knows the hosts.
   EXPECT_EQ(numbers(place_of({{"PMI_RANK", "9"},
                               {"PMI_SIZE", "16"},
                               {"PMI_LOCAL_RANK", "1"},
@@ -170,7 +171,7 @@ TEST(Place, OfTorchrun) {
   EXPECT_EQ(numbers(place), "5/8 1/4");
   EXPECT_EQ(place.run, "a7");
   EXPECT_THAT(place.rendezvous, ElementsAre("node-0.example.org:29500"));
-  // torchrun listens at that port itself then.
+  // torchrun itself listens at that port then.
   EXPECT_THAT(place_of(with(kTorchrun, {{"TORCHELASTIC_USE_AGENT_STORE", "True"}})).rendezvous,
               ElementsAre("node-0.example.org:29501", "node-0.example.org:29502", "node-0.example.org:29503",
                           "node-0.example.org:29504"));
@@ -182,7 +183,7 @@ TEST(Place, OfKubeflowTrainer) {
   EXPECT_EQ(torch.source, ConfigSource::kTorchrun);
   EXPECT_EQ(numbers(torch), "2/4 -/-");
   EXPECT_THAT(torch.rendezvous, ElementsAre("job-node-0-0.job:29400"));
-  // Below torchrun there are both, and those of the process count.
+  // Below torchrun both sets of variables are there, and those of the process count.
   EXPECT_EQ(numbers(place_of(with(kTrainerTorch, kTorchrun))), "5/8 1/4");
   const Place jax = place_of(kTrainerJax);
   EXPECT_EQ(jax.source, ConfigSource::kJax);
@@ -229,7 +230,7 @@ TEST(Place, OfExplicitNumbersComesFirst) {
   EXPECT_EQ(numbers(place), "1/3 -/-");
 }
 
-// What Slurm 22.05.8 with two nodes has set; left out is what no resolver reads.
+// The variables that Slurm 22.05.8 with two nodes has set, without those that no resolver reads.
 const Variables kSlurmOfFive{{"SLURMD_NODENAME", "n2"},
                              {"SLURM_GTIDS", "3,4"},
                              {"SLURM_JOBID", "2"},
@@ -263,11 +264,11 @@ TEST(Place, OfDebiansSlurm) {
   EXPECT_EQ(numbers(pmi), "4/5 1/2");
   EXPECT_EQ(pmi.run, "pmi 2.0");
   EXPECT_THAT(pmi.rendezvous.front(), StartsWith("n1:"));
-  // srun --pty sets the same for a shell.
+  // srun --pty sets the same variables for a shell.
   EXPECT_EQ(task_of(with(kSlurmOfFive, {{"SLURM_PTY_PORT", "45623"}, {"SLURM_PROCID", "0"}})).mode, TaskMode::kLocal);
 }
 
-/// mpirun in the shell of salloc has a step of two tasks for its daemons, which start the ranks.
+/// mpirun in the shell of salloc runs its daemons, which start the ranks, as a step of two tasks.
 TEST(Place, OfOpenMpiInASlurmJob) {
   const Variables rank{{"OMPI_COMM_WORLD_LOCAL_RANK", "0"},
                        {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
@@ -295,7 +296,7 @@ TEST(Place, OfOpenMpiInASlurmJob) {
               ElementsAre(AllOf(HasSubstr("open-mpi says rank 2 of 4"), HasSubstr("slurm says rank 1 of 2"))));
 }
 
-/// A batch environment does not make a cluster of what is none.
+/// A batch environment alone does not make a process part of a cluster.
 TEST(Place, IsLocalOutsideOfAStep) {
   const Variables batch_script{{"SLURM_JOB_ID", "12"},
                                {"SLURM_PROCID", "0"},
@@ -318,7 +319,7 @@ TEST(Place, IsLocalOutsideOfAStep) {
 }
 
 TEST(Place, OfOneTaskIsLocal) {
-  // The last is the shell of salloc, where Slurm starts one as a step of its own.
+  // The last one is the shell of salloc, which Slurm starts as a step of its own.
   const Variables interactive{{"SLURM_STEP_ID", "4294967290"}, {"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}};
   const std::vector<std::pair<ConfigSource, Variables>> cases{
       {ConfigSource::kOpenMpi, {{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "1"}}},
@@ -398,12 +399,12 @@ TEST(Place, NamesTheVariableThatIsMissingOrGarbled) {
 }
 
 TEST(Place, OfTheInnermostIsUsedAndAnotherIsAWarning) {
-  // mpirun in a Slurm job starts its daemons by a step of its own.
+  // mpirun in a Slurm job starts its daemons as a step of its own.
   const TaskConfig nested = task_of(with(kSlurm, kOpenMpi));
   EXPECT_EQ(nested.source, ConfigSource::kOpenMpi);
   EXPECT_THAT(nested.warnings, ElementsAre(AllOf(HasSubstr("open-mpi says rank 3 of 4"),
                                                  HasSubstr("slurm says rank 6 of 17"), HasSubstr("SHOAL_SOURCE=slurm"))));
-  // What is garbled further out does not matter, but is told.
+  // Garbled variables of an outer engine do not matter, but are a warning.
   const TaskConfig garbled = task_of(with(with(kSlurm, {{"SLURM_PROCID", "x"}}), kOpenMpi));
   EXPECT_EQ(garbled.source, ConfigSource::kOpenMpi);
   EXPECT_THAT(garbled.warnings, ElementsAre(AllOf(HasSubstr("SLURM_PROCID"), HasSubstr("not heeded"))));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Variables, plans and pushes for tests of what servers hold.
+/// Variables, plans and pushes for tests of a server's state.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,12 +31,12 @@ inline VariableSpec variable(std::string name, Shape shape, nn::UpdateRule rule 
   return {.name = std::move(name), .dtype = DType::kFloat32, .shape = shape, .initializer = initializer, .key = key, .rule = rule};
 }
 
-/// Small where a run of tests shall see arenas in many parts.
+/// Small where a run of the tests shall see arenas in many parts.
 inline uint64_t part_bytes_max() {
   const char* asked = std::getenv("SHOAL_TEST_PART_BYTES");
   return asked ? std::strtoull(asked, nullptr, 10) : kPartBytesMax;
 }
-/// A plan that must succeed; one scalar (the learning rate) with each push.
+/// Makes a plan, which must succeed; one scalar (the learning rate) comes with each push.
 inline ShardPlan plan_of(const std::vector<VariableSpec>& variables, int servers, const Placement& placement = nullptr) {
   return value_or_raise(plan_shards(variables, servers, 1, placement, part_bytes_max()));
 }
@@ -62,7 +62,7 @@ inline Ref<Buffer> filled(const ShardSpec& spec, float value, BufferPool& pool) 
   return arena;
 }
 
-/// `result` is an error of this kind whose sentence has `part` in it.
+/// Checks that `result` is an error of this kind whose sentence contains `part`.
 template <class T>
 void expect_error(const Result<T>& result, ErrorKind kind, const std::string& part = "") {
   ASSERT_FALSE(result) << "expected an error with: " << part;

@@ -33,7 +33,7 @@ TEST_F(PoisonServersTest, EveryTrainerHearsOfItAndNoVersionFromThenOnIsHeld) {
   const Result<Outcome> others = run(*chief_env_, step(*chief_));
   ASSERT_FALSE(others);
   EXPECT_EQ(others.error(), pushed.error());
-  // What was held before is sound, and may be published.
+  // A snapshot from before the update is sound, and may be published.
   const Segment segment = (*before)->plan().shards[0].segments.front();
   const auto part = run(*chief_env_, (*before)->read(0, 0, segment.offset, segment.bytes));
   ASSERT_TRUE(part) << part.error().message();
@@ -45,7 +45,7 @@ TEST_F(PoisonServersTest, EveryTrainerHearsOfItAndNoVersionFromThenOnIsHeld) {
   const Result<ServerStatus> status = run(*chief_env_, chief_->status(chief_env_->after(kSecond), {}));
   ASSERT_TRUE(status && status->failure);
   EXPECT_TRUE(status->failure->of_values());
-  // Who comes later hears of it, too.
+  // A trainer that connects later is told, too.
   Environment& late_env = add_task("worker 1");
   auto late = worker_store(late_env, 1);
   const Result<Ready> attached = run(late_env, attach(late_env, *late));
@@ -53,14 +53,15 @@ TEST_F(PoisonServersTest, EveryTrainerHearsOfItAndNoVersionFromThenOnIsHeld) {
   EXPECT_EQ(attached.error(), pushed.error());
 }
 
-/// A new epoch begins from what is restored: it is sound, or exempt.
+/// A new epoch begins with restored values, which are finite or exempt.
 TEST_F(PoisonServersTest, ANewEpochForgetsIt) {
   start_ready_cluster();
   ASSERT_FALSE(run(*chief_env_, step(*chief_, {}, kInfinity)));
   restart_server(1);
   UniformSource source({.global_step = 0, .shards = {{}, {}, {}}, .positions = {}, .residuals = {}}, 3);
   Result<Ready> ready = run(*chief_env_, prepare(*chief_env_, *chief_, &source));
-  if (!ready) ready = run(*chief_env_, prepare(*chief_env_, *chief_, &source));  // The first one meets the old connection.
+  // The first attempt meets the old connection.
+  if (!ready) ready = run(*chief_env_, prepare(*chief_env_, *chief_, &source));
   ASSERT_TRUE(ready) << ready.error().message();
   EXPECT_TRUE(run(*chief_env_, step(*chief_)));
   EXPECT_TRUE(run(*chief_env_, chief_->snapshot({})));

@@ -19,7 +19,7 @@ TEST(Protocol, EpochsGoUpAndNeverComeTwice) {
   const uint64_t first = next_epoch(0, 0xabcdef0123456789), second = next_epoch(first, 0);
   EXPECT_EQ(first, 0x1'23456789u);
   EXPECT_GT(second, first);
-  EXPECT_NE(next_epoch(0, 1), next_epoch(0, 2));  // Nobody remembers what was.
+  EXPECT_NE(next_epoch(0, 1), next_epoch(0, 2));  // Nobody remembers the epochs before.
   EXPECT_GT(next_epoch(0x1'ffffffffu, 0), 0x1'ffffffffu);
   EXPECT_NE(next_epoch(0, 0), 0u);  // The epoch 0 means none.
 }

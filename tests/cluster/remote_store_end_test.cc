@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How a job over servers ends: the chief says so, gives up or is interrupted.
+/// The end of a job over servers: the chief ends it, gives up or is interrupted.
 #include "remote_store_fixture.h"
 
 namespace shoal::cluster {
@@ -41,7 +41,7 @@ TEST_F(RemoteStoreTest, ATrainerThatLeavesByItselfLearnsHowTheJobEnded) {
   ASSERT_TRUE(run(*env, step(*worker)));
   EXPECT_FALSE(worker->job_end());
   ASSERT_TRUE(run(*chief_env_, chief_->finish({.failed = true, .reason = "no disk"}, chief_env_->after(kSecond))));
-  // An interrupt does this, say: the worker asks for nothing before.
+  // An interrupt, say, makes a worker leave without another request.
   ASSERT_TRUE(run(*env, worker->leave(env->after(kSecond))));
   ASSERT_TRUE(worker->job_end());
   EXPECT_TRUE(worker->job_end()->failed);
@@ -90,7 +90,7 @@ TEST_F(RemoteStoreTest, AllLearnThatTheChiefGaveUp) {
   ASSERT_TRUE(run(*chief_env_, chief_->finish({.failed = false, .reason = "max_steps"}, chief_env_->after(kSecond))));
   const double scalars[] = {1.0};
   expect_error(run(*computing_env, computing->commit(begun, scalars)), ErrorKind::kCancelled);
-  EXPECT_EQ(computing->job_end(), end);  // The reply to its push says so; what was said first counts.
+  EXPECT_EQ(computing->job_end(), end);  // The reply to its push says so; the first "finished" counts.
   Environment& late_env = add_task("worker 2");
   auto late = worker_store(late_env, 2);
   expect_error(run(late_env, attach(late_env, *late)), ErrorKind::kCancelled);
@@ -106,7 +106,7 @@ TEST_F(RemoteStoreTest, AServerThatIsGoneKeepsNoOtherFromHearingOfTheEnd) {
   Environment& env = add_task("chief 0");
   auto chief = chief_store(env);
   auto telling = start(env, chief->finish({}, env.after(30 * kSecond)));
-  world_.run_for(21 * kSecond);  // Of these 20 s are for the chief's last messages.
+  world_.run_for(21 * kSecond);  // 20 s of these are for the chief's last messages.
   ASSERT_TRUE(server_done(1));
   EXPECT_TRUE(server_result(1));
   EXPECT_FALSE(telling.done());
@@ -114,7 +114,7 @@ TEST_F(RemoteStoreTest, AServerThatIsGoneKeepsNoOtherFromHearingOfTheEnd) {
   EXPECT_LT(seconds(), 31);
 }
 
-/// It waits for the others, which have left, to hold a push.
+/// The server waits for the others, which have left, to hold a push.
 TEST_F(RemoteStoreTest, AServerThatHearsNoEndKeepsNoTrainerFromIt) {
   start_ready_cluster();
   Environment* env = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Stores over virtual servers: what their tests start, kill and ask.
+/// Stores over virtual servers, which tests start, kill and ask.
 #include <chrono>
 #include <memory>
 #include <string>
@@ -17,7 +17,7 @@ class RemoteStoreTest : public VirtualCluster {
  protected:
   using VirtualCluster::VirtualCluster;
 
-  /// Servers up, the model made ready by a chief.
+  /// Starts servers, and a chief that makes the model ready.
   void start_ready_cluster() {
     for (size_t i = 0; i < plan_.shards.size(); ++i) server_envs_.push_back(&start_server(int(i)));
     chief_env_ = &add_task("chief 0");
@@ -27,7 +27,7 @@ class RemoteStoreTest : public VirtualCluster {
     ASSERT_EQ(count_of(ready.epoch), 1u);
     first_epoch_ = ready.epoch;
   }
-  /// What next_epoch() counts.
+  /// The count in a number of next_epoch().
   static uint64_t count_of(uint64_t epoch) { return epoch >> 32; }
   /// A worker that has attached.
   std::unique_ptr<RemoteStore> start_worker(Environment*& env, int index = 0) {

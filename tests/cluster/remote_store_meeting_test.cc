@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How chief, workers and servers meet, in any order, and who is refused.
+/// Chief, workers and servers meet, in any order; strangers are refused.
 #include <algorithm>
 #include <array>
 
@@ -118,7 +118,7 @@ TEST_F(OneServerTest, ASilentTrainerDoesNotHoldAServerForEver) {
   Environment& env = add_task("chief 0");
   auto chief = chief_store(env);
   ASSERT_TRUE(run(env, prepare(env, *chief)));
-  world_.run_for(65 * kSecond);  // The connection is closed after 30 s without a word, then there are 30 s alone.
+  world_.run_for(65 * kSecond);  // The connection is closed after 30 s of silence; then the server is alone for 30 s.
   ASSERT_TRUE(server_done(0));
   expect_error(server_result(0), ErrorKind::kDeadlineExceeded);
 }
@@ -153,7 +153,7 @@ TEST_F(RemoteStoreTest, StrangersAreRefusedAndTheJobGoesOn) {
   refused(
       {.fingerprint = 78, .variables = same, .meaning = "feature \"wood\": hash (buckets 3)\n"},
       "different model: feature \"wood\" is hash (buckets 3) for worker 1 and hash (buckets 2) for the chief; give all");
-  EXPECT_LT(seconds(), 5);  // A refusal is final: nobody waits.
+  EXPECT_LT(seconds(), 5);  // A refusal is final: the trainer does not try again.
   EXPECT_EQ(value_or_raise(run(*worker_env, steps(*worker_env, *worker, 3))), 3);
   EXPECT_EQ(value(), -3.0f);
   EXPECT_THAT(logs(), HasSubstr("ps 0: refused worker 1: different job"));
@@ -236,7 +236,7 @@ TEST_F(OneServerTest, NonsenseEndsItsConnectionOnly) {
     Environment& env = add_task("nonsense");
     auto* transport = value_or_raise(env.transport("sim"));
     const auto connection = value_or_raise(run(env, transport->connect({"sim", "ps-0:1"}, {}, env.after(kSecond))));
-    transport::Message message;  // This is sent instead of a hello.
+    transport::Message message;  // The message is sent instead of a hello.
     if (kind == 0) message.head.kind = transport::MessageKind::kPull;
     if (kind == 1) message = transport::make_control(env.buffers(), "finish");
     if (kind == 2) {

@@ -26,7 +26,7 @@ TEST_F(ThreeServersTest, EveryPushCountsOnEveryServer) {
   EXPECT_EQ(status.trainers.at(2).pushes.applied, 15u);
 }
 
-/// A leader that does something else for longer than its servers wait for a trainer's next word.
+/// A leader that does something else for longer than servers wait for a message of a trainer.
 TEST_F(ThreeServersTest, ALeaderThatStaysIsNotTakenForLost) {
   start_ready_cluster();
   Environment* env = nullptr;
@@ -83,11 +83,11 @@ TEST_F(ThreeServersTest, StatusIsToldWhenATrainerComesOrGoes) {
               kill(*env);
             }),
             1u);
-  // The server has other changes: it answers at once.
+  // The server has another number of changes: it answers at once.
   EXPECT_EQ(run(*chief_env_, chief_->status(chief_env_->after(kSecond), seen + 1))->changes, seen);
 }
 
-// A chief that has no input left asks nothing else, and the workers wait until it has restored all servers.
+// A chief whose input has ended asks nothing else, and the workers wait until it has restored all servers.
 TEST_F(ThreeServersTest, WhoAsksForTheStatusLearnsThatAnyServerBeginsAnew) {
   for (const int lost : {0, 1, 2}) {
     start_ready_cluster();
@@ -100,7 +100,7 @@ TEST_F(ThreeServersTest, WhoAsksForTheStatusLearnsThatAnyServerBeginsAnew) {
   }
 }
 
-// Its input hangs, say: it is there for all that servers see, and the others would only say that they wait for servers.
+// A trainer whose input hangs is alive as far as servers see, and the others would only say that they wait for servers.
 TEST_F(ThreeServersTest, ATrainerThatAStepWaitsForIsNamed) {
   for (int i = 0; i < 3; ++i) start_server(i, {.strategy = "sync"});
   chief_env_ = &add_task("chief 0");
@@ -118,8 +118,8 @@ TEST_F(ThreeServersTest, ATrainerThatAStepWaitsForIsNamed) {
   EXPECT_EQ(value_or_raise(finish(waiting)), 1);
 }
 
-/// Backup workers (CONTRACT SY-2, SY-5): one that is ten times slower costs the others nothing, and what it sends too
-/// late is counted. sent = applied + dropped + under way.
+/// Backup workers (CONTRACT SY-2, SY-5): one that is ten times slower costs the others nothing, and its late pushes are
+/// counted. sent = applied + dropped + on their way.
 TEST_F(ThreeServersTest, WhatIsTooLateIsCounted) {
   const std::string strategy = "sync(2)";
   for (int i = 0; i < 3; ++i) start_server(i, {.trainers = 3, .strategy = strategy});
@@ -160,10 +160,10 @@ TEST_F(ThreeServersTest, WhatIsTooLateIsCounted) {
   EXPECT_EQ(applied, 2 * status.global_step);
   EXPECT_GE(status.trainers[2].pushes.dropped, 2u);
   for (Environment* const env : envs) kill(*env);
-  world_.run_for(kSecond);  // What they did unwinds.
+  world_.run_for(kSecond);  // Lets killed tasks unwind.
 }
 
-/// Cuts connections at random, before a push arrives or before its reply does. Whatever is resent: each step counts once.
+/// Cuts connections at random, before a push or its reply arrives. Whatever is sent again, each step counts once.
 class CutsTest : public ThreeServersTest, public testing::WithParamInterface<uint32_t> {};
 
 TEST_P(CutsTest, NoPushIsLostOrCountedTwice) {
@@ -197,7 +197,7 @@ TEST_P(CutsTest, NoPushIsLostOrCountedTwice) {
 INSTANTIATE_TEST_SUITE_P(Seeds, CutsTest, testing::Range(0u, 20u));
 
 TEST_F(RemoteStoreTest, ACutInAnyOtherStateIsRecoveredFrom) {
-  // The n-th message from or to the worker is lost, whatever it is: hello, welcome, pull, weights, push, reply.
+  // The n-th message from or to the worker is lost, of any kind: hello, welcome, pull, weights, push, reply.
   start_ready_cluster();
   for (int n = 0; n < 22; ++n) {
     SCOPED_TRACE("message " + std::to_string(n));
@@ -232,7 +232,8 @@ TEST_F(RemoteStoreTest, AWorkerStartedAgainGoesOnAtItsPosition) {
   const Ready ready = value_or_raise(run(again_env, attach(again_env, *again)));
   EXPECT_EQ(ready.position, "after 2");
   EXPECT_EQ(ready.global_step, 2u);
-  EXPECT_EQ(value_or_raise(run(again_env, steps(again_env, *again, 4))), 4);  // Its numbers begin with 1 again.
+  // The numbers of its pushes begin with 1 again.
+  EXPECT_EQ(value_or_raise(run(again_env, steps(again_env, *again, 4))), 4);
   EXPECT_EQ(value(), -6.0f);
 }
 
@@ -241,7 +242,7 @@ TEST_F(RemoteStoreTest, AProcessThatWasReplacedLeaves) {
   Environment *old_env = nullptr, *new_env = nullptr;
   auto old_worker = start_worker(old_env);
   ASSERT_TRUE(run(*old_env, steps(*old_env, *old_worker, 3)));
-  auto new_worker = start_worker(new_env);  // It is the same task, while the old process still lives.
+  auto new_worker = start_worker(new_env);  // A second process of the same task, while the first one still lives.
   ASSERT_TRUE(run(*new_env, steps(*new_env, *new_worker, 2)));
   expect_error(run(*old_env, steps(*old_env, *old_worker, 1)), ErrorKind::kFailedPrecondition, "newer process");
   EXPECT_EQ(value(), -5.0f);
@@ -259,7 +260,7 @@ TEST_F(RemoteStoreTest, ALostServerRollsAllBackToOneState) {
   const auto lost = run(*chief_env_, step(*chief_));
   expect_error(lost, ErrorKind::kUnavailable, "lost its state");
   EXPECT_TRUE(chief_->lost());
-  auto working = start(*env, steps(*env, *worker, 4));  // Meanwhile the worker finds out by itself.
+  auto working = start(*env, steps(*env, *worker, 4));  // Meanwhile the worker notices by itself.
   world_.run_for(2 * kSecond);
   EXPECT_FALSE(working.done());
   UniformSource source({.global_step = 5, .shards = {{1, 5}, {1, 5}}, .positions = {{0, "chief at 5"}, {1, "worker at 5"}}},
@@ -275,7 +276,7 @@ TEST_F(RemoteStoreTest, ALostServerRollsAllBackToOneState) {
   EXPECT_EQ(value(), -9.0f);
 }
 
-/// Nobody remembers how many epochs there were; still the push from before the loss is of none that comes.
+/// Nobody remembers how many epochs there were; still, the push from before the loss belongs to no epoch that comes.
 TEST_F(OneServerTest, APushFromBeforeTheLossDoesNotCountAfterIt) {
   start_ready_cluster();
   Environment* env = nullptr;
@@ -360,7 +361,7 @@ TEST_F(RemoteStoreTest, AChiefKilledWhileRestoringIsFollowedByAnother) {
   }
 }
 
-/// While the chief restores servers one by one, those that it has not come to yet are ready in the old epoch.
+/// While the chief restores servers one by one, those that are still to come are ready in the old epoch.
 TEST_F(RemoteStoreTest, AWorkerThatAttachesDuringARestoreWaits) {
   start_ready_cluster();
   Environment* env = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Tasks that know rank, size and one address meet, and are started again, in virtual time (CONTRACT LA-2).
+/// Tasks that know rank, size and one address meet, and are restarted, in virtual time (CONTRACT LA-2).
 #include "shoal/cluster/rendezvous.h"
 
 #include <gmock/gmock.h>
@@ -39,7 +39,7 @@ class RendezvousTest : public testing::Test {
     std::optional<Result<Gathering>> met;
   };
 
-  /// A chief, a server, workers, an evaluator.
+  /// A chief, a server, workers, an evaluator, by rank.
   static Place place(int32_t rank, int32_t size = 4) {
     return {.source = ConfigSource::kOption,
             .rank = rank,
@@ -111,7 +111,7 @@ class RendezvousTest : public testing::Test {
   VirtualWorld world_;
 };
 
-/// The same with other orders and delays.
+/// The same in other orders and with other delays.
 class AnyOrder : public RendezvousTest, public testing::WithParamInterface<uint64_t> {
  protected:
   AnyOrder() : RendezvousTest(GetParam()) {}
@@ -133,7 +133,7 @@ TEST_P(AnyOrder, EveryoneIsGivenTheSame) {
   const Gathering first = met(*all.front());
   for (const Process* process : all) EXPECT_EQ(met(*process), first) << process->name;
   ASSERT_THAT(first.addresses, SizeIs(kSize));
-  EXPECT_EQ(first.addresses.back(), "");  // The evaluator's.
+  EXPECT_EQ(first.addresses.back(), "");  // The address of the evaluator.
   const std::set<std::string> different(first.addresses.begin(), first.addresses.end());
   EXPECT_THAT(different, SizeIs(kSize));
   for (int32_t rank = 0; rank + 1 < kSize; ++rank) {
@@ -144,7 +144,7 @@ TEST_P(AnyOrder, EveryoneIsGivenTheSame) {
   EXPECT_THAT(network_->listening(), testing::ElementsAre("job:4000"));
 }
 
-/// Whoever asks rank 0 how it is, is told who is there, and has no rank.
+/// A peer that asks rank 0 for its status is told who is connected, and gets no rank.
 class AskedRendezvous : public RendezvousTest {
  protected:
   TaskStatus ask() {
@@ -220,8 +220,8 @@ TEST_F(RendezvousTest, WhoIsMissingIsNamed) {
                            HasSubstr("rank 1: waiting for the rendezvous, where rank 0 waits for rank 2 (worker 0)")));
 }
 
-/// All begin at once with one limit, shorter than the time between two notes of rank 0, so those who had come give up a moment
-/// before or after it. The one that never came is named by all, and no other.
+/// All ranks begin at once with one time limit, shorter than the time between two notes of rank 0, so guests give up a
+/// moment before or after the host. All of them name the rank that never came, and no other.
 TEST_P(AnyOrder, OnlyWhoNeverCameIsNamed) {
   timeout_ = 6s;
   const std::vector<Process*> all{&start(place(0)), &start(place(1)), &start(place(3))};
@@ -232,7 +232,7 @@ TEST_P(AnyOrder, OnlyWhoNeverCameIsNamed) {
   }
 }
 
-/// Rank 0 comes late: the others have given up by then.
+/// Rank 0 comes late, when the others have given up.
 TEST_F(RendezvousTest, WhoHadComeAndLeftIsToldFromWhoNeverCame) {
   timeout_ = 20s;
   const std::vector<Process*> early{&start(place(1)), &start(place(3))};
@@ -319,7 +319,7 @@ TEST_F(RendezvousTest, WhatDoesNotFitIsRefusedAndSaysWhatDiffers) {
   expect_failed(size, ErrorKind::kFailedPrecondition, AllOf(HasSubstr("a job of 5 ranks"), HasSubstr("one of 4")));
   expect_failed(plan, ErrorKind::kFailedPrecondition,
                 AllOf(HasSubstr("the plan ps:2,evaluator, and rank 0 has ps:1,worker:1,evaluator"), HasSubstr("SHOAL_PS")));
-  EXPECT_FALSE(fits.met);  // This one waits for the others.
+  EXPECT_FALSE(fits.met);  // This rank waits for the others.
   // The job is not disturbed.
   const Process& one = start(place(1));
   const Process& two = start(place(2));
@@ -405,7 +405,8 @@ TEST_F(RendezvousTest, StrangersDoNotDisturbIt) {
         EXPECT_EQ(answer->head.kind, transport::MessageKind::kError);
       }
     }
-    kept.push_back(value_or_raise(env.run(sim.connect({"sim", "job:4000"}, {}, env.after(5s)))));  // It says nothing.
+    // This peer sends nothing.
+    kept.push_back(value_or_raise(env.run(sim.connect({"sim", "job:4000"}, {}, env.after(5s)))));
   });
   world_.run_for(20s);
   EXPECT_TRUE(program->done());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What top-k keeps back goes into checkpoints, and comes back out of them.
+/// The residuals of top-k go into checkpoints, and are restored from them.
 #include <algorithm>
 #include <map>
 
@@ -8,7 +8,7 @@
 namespace shoal::cluster {
 namespace {
 
-/// Arenas that a snapshot had.
+/// The arenas of a snapshot.
 class SavedState final : public RestoreSource {
  public:
   explicit SavedState(StateInfo info) : info_(std::move(info)) {}
@@ -38,7 +38,7 @@ class SavedState final : public RestoreSource {
 };
 
 constexpr float kElements = 30 * 16 + 16 + 1;
-// A quarter sends so many of the kernel, of the bias and of the scale.
+// A quarter of the kernel, of the bias and of the scale are this many values.
 constexpr float kFirst = (30 * 16 + 16) / 4.0f + 1;
 
 class ResidualTraffic : public RemoteStoreTest {
@@ -68,7 +68,7 @@ class ResidualTraffic : public RemoteStoreTest {
     EXPECT_TRUE(run(*env, attach(*env, *worker)));
     return worker;
   }
-  /// A compressing job whose worker has kept something back.
+  /// A compressing job whose worker has a residual.
   std::unique_ptr<RemoteStore> start_with_worker(Environment*& env) {
     start_compressing();
     auto worker = start_compressing_worker(env);
@@ -106,7 +106,7 @@ TEST_F(ResidualTraffic, TheChiefsOwnIsSavedAndRestored) {
 
   start_compressing(&state);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(run(*chief_env_, step(*chief_, {}, 0)));
-  EXPECT_EQ(value(), -1.0f);  // Everything has come once.
+  EXPECT_EQ(value(), -1.0f);  // Every value has arrived once.
 }
 
 TEST_F(ResidualTraffic, AWorkersBelongsToTheVersionThatIsSaved) {
@@ -114,19 +114,19 @@ TEST_F(ResidualTraffic, AWorkersBelongsToTheVersionThatIsSaved) {
   auto worker = start_with_worker(env);
   auto saving = start(*chief_env_, save(*chief_));
   world_.run_for(kSecond);
-  EXPECT_FALSE(saving.done());  // The worker has to say something.
+  EXPECT_FALSE(saving.done());  // The worker has to answer first.
   ASSERT_TRUE(run(*env, step(*worker, {}, 0)));
   SavedState state = value_or_raise(finish(saving));
   EXPECT_TRUE(state.has(0) && state.has(1));
   EXPECT_EQ(state.info().global_step, 1u);
   EXPECT_EQ(state.sum(0), -kFirst);
-  EXPECT_EQ(state.sum(residual_arena(1)), kElements - kFirst);  // The state is as it was before the second step.
+  EXPECT_EQ(state.sum(residual_arena(1)), kElements - kFirst);  // The residual as it was before the second step.
   EXPECT_EQ(state.sum(residual_arena(0)), 0.0f);
   kill_all();
   kill(*env);
 
   start_compressing(&state);
-  SavedState again = saved();  // Nobody has fetched it yet.
+  SavedState again = saved();  // Nobody has fetched the residual yet.
   EXPECT_EQ(again.sum(residual_arena(1)), kElements - kFirst);
   worker = start_compressing_worker(env);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(run(*env, step(*worker, {}, 0)));
@@ -148,7 +148,7 @@ TEST_F(ResidualTraffic, ASilentWorkerIsWaitedForTenSeconds) {
   auto worker = start_with_worker(env);
   const double before = seconds();
   const SavedState state = saved();
-  EXPECT_NEAR(seconds() - before, 10, 1);  // The wait is not for each server.
+  EXPECT_NEAR(seconds() - before, 10, 1);  // The wait is for all servers together.
   EXPECT_FALSE(state.has(1));
   EXPECT_EQ(count_log("without the residual of trainer 1's compression"), 2u) << logs();
 }

@@ -66,14 +66,14 @@ TEST_F(ResidualsTest, AskForWhatWasKeptBeforeTheNextPush) {
   push(1);
   push(2);
   hold();
-  EXPECT_FALSE(asks(1));  // Its last reply has left already.
+  EXPECT_FALSE(asks(1));  // The trainer's last reply has left already.
   EXPECT_TRUE(waits());
   push(1);
   EXPECT_TRUE(asks(1));
-  EXPECT_TRUE(asks(1));  // A reply that was lost is made again.
+  EXPECT_TRUE(asks(1));  // A lost reply asks again.
   ASSERT_TRUE(send(1, 1, 0.5f));
   EXPECT_FALSE(asks(1));
-  EXPECT_TRUE(waits());  // It waits for trainer 2.
+  EXPECT_TRUE(waits());  // The snapshot still waits for trainer 2.
   push(2);
   ASSERT_TRUE(send(2, 1, 0.25f));
   EXPECT_FALSE(waits());
@@ -103,7 +103,7 @@ TEST_F(ResidualsTest, OfWhomHasPushedOnAreNotWaitedFor) {
   push(1);
   EXPECT_FALSE(asks(1));
   EXPECT_FALSE(waits());
-  expect_unwanted(1, 2);  // The residual is behind a push that the held state does not have.
+  expect_unwanted(1, 2);  // The residual is from after a push that the snapshot does not have.
   ASSERT_TRUE(send(1, 3, 0.5f));
   EXPECT_THAT(residuals_.held(), IsEmpty());
 }
@@ -125,7 +125,8 @@ TEST_F(ResidualsTest, ANewProcessHasNoneOfTheOld) {
   push(1);
   EXPECT_FALSE(asks(1));
   EXPECT_FALSE(waits());
-  ASSERT_TRUE(send(1, 1, 0.5f));  // The same number from another process is its own, and not the held state's.
+  // A push of the same number from another process is another push, which the snapshot does not have.
+  ASSERT_TRUE(send(1, 1, 0.5f));
   EXPECT_THAT(residuals_.held(), IsEmpty());
 }
 
@@ -148,7 +149,7 @@ TEST_F(ResidualsTest, ALastWordCountsUntilTheNextPush) {
   EXPECT_THAT(residuals_.held(), ElementsAre(1));
   push(1);
   EXPECT_FALSE(residuals_.newest_of(1));
-  EXPECT_THAT(held_of(1), Each(0.5f));  // What is held stays.
+  EXPECT_THAT(held_of(1), Each(0.5f));  // The snapshot keeps its residual.
 }
 
 TEST_F(ResidualsTest, RestoredOnesAreThereUntilTheTrainerPushes) {
@@ -187,7 +188,7 @@ TEST_F(ResidualsTest, ComeInPartsInOrder) {
 }
 
 TEST_F(ResidualsTest, WhatNobodyWantsTakesNoMemory) {
-  expect_unwanted(1, 0);  // It has never pushed.
+  expect_unwanted(1, 0);  // The trainer has never pushed.
   push(1);
   expect_unwanted(1, 2);
   trainers_[1].keeps_back = false;

@@ -65,9 +65,9 @@ TEST_F(RestingTest, GoesOnWhereTheServersWentBack) {
   ASSERT_TRUE(run(*env, step(*worker)));
   auto resting = rest(*env, *worker, kWhoEnded);
   world_.run_for(std::chrono::milliseconds(300));
-  restart_server(1);  // The worker talks to the other one, and hears there that all are restored.
+  restart_server(1);  // The worker asks the other server, and hears there that all are restored.
   expect_error(run(*chief_env_, prepare(*chief_env_, *chief_)),
-               ErrorKind::kUnavailable);  // Its connection was the old one.
+               ErrorKind::kUnavailable);  // The old connection was lost.
   ASSERT_TRUE(run(*chief_env_, prepare(*chief_env_, *chief_)));
   expect_error(finish(resting), ErrorKind::kUnavailable, "went back to an older state");
   EXPECT_TRUE(worker->lost());

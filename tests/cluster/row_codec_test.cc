@@ -24,7 +24,7 @@ class RowCodec : public testing::Test {
   std::vector<SegmentRows> rows_{spec_.segments.size()};
   Ref<Buffer> arena_ = numbered();
 
-  /// Every float of a segment is its index there, plus 100 for each segment before it.
+  /// An arena in which each float of a segment is its index there, plus 100 for each segment before.
   Ref<Buffer> numbered() {
     Ref<Buffer> arena = filled(spec_, 0, *pool_);
     for (size_t i = 0; i < spec_.segments.size(); ++i) {
@@ -56,14 +56,14 @@ class RowCodec : public testing::Test {
 
 TEST_F(RowCodec, CarriesRowsAndAllElseWhole) {
   const Ref<Buffer> payload = payload_with({2, 9}, {});
-  // The parts are the bias; how many, which, two rows of three; no row.
+  // The parts: the bias; the number of rows, their numbers, two rows of three floats; no rows.
   EXPECT_EQ(payload->size(), 64u + (64 + 64 + 64) + 64);
   Ref<Buffer> to = filled(spec_, -1, *pool_);
   ASSERT_TRUE(decode_rows(spec_, payload->bytes(), to->bytes(), rows_));
   EXPECT_THAT(rows_[index("a")].rows, ElementsAre(2, 9));
   EXPECT_TRUE(rows_[index("b")].rows.empty());
   EXPECT_TRUE(std::ranges::equal(of("bias", *to), of("bias", *arena_)));
-  EXPECT_EQ(of("a", *to)[6], -1.0f);  // The values do not show before they are stored.
+  EXPECT_EQ(of("a", *to)[6], -1.0f);  // The values are not in the arena before they are stored.
   store_rows(spec_, rows_, to->bytes());
   for (size_t i = 0; i < 30; ++i) {
     const bool sent = i / 3 == 2 || i / 3 == 9;

@@ -8,7 +8,7 @@ namespace {
 
 using testing::ElementsAre;
 
-/// A shard of `rows` rows in a table by rows, and as many in a variable that is not.
+/// A shard with two variables of `rows` rows each: one updated by row, one updated whole.
 ShardSpec table_of(int64_t rows) {
   ShardSpec spec;
   spec.segments.resize(2);
@@ -38,7 +38,7 @@ TEST(RowHistory, KnowsWhatChangedSinceAVersion) {
   EXPECT_THAT(history.changed_since(9, 0), ElementsAre());
 }
 
-/// What server_memory() counts of it: as many row numbers as the tables have rows.
+/// The history has as many row numbers as the tables have rows, which is what server_memory() counts.
 TEST(RowHistory, RemembersNoMoreRowsThanThereAre) {
   RowHistory history(table_of(5));
   history.restart(1);

@@ -35,7 +35,7 @@ class RowTraffic : public RemoteStoreTest {
     ASSERT_TRUE(run(*chief_env_, prepare(*chief_env_, *chief_)));
   }
 
-  /// A step whose gradients follow from `seed` and from the weights, so that other weights show.
+  /// A step whose gradients follow from `seed` and from the weights, so that wrong weights show.
   static Task<Result<void>> step_by_rows(Store& store, uint64_t seed) {
     SHOAL_CO_TRY(Step step, co_await store.begin({}));
     SHOAL_CO_TRY_VOID(store.start(step, seed, {}));
@@ -61,7 +61,7 @@ class RowTraffic : public RemoteStoreTest {
     const auto piece = std::ranges::find_if(pieces, [row](const auto& p) { return row < p.row_end; });
     return reinterpret_cast<const float*>(piece->data) + (row - piece->row_begin) * kWidth;
   }
-  /// What the servers hold, slots too.
+  /// The state of the servers, slots included.
   static Task<Result<std::vector<float>>> state(Store& store) {
     std::vector<float> all;
     SHOAL_CO_TRY(std::unique_ptr<Snapshot> snapshot, co_await store.snapshot({}));
@@ -75,7 +75,7 @@ class RowTraffic : public RemoteStoreTest {
     SHOAL_CO_TRY_VOID(co_await snapshot->release());
     co_return all;
   }
-  /// After 40 steps of the chief and 40 of a worker, in turn.
+  /// The state after 40 steps of the chief and 40 of a worker, in turn.
   std::vector<float> after_steps(bool chief_rows_alone, bool worker_rows_alone) {
     start(chief_rows_alone);
     Environment& env = add_task("worker 0");
@@ -91,7 +91,7 @@ class RowTraffic : public RemoteStoreTest {
   }
 };
 
-/// The same job, its trainers one way or the other; each test body runs in a world of its own.
+/// The same job with its trainers one way or the other; each test body runs in a world of its own.
 class RowTrafficOneWay : public RowTraffic {};
 
 std::vector<float>& whole_state() {

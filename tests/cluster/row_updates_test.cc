@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Variables that are updated by rows: sums per row, and that only those rows change.
+/// Variables that are updated by rows: their gradients are summed by row, and no other row changes.
 #include "plans.h"
 
 #include <algorithm>
@@ -77,8 +77,8 @@ TEST(RowSums, ZeroOfEitherSignIsZeroAndNaNIsNot) {
   EXPECT_TRUE(all_zero(values, 0));
 }
 
-/// A shard that is given row sums, one that finds the same sums in a dense push, one of each into new memory: the same
-/// bits. Untouched rows keep weights and slots.
+/// A shard that is given row sums, a shard that finds the same sums in a dense push, and one of each kind that writes
+/// into new memory get the same bits. Untouched rows keep weights and slots.
 TEST(LazyRows, SumsAndDensePushesGiveTheSameBits) {
   constexpr int64_t kRows = 37, kWidth = 5;
   const auto pool = BufferPool::create();
@@ -109,7 +109,7 @@ TEST(LazyRows, SumsAndDensePushesGiveTheSameBits) {
         std::memcpy(dense->data() + table->offset + size_t(sums.touched()[i] * kWidth) * sizeof(float), sums.sum(i),
                     kWidth * sizeof(float));
       }
-      for (const Segment& other : spec.segments) {  // The rest is pushed whole.
+      for (const Segment& other : spec.segments) {  // The other variables are pushed whole.
         if (other.variable.name != "table") std::memset(poison->data() + other.offset, 0, other.bytes);
       }
       SegmentRows touched;
@@ -149,8 +149,8 @@ TEST(LazyRows, SumsAndDensePushesGiveTheSameBits) {
   }
 }
 
-/// Several contributors, each of which may give the rows, or push the table whole, or give the rows with the same table
-/// whole beside them: the same bits, in place and into new memory.
+/// Several contributors, each of which gives the rows, or pushes the table whole, or does both: the bits are the same,
+/// in place and into new memory.
 class RowsOfSeveral : public testing::Test {
  protected:
   static constexpr int64_t kRows = 23, kWidth = 3;
@@ -181,7 +181,7 @@ class RowsOfSeveral : public testing::Test {
   bool touches(size_t contributor, int64_t row) const {
     return !all_zero(values_[contributor].data() + row * kWidth, kWidth);
   }
-  /// Where rows alone are given, what would stand in their place is NaN.
+  /// Where only rows are given, their place in the dense gradient has NaN.
   Result<void> apply(Shard& shard, std::span<const Given> how, std::span<const double> gradient_scales,
                      std::span<const std::byte> current, std::span<std::byte> next) {
     std::vector<Ref<Buffer>> arenas;
@@ -241,7 +241,8 @@ TEST_F(RowsOfSeveral, HaveTheSameBitsInEveryMixture) {
   }
 }
 
-/// Plain descent by the mean of those who touch a row; who does not is left out of the sum, and still divides it.
+/// Plain descent by the mean of the contributors that touch a row. The others are left out of the sum, and still count
+/// in the divisor.
 TEST_F(RowsOfSeveral, LeaveOutWhoDoesNotTouchARow) {
   plan(sgd());
   Shard shard(spec_, *pool_);

@@ -32,10 +32,10 @@ TEST(RunCluster, GivesAllOutcomesByRoleAndIndex) {
   }
   EXPECT_THAT(tasks, ::testing::ElementsAre("chief 0", "ps 0", "ps 1", "worker 0", "evaluator 0"));
   EXPECT_EQ(outcomes[0].report.global_step, 40u);
-  EXPECT_LT(outcomes[0].report.loss, 1);  // Of its last step.
+  EXPECT_LT(outcomes[0].report.loss, 1);  // The loss of the chief's last step.
   EXPECT_FALSE(outcomes[1].report.loss);
   EXPECT_EQ(outcomes[4].report.metrics.at("global_step"), double(job.last_step()));
-  EXPECT_GT(log.count('I', "loss = "), 0);  // Lines go where the config says.
+  EXPECT_GT(log.count('I', "loss = "), 0);  // Log lines go where the config says.
 }
 
 TEST(RunCluster, NamesTheTaskThatFails) {

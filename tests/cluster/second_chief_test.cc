@@ -20,7 +20,7 @@ TEST_F(RemoteStoreTest, ASecondChiefIsRefusedForGoodWhileTheFirstLives) {
   EXPECT_THAT(refused.error().message(),
               testing::ContainsRegex("since [0-9-]{10} [0-9:]{8} UTC, and alive; .* end that one first"));
   EXPECT_LT(seconds() - before, 0.5);
-  EXPECT_FALSE(second->lost());  // Nobody tries again then.
+  EXPECT_FALSE(second->lost());  // The second chief does not try again.
   EXPECT_THAT(logs(), HasSubstr("ps 0: refused chief 0: another chief is connected"));
   ASSERT_TRUE(run(*chief_env_, steps(*chief_env_, *chief_, 2)));  // The first is not disturbed.
   EXPECT_EQ(value(), -4.0f);
@@ -52,7 +52,7 @@ TEST_F(RemoteStoreTest, AChiefWhoseNewsOfDeathComesAfterTheNextOneIsReplaced) {
   EXPECT_EQ(ready.global_step, 2u);
 }
 
-/// One server, and a chief that is cut off from it: silent, and yet there.
+/// One server, and a chief that is cut off from it: silent, but alive.
 class SilentChief : public VirtualCluster {
  protected:
   SilentChief() : VirtualCluster(1) {}
@@ -85,7 +85,7 @@ class SilentChief : public VirtualCluster {
     first_ = store(*first_env_);
     ASSERT_TRUE(run(*first_env_, prepare(*first_env_, *first_)));
   }
-  /// A second later a second chief is there.
+  /// Silences the first chief, and starts a second one a second later.
   void silence_first() {
     network_->cut("chief 0", "ps 0");
     world_.run_for(kSecond);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Who a synchronous step waits for, after trainers rested, left, were lost, or were told to stop.
+/// The trainers that a synchronous step waits for, after some rested, left, were lost, or were told to stop.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,8 +15,9 @@ using transport::Order;
 using transport::OrderKind;
 using transport::PushId;
 
-// Three shards, and of the process that left two alone had its last push: the third one was cut off. The push comes late
-// and does not count, and nobody waits for another one of that process. One of another process is waited for.
+// Three shards. Two of them had the last push of a process that left; the third was cut off, and reports the push late.
+// The push does not count, and no step waits for another one of that process, but steps wait for a push of a newer
+// process.
 TEST(SequencerInStep, NobodyWaitsForAProcessThatLeftWhoseLastPushComesLate) {
   for (const bool comes_back : {false, true}) {
     Sequencer sequencer(3, 2, sync_strategy(2, 2));
@@ -60,7 +61,7 @@ TEST(SequencerInStep, TellsWhoIsWaitedFor) {
   EXPECT_THAT(sequencer.awaited(), IsEmpty());
 }
 
-// A shard that was cut off says that it holds a push when its trainer has given that up, and rests.
+// A shard that was cut off reports a push when its trainer has given that up, and rests.
 TEST(SequencerInStep, WhoRestsIsNotBroughtBackByWhatItGaveUp) {
   Sequencer sequencer(2, 2, sync_strategy(2, 2));
   sequencer.begin(1, 0);
@@ -86,7 +87,7 @@ TEST(SequencerInStep, WhoHadEndedTakesNoPartFromTheBeginning) {
   EXPECT_EQ(next->pushes.size(), 2u);
 }
 
-// Who rests makes pushes again, and is waited for then.
+// A resting trainer pushes again, and steps wait for it from then on.
 TEST(SequencerInStep, WhoHasRestedIsWaitedForAgain) {
   Sequencer sequencer(1, 2, sync_strategy(2, 2));
   sequencer.begin(1, 0);
@@ -101,8 +102,8 @@ TEST(SequencerInStep, WhoHasRestedIsWaitedForAgain) {
   EXPECT_FALSE(sequencer.next());
 }
 
-// Each trainer gives two to a commit. One that has given its first, and was granted a second, is told to stop, and then that
-// the job goes on (the chief that asked was replaced): it begins anew, and so do the others.
+// Each trainer gives two pushes to a commit. One that has given its first, and was granted a second, is told to stop,
+// and then that the job goes on (another chief has come): it begins anew, and so do the others.
 TEST(SequencerInStep, WhatWasGrantedIsForgottenWithWhatItWasGrantedFor) {
   for (const bool by_seal : {false, true}) {
     Sequencer sequencer(1, 2, sync_strategy(4, 2));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Who decides what pushes become: what counts, in what order, and what shards are told after they were away.
+/// The sequencer's decisions: which pushes count, in what order, and what shards are told after they were away.
 #include "server/sequencer.h"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ class SequencerTest : public testing::Test {
     while (std::optional<Order> order = sequencer_.next()) all.push_back(std::move(*order));
     return all;
   }
-  /// What commits name, in their order; anything else is a failure.
+  /// The pushes that commits name, in order; any other order is a failure.
   std::vector<PushId> committed() {
     std::vector<PushId> pushes;
     for (const Order& order : orders()) {
@@ -100,7 +100,7 @@ TEST_F(SequencerTest, ReportsAfterTheCommitMeanNothing) {
   EXPECT_THAT(committed(), IsEmpty());
   hold_everywhere({1, 100, 3});
   EXPECT_THAT(committed(), ElementsAre(PushId{1, 100, 3}));
-  hold_everywhere({1, 100, 2});  // Numbers of a process grow: that one is over, too.
+  hold_everywhere({1, 100, 2});  // Push numbers of a process grow: this one is over, too.
   EXPECT_THAT(committed(), IsEmpty());
 }
 
@@ -116,10 +116,10 @@ TEST_F(SequencerTest, AFenceForgetsWhatNotAllHold) {
   sequencer_.held(0, held(kFirst));
   sequencer_.held(1, held(kFirst));
   sequencer_.fence(1, 100);
-  sequencer_.held(2, held(kFirst));  // This one was on its way.
+  sequencer_.held(2, held(kFirst));  // This report was on its way.
   hold_everywhere({1, 100, 2});
   hold_everywhere(kSecond);
-  hold_everywhere({1, 101, 1});  // It is of the process that has taken its place.
+  hold_everywhere({1, 101, 1});  // A push of the newer process.
   const std::vector<Order> given = orders();
   ASSERT_EQ(given.size(), 3u);
   EXPECT_EQ(given[0],
@@ -141,7 +141,7 @@ TEST_F(SequencerTest, WhatWasCommittedBeforeAFenceStays) {
   EXPECT_THAT(committed(), ElementsAre(kFirst));
   sequencer_.fence(1, 100);
   EXPECT_THAT(indexes(orders()), ElementsAre(2));
-  EXPECT_THAT(indexes(sequencer_.after(0)), ElementsAre(1, 2));  // Every shard learns of it first.
+  EXPECT_THAT(indexes(sequencer_.after(0)), ElementsAre(1, 2));  // Every shard learns of the fence first.
 }
 
 TEST_F(SequencerTest, SealedNothingIsCommittedUntilAChiefGoesOn) {
@@ -156,7 +156,8 @@ TEST_F(SequencerTest, SealedNothingIsCommittedUntilAChiefGoesOn) {
   EXPECT_THAT(committed(), ElementsAre(kFirst));
 }
 
-/// A trainer that has heard nothing of the seal may push it again when the job goes on: no order would name it any more.
+/// A trainer that has heard nothing of the seal may send the push again when the job goes on: no order would name it
+/// any more.
 TEST_F(SequencerTest, ASealDropsWhatNotAllHoldYet) {
   sequencer_.held(0, held(kFirst));
   sequencer_.seal();
@@ -192,7 +193,7 @@ TEST_F(SequencerTest, OrdersAreSentAgainUntilAllShardsHaveThem) {
   EXPECT_THAT(indexes(sequencer_.after(0)), ElementsAre(1, 2, 3, 4)) << "shard 2 has said nothing";
   sequencer_.received(2, 2);
   EXPECT_THAT(indexes(sequencer_.after(0)), ElementsAre(3, 4));
-  sequencer_.received(2, 1);  // An older word comes late.
+  sequencer_.received(2, 1);  // An older report comes late.
   EXPECT_THAT(indexes(sequencer_.after(0)), ElementsAre(3, 4));
   sequencer_.received(1, 4);
   sequencer_.received(2, 4);
@@ -230,7 +231,7 @@ TEST_F(SequencerTest, ANewEpochBeginsWithoutOrdersAndRemembersWhoIsOver) {
       ElementsAre(Order{.kind = OrderKind::kCommit, .index = 1, .number = 2, .global_step = 11, .pushes = {{1, 100, 7}}}));
 }
 
-/// A trainer that found its connection broken goes on from what counts, with the batch of this push again.
+/// A trainer that found its connection broken continues from what counts, and computes this batch again.
 TEST_F(SequencerTest, WhatAProcessGivesUpIsDroppedEverywhere) {
   sequencer_.held(0, held({1, 100, 1}));
   sequencer_.held(1, held(kSecond));
@@ -247,7 +248,7 @@ TEST_F(SequencerTest, WhatAProcessGivesUpIsDroppedEverywhere) {
   EXPECT_THAT(committed(), ElementsAre(PushId{1, 100, 2}));
 }
 
-/// Shards may hold more of it than they could say.
+/// Shards may hold more pushes of the process than they could report.
 TEST_F(SequencerTest, WhatAProcessGivesUpIsDroppedBeforeItIsKnown) {
   sequencer_.held(1, held({1, 100, 3}));
   sequencer_.abandon({1, 100, 5});
@@ -261,8 +262,8 @@ TEST_F(SequencerTest, WhatAProcessGivesUpIsDroppedBeforeItIsKnown) {
   EXPECT_THAT(committed(), ElementsAre(PushId{1, 100, 6}));
 }
 
-/// Whole pushes that are too old are dropped; two make an update, in the order of their trainers; the least base version
-/// counts.
+/// Drops whole pushes that are too old. Two pushes make an update, in the order of their trainers; the least base
+/// version counts.
 class PairsStrategy final : public UpdateStrategy {
  public:
   bool takes(const WholePush& push, const Progress& progress) const override {
@@ -293,7 +294,7 @@ TEST(SequencerWithPairs, CommitsInTheStrategysOrderAndDropsWhatIsTooOld) {
   const std::optional<Order> late = sequencer.next();
   ASSERT_TRUE(late);
   EXPECT_EQ(*late, (Order{.kind = OrderKind::kDrop, .index = 2, .number = 2, .global_step = 1, .pushes = {{2, 20, 1}}}));
-  hold({1, 10, 2}, 2, 1);  // One shard had given its trainer the version before.
+  hold({1, 10, 2}, 2, 1);  // One shard had given its trainer the former version.
   const std::optional<Order> older = sequencer.next();
   ASSERT_TRUE(older);
   EXPECT_EQ(older->kind, OrderKind::kDrop);
@@ -302,7 +303,7 @@ TEST(SequencerWithPairs, CommitsInTheStrategysOrderAndDropsWhatIsTooOld) {
 
 // --- Any order of events ------------------------------------------------------------------------------------------------
 
-/// What each shard holds, and what it has carried out, beside the plainest idea of what may be committed.
+/// A plain model of what each shard holds and has carried out, and of what may be committed.
 class SequencerModel {
  public:
   SequencerModel(size_t shards, uint64_t seed)
@@ -314,7 +315,7 @@ class SequencerModel {
   void run(int events) {
     for (int i = 0; i < events; ++i) event();
     for (size_t shard = 1; shard < shards_; ++shard) reconnect(shard);
-    for (size_t shard = 1; shard < shards_; ++shard) reconnect(shard);  // Each says what it has received now.
+    for (size_t shard = 1; shard < shards_; ++shard) reconnect(shard);  // Each shard says what it has received.
     EXPECT_THAT(sequencer_.after(0), IsEmpty());
     for (const Side& side : sides_) EXPECT_EQ(side.done, sides_[0].done);
     EXPECT_EQ(sides_[0].done.size(), commits_);
@@ -324,7 +325,7 @@ class SequencerModel {
  private:
   struct Side {
     std::set<PushId> kept;
-    std::vector<PushId> done;  // Commits as they were carried out.
+    std::vector<PushId> done;  // Commits in the order in which they were carried out.
     uint64_t received = 0;
     bool connected = true;
   };
@@ -346,7 +347,7 @@ class SequencerModel {
       case 2:
         if (shard > 0) reconnect(shard);
         break;
-      case 3: report(shard, {trainer, 1, 1}); break;  // The report is of long ago.
+      case 3: report(shard, {trainer, 1, 1}); break;  // A report from long ago.
       case 4: ++numbers_[size_t(trainer)]; break;
       default: report(shard, {trainer, incarnations_[size_t(trainer)], std::max<uint64_t>(1, numbers_[size_t(trainer)])});
     }
@@ -382,7 +383,7 @@ class SequencerModel {
       }
     }
   }
-  /// All hold it, and it was not fenced or committed before.
+  /// Checks that all shards hold the push, and that it was not fenced or committed before.
   void check(const Order& order) {
     ++commits_;
     ASSERT_EQ(order.pushes.size(), 1u);

@@ -44,7 +44,7 @@ JobSpec spec_of_sequences(int64_t steps) {
 TEST(SequencesJob, ASynchronousClusterHasTheBitsOfReplicas) {
   Job local;
   expect_the_bits_of_replicas(spec_of_sequences, local);
-  EXPECT_GT(local.log.count('I', "program for batch 5, time "), 1);  // Lengths did differ.
+  EXPECT_GT(local.log.count('I', "program for batch 5, time "), 1);  // The lengths of sentences did differ.
 }
 
 TEST(SequencesJob, AnAsynchronousClusterLearns) { expect_all_learned(spec_of_sequences(300)); }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kMiB = uint64_t(1) << 20;
 
-/// DESIGN's sum for Adam and W trainers: versions (W + 2) P, slots 2 P, updates W P, a snapshot 3 P.
+/// The sum of DESIGN for Adam and W trainers: versions (W + 2) P, slots 2 P, updates W P, a snapshot 3 P.
 TEST(ServerMemory, IsTheSumOfDesignForAdam) {
   for (int trainers : {1, 2, 5}) {
     const ServerMemory memory =
@@ -29,7 +29,7 @@ TEST(ServerMemory, HasNoSlotsWhereTheRuleHasNone) {
 
 ShardSpec shard_of(uint64_t bytes) { return {.segments = {}, .arena_bytes = bytes, .slot_count = 2, .scalar_count = 1}; }
 
-/// An encoded push is there as it came, and as it is read; what top-k keeps back is there for a checkpoint.
+/// An encoded push lies here as received and as decoded; the residuals of top-k are here for a checkpoint.
 TEST(ServerMemory, CountsEncodedPushesTwice) {
   using transport::Encoding;
   const ShardSpec shard = shard_of(10);
@@ -44,7 +44,7 @@ TEST(ServerMemory, CountsEncodedPushesTwice) {
   EXPECT_EQ(server_memory(table, 3).updates, 60u);
 }
 
-/// The numbers of all rows of tables by rows, of each push and once more.
+/// The numbers of all rows of tables by rows, once for each push and once more.
 TEST(ServerMemory, HasTheRowsOfTables) {
   ShardSpec shard = shard_of(kMiB);
   shard.segments.resize(3);
@@ -58,7 +58,7 @@ TEST(ServerMemory, HasTheRowsOfTables) {
   EXPECT_EQ(server_memory(shard, 2, 6).row_numbers, 16 * 7 * kMiB / 4);
 }
 
-/// All trainers' limits together are what the formula has for pushes and for versions on their way to trainers.
+/// The sum of all trainers' limits is what the formula has for pushes and for versions on their way to trainers.
 TEST(ServerMemory, WhatTrainersMayPushIsPartOfIt) {
   for (const int trainers : {1, 3}) {
     const auto share = [&](uint64_t limit) { return uint64_t(trainers) * (limit - 2 * kPushOverhead); };
@@ -73,7 +73,7 @@ TEST(PushCredits, LimitWhatATrainerHasAndGiveBackWhatGoes) {
   PushCredits credits;
   credits.set_limit({.dense = 20, .encoded = 30});
   PushCredit first, other;
-  EXPECT_TRUE(credits.grow(other, 2, 1000, false));  // One push alone has room, however large.
+  EXPECT_TRUE(credits.grow(other, 2, 1000, false));  // A single push is accepted, however large.
   EXPECT_TRUE(credits.grow(first, 1, 5, false));
   EXPECT_TRUE(credits.grow(first, 1, 5, false));
   {

@@ -42,14 +42,14 @@ class ServerStateTest : public testing::Test {
     float gradient = 1;
     std::vector<double> scalars = {1.0};
     std::string position = {};
-    uint64_t bytes = 0;  ///< How many bytes; 0 for the arena's.
+    uint64_t bytes = 0;  ///< The number of bytes; 0 for all of the arena.
     Encoding encoding = Encoding::kDense;
     bool closing = true;
     uint32_t chunk_count = 1;
     uint64_t base_version = 0;
     transport::StepMetrics metrics = {};
   };
-  /// Keeps it until it is committed.
+  /// Keeps a push until it is committed.
   transport::PushId keep(const Push& push) {
     messages_.push_back(message_of(push));
     const transport::Chunk chunks[] = {value_or_raise(transport::read_chunk(messages_.back()))};
@@ -82,7 +82,7 @@ class ServerStateTest : public testing::Test {
     head.incarnation = push.incarnation;
     return head;
   }
-  /// Pushes all of a gradient, as trainer 1.
+  /// Pushes a whole gradient as trainer 1.
   void push_top_k() {
     TopK top_k(spec_, 1, *pool_);
     transport::Chunk fields{.range_end = spec_.arena_bytes, .closing = true, .push = 1};
@@ -108,7 +108,8 @@ class ServerStateTest : public testing::Test {
 TEST_F(ServerStateTest, APushIsAppliedOnce) {
   make_ready();
   EXPECT_EQ(value_or_raise(push({.number = 3, .position = "p3"})), true);
-  EXPECT_EQ(value_or_raise(push({.number = 3, .gradient = 100, .position = "other"})), true);  // Its reply was lost.
+  // The reply to this push was lost.
+  EXPECT_EQ(value_or_raise(push({.number = 3, .gradient = 100, .position = "other"})), true);
   EXPECT_EQ(value_or_raise(push({.number = 2, .gradient = 100})), true);
   EXPECT_EQ(state_.global_step(), 1u);
   EXPECT_THAT(weights(), Each(9.0f));
@@ -117,7 +118,7 @@ TEST_F(ServerStateTest, APushIsAppliedOnce) {
   EXPECT_EQ(value_or_raise(push({.number = 7})), true);
   EXPECT_EQ(state_.global_step(), 2u);
   EXPECT_THAT(weights(), Each(7.5f));
-  EXPECT_EQ(state_.position_of(1), "p3");  // Without a position the last one stays.
+  EXPECT_EQ(state_.position_of(1), "p3");  // A push without a position leaves the last one.
 }
 
 TEST_F(ServerStateTest, TrainersAreCountedEachByItself) {
@@ -129,7 +130,7 @@ TEST_F(ServerStateTest, TrainersAreCountedEachByItself) {
 }
 
 TEST_F(ServerStateTest, PushesOfAnotherEpochAreFenced) {
-  EXPECT_EQ(value_or_raise(push({})), false);  // Nothing is held yet.
+  EXPECT_EQ(value_or_raise(push({})), false);  // The server holds no model yet.
   make_ready(4);
   EXPECT_EQ(value_or_raise(push({.epoch = 3})), false);
   EXPECT_EQ(value_or_raise(push({.epoch = 5})), false);
@@ -142,7 +143,7 @@ TEST_F(ServerStateTest, PushesOfAnotherEpochAreFenced) {
   EXPECT_EQ(value_or_raise(push({.epoch = 5})), true);
 }
 
-/// The last word of a process that was killed may be on its way for longer than its successor takes to start.
+/// The hello of a killed process may be on its way for longer than its successor takes to start.
 TEST_F(ServerStateTest, AHelloThatWasOvertakenReplacesNobody) {
   make_ready();
   ASSERT_TRUE(state_.admit(1, 42, 7));  // The process was started again.
@@ -158,11 +159,11 @@ TEST_F(ServerStateTest, AProcessThatWasReplacedStaysOut) {
   ASSERT_TRUE(state_.admit(1, 42, 3));  // The process was started again.
   EXPECT_EQ(value_or_raise(push({.number = 6})), false);
   EXPECT_EQ(value_or_raise(push({.incarnation = 42, .number = 1})), true);
-  // The old one comes back: were it let in, its number 5 would count a second time.
+  // The former process comes back: if it were admitted, its push 5 would count a second time.
   expect_error(state_.admit(1, kIncarnation, 4), ErrorKind::kFailedPrecondition, "newer process");
   EXPECT_EQ(value_or_raise(push({.number = 5})), false);
   EXPECT_EQ(state_.global_step(), 2u);
-  EXPECT_TRUE(state_.admit(1, 42, 5));  // Reconnecting is no replacement.
+  EXPECT_TRUE(state_.admit(1, 42, 5));  // A new connection is no replacement.
   EXPECT_EQ(value_or_raise(push({.incarnation = 42, .number = 1})), true);
   EXPECT_EQ(state_.global_step(), 2u);
 }
@@ -187,7 +188,7 @@ TEST_F(ServerStateTest, HandsOutOneVersionInEachEncoding) {
 
 TEST_F(ServerStateTest, RefusesPushesThatDoNotFitAndKeepsItsState) {
   make_ready();
-  const transport::Message held = newest();  // A reader holds it: the next version would go into new memory.
+  const transport::Message held = newest();  // A reader holds this version, so the next one goes into new memory.
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInfinity = std::numeric_limits<double>::infinity();
   const auto refuses = [&](const Push& bad, const std::string& part) {
     expect_error(push(bad), ErrorKind::kInvalidArgument, part);
@@ -261,7 +262,7 @@ TEST_F(ServerStateTest, ReadersKeepTheirVersion) {
   make_ready();
   const auto* first = newest().payload().data();
   EXPECT_TRUE(push({.number = 1}));
-  EXPECT_EQ(newest().payload().data(), first);  // Nobody reads, so the update is in place.
+  EXPECT_EQ(newest().payload().data(), first);  // Nobody reads the version, so the update is in place.
   transport::Message reader = newest();
   EXPECT_TRUE(push({.number = 2}));
   EXPECT_NE(newest().payload().data(), first);
@@ -371,7 +372,7 @@ TEST_F(ServerStateTest, OnlyShardZeroKeepsPositions) {
   head.epoch = 1;
   const transport::Chunk chunks[] = {value_or_raise(transport::read_chunk(out.message))};
   EXPECT_EQ(value_or_raise(push_at_once(other, 0, head, chunks)), true);
-  EXPECT_EQ(other.global_step(), 1u);  // The order says the step.
+  EXPECT_EQ(other.global_step(), 1u);  // The order has the global step.
   EXPECT_EQ(other.position_of(0), "");
   EXPECT_EQ(other.status().counters.update_count, 1u);
 }
@@ -445,7 +446,7 @@ TEST_F(ServerStateTest, CountsWhatBecomesOfPushes) {
   state_.drop(keep({.number = 3, .metrics = {100, 4}}));
   keep({.number = 4, .metrics = {100, 100}});
   ASSERT_TRUE(state_.admit(3, 53, 3));
-  for (const uint64_t number : {1, 2}) {  // Such losses are nonsense, of which the sums would be infinite.
+  for (const uint64_t number : {1, 2}) {  // Such losses are nonsense, and their sum would be infinite.
     ASSERT_TRUE(value_or_raise(push({.trainer = 3,
                                      .incarnation = 53,
                                      .number = number,
@@ -457,7 +458,7 @@ TEST_F(ServerStateTest, CountsWhatBecomesOfPushes) {
   EXPECT_EQ(trainers[2].pushes, (PushCounts{.applied = 2}));
   EXPECT_EQ(trainers[0].pushes,
             (PushCounts{.applied = 2, .dropped = 1, .losses = 2, .loss = 2, .waited_secs = 6.25}));
-  // The second says that it was computed on weights that are not there yet: a defect of its trainer, and no staleness.
+  // The second push claims to be computed on weights that do not exist yet: a defect of its trainer, and no staleness.
   EXPECT_EQ(trainers[1].pushes, (PushCounts{.applied = 2, .staleness = 2, .staleness_max = 2, .losses = 1, .loss = 3}));
 }
 
@@ -478,7 +479,7 @@ TEST_F(ServerStateTest, WhatIsDroppedIsAnsweredAndNeverCounts) {
   state_.drop(dropped);
   EXPECT_FALSE(state_.kept().contains(dropped));
   EXPECT_FALSE(state_.counted(1));
-  EXPECT_EQ(value_or_raise(push({.number = 3})), true);  // It was said already, and is not new.
+  EXPECT_EQ(value_or_raise(push({.number = 3})), true);  // This push was decided already.
   EXPECT_THAT(weights(), Each(10.0f));
   EXPECT_EQ(state_.position_of(1), "");
   expect_error(commit_at_once(state_, {dropped}), ErrorKind::kFailedPrecondition, "not here");

@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::json;
 using testing::HasSubstr;
 
-/// Rows of each variable over all shards, in order; fails the test where a row is on no server or on two.
+/// Checks that the shards have each row of each variable exactly once.
 void expect_each_row_once(const std::vector<VariableSpec>& variables, const ShardPlan& plan) {
   std::map<std::string, std::vector<std::pair<int64_t, int64_t>>> ranges;
   for (const ShardSpec& shard : plan.shards) {
@@ -62,7 +62,7 @@ TEST(ShardPlan, BalancesBytes) {
 }
 
 TEST(ShardPlan, LargestVariablesGoFirst) {
-  // In order of creation the large one would come on top of two small ones.
+  // In order of creation the large variable would lie on top of two small ones.
   const ShardPlan plan = plan_of({variable("a", {16}), variable("b", {16}), variable("big", {32})}, 2);
   ASSERT_EQ(plan.shards[0].segments.size(), 1u);
   EXPECT_EQ(plan.shards[0].segments[0].variable.name, "big");
@@ -151,7 +151,7 @@ TEST(ShardPlan, RefusesWhatNoServerCanHold) {
 }
 
 TEST(ShardPlan, LargeArenasAreCutIntoPartsBetweenSegments) {
-  // 4 GiB of rows, and what fits beside their rest.
+  // 4 GiB of rows, and the variables that fit into the last part beside the rest of them.
   const std::vector<VariableSpec> variables{variable("huge", {(1 << 20) + 1, 1 << 10}), variable("bias", {100})};
   const ShardSpec spec = plan_of(variables, 1).shards[0];
   expect_each_row_once(variables, plan_of(variables, 1));
@@ -267,7 +267,7 @@ TEST(ShardSpecJson, CarriesGradientScales) {
       << "the text of rules without one stays what it was";
 }
 
-/// A server learns from it what the job's kernels take denormal numbers for.
+/// A server learns from the spec how the job's kernels treat denormal numbers.
 TEST(ShardSpecJson, SaysWhetherDenormalsAreKept) {
   ShardSpec spec = plan_of({variable("a", {3})}, 1).shards[0];
   for (const Denormals denormals : {Denormals::kKept, Denormals::kZero}) {
@@ -366,7 +366,7 @@ TEST(ShardSpecJson, RefusesWhatIsNoJson) {
 
 TEST(ShardSpecJson, RefusesRandomDamage) {
   const std::string good = to_json(plan_of(random_variables(3), 1).shards[0]);
-  // Texts must neither crash it nor make it allocate without bound; most are refused.
+  // No text may crash the parser or make it allocate without bound; most are refused.
   for (uint32_t seed = 0; seed < 3000; ++seed) {
     std::mt19937 random(seed);
     std::string text = good;

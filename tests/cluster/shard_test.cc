@@ -45,7 +45,7 @@ TEST_F(ShardTest, AppliesEachRuleToItsSegment) {
   EXPECT_EQ(shard.counters(), (ShardCounters{2, 2}));
 }
 
-/// As the kernels of the job do: with either mode, whatever that of the thread is.
+/// Shards treat denormals as the spec says and the kernels of the job do, whatever the mode of the thread is.
 TEST_F(ShardTest, TakesDenormalsForWhatTheSpecSays) {
 #if !defined(__SSE2__) && !defined(__aarch64__)
   GTEST_SKIP() << "this processor has no such mode that we set";
@@ -65,7 +65,7 @@ TEST_F(ShardTest, TakesDenormalsForWhatTheSpecSays) {
   }
 }
 
-/// CONTRACT CK-17. The first in the order of the spec is named, whatever came first in time.
+/// CONTRACT CK-17. The first variable in the order of the spec is named, whichever came first in time.
 TEST_F(ShardTest, NamesTheVariableThatAnUpdateMadeInfinite) {
   const ShardSpec spec =
       plan_of({variable("a", {3}, sgd()), variable("b", {70000}, sgd()), variable("c", {5}, adam())}, 1).shards[0];
@@ -75,7 +75,7 @@ TEST_F(ShardTest, NamesTheVariableThatAnUpdateMadeInfinite) {
   shard.begin(weights->bytes());
   push(shard, weights->bytes(), 2.0f, 0.25);
   EXPECT_EQ(shard.poisoned(), nullptr);
-  push(shard, weights->bytes(), 1e30f, 1e-3);  // Its square, which Adam keeps, is infinite.
+  push(shard, weights->bytes(), 1e30f, 1e-3);  // The square, which Adam keeps, is infinite.
   ASSERT_NE(shard.poisoned(), nullptr);
   EXPECT_EQ(shard.poisoned()->variable.name, "c");
   push(shard, weights->bytes(), 1e30f, 1e30);
@@ -127,7 +127,7 @@ TEST_F(ShardTest, IntoNewMemoryGivesTheSameBits) {
   EXPECT_EQ(std::memcmp(one->data(), other->data(), spec.arena_bytes), 0);
 }
 
-/// Large enough for many pieces, of every kind: any element by itself, whole rows, all of a variable, none.
+/// Large enough for many pieces, of every kind: single elements, whole rows, a whole variable, and none.
 TEST_F(ShardTest, ThreadsThatShareAnUpdateGiveTheSameBits) {
   const auto rule = [](nn::UpdateRule::Kind kind, std::array<double, 6> constants) {
     return nn::UpdateRule{.kind = kind, .constants = constants, .learning_rate_scalar = 0};
@@ -216,7 +216,7 @@ TEST_F(ShardTest, SlotsThatASnapshotHoldsStayAsTheyWere) {
   }
   const std::byte* own = shard.slots()[0]->data();
   push(shard, weights->bytes(), 4, 0.1);
-  EXPECT_EQ(shard.slots()[0]->data(), own);  // Nobody holds it, so it is updated in place.
+  EXPECT_EQ(shard.slots()[0]->data(), own);  // Nobody holds the slot, so it is updated in place.
 }
 
 class StartOfRowRanges : public ShardTest, public ::testing::WithParamInterface<Initializer> {};

@@ -7,7 +7,7 @@
 namespace shoal::testing {
 namespace {
 
-/// Runs a job of spec.input and so on in the tasks that `cluster` lists, as threads.
+/// Runs a job in the tasks that `cluster` lists, as threads.
 void run_listed(Job& job, const cluster::ClusterSpec& cluster, const JobSpec& spec) {
   auto host = std::make_shared<TaskHost>();
   host->sink = job.log.sink();

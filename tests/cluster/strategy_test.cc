@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What makes an update: the strategies alone.
+/// The update strategies alone.
 #include "server/strategy.h"
 
 #include <gmock/gmock.h>
@@ -91,7 +91,7 @@ TEST(SyncStrategy, OthersMakeTheShareOfALostTrainer) {
   EXPECT_TRUE(strategy->grants(0, progress));
   progress.trainers[0].granted = 1;
   EXPECT_FALSE(strategy->grants(2, progress)) << "one is enough";
-  progress.trainers[1].lost = false;  // It is back: whoever is first counts.
+  progress.trainers[1].lost = false;  // The trainer is back: the first pushes count.
   EXPECT_FALSE(strategy->grants(2, progress));
 }
 
@@ -102,13 +102,13 @@ TEST(SyncStrategy, WhoLeavesIsNotWaitedFor) {
   progress.trainers[1].active = false;
   EXPECT_THAT(trainers_of(held, strategy->next(held, progress)), ElementsAre(0, 2));
   EXPECT_FALSE(strategy->grants(1, progress));
-  progress.trainers[0].active = false;  // What it gave to this step still counts.
+  progress.trainers[0].active = false;  // The trainer's push for this step still counts.
   EXPECT_THAT(trainers_of(held, strategy->next(held, progress)), ElementsAre(0, 2));
   EXPECT_THAT(strategy->next({}, progress_of(3, {})), IsEmpty());
 }
 
-/// For any R and N, whoever arrives when: while pushes come from all who may push, each update is of R, of nobody more
-/// than its share, and comes.
+/// For any R and N, and any order of arrival: while pushes come from all trainers that may push, each update comes, has
+/// R pushes, and has no more than its share from any trainer.
 TEST(SyncStrategy, NeverStandsStillAndTakesNobodyTwice) {
   for (int trainers = 1; trainers <= 4; ++trainers) {
     for (int aggregated = 1; aggregated <= 2 * trainers; ++aggregated) {

@@ -30,7 +30,7 @@ std::map<std::string, std::string> bits_of_replicas(int32_t trainers, int64_t st
   return job.last_tensors();
 }
 
-/// Slots too: last_tensors() has all that a checkpoint has.
+/// The slots have the same bits, too: last_tensors() has all that a checkpoint has.
 TEST(SyncJob, GivesTheBitsOfReplicasWithAnyNumberOfServers) {
   for (const std::string optimizer : {"Adam", "LAMB"}) {
     for (const int32_t trainers : {1, 2, 3, 4}) {
@@ -88,8 +88,8 @@ TEST(SyncJob, EitherFormGoesOnWhereTheOtherEnded) {
   EXPECT_EQ(job.last_tensors(), expected);
 }
 
-/// R gradients make one update, of which the step counts each (SY-1, SY-5, SY-6), and the last step is the one that was
-/// asked for, for any number of both.
+/// R gradients make one update, for which the global step advances by one (SY-1, SY-5, SY-6), and the last step is the
+/// one that was asked for, for any R and N.
 TEST(SyncJob, EndsAtItsStepForAnyRAndN) {
   for (const int32_t trainers : {1, 2, 3, 4}) {
     for (const int64_t aggregated : {1, 2, 3, 4, 8}) {
@@ -108,7 +108,7 @@ TEST(SyncJob, EndsAtItsStepForAnyRAndN) {
   }
 }
 
-/// Who has no more input leaves, and the others go on without it (SY-11); the job ends when none is left.
+/// A trainer without more input leaves, and the others go on without it (SY-11); the job ends when none is left.
 TEST(SyncJob, GoesOnWithoutTrainersWhoseInputHasEnded) {
   for (const int longest : {0, 1, 2}) {
     SCOPED_TRACE("trainer " + std::to_string(longest) + " has most");

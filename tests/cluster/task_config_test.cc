@@ -42,7 +42,7 @@ TEST(InProcessTasks, MayHaveAMasterInTheChiefsPlace) {
   EXPECT_EQ(tasks[0].rpc_address, "master-0.job-7:1");
   EXPECT_EQ(tasks[2].trainer_index(), 1);
   EXPECT_EQ(tasks[2].num_workers, 2);
-  EXPECT_THAT(in_process_tasks({.master = true}, "a").at(0).warnings, IsEmpty());  // It evaluates itself.
+  EXPECT_THAT(in_process_tasks({.master = true}, "a").at(0).warnings, IsEmpty());  // A master evaluates itself.
 }
 
 TEST(TaskConfig, CountsTheTasksThatShareItsHost) {

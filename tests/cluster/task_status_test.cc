@@ -97,7 +97,7 @@ TEST_F(AskedServers, GoOnAsIfNobodyHadAsked) {
   expect_servers_end_well();
 }
 
-/// Whoever asks is no trainer: a server that nobody trains on leaves all the same.
+/// A peer that asks for the status is no trainer: a server that nobody trains on leaves all the same.
 TEST_F(AskedServers, AreLonelyWithThoseWhoAsk) {
   start_server(0, {.ready_timeout = 20});
   for (int i = 0; i < 15; ++i) {
@@ -109,7 +109,7 @@ TEST_F(AskedServers, AreLonelyWithThoseWhoAsk) {
   expect_error(server_result(0), ErrorKind::kDeadlineExceeded, "waiting for chief or workers: none was connected for 20 s");
 }
 
-/// A connection that asks nothing, and one whose asker stands still before it reads the answer.
+/// A connection that asks nothing, and one whose owner stands still before it reads the answer.
 TEST_F(AskedServers, DoNotWaitForAFrozenAsker) {
   start_ready_cluster();
   Environment& frozen = add_task("frozen");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the parser refuses: CL-3, check by check.
+/// The texts that the parser refuses: CL-3, check by check.
 #include "tf_config_texts.h"
 
 namespace shoal::cluster {
@@ -115,7 +115,7 @@ TEST(TfConfig, Check06_AnEvaluatorInsideTheClusterIsDropped) {
   EXPECT_FALSE(task.cluster.has_role("evaluator"));
   const TaskConfig evaluator = parsed(with_chief(R"("evaluator": ["e:1"])", R"({"type": "evaluator", "index": 0})"));
   EXPECT_EQ(evaluator.mode, TaskMode::kEvaluator);
-  // Its addresses are checked (4) before it is dropped (6), but do not count as double (10).
+  // The evaluator's addresses are checked (4) before the role is dropped (6), but do not count as double (10).
   expect_invalid(with_chief(R"("evaluator": ["e"])"), {"\"evaluator\""});
   EXPECT_EQ(parsed(with_chief(R"("evaluator": ["h:1"])")).type, "chief");
 }

@@ -10,7 +10,7 @@ namespace {
 
 using testing::StartsWith;
 
-/// Processor time of this process: a busy machine does not make it longer.
+/// The processor time of this process, which a busy machine does not lengthen.
 class Stopwatch {
  public:
   double seconds() const { return double(std::clock() - start_) / CLOCKS_PER_SEC; }
@@ -18,7 +18,7 @@ class Stopwatch {
  private:
   std::clock_t start_ = std::clock();
 };
-// The contract's second holds for what users run; checked and emulated builds are given a minute.
+// The contract's one second holds for release builds; sanitized and emulated builds are given a minute.
 #if defined(NDEBUG) && defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 constexpr double kSecondsMax = 1;
 #else
@@ -49,7 +49,7 @@ TEST(TfConfig, TakesSixteenMebibytes) {
   std::string nested = "[";
   while (nested.size() < bytes) nested += "{},[],";
   nested += "0]";
-  std::string numbers = "[";  // Numbers are kept one by one, unlike the rest: half the size.
+  std::string numbers = "[";  // Numbers are kept one by one, unlike other values: half the size.
   while (numbers.size() < bytes / 2) numbers += "0,";
   numbers += "0]";
   const std::pair<const char*, std::string> texts[] = {
@@ -113,7 +113,7 @@ TEST(TfConfig, NoCutOrChangedTextCrashesIt) {
     const Result<TaskConfig> task = parse_tf_config(changed);
     if (task) {
       ++accepted;
-      // Whatever was understood must survive being written and read.
+      // An accepted text must survive being written and read.
       const Result<TaskConfig> again = parse_tf_config(to_tf_config(*task));
       ASSERT_TRUE(again) << "seed " << seed << ", round " << i << ": " << changed;
       EXPECT_EQ(again->rpc_address, task->rpc_address);

@@ -10,7 +10,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// CL-2, CL-4, CL-5, CL-7: what is derived.
+// CL-2, CL-4, CL-5, CL-7: the derived properties.
 
 TEST(TfConfig, DerivesEveryPropertyOfEveryRoleOfTheExample) {
   const struct {
@@ -140,7 +140,7 @@ TEST(TfConfig, ReadsTheSparseForm) {
   EXPECT_EQ(task.num_workers, 4);
   EXPECT_EQ(task.rpc_address, "w:9");
   EXPECT_EQ(task.global_id, 10);
-  EXPECT_EQ(task.trainer_index(), 2);  // It is the second that is listed.
+  EXPECT_EQ(task.trainer_index(), 2);  // The worker is the second one that is listed.
   EXPECT_EQ(parsed(with_chief(cluster, R"({"type": "worker", "index": 1})")).trainer_index(), 1);
   EXPECT_EQ(parsed(with_chief(cluster, R"({"type": "worker", "index": 10})")).trainer_index(), 3);
   EXPECT_EQ(parsed(with_chief(cluster, R"({"type": "ps", "index": 0})")).global_id, 12);
@@ -148,7 +148,8 @@ TEST(TfConfig, ReadsTheSparseForm) {
   expect_invalid(with_chief(cluster, R"({"type": "worker", "index": 2})"), {"not listed"});
 }
 
-/// As the controller of TFJob (Kubeflow's training-operator) writes it: a task for itself, and its peers only in part.
+/// TF_CONFIG as the controller of TFJob (Kubeflow's training-operator) writes it with dynamic workers: the task itself,
+/// and only some of its peers.
 TEST(TfConfig, OfATFJobWithDynamicWorkersIsRefused) {
   const std::string worker = R"({"sparseCluster":{"worker":{"0":"train-worker-0.default.svc:2222"},)"
                              R"("ps":["train-ps-0.default.svc:2222"]},"task":{"type":"worker","index":0}})";
@@ -159,7 +160,7 @@ TEST(TfConfig, OfATFJobWithDynamicWorkersIsRefused) {
   EXPECT_EQ(both.num_workers, 2) << "a cluster counts";
 }
 
-/// The same controller without them.
+/// The same controller without dynamic workers.
 TEST(TfConfig, OfATFJob) {
   const TaskConfig task =
       parsed(R"({"cluster":{"chief":["train-chief-0.default.svc:2222"],)"
@@ -193,7 +194,7 @@ TEST(TfConfig, IgnoresWhatItDoesNotKnow) {
   expect_mismatch(R"({"task": {"trial": 17}})", {"task.trial"});
 }
 
-// CL-11, CL-14: what may be run.
+// CL-11, CL-14: the tasks that can run.
 
 TEST(TfConfig, SaysWhatTrainAndEvaluateWillRefuse) {
   const auto runnable = [](const std::string& text) { return check_runnable(parsed(text)); };
@@ -217,7 +218,7 @@ TEST(TfConfig, SaysWhatTrainAndEvaluateWillRefuse) {
   EXPECT_THAT(message(with_chief(R"("worker": ["x:1"])", R"({"type": "worker", "index": 0})")), HasSubstr("no ps"));
 }
 
-// What it writes, and what it reads from other sources.
+// to_tf_config(), and descriptions from other sources.
 
 TEST(TfConfig, WritesWhatItReads) {
   for (const std::string& text :

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// TF_CONFIG texts, and what becomes of them.
+/// TF_CONFIG texts, and the results of parsing them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server that was started again knows no run until its chief comes: two jobs at its address (CONTRACT RU-6).
+// A restarted server knows no run until its chief comes, and two jobs use its address (CONTRACT RU-6).
 #include "at_once.h"
 #include "plans.h"
 #include "state/server_state.h"
@@ -41,7 +41,7 @@ TEST_F(UndecidedRun, GivesThePlaceToTheRunThatItsChiefBrings) {
 TEST_F(UndecidedRun, LetsAProcessThatWasStartedAgainTakeItsPlace) {
   ASSERT_TRUE(state_.admit(1, 41, 1, kOurs));
   EXPECT_EQ(value_or_raise(state_.admit(1, 42, 2, kOurs)), 41U);
-  EXPECT_EQ(value_or_raise(state_.admit(1, 43, 3, "")), 42U);  // It came first, and knows no run.
+  EXPECT_EQ(value_or_raise(state_.admit(1, 43, 3, "")), 42U);  // The process came first, and knows no run.
 }
 
 }  // namespace

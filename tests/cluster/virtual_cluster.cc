@@ -63,7 +63,7 @@ Environment& VirtualCluster::start_server(int index, const ServerOptions& how) {
   ProcessInfo process;
   process.memory_bytes = how.memory_bytes;
   Environment& env = add_task("ps " + std::to_string(index), std::move(process), how.beside_strand);
-  // Fields are set one by one, since g++ 12 takes an initializer of some for uninitialized members.
+  // Fields are set one by one, since g++ 12 takes fields that a designated initializer leaves out for uninitialized.
   ParameterServerOptions options;
   options.identity.job = TaskOptions().job;
   options.identity.role = "ps";

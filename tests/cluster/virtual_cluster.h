@@ -32,7 +32,7 @@ class Running {
   Running(Environment& env, Task<Result<T>> task) : task_(std::make_unique<Task<Result<T>>>(std::move(task))) {
     env.post([task = task_.get()] { task->start(); });
   }
-  /// Called only once the world ran.
+  /// May be called once the world has run.
   bool done() const { return task_->done(); }
   Result<T> take() { return task_->take(); }
 
@@ -43,7 +43,7 @@ class Running {
 class VirtualCluster : public testing::Test {
  protected:
   explicit VirtualCluster(int servers = 2);
-  /// Kills what still runs, so that every coroutine unwinds.
+  /// Kills the tasks that still run, so that every coroutine unwinds.
   void TearDown() override;
 
   static ShardPlan make_plan(int servers);
@@ -60,24 +60,25 @@ class VirtualCluster : public testing::Test {
     std::function<bool()> job_ended = {};
     Compression compression = {};
     std::vector<std::string> updates{"kernel", "bias", "scale"};
-    std::vector<std::string> by_rows = {};  ///< Variables beside `updates`.
-    bool rows_alone = false;                ///< True if these travel as rows.
+    std::vector<std::string> by_rows = {};  ///< Variables that get gradients by rows, beside `updates`.
+    bool rows_alone = false;                ///< True if these variables travel as rows.
   };
   Environment& add_task(const std::string& name, ProcessInfo process = {}, Duration offload_duration = Duration::zero());
-  /// Kills as a process dies: nothing of it runs any more, its connections are closed. All of one name die together.
+  /// Kills a task as a process dies: it runs no more, and its connections are closed. All tasks of one name die
+  /// together.
   void kill(Environment& task);
   struct ServerOptions {
-    double delay = 0;  ///< Seconds until it opens its port.
+    double delay = 0;  ///< Seconds until the server opens its port.
     double ready_timeout = 60;
     int trainers = 2;
     std::string strategy = "async";
-    uint64_t memory_bytes = 0;  ///< How many bytes it may have; 0 if not known.
+    uint64_t memory_bytes = 0;  ///< The bytes of memory that the server may have; 0 if not known.
     std::optional<uint64_t> memory_limit = {};
     std::optional<uint64_t> send_queue_bytes_max = {};
-    /// What touches an arena takes so long, beside the strand; 0 for no time, on it.
+    /// The time that work on an arena takes, on another thread; 0 for no time, on the strand.
     Duration beside_strand = Duration::zero();
   };
-  /// A process of ps `index`; another one after a kill is a restart.
+  /// Starts a process of ps `index`; another one after a kill is a restart.
   Environment& start_server(int index, const ServerOptions& options);
   Environment& start_server(int index) { return start_server(index, {}); }
   bool server_done(int index) const { return servers_.at(index).back().done(); }
@@ -94,7 +95,7 @@ class VirtualCluster : public testing::Test {
   Running<T> start(Environment& env, Task<Result<T>> task) {
     return Running<T>(env, std::move(task));
   }
-  /// Lets a minute of virtual time pass at most, until `task` is done.
+  /// Runs the world until `task` is done, for at most a minute of virtual time.
   template <class T>
   Result<T> finish(Running<T>& task, double seconds = 60) {
     const SteadyTime until = world_.now() + seconds_to_duration(seconds);
@@ -112,19 +113,19 @@ class VirtualCluster : public testing::Test {
   std::string logs() const;
   size_t count_log(const std::string& part) const;
 
-  // What trainers do.
+  // The work of trainers.
   static Task<Result<Outcome>> step(Store& store, std::string position = {}, float gradient = 1);
-  /// Steps until `count` are through, attaching again as trainers do; how many counted.
+  /// Makes `count` steps, attaching again as trainers do. Returns how many counted.
   static Task<Result<int>> steps(Environment& env, RemoteStore& store, int count, Duration pause = {});
   static Task<Result<Ready>> prepare(Environment& env, RemoteStore& store, RestoreSource* source = nullptr,
                                      double seconds = 60);
   static Task<Result<Ready>> attach(Environment& env, RemoteStore& store, double seconds = 60);
-  /// Every element of every shard, if they are all equal; else a failure. So many there are.
+  /// The value of all elements of all shards, if they are equal; else a failure. `elements` is their number.
   static Task<Result<float>> common_value(Store& store, size_t elements = 30 * 16 + 16 + 1);
   static Task<Result<void>> finish_job(Environment& env, RemoteStore& store);
 
   VirtualWorld world_{1};
-  /// Its tasks have the names of add_task(); nothing takes time, unless a test says so.
+  /// Its tasks have the names of add_task(). Nothing takes time, unless a test says so.
   std::shared_ptr<transport::SimNetwork> network_ =
       std::make_shared<transport::SimNetwork>(1, transport::SimLink{.latency = {}});
   std::shared_ptr<Cuts> cuts_ = std::make_shared<Cuts>();

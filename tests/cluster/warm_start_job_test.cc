@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Whole jobs that start from another model (CONTRACT EST-14, CH-2): what the servers begin with is what one process does.
+/// Whole jobs that start from another model (CONTRACT EST-14, CH-2): servers begin with the same values as one process
+/// does.
 #include "jobs.h"
 #include "shoal/nn/embedding.h"
 
@@ -8,7 +9,7 @@ namespace {
 
 constexpr int64_t kOldWords = 80, kNewWords = 96;
 
-/// A table that three servers split, of which inputs name the first ten rows, with a layer behind it; Adam.
+/// A table that three servers split, of which inputs name the first ten rows, with a layer on top; Adam.
 EstimatorSpec table_model(const Features& features, const Labels& labels, Mode mode, const Params& params,
                           const RunConfig&) {
   EstimatorSpec spec;
@@ -32,7 +33,7 @@ Dataset ten_words() {
 }
 
 /// The old vocabulary has other words in another order: its row i is row 5 * i modulo 96 of the new one. The last three
-/// rows of the new table are of no word.
+/// rows of the new table belong to no word.
 VocabularyChange moved_words() {
   VocabularyChange change;
   for (int64_t i = 0; i < kOldWords; ++i) change.old_tokens.push_back("word " + std::to_string(5 * i % kNewWords));
@@ -99,7 +100,7 @@ TEST_F(WarmStartJob, SynchronousTrainersGiveTheBitsOfReplicas) {
   }
 }
 
-/// Steps of asynchronous workers touch the rows that they name; all others are as they began.
+/// Steps of asynchronous workers touch only the rows that they name; all others keep their initial values.
 TEST_F(WarmStartJob, AsynchronousWorkersTrainTheWarmStartedModel) {
   Job alone;
   run_locally(alone, job(0, 1, 1));
