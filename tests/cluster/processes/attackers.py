@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Peers of tcp that mean harm to running processes: threads, each of which does one thing again and again."""
+"""Hostile tcp peers of running processes: threads, each of which repeats one attack."""
 import itertools
 import random
 import socket
@@ -12,7 +12,7 @@ from job import SCALE, SECONDS_MAX, program
 
 PREAMBLE_BYTES = 16
 HEAD_BYTES = 88
-PATIENCE = 0.2 * SCALE  # seconds that an answer may take; nobody waits longer for servers that will not say any more
+PATIENCE = 0.2 * SCALE  # seconds that an answer may take; no attack waits longer for a server that says nothing more
 HELLO, CONTROL, PULL, CHUNK, ERROR = 1, 2, 3, 5, 7
 
 
@@ -21,14 +21,14 @@ def preamble(protocol=5):
 
 
 def frame_heads(*kinds_and_lengths):
-    """Heads whose checksums are right."""
+    """Frame heads with correct checksums."""
     printed = subprocess.run(program("frame_head") + [f"{kind}:{length}" for kind, length in kinds_and_lengths], text=True,
                              timeout=SECONDS_MAX, check=True, stdout=subprocess.PIPE).stdout
     return [bytes.fromhex(line) for line in printed.split()]
 
 
 def receive(peer, count):
-    """So many bytes, or fewer if the other side ends."""
+    """Reads `count` bytes, or fewer if the other side ends."""
     received = b""
     while len(received) < count and (more := peer.recv(count - len(received))):
         received += more
@@ -36,7 +36,7 @@ def receive(peer, count):
 
 
 def first_message(listener, seconds=SECONDS_MAX):
-    """Lets one peer in as a parameter server does, and gives the first frame that it sends."""
+    """Accepts one peer as a parameter server does, and returns the first frame that it sends."""
     listener.settimeout(seconds)
     with listener.accept()[0] as peer:
         peer.settimeout(seconds)
@@ -47,7 +47,7 @@ def first_message(listener, seconds=SECONDS_MAX):
 
 
 class Tap:
-    """Listens at an address, passes what comes on to another, and remembers what the first peer has said."""
+    """Listens at an address, forwards what arrives to another address, and records what the first peer sends."""
 
     def __init__(self, at, to):
         self._to = to
@@ -130,7 +130,7 @@ class Attackers:
             thread.join(SECONDS_MAX)
 
     def add(self, attack):
-        """`attack(self, address, numbers)` is one round."""
+        """`attack(self, address, numbers)` is one round of the attack."""
         for address in self._addresses:
             self._rounds[attack.__name__, address] = 0
         numbers = random.Random(f"{self._seed} {attack.__name__}")
@@ -138,13 +138,13 @@ class Attackers:
         self._threads[-1].start()
 
     def wait_for_rounds(self, count, seconds=SECONDS_MAX):
-        """Until each has been at every address so many times."""
+        """Waits until each attack has been at every address `rounds` times."""
         with self._changed:
             if not self._changed.wait_for(lambda: min(self._rounds.values()) >= count, seconds):
                 raise AssertionError(f"attacks in {seconds} s, {count} of each were to be: {self._rounds}")
 
     def stopped(self, seconds=0):
-        """True once the attack is over; waits so long for it, as those do who take their time."""
+        """True once the attack is over; waits that long for it, as slow attacks do."""
         return self._stopped.wait(seconds)
 
     def _repeat(self, attack, numbers):
@@ -154,14 +154,14 @@ class Attackers:
             try:
                 attack(self, address, numbers)
             except ConnectionRefusedError:
-                self.stopped(0.02)  # nobody listens there, for now
+                self.stopped(0.02)  # nobody listens there for now
                 continue
             except (OSError, subprocess.TimeoutExpired):
-                pass  # hung up on
+                pass  # the server hung up
             with self._changed:
                 self._rounds[attack.__name__, address] += 1
                 self._changed.notify_all()
-            self.stopped(0.02)  # this machine has other work too
+            self.stopped(0.02)  # other processes need the machine, too
 
 
 def connect(address):
@@ -170,7 +170,7 @@ def connect(address):
 
 
 def send_and_hear(address, data, count=1 << 16):
-    """Gives what is said to `data` until the other side ends, or says no more."""
+    """Passes what arrives to `data` until the other side ends or is silent."""
     heard = b""
     with connect(address) as peer:
         peer.sendall(data)
@@ -204,7 +204,7 @@ def another_protocol(attackers, address, numbers):
 
 
 def plain(attackers, address, numbers):
-    """As a task without a token."""
+    """Connects as a task without a token does."""
     send_and_hear(address, preamble())
 
 
@@ -218,7 +218,7 @@ def flood(attackers, address, numbers):
         for i in range(100):
             peers.append(connect(address))
             if i % 2:
-                peers[-1].sendall(preamble())  # gets in, and says nothing
+                peers[-1].sendall(preamble())  # is admitted, and sends nothing
         attackers.stopped(0.1)
     finally:
         for peer in peers:
@@ -226,7 +226,7 @@ def flood(attackers, address, numbers):
 
 
 def slow_loris(attackers, address, numbers):
-    """A byte now and then."""
+    """Sends a byte now and then."""
     with connect(address) as peer:
         for byte in preamble():
             peer.send(bytes([byte]))
@@ -235,7 +235,7 @@ def slow_loris(attackers, address, numbers):
 
 
 def sending(name, *pieces, cut=False):
-    """An attack that sends one of `pieces`, or less than all of it."""
+    """An attack that sends one of `pieces`, or a part of all of them."""
 
     def attack(attackers, address, numbers):
         data = numbers.choice(pieces)
@@ -249,7 +249,7 @@ def sending(name, *pieces, cut=False):
 
 
 def replaying(tap, address):
-    """An attack that says once more what the honest peer has said so far, whole, cut or with a bit changed."""
+    """An attack that repeats what the honest peer has sent so far: whole, cut, or with a bit changed."""
 
     def replay(attackers, _, numbers):
         data = bytearray(tap.recorded()[:1 << 20])

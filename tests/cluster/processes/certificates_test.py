@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs whose tasks have a certificate each, and tasks that come with one that is not theirs."""
+"""Jobs whose tasks have a certificate each, and tasks that come with a certificate of another task or CA."""
 import os
 import unittest
 
@@ -28,11 +28,11 @@ class Certificates(JobTest):
             server, chief = (job.start(task, "--tls-dir", authority.tls_dir(task)) for task in tasks[:2])
             job.wait_until_it_listens(server)
 
-            # Of another CA: each side refuses the other's.
+            # A task of another CA: each side refuses the other.
             self.expect_refusal(job.start("worker 0", "--tls-dir", other.tls_dir("worker 0")),
                               "its certificate is not of a CA that this task believes", "shoal keys task --ca")
             server.wait_for("refused .* it refuses this task's certificate: it has that of another CA, or a token")
-            # Of another CA, though it believes this one's server.
+            # A task of another CA, although it trusts this CA's server.
             mixed = job.folder / "mixed"
             mixed.mkdir()
             for name in ("task.pem", "task.key"):
@@ -41,11 +41,11 @@ class Certificates(JobTest):
             (mixed / "ca.pem").write_text("".join((job.folder / ca / "ca" / "ca.pem").read_text() for ca in ("keys", "other")))
             self.expect_refusal(job.start("worker 0", SHOAL_TLS_DIR=str(mixed)), "it refuses this task's certificate")
             server.wait_for("refused .* its certificate is not of a CA that this task believes")
-            # With a token, and with nothing.
+            # Tasks with a token, and with nothing.
             self.expect_refusal(job.start("worker 0", SHOAL_TOKEN=make_token()), "has a certificate, and this task a token")
             self.expect_refusal(job.start("worker 0"), "wants a certificate, and this task has none")
 
-            # The job does not mind, and takes those that belong to it.
+            # The job is not disturbed, and accepts its own tasks.
             chief.wait_for("written at global step", after=chief.written())
             worker = job.start("worker 0", "--tls-dir", authority.tls_dir("worker 0"))
             worker.wait_for(r"step \d+")

@@ -13,7 +13,7 @@ SIX = FIVE + ("ps 1",)
 
 class EarlyStopping(unittest.TestCase):
     def stopped(self, tasks, *flags):
-        """The steps at which the trainers stopped, of a job that has no other end."""
+        """The steps at which the trainers of a job without another end have stopped."""
         with Job(tasks, ["--stop-above", "0.6", "--throttle-secs", "0", "--json", *flags]) as job:
             processes = job.start_all(order=job.numbers.sample(tasks, len(tasks)))
             job.expect_all_end(processes)

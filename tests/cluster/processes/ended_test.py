@@ -23,7 +23,7 @@ def flags_of(batches, *more):
 
 
 def checksums(job):
-    """Of all tensors of the newest checkpoint, which one server has saved, by name."""
+    """All tensors of the newest checkpoint, which one server has saved, by name."""
     pointer = job.shoal("checkpoint", "list", job.model_dir)["newest"]
     index = json.loads((job.model_dir / (pointer + ".index")).read_text())
     return {tensor["name"]: [piece["checksum"] for piece in tensor["pieces"]] for tensor in index["manifest"]["tensors"]}
@@ -39,7 +39,7 @@ def checksums_of_replicas(batches):
 
 class Ended(unittest.TestCase):
     def lose_a_server_after_a_workers_end(self, strategy, steps):
-        """Worker 0 is through, and the others are not."""
+        """Worker 0 has come to the end of its input, and the others have not."""
         batches = (120, 20, 100)
         with Job(TASKS, flags_of(batches, "--strategy", strategy, "--step-ms", str(20 * SCALE))) as job:
             tasks = job.start_all()
@@ -68,7 +68,7 @@ class Ended(unittest.TestCase):
                 tasks = job.start_all()
                 chief = tasks["chief 0"]
                 tasks["ps 0"].wait_for("trainer 0 makes no more pushes")
-                chief.signal(signal.SIGSTOP)  # it has no more batches, and would save as soon as the workers have none
+                chief.signal(signal.SIGSTOP)  # the chief has no more batches, and would save once the workers have none
                 for worker in ("worker 0", "worker 1"):
                     tasks[worker].wait_for(THROUGH)
                 tasks["ps 0"].kill()

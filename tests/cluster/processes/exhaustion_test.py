@@ -10,7 +10,7 @@ from job import Job, JobTest, program
 from limits import ROLES, FailingCall, amounts, end_under, memory
 
 STEPS = 3
-ENOTSUPP = 524  # the kernel's own, which some file systems let out
+ENOTSUPP = 524  # an error number of the kernel alone, which some file systems pass on
 
 
 class Exhaustion(JobTest):

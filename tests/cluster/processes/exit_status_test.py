@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong ends a process with a sentence and the status of its kind, in time (CONTRACT FA-7, FA-10)."""
+"""An error ends a process with a sentence and the status of its kind, in time (CONTRACT FA-7, FA-10)."""
 import re
 import resource
 import signal
@@ -44,7 +44,7 @@ class ExitStatus(JobTest):
                 self.expect_error(job.start(task, "--transport", "inproc"), INVALID, "inproc, which connects threads of one process",
                                   "TF_CONFIG makes this process one task of several: leave it out, or say auto")
                 self.assertFalse(job.model_dir.exists())
-        with Job(("chief 0",), ["--steps", "10", "--transport", "inproc"]) as job:  # it meets nobody
+        with Job(("chief 0",), ["--steps", "10", "--transport", "inproc"]) as job:  # the task has no peers
             job.expect_all_end({"chief 0": job.start("chief 0")})
 
     def test_a_worker_without_a_chief(self):
@@ -57,14 +57,14 @@ class ExitStatus(JobTest):
         with Job(("ps 0", "chief 0"), flags) as job:
             first = job.start_all()["chief 0"]
             first.wait_for("at step")
-            job.model_dir = job.folder / "another"  # or the first one's lock would refuse it
+            job.model_dir = job.folder / "another"  # the first job's lock would refuse this one
             def refused(held_by, own):
                 return (rf"another chief is connected \(run .*/{held_by}; this one: run .*/{own}\), "
                         "from tcp://127.0.0.1:.* since .* UTC, and alive", "end that one first")
 
             self.expect_error(job.start("chief 0", "--bind", f"127.0.0.1:{free_port()}"), OTHER, *refused("m", "another"))
             first.wait_for("at step", after=first.written())
-            first.signal(signal.SIGSTOP)  # silent for three heartbeats: replaced
+            first.signal(signal.SIGSTOP)  # silent for three heartbeats, so another process takes its place
             job.start("chief 0", "--bind", f"127.0.0.1:{free_port()}").wait_for("at step")
             first.signal(signal.SIGCONT)
             self.expect_error(first, OTHER, *refused("another", "m"))
@@ -80,7 +80,7 @@ class ExitStatus(JobTest):
         with Job(flags=["--units", "512"]) as job:
             process = job.start("local", "--steps", str(FOREVER))
             process.wait_for("written at global step 10")
-            # Files may not grow beyond what a line of log needs: the next checkpoint does not fit.
+            # The limit leaves files room for a log line: the next checkpoint does not fit.
             resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (20_000, 20_000))
             self.expect_error(process, OTHER, "was not saved", re.escape(str(job.model_dir)))
             newest = job.newest_step()

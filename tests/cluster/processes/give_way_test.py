@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Signals with a meaning (CONTRACT FA-12): SIGTERM where on_sigterm is `leave`, SIGHUP, and those of writes that fail."""
+"""Signals and their meanings (CONTRACT FA-12): SIGTERM with on_sigterm `leave`, SIGHUP, and the signals of failing writes."""
 import os
 import pathlib
 import re
@@ -19,7 +19,7 @@ LEAVE = {"SHOAL_ON_SIGTERM": "leave"}
 
 
 def as_a_shell_has_it():
-    """job.py ignores one of these for its processes."""
+    """The signals; job.py ignores one of them for its processes."""
     for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
 
@@ -49,7 +49,7 @@ class GiveWay(JobTest):
             again = job.start("local", **LEAVE)
             again.wait_for(rf"restored from checkpoint \S+ at global step {step}\n")
             again.wait_for(STEP)
-            again.signal(signal.SIGINT)  # a person's
+            again.signal(signal.SIGINT)  # as a person sends it
             self.assertEqual(again.wait(SECONDS_MAX), 0)
             self.assertEqual(job.finished()["reason"], "interrupted")
 
@@ -111,7 +111,7 @@ class GiveWay(JobTest):
                 "launch", "--ps", "1", "--workers", "1", "--evaluator", "--log-dir", str(logs), "--", *program("trainee")], **LEAVE)
             launcher = launch()
             launcher.wait_for(r"\[worker 0\].*" + STEP)
-            # Somebody else moves one of its tasks: no fault, and no end.
+            # Somebody moves one of the job's tasks: no failure, and no end of the job.
             [server] = children_named(launcher.pid, "ps")
             os.kill(server, signal.SIGTERM)
             launcher.wait_for(r"ps 0 gave way to a signal \(status 143\); it is started again")
@@ -130,7 +130,7 @@ class GiveWay(JobTest):
 
 
 def children_named(launcher, role):
-    """Processes of the launcher whose task has that role."""
+    """The launcher's processes whose task has that role."""
     found = []
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:
@@ -185,7 +185,7 @@ class FailingWrites(JobTest):
                               timeout=2 * SECONDS_MAX, text=True)
 
     def closed_pipe(self):
-        """The writing end of a pipe whose reader has gone, as that of `| head -n 3`."""
+        """The writing end of a pipe whose reader is gone, as that of `| head -n 3`."""
         reader, writer = os.pipe()
         os.close(reader)
         self.addCleanup(os.close, writer)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Peers that mean harm hammer the ports of a running job, which ends as if they had not been there: bit by bit."""
+"""Hostile peers hammer the ports of a running job, which ends with the same bits as without them."""
 import os
 import re
 import shutil
@@ -14,7 +14,7 @@ from job import SCALE, Authority, Job, make_token
 TASKS = ("ps 0", "ps 1", "chief 0")
 STEPS = 2000
 FLAGS = ["--steps", str(STEPS), "--seed", "7", "--save-checkpoints-steps", "500", "--batch", "4"]
-ROUNDS = 1  # at least, of each attack at each address, before the job may go on as fast as it can
+ROUNDS = 1  # the least number of rounds, of each attack at each address, before the job may go on at full speed
 
 
 def weights(job):
@@ -27,7 +27,7 @@ def weights(job):
 
 
 def hello_of_a_stranger():
-    """What the chief of another job says first."""
+    """The first message of another job's chief."""
     with Job(("ps 0", "chief 0"), ["--steps", "10"]) as other:
         host, port = other.address("ps 0").split(":")
         with socket.create_server((host, int(port))) as listener:
@@ -36,7 +36,7 @@ def hello_of_a_stranger():
 
 
 def name_of_key(client_hello):
-    """The pre-shared key's name, which a ClientHello has in its last extension (RFC 8446, section 4.2.11)."""
+    """The name of the pre-shared key, which a ClientHello has in its last extension (RFC 8446, section 4.2.11)."""
     at = client_hello.rindex(b"\x00\x29")
     size = int.from_bytes(client_hello[at + 6:at + 8], "big")
     return client_hello[at + 8:at + 8 + size]
@@ -50,7 +50,7 @@ class Hostile(unittest.TestCase):
             cls.undisturbed = weights(job)
 
     def run_attacked(self, job, add_attacks, flags_of=lambda task: ()):
-        """`add_attacks(attackers, tap, address)`, with a tap between the chief and ps 0. Gives the processes that ended."""
+        """`add_attacks(attackers, tap, address)`, with a tap between the chief and ps 0. Returns the ended processes."""
         host, port = job.address("ps 0").split(":")
         behind = f"127.0.0.2:{port}"
         addresses = [behind, job.address("ps 1"), job.address("chief 0")]
@@ -76,7 +76,7 @@ class Hostile(unittest.TestCase):
     def expect_refusals(self, process, *causes):
         for cause in causes:
             self.assertRegex(process.text(), rf"refused .*{cause}")
-        self.assertLess(len(process.text()), 100_000)  # the log is no way to fill a disk
+        self.assertLess(len(process.text()), 100_000)  # attackers cannot fill a disk by the log
 
     def test_a_job_on_one_machine(self):
         stranger = attacks.preamble() + hello_of_a_stranger()

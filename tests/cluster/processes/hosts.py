@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of `shoal launch --hosts` share: launches on the three machines of sshd.py."""
+"""The base of tests of `shoal launch --hosts`: launches on the three machines of sshd.py."""
 import contextlib
 import os
 import pathlib
@@ -13,7 +13,7 @@ from sshd import MACHINES, Sshd, find_sshd
 
 GONE_SECONDS = 25 * SCALE
 
-# What a script of a task begins with.
+# The begin of each task's script.
 PREAMBLE = """
 case "$TF_CONFIG" in
   *'"type":"chief"'*) role=chief ;;

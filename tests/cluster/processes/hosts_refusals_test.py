@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`shoal launch --hosts`: what a user may have to mend, secrets, and copies of the program."""
+"""`shoal launch --hosts`: mistakes that a user has to correct, secrets, and copies of the program."""
 import os
 import pathlib
 import socket
@@ -13,7 +13,7 @@ from job import SCALE, Job, program
 
 
 class HostsRefusals(HostsTest):
-    # What a user may have to mend.
+    # Mistakes that a user has to correct.
 
     def expect_refusal(self, ended, *sentence, status=2):
         self.assertEqual(ended.returncode, status, ended.stderr)
@@ -44,7 +44,7 @@ class HostsRefusals(HostsTest):
 
     def test_an_unreachable_host_is_a_sentence_within_a_deadline(self):
         begun = time.monotonic()
-        with socket.create_server(("127.0.0.4", 0)) as silent:  # It never says a word.
+        with socket.create_server(("127.0.0.4", 0)) as silent:  # This server never sends anything.
             hosts = f"127.0.0.1:{self.sshd.port}\n127.0.0.2:1\n127.0.0.4:{silent.getsockname()[1]}\n"
             ended = self.run_to_end(["--ps", "1", "--workers", "2"], self.script(""), hosts=hosts)
         self.assertLess(time.monotonic() - begun, 25 * SCALE)
@@ -91,7 +91,7 @@ class HostsRefusals(HostsTest):
             try:
                 lines[int(pid)] = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
             except OSError:
-                pass  # It has ended.
+                pass  # The process has ended.
         return lines
 
     def test_a_dry_run_shows_no_secret_and_reaches_nobody(self):

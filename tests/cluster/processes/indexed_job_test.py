@@ -23,7 +23,7 @@ BACK_OFF_LIMIT = 3
 JOB_SECONDS_MAX = 150 * SCALE
 STEPS = 60
 FLAGS = ["--seed", "7", "--steps", str(STEPS), "--batch", "8", "--strategy", "sync", "--step-ms", "100",
-         "--save-checkpoints-steps", "4"]  # fewer than there are drains: most that is kept is saved on the way out
+         "--save-checkpoints-steps", "4"]  # fewer steps than there are drains: most of what is kept is saved on the way out
 
 
 class IndexedJob:
@@ -33,11 +33,11 @@ class IndexedJob:
         self._job = job
         self._on_exit_codes = on_exit_codes
         self._port = free_port()
-        self._deleted = {}  # when pods that are to go will be killed, by index
+        self._deleted = {}  # by index: when a pod that is to go will be killed
         self.pods = {rank: self._new_pod(rank) for rank in range(RANKS)}
         self.complete = set()
         self.statuses = []
-        self.failures = 0  # those that count
+        self.failures = 0  # the failures that count
 
     def _new_pod(self, rank):
         pod = self._job.start("local", "--ps", "2", *FLAGS, command=program("bits"), JOB_COMPLETION_INDEX=str(rank),
@@ -47,7 +47,7 @@ class IndexedJob:
         return pod
 
     def delete(self, *ranks):
-        """As a drained node does it, or kubectl delete pod."""
+        """Deletes a pod, as a drained node or kubectl delete pod does."""
         for rank in ranks:
             if self.pods[rank].runs():
                 self.pods[rank].signal(signal.SIGTERM)
@@ -83,7 +83,7 @@ class IndexedJob:
             time.sleep(0.02)
 
     def step(self):
-        """The newest that a checkpoint was written at."""
+        """The newest step at which a checkpoint was written."""
         return max((int(found[0]) for process in self._job.started for found in BITS.findall(process.text())), default=-1)
 
     def is_complete(self):
@@ -91,7 +91,7 @@ class IndexedJob:
 
 
 def failure_policy_of_the_emitted_job():
-    """Of what `shoal launch --emit kubernetes` writes: rules for exit codes, in their order."""
+    """The rules for exit codes that `shoal launch --emit kubernetes` writes, in their order."""
     text = subprocess.run(program("shoal") + ["launch", "--ps", "2", "--workers", "2", "--emit", "kubernetes", "--", "/bits",
                                               "--model-dir", "/m"], check=True, stdout=subprocess.PIPE, text=True).stdout
     rules, action = [], ""
@@ -105,7 +105,7 @@ def failure_policy_of_the_emitted_job():
 
 
 def bits_of(job):
-    """By step; at a step that was trained again the bits are the same."""
+    """The bits by step; a step that was trained again must have the same bits."""
     bits = {}
     for process in job.started:
         for step, said in BITS.findall(process.text()):

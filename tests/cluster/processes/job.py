@@ -21,7 +21,7 @@ import time
 import unittest
 
 SCALE = int(os.environ.get("SHOAL_TEST_TIMEOUT_SCALE", "1"))
-SECONDS_MAX = 60 * SCALE  # for one thing that a test waits for
+SECONDS_MAX = 60 * SCALE  # for one wait of a test
 POLL_SECONDS = 0.005
 TAIL_LINES = 25
 FOREVER = 10**9  # steps
@@ -35,8 +35,8 @@ _ports_held = []
 
 
 def _before_the_program():
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # it dies with the test
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a limit on file sizes is an error, like that of a full disk
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # the program dies with the test
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a limit on file sizes is an error, like a full disk
 
 
 def program(name):
@@ -61,13 +61,13 @@ def free_port():
 
 
 def make_token():
-    """A fresh one, as `shoal keys token` prints it."""
+    """A fresh token, as `shoal keys token` prints it."""
     return subprocess.run(program("shoal") + ["keys", "token"], text=True, timeout=SECONDS_MAX, check=True,
                           stdout=subprocess.PIPE).stdout.strip()
 
 
 class Authority:
-    """A CA in a folder, and folders of certificates of it for --tls-dir."""
+    """A CA in a folder, and folders with its certificates for --tls-dir."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -78,7 +78,7 @@ class Authority:
         subprocess.run(program("shoal") + ["keys", *arguments], timeout=SECONDS_MAX, check=True, stdout=subprocess.DEVNULL)
 
     def tls_dir(self, task):
-        """For "worker 0"; made when first asked for."""
+        """The folder for a task such as "worker 0"; made when first asked for."""
         role, index = task.split()
         folder = self.folder / f"{role}-{index}"
         if not folder.exists():
@@ -86,7 +86,7 @@ class Authority:
         return str(folder)
 
     def expired_tls_dir(self, task):
-        """As tls_dir(), but the certificate was good until yesterday. Made by the openssl program."""
+        """As tls_dir(), but the certificate expired yesterday. Made by the openssl program."""
         folder = pathlib.Path(self.tls_dir(task) + "-expired")
         folder.mkdir()
         good = pathlib.Path(self.tls_dir(task))
@@ -96,7 +96,7 @@ class Authority:
                                   "-copy_extensions", "copyall"], timeout=SECONDS_MAX, check=True, stdout=subprocess.PIPE,
                                  stderr=subprocess.DEVNULL).stdout
         options = subprocess.run(["openssl", "x509", "-help"], timeout=SECONDS_MAX, check=True, capture_output=True).stderr
-        past = ["-days", "-1"]  # of OpenSSL before 3.4, which refuses it
+        past = ["-days", "-1"]  # for OpenSSL before 3.4, which refuses it
         if b"-not_after" in options:
             past = ["-not_before", "20200101000000Z", "-not_after", "20200102000000Z"]
         subprocess.run(["openssl", "x509", "-req", "-CA", str(self.folder / "ca" / "ca.pem"), "-CAkey",
@@ -107,7 +107,7 @@ class Authority:
 
 
 class Process:
-    """One process, and what it has written to both outputs."""
+    """A process, and what it has written to both outputs."""
 
     def __init__(self, name, command, environment, output, limit=None):
         self.name = name
@@ -127,7 +127,7 @@ class Process:
         return self._output.read_text(errors="replace")
 
     def lines(self):
-        """The lines that it has ended."""
+        """The complete lines that the process has written."""
         text = self.text()
         return text[:text.rfind("\n") + 1]
 
@@ -140,11 +140,11 @@ class Process:
         return self._process.poll() is None
 
     def written(self):
-        """How much it has written, for wait_for()."""
+        """The number of characters that the process has written, for wait_for()."""
         return len(self.lines())
 
     def wait_for(self, pattern, after=0, seconds=SECONDS_MAX):
-        """The first match of `pattern` in the lines that it writes, those behind the first `after` characters."""
+        """The first match of `pattern` in the lines that the process writes, not counting the first `after` characters."""
         deadline = time.monotonic() + seconds
         while True:
             runs = self.runs()
@@ -160,7 +160,7 @@ class Process:
         self._process.send_signal(number)
 
     def wait(self, seconds=SECONDS_MAX):
-        """Its exit status; negative: the signal that killed it."""
+        """The exit status; negative: the signal that killed the process."""
         try:
             return self._process.wait(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -183,11 +183,11 @@ class Job:
     """
 
     def __init__(self, tasks=(), flags=(), token=None):
-        self.flags = ["--threads", "1", *flags]  # one each: there are more processes than cores
+        self.flags = ["--threads", "1", *flags]  # one thread each: there are more processes than cores
         self.seed = int(os.environ.get("SHOAL_TEST_SEED", random.SystemRandom().randrange(10**6)))
         self.numbers = random.Random(self.seed)
         self.token = token
-        self.started = []  # in order
+        self.started = []  # in the order of their starts
         self._tasks = tasks
         self._cluster = {}
         for task in tasks:
@@ -202,7 +202,7 @@ class Job:
         return self
 
     def __exit__(self, kind, error, trace):
-        if error:  # before the rest is killed
+        if error:  # before the other processes are killed
             tails = "\n".join(process.tail() for process in self.started[-3 * max(1, len(self._tasks)):])
         for process in self.started:
             process.kill()
@@ -221,7 +221,7 @@ class Job:
     def start(self, task="local", *flags, command=None, tf_config=None, limit=None, **variables):
         """Starts that task of the job, by default as the trainee with this job's flags and `flags`. `variables` go into its
         environment; None keeps one out. Its process calls `limit` before it becomes the program."""
-        # What this test itself may have been started by says nothing of the job.
+        # The environment that started this test says nothing of the job.
         leave_out = re.compile(r"TF_CONFIG|SHOAL_(?!TEST_)\w+|(SLURM|OMPI|PMI|PMIX|PET|JAX|DMLC|TORCHELASTIC)_\w+|RANK|WORLD_SIZE|"
                                r"MASTER_(ADDR|PORT)|LOCAL_(RANK|WORLD_SIZE)|JOB_COMPLETION_INDEX")
         environment = {name: value for name, value in os.environ.items() if not leave_out.fullmatch(name)}
@@ -234,11 +234,11 @@ class Job:
         return process
 
     def start_all(self, *flags, order=None):
-        """All tasks, in `order`; gives them by name."""
+        """Starts all tasks, in `order`; returns them by name."""
         return {task: self.start(task, *flags) for task in order or self._tasks or ["local"]}
 
     def wait_until_it_listens(self, process, seconds=SECONDS_MAX):
-        """Every task opens its port before it waits for others."""
+        """Waits until every task has opened its port, which it does before it waits for others."""
         host, port = self.address(process.name).split(":")
         deadline = time.monotonic() + seconds
         while process.runs() and time.monotonic() < deadline:
@@ -249,11 +249,11 @@ class Job:
         raise AssertionError(f"{process.name} did not listen at port {port} within {seconds} s")
 
     def shoal(self, *arguments):
-        """What `shoal ARGUMENTS` prints, as JSON; it has to end with status 0."""
+        """The JSON that `shoal ARGUMENTS` prints; the command has to end with status 0."""
         return json.loads(self._output_of_shoal(*arguments))
 
     def shoal_lines(self, *arguments):
-        """The same of a command that prints one JSON value in each line."""
+        """The JSON values of a command that prints one in each line."""
         return [json.loads(line) for line in self._output_of_shoal(*arguments).splitlines()]
 
     def _output_of_shoal(self, *arguments):
@@ -264,7 +264,7 @@ class Job:
         return ended.stdout
 
     def newest_step(self):
-        """Of the newest checkpoint, which is there and intact, as all that are listed, and has an update for each step."""
+        """The step of the newest checkpoint. Checks that all listed ones are intact, and that it has an update for each step."""
         listed = self.shoal("checkpoint", "list", self.model_dir)
         if not listed["newest"]:
             raise AssertionError(f"there is no newest checkpoint: {listed}")
@@ -276,11 +276,11 @@ class Job:
         return step
 
     def finished(self):
-        """What the end mark says; None if there is none."""
+        """The content of the end mark; None if there is none."""
         return self.shoal("checkpoint", "list", self.model_dir)["finished"]
 
     def traces_of_saves(self):
-        """Files that belong to no checkpoint of the list: left by a save that was under way when its process was killed."""
+        """Files that belong to no listed checkpoint: left by a save during which its process was killed."""
         pointer = self.model_dir / "checkpoint"
         listed = re.findall(r'all_model_checkpoint_paths: "(.*)"', pointer.read_text())
         names = {path.name for path in self.model_dir.iterdir() if path.is_file()}
@@ -288,19 +288,19 @@ class Job:
         return {name for name in names if ".tmp" in name or of_checkpoints.get(name, listed[-1]) not in listed}
 
     def expect_all_end(self, processes, status=0, seconds=SECONDS_MAX):
-        """That each of `processes` (by name) ends by itself, with that status."""
+        """Checks that each of `processes` (by name) ends by itself, with that status."""
         statuses = {name: process.wait(seconds) for name, process in processes.items()}
         if set(statuses.values()) != {status}:
             raise AssertionError(f"statuses {statuses}, expected {status} of all")
 
 
 class JobTest(unittest.TestCase):
-    """What tests of failing processes ask."""
+    """The checks of tests of failing processes."""
 
     INVALID = 2  # exit status of bad input and refusals
 
     def expect_error(self, process, status, *sentence, seconds=30 * SCALE):
-        """It ends with `status`, and its only line of error has all parts of `sentence` (patterns)."""
+        """Checks that the process ends with `status`, and that its only error line matches all patterns of `sentence`."""
         ended = process.wait(seconds)
         errors = re.findall(r"^error: .*$", process.text(), re.MULTILINE)
         self.assertEqual((ended, len(errors)), (status, 1), errors)

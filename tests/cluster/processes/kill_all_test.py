@@ -11,9 +11,9 @@ from job import FIVE, FOREVER, SCALE, Job
 
 KILLS = 20
 SAVE_EVERY = (5, 5, 100)  # steps; often, so that many kills meet a save
-SAVES_MAX = 3  # before a kill, and then
+SAVES_MAX = 3  # before a kill, and after it
 TRAIN_SECONDS_MAX = 0.1 * SCALE
-MORE_STEPS = 100  # for the last run, which nobody kills
+MORE_STEPS = 100  # for the last run, which is not killed
 
 
 class KillAll(unittest.TestCase):
@@ -44,13 +44,13 @@ class KillAll(unittest.TestCase):
                   f"SHOAL_TEST_SEED={job.seed}")
 
     def wait_for_saves(self, process, count, step):
-        """So many beyond `step`: it trains."""
+        """Waits until the job is that many steps beyond `step`: it trains."""
         mark = 0
         for _ in range(count):
             mark += process.wait_for(rf"written at global step (?!{step}\D)\d+", after=mark).end()
 
     def kill(self, job, running):
-        """All at once, as far as that can be."""
+        """Kills all tasks at once, as far as that is possible."""
         victims = job.numbers.sample(list(running.values()), len(running))
         for process in victims:
             self.assertTrue(process.runs(), process.name)

@@ -12,7 +12,7 @@ JOBS = 6
 KILLS_MAX = 3
 STEPS = 120
 TRAINER_KILLS = int(os.environ.get("SHOAL_TEST_KILLS", "20"))  # of one job with two servers; more by hand
-LAST_SECONDS_MAX = 90 * SCALE  # a chief killed after its job's end looks for servers that have gone home, for 60 s
+LAST_SECONDS_MAX = 90 * SCALE  # a chief killed after its job's end looks for its servers, which are gone, for 60 s
 
 
 class KillAny(unittest.TestCase):
@@ -37,7 +37,7 @@ class KillAny(unittest.TestCase):
         victim = self.job.numbers.choice(running)
         self.tasks[victim].kill()
         if victim == "ps 0" and self.over():
-            del self.tasks[victim]  # nobody needs it any more, and who starts it again waits in vain
+            del self.tasks[victim]  # nobody needs this task any more, and a restarted one would wait in vain
         else:
             self.tasks[victim] = self.job.start(victim)
 
@@ -63,7 +63,7 @@ class KillAny(unittest.TestCase):
             self.run_job(kill_some)
 
     def test_trainers_of_two_servers(self):
-        """An update is applied by both or by none (CONTRACT PSV-4), whenever who pushes it dies."""
+        """An update is applied by both servers or by none (CONTRACT PSV-4), whenever its trainer dies."""
         tasks = ("ps 0", "ps 1", "chief 0", "worker 0", "worker 1")
         with Job(tasks, ["--steps", str(FOREVER), "--save-checkpoints-steps", "50"]) as job:
             running = job.start_all()

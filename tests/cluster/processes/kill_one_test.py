@@ -9,7 +9,7 @@ import unittest
 from job import FIVE, SCALE, Job
 
 STEPS = 3000
-STEP_MS = 20 * SCALE  # until it may hurry: with three trainers, STEPS take 20 s
+STEP_MS = 20 * SCALE  # for each step until the job may hurry: with three trainers, STEPS take 20 s
 SAVE_EVERY = 20
 KILLS = 3
 STEP = r"at step (\d+)"
@@ -19,7 +19,7 @@ SAVED = r"written at global step (\d+)"
 class KillOne(unittest.TestCase):
     @contextlib.contextmanager
     def training(self, tasks=FIVE):
-        """A job whose trainers have all made steps. At the end it may hurry, and all end well, at the last step."""
+        """A job whose trainers have all made steps. At the end it may hurry, and all tasks end well, at the last step."""
         with Job(tasks, ["--steps", str(STEPS), "--save-checkpoints-steps", str(SAVE_EVERY), "--throttle-secs", "0"]) as job:
             hurry = job.folder / "hurry"
             job.flags += ["--step-ms", str(STEP_MS), "--hurry", str(hurry)]
@@ -39,12 +39,12 @@ class KillOne(unittest.TestCase):
         self.assertTrue(STEPS <= end["global_step"] <= STEPS + 2, end)
         if "evaluator 0" in self.tasks:
             last = self.tasks["evaluator 0"].wait_for(r"\nEvaluated at global step (\d+):")
-            self.assertTrue(STEPS <= int(last.group(1)) <= end["global_step"], last.group(0))  # it ends at the first of these
-        if "ps 1" not in self.tasks:  # the shards of several servers differ by what was under way
+            self.assertTrue(STEPS <= int(last.group(1)) <= end["global_step"], last.group(0))  # the first one ends the job
+        if "ps 1" not in self.tasks:  # the shards of several servers differ by the pushes on their way
             self.assertEqual(self.job.newest_step(), end["global_step"])
 
     def kill(self, task):
-        """At a random moment."""
+        """Waits for a random moment."""
         time.sleep(self.job.numbers.uniform(0, 0.2 * SCALE))
         self.assertTrue(self.tasks[task].runs())
         self.tasks[task].kill()
@@ -54,7 +54,7 @@ class KillOne(unittest.TestCase):
         return self.tasks[task]
 
     def wait_for_saves(self, count):
-        """Of the chief, from now on; gives the last one's step."""
+        """Waits for that many saves of the chief; returns the step of the last one."""
         chief = self.tasks["chief 0"]
         mark = chief.written()
         for _ in range(count):
@@ -73,7 +73,7 @@ class KillOne(unittest.TestCase):
                 self.assertGreater(self.wait_for_saves(1), before)
 
     def lose(self, server):
-        """Kills and restarts that server; each trainer notices, and is restored to the newest checkpoint."""
+        """Kills and restarts that server; each trainer notices, and goes on from the newest checkpoint."""
         marks = {task: self.tasks[task].written() for task in self.tasks if task.startswith(("chief", "worker"))}
         self.kill(server)
         self.restart(server)
@@ -86,7 +86,7 @@ class KillOne(unittest.TestCase):
         chief.wait_for(SAVED, after=marks["chief 0"])
         for task, mark in marks.items():
             self.tasks[task].wait_for(STEP, after=mark)
-        self.wait_for_saves(1)  # so that the next loss goes back to another step
+        self.wait_for_saves(1)  # the next loss goes back to another step then
 
     def test_the_parameter_server(self):
         with self.training():

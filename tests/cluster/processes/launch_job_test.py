@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Whole jobs by `shoal launch`: what is trained, evaluated and said, and that kills and signals do not harm it."""
+"""Whole jobs by `shoal launch`: their training, evaluation and output; kills and signals do not harm them."""
 import json
 import os
 import pathlib
@@ -47,7 +47,7 @@ class LaunchJob(JobTest):
             self.assertEqual(list(job.folder.glob("shoal-launch-*")), [])
 
     def test_a_program_is_its_own_launcher(self):
-        """mnist links shoal::tools. The wrapper writes down which command it was given, and runs that."""
+        """mnist links shoal::tools. The wrapper records the command that it was given, and runs it."""
         with Job() as job:
             script, given = job.folder / "wrapper", job.folder / "given"
             script.write_text(f'#!/bin/sh\necho "$@" >> {given}\nexec "$@"\n')
@@ -80,8 +80,8 @@ class LaunchJob(JobTest):
                 self.assertFalse(job.model_dir.exists())
 
     def test_nothing_is_saved_once_a_task_has_failed_for_good(self):
-        """CONTRACT CK-17: the launcher stops the others with a signal, which is no end to save for."""
-        # Asynchronous workers make steps before the chief's first save, which may so be of what such a rate has made.
+        """CONTRACT CK-17: the launcher stops the other tasks with a signal, after which nothing is saved."""
+        # Asynchronous workers make steps before the chief's first save, which may be of weights that such a rate has made.
         for strategy, workers in (("sync", "1"), ("async", "0"), ("sync", "1")):
             options = ["--ps", "2", "--workers", workers]
             with Job(flags=["--strategy", strategy]) as job:

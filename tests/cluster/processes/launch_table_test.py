@@ -20,7 +20,7 @@ HEAD = r"^task +state +step +steps/s +examples/s +restarts"
 
 
 class Screen:
-    """What a terminal shows after each piece of text that renews its last lines."""
+    """The contents of a terminal after each piece of text that redraws its last lines."""
 
     def __init__(self):
         self.frames = []  # The lines after each redrawing.
@@ -41,7 +41,7 @@ class Screen:
 
 
 def on_a_terminal(command, environment, columns=150, rows=40, stdout=None):
-    """The program's status and all that a terminal got from it; standard output may go elsewhere."""
+    """The program's status, and all that it wrote to a terminal; standard output may go elsewhere."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     process = subprocess.Popen(command, env=environment | {"TERM": "xterm"}, stdin=subprocess.DEVNULL,
@@ -94,7 +94,7 @@ class LaunchTable(JobTest):
             self.assertIn("[launch] the job has ended with status 0", last[head + 5:])
             self.assertRegex(last[-1], r"^Evaluated at global step 400: accuracy 0\.\d+")
             self.assertIn("SHOAL_PROGRESS_SECS=1", self.dry_run(job, options))
-            # In between they were at work; what nobody has to read is in the logs alone.
+            # In between the tasks were at work; lines that nobody has to read are in the logs alone.
             self.assertTrue(screen.ever_had(r"^ps 0 +(running|serving)"), text)
             self.assertTrue(screen.ever_had(" MiB"), text)
             self.assertFalse([line for line in last if re.match(r"\[\S+ \d+\] [\d:.]+ I ", line)])
@@ -165,7 +165,7 @@ class LaunchTable(JobTest):
             self.assertEqual(status, 0, text)
             self.assertNotIn("\x1b", text)
             self.assertRegex(text, r"\[chief 0\] [\d:.]+ I chief 0: ")
-        with Job() as job:  # Standard output may lead to the same terminal.
+        with Job() as job:  # Standard output may be the same terminal.
             status, text = on_a_terminal(self.command(job, options, "--steps", "5"), self.environment(job),
                                          stdout=subprocess.DEVNULL)
             self.assertEqual(status, 0, text)

@@ -14,7 +14,7 @@ import unittest
 
 from job import POLL_SECONDS, SCALE, SECONDS_MAX, Process, program
 
-# What a script of a task begins with: its role, and a file of the test's folder that tells how often it was started.
+# The begin of each task's script: its role, and a file of the test's folder that counts its starts.
 PREAMBLE = """
 case "$TF_CONFIG" in
   *'"type":"chief"'*) role=chief ;;
@@ -27,7 +27,7 @@ starts() { grep -c . started-$1 2>/dev/null || true; }
 wait_for() { until [ -e "$1" ]; do sleep 0.02; done; }
 """
 
-# A port of the job's that somebody else takes: the first chief starts a process that is in no group, which listens there.
+# Takes a port of the job: the first chief starts a process that belongs to no group, which listens there.
 TAKES_A_PORT = """
 import json, os, pathlib, socket, subprocess, sys, time
 def listen(port):
@@ -99,14 +99,14 @@ class Launch(unittest.TestCase):
         return launch
 
     def run_to_end(self, options, script, prefix=()):
-        """Its status and its two outputs."""
+        """The launcher's status and two outputs."""
         options = options if "--log-dir" in options else [*options, "--no-logs"]
         ended = subprocess.run([*prefix, *self.command(options, script)], env=self.environment(), text=True,
                                timeout=SECONDS_MAX, stdin=subprocess.DEVNULL, capture_output=True)
         return ended.returncode, ended.stdout, ended.stderr
 
     def started(self, role):
-        """Processes of that role, in the order of their starts."""
+        """The processes of that role, in the order of their starts."""
         file = self.folder / f"started-{role}"
         return [int(line) for line in file.read_text().split()] if file.exists() else []
 
@@ -191,7 +191,7 @@ class Launch(unittest.TestCase):
         self.assertEqual(status, 0, err)
         self.assertIn("ps 0 has ended, since another process listens at its address", err)
         ports = (self.folder / "ports").read_text().split("\n")[:-1]
-        self.assertEqual(len(ports), 4)  # Two of each: all tasks were started again.
+        self.assertEqual(len(ports), 4)  # two of each: all tasks were started again
         self.assertEqual(len({line.split()[1] for line in ports}), 2, ports)
 
     def test_what_a_task_leaves_behind_ends_with_it(self):
@@ -244,7 +244,7 @@ class Launch(unittest.TestCase):
                 self.assertEqual(len(re.findall(r"\[\w+ 0\] told", launch.text())), 4)
 
     def test_a_signal_to_all_of_a_service_is_one(self):
-        # systemd and Slurm signal every process, and the launcher passes on what it got. Tasks count what comes.
+        # systemd and Slurm signal every process, and the launcher passes on the one that it got. Tasks count the signals.
         launch = self.start(["--ps", "1"], """
             trap 'echo told >> told-$role; wait_for all; exit 0' TERM
             echo ready; while true; do sleep 0.05; done""")
@@ -274,7 +274,7 @@ class Launch(unittest.TestCase):
         launch.wait_for(r"(?s)(\[\w+ 0\] ready.*){2}")
         launch.signal(signal.SIGTERM)
         launch.wait_for("a second one ends the job at once")
-        time.sleep(0.6)  # Within half a second they would be one.
+        time.sleep(0.6)  # Within half a second they would count as one.
         launch.signal(signal.SIGINT)
         self.assertEqual(launch.wait(10 * SCALE), 128 + signal.SIGINT)
         self.wait_until_gone(self.started("chief") + self.started("ps"))
@@ -306,7 +306,7 @@ class Launch(unittest.TestCase):
     def test_a_guard_that_is_killed_is_replaced(self):
         launch = self.start(["--stop-secs", "0.2"], "trap '' TERM; echo ready; while true; do sleep 0.05; done")
         launch.wait_for("ready")
-        self.wait_until(lambda: self.guard_of(launch), "no guard")  # It has its name a moment after its birth.
+        self.wait_until(lambda: self.guard_of(launch), "no guard")  # The guard gets its name a moment after it is born.
         guard = self.guard_of(launch)
         os.kill(guard, signal.SIGKILL)
         self.wait_until(lambda: self.guard_of(launch) not in (None, guard), "no other guard")
@@ -314,7 +314,7 @@ class Launch(unittest.TestCase):
         self.wait_until_gone(self.started("chief"), 10 * SCALE)
 
     def guard_of(self, launch):
-        """Its guard's process, None if there is none."""
+        """The launch's guard process, None if there is none."""
         children = pathlib.Path(f"/proc/{launch.pid}/task/{launch.pid}/children").read_text().split()
         for child in children:
             try:
@@ -370,7 +370,7 @@ class Launch(unittest.TestCase):
             try:
                 self.assertNotIn(token.encode(), line.read_bytes(), line)
             except OSError:
-                pass  # It has ended.
+                pass  # The process has ended.
         (self.folder / "go").touch()
         self.assertEqual(launch.wait(), 0)
         for file in [self.folder / "output-0", *logs.iterdir()]:

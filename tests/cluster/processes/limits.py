@@ -16,7 +16,7 @@ from job import SCALE, Job, program
 ROLES = ("local", "chief", "worker", "ps", "evaluator", "launcher")
 DOCUMENTED = (0, 1, 2, 3, 4, 5, 143)  # docs/errors.md
 SECONDS_MAX = 60 * SCALE  # for a task that has all that it needs, or too little
-READY_SECONDS = 4 * SCALE  # beyond which a task waits for nobody
+READY_SECONDS = 4 * SCALE  # the longest wait of a task for others
 MEBIBYTE = 1 << 20
 TASKS = ("ps 0", "chief 0", "worker 0", "evaluator 0")
 FLAGS = ["--steps", "40", "--save-checkpoints-steps", "20", "--ready-timeout-secs", str(READY_SECONDS)]
@@ -24,7 +24,7 @@ SENTENCE = re.compile(r"(?:^|\] )(?:error|shoal): \S.*\s\S|^\[launch\] [\w ]+: \
 
 
 class Undocumented(AssertionError):
-    """An end that docs/errors.md does not have."""
+    """The end is none of those in docs/errors.md."""
 
 
 def memory(mebibytes):
@@ -36,7 +36,7 @@ def descriptors(count):
 
 
 def threads(count):
-    """Of a user that has no other processes. (Root has no such limit, so only root can try it.)"""
+    """The limit of a user that has no other processes. (Root has no such limit, so only root can try it.)"""
     user = 200_000 + random.SystemRandom().randrange(1_000_000)
 
     def limit():
@@ -51,7 +51,7 @@ LIMITS = {"memory": memory, "descriptors": descriptors, "threads": threads}
 
 
 def _can_load(command, limit):
-    """Whether the system's own loader and the libraries, before the first instruction of the program, get along with `limit`."""
+    """True if the system's loader and the libraries, before the program's first instruction, get along with `limit`."""
     try:
         loaded = subprocess.run(command[:1], env=os.environ | {"LD_TRACE_LOADED_OBJECTS": "1"}, preexec_fn=limit,
                                 timeout=SECONDS_MAX, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
@@ -59,7 +59,7 @@ def _can_load(command, limit):
         return False
     if loaded.returncode != 0 or b"not found" in loaded.stdout or b"rror" in loaded.stdout:
         return False
-    # OpenMP asks for memory as it is loaded, and ends the process where there is none: also one that does not compute.
+    # OpenMP allocates memory as it is loaded, and ends the process if there is none, even one that does not compute.
     try:
         helped = subprocess.run([*command, "--help"], preexec_fn=limit, timeout=SECONDS_MAX, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, check=False)
@@ -73,7 +73,7 @@ def _tasks(role):
 
 
 def _start(job, role, limit=None):
-    """The task of that role under `limit`, and those beside it without one."""
+    """The task of that role under `limit`, and the others without one."""
     job.model_dir.mkdir()
     for folder in (job.folder, job.model_dir):
         folder.chmod(0o777)  # for other users
@@ -111,7 +111,7 @@ def end_under(role, kind, amount):
 
 
 def peak_mebibytes(role):
-    """The address space that a task of that role has at most."""
+    """The largest address space of a task of that role."""
     with Job(_tasks(role), FLAGS) as job:
         process = _start(job, role)
         peak = 0
@@ -139,10 +139,10 @@ def _least_to_load(name, most):
 
 
 def amounts(role, kind, steps):
-    """From where nothing works to where all does. (The tasks of a launcher take more than it does, and share its limit.)"""
+    """Limits from where nothing works to where all does. (A launcher's tasks take more than itself, and share its limit.)"""
     if kind == "memory":
         peak = max(peak_mebibytes(role), peak_mebibytes("chief")) if role == "launcher" else peak_mebibytes(role)
-        # Most of it is what the system loads. What is tried begins just below that, and is close together where tasks fail.
+        # The system loads most of it. The limits begin just below that, and are close together where tasks fail.
         least = _least_to_load("shoal" if role == "launcher" else "trainee", peak) * 9 // 10
         return sorted({least + int((peak - least) * (step / max(1, steps - 1)) ** 2) for step in range(steps)})
     most = {"descriptors": 60, "threads": 24}[kind]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks that do not fit together are told why: not the other side's word for it, and not a wait that ends somewhere."""
+"""Tasks that do not fit together are told why: each in words of its own, and without a long wait."""
 import unittest
 
 from job import Job, JobTest

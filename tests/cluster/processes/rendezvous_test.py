@@ -85,7 +85,7 @@ class Rendezvous(JobTest):
             self.expect_refusal(other, "holds another token", "same token")
             without = self.start_rank(job, 2, torchrun_variables(2, port) | {"SHOAL_TOKEN": None})
             self.expect_refusal(without, "this task has none")
-            # Beyond this machine there has to be one.
+            # Beyond this machine there has to be a token.
             far = torchrun_variables(1, port, host="node-0.invalid") | {"SHOAL_TOKEN": None}
             self.expect_refusal(self.start_rank(job, 1, far), "beyond this machine", "shoal keys token")
 
@@ -98,7 +98,7 @@ class Rendezvous(JobTest):
                 job, rank, torchrun_variables(rank, port), "--tls-dir", keys, command=command)
             first = start(0, authority.tls_dir("chief 0"))
             first.wait_for("rendezvous at .*, waiting for 3 other ranks")
-            # Of another CA; of another rank; and a token where certificates are wanted.
+            # Certificates of another CA and of another rank, and a token where certificates are wanted.
             self.expect_refusal(start(1, other.tls_dir("ps 0")), "is not of a CA that this task believes")
             self.expect_refusal(start(3, authority.tls_dir("ps 1")), r"rank 3 \(worker 0\) has come with the certificate of ps 1")
             with_token = self.start_rank(job, 1, torchrun_variables(1, port) | {"SHOAL_TOKEN": make_token()})

@@ -18,8 +18,8 @@ from job import SCALE, Job, make_token, program
 SEED = 7
 STEPS = 12
 BATCH = 8
-KILL_AT = 4  # the step after which somebody is killed
-STEP_MS = 40 * SCALE  # where somebody is, so that the job does not end before
+KILL_AT = 4  # the step after which a task is killed
+STEP_MS = 40 * SCALE  # where a task is killed, so that the job does not end before
 BITS = re.compile(r"bits of step (\d+): ([0-9a-f]{16} of \d+ variables)")
 
 TRANSPORTS = ["inproc", "tcp"]
@@ -49,7 +49,7 @@ def pairs_of(job):
 
 
 def jobs_of_all_pairs():
-    """Few jobs in which all pairs of settings that are possible come together; always the same ones."""
+    """A few jobs in which all possible pairs of settings come together; always the same ones."""
     every = [dict(zip(SETTINGS, values)) for values in itertools.product(*SETTINGS.values())]
     every = [(job, pairs_of(job)) for job in every if possible(job)]
     missing = set().union(*(pairs for _, pairs in every))
@@ -62,7 +62,7 @@ def jobs_of_all_pairs():
 
 
 def bits_of(*processes):
-    """By step, from what these processes have said; a step that was made twice has to have the same bits twice."""
+    """The bits by step that these processes have printed; a step that was made twice must have the same bits twice."""
     bits = {}
     for step, said in itertools.chain(*(BITS.findall(process.text()) for process in processes)):
         if bits.setdefault(int(step), said) != said:
@@ -125,7 +125,7 @@ class SameBits(unittest.TestCase):
                     same = sum(bits[step] == expected[step] for step in bits)
                     print(*settings.values(), f"{same} of {len(bits)} steps have the same bits", sep="\t", flush=True)
                 self.assertEqual(bits, {step: expected[step] for step in bits})
-                # Between its last save and its death a chief may have made one more.
+                # A chief may have made one more between its last save and its death.
                 self.assertGreaterEqual(len(bits), len(expected) - (settings["killed"] == "chief"))
                 self.assertIn(STEPS, bits)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Whole jobs whose processes talk through shared memory; nothing of it is left when they end, however they end."""
+"""Whole jobs whose processes talk through shared memory, of which nothing is left when they end, however they end."""
 import json
 import os
 import pathlib

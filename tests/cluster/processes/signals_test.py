@@ -74,7 +74,7 @@ class Signals(unittest.TestCase):
             self.assertEqual(running.pop("worker 0").wait(SECONDS_MAX), 0)
             marks = {task: running[task].written() for task in ("chief 0", "worker 1")}
             for task, mark in marks.items():
-                running[task].wait_for(STEP, after=mark)  # the others go on
+                running[task].wait_for(STEP, after=mark)  # the other tasks go on
             running["chief 0"].signal(signal.SIGTERM)
             job.expect_all_end(running, seconds=SECONDS_MAX)
             self.expect_interrupted(job)
@@ -120,7 +120,7 @@ class Signals(unittest.TestCase):
             process.wait_for(STEP)
             process.signal(signal.SIGTERM)
             begun = time.monotonic()
-            time.sleep(0.6)  # within half a second they would be one
+            time.sleep(0.6)  # within half a second they would count as one
             process.signal(signal.SIGINT)
             self.assertEqual(process.wait(SECONDS_MAX), 128 + signal.SIGINT)
             self.assertLess(time.monotonic() - begun, 5 * SCALE)
@@ -129,7 +129,7 @@ class Signals(unittest.TestCase):
         running = job.start_all()
         for task in ("chief 0", "worker 0", "worker 1"):
             running[task].wait_for(STEP)
-        running["evaluator 0"].wait_for("evaluation: ")  # from then on it minds signals
+        running["evaluator 0"].wait_for("evaluation: ")  # from then on the evaluator heeds signals
         return running
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An ssh server of a test: three addresses of the loopback are three machines, which share everything."""
+"""An ssh server for tests: three addresses of the loopback stand for three machines, which share everything."""
 import os
 import pathlib
 import pwd
@@ -16,7 +16,7 @@ MACHINES = ("127.0.0.1", "127.0.0.2", "127.0.0.3")
 
 
 def find_sshd():
-    """None where there is none."""
+    """The path of the program; None if there is none."""
     return shutil.which("sshd", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
 
 
@@ -64,7 +64,7 @@ class Sshd:
         self.known_hosts.write_text("".join(f"[{machine}]:{self.port} {public[0]} {public[1]}\n" for machine in self.machines))
         self.write_client_config(self.client_config, self.known_hosts)
         if os.geteuid() == 0:
-            pathlib.Path("/run/sshd").mkdir(exist_ok=True)  # where it separates privileges
+            pathlib.Path("/run/sshd").mkdir(exist_ok=True)  # where sshd separates privileges
         with open(self.folder / "log", "wb") as log:
             self._process = subprocess.Popen([*self.before, find_sshd(), "-D", "-e", "-f", str(self.folder / "server_config")],
                                              stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -98,17 +98,17 @@ class Sshd:
         path.write_text("\n".join(lines) + "\n")
 
     def ssh(self, config=None):
-        """For --ssh."""
+        """The command for --ssh."""
         return "ssh -F " + shlex.quote(str(config or self.client_config))
 
     def processes(self):
-        """What runs at the far ends of connections with it: they have a variable that says so."""
+        """The processes at the far ends of its connections: they have a variable that says so."""
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 variables = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
             except OSError:
-                continue  # It has ended, or is somebody else's.
+                continue  # the process has ended, or is another user's
             if is_alive(pid) and any(v.startswith(b"SSH_CONNECTION=") and v.endswith(b" %d" % self.port) for v in variables):
                 found.append(int(pid))
         return found

@@ -18,7 +18,7 @@ RANKS = ("chief 0", "ps 0", "worker 0", "worker 1", "evaluator 0")
 
 
 def shoal_status(*arguments, **variables):
-    """(exit status, the object that it printed or None, what it complained of)"""
+    """(exit status, the object that it printed or None, its error line)"""
     environment = {name: value for name, value in os.environ.items()
                    if name != "TF_CONFIG" and (not name.startswith("SHOAL_") or name.startswith("SHOAL_TEST_"))}
     environment |= {name: value for name, value in variables.items() if value is not None}
@@ -29,7 +29,7 @@ def shoal_status(*arguments, **variables):
 
 
 def until(what, *arguments, **variables):
-    """Asks until `what` is true of the answer, which it gives."""
+    """Asks until `what` is true of the answer, and returns that."""
     deadline = time.monotonic() + SECONDS_MAX
     while time.monotonic() < deadline:
         status, said, complaint = shoal_status(*arguments, **variables)
@@ -93,7 +93,7 @@ class Status(JobTest):
         of_rank = lambda rank: {"SHOAL_TOKEN": token, "SHOAL_RANK": str(rank), "SHOAL_WORLD_SIZE": str(len(RANKS)), "SHOAL_PS": "1",
                                 "SHOAL_EVALUATOR": "1", "SHOAL_RENDEZVOUS": address}
         with Job(flags=["--steps", str(FOREVER), "--step-ms", "5", "--heartbeat-secs", "1"], token=token) as job:
-            self.assertEqual(shoal_status("--live", **of_rank(2))[0], 0)  # nobody is there who could tell
+            self.assertEqual(shoal_status("--live", **of_rank(2))[0], 0)  # nobody is there who could answer
             tasks = [job.start("local", **of_rank(0))]
             tasks[0].wait_for("rendezvous at")
             status, said, complaint = shoal_status(address, "--ready", SHOAL_TOKEN=token)
@@ -107,7 +107,7 @@ class Status(JobTest):
                 self.assertEqual(shoal_status("--live", **of_rank(rank))[0], 0)
             self.assertEqual([peer["task"] for peer in said["peers"]], list(RANKS))
             self.assertEqual(said["server"], said["peers"][1]["address"])
-            tasks[3].signal(signal.SIGSTOP)  # it hangs; its connections stay
+            tasks[3].signal(signal.SIGSTOP)  # the task hangs; its connections stay
             until(lambda status, said: status == 1, "--live", **of_rank(3))
             self.assertEqual(shoal_status("--live", **of_rank(2))[0], 0)
             tasks[3].signal(signal.SIGCONT)
@@ -115,7 +115,7 @@ class Status(JobTest):
             tasks[0].kill()
             self.assertEqual(shoal_status("--live", **of_rank(0))[0], 1)
             for rank in (1, 2, 3, 4):
-                self.assertEqual(shoal_status("--live", **of_rank(rank))[0], 0)  # they are not to be killed with it
+                self.assertEqual(shoal_status("--live", **of_rank(rank))[0], 0)  # the others are not to be killed, too
 
     def test_a_frozen_asker_holds_nothing_up(self):
         with Job(THREE, ["--steps", "300"]) as job:
@@ -126,7 +126,7 @@ class Status(JobTest):
             asking = [subprocess.Popen(program("shoal") + ["status", job.address("ps 0")], stdout=subprocess.DEVNULL,
                                        stderr=subprocess.DEVNULL) for _ in range(10)]
             try:
-                for process in asking:  # the first have come further than the last
+                for process in asking:  # the first one has come further than the last
                     process.send_signal(signal.SIGSTOP)
                 tasks = {"ps 0": server} | {task: job.start(task) for task in ("chief 0", "worker 0")}
                 job.expect_all_end(tasks)
@@ -155,7 +155,7 @@ class Status(JobTest):
             server.kill()
             status, said, complaint = shoal_status("--live", TF_CONFIG=job.tf_config("ps 0"))
             self.assertEqual((status, said), (1, None))
-            self.assertIn("tcp://" + job.address("ps 0"), complaint)  # whoever reads this knows of no shared memory
+            self.assertIn("tcp://" + job.address("ps 0"), complaint)  # the reader knows of no shared memory
 
     def test_who_takes_the_connection_and_says_nothing_is_given_up(self):
         with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -13,7 +13,7 @@ STEPS = 200
 
 
 def own_address():
-    """An address of this machine that is no loopback address, or None. Nothing is sent."""
+    """An address of this machine that is not a loopback address, or None. Sends nothing."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))

@@ -35,12 +35,12 @@ class Undisturbed(unittest.TestCase):
             self.assertEqual(job.finished()["checkpoint"], end["checkpoint"])
 
     def test_all_but_the_chief_started_again_after_the_end_of_their_run(self):
-        """SHOAL_RUN tells them that it was theirs, though they would train further (CONTRACT JE-2)."""
+        """SHOAL_RUN tells the tasks that the start was theirs, although they would train further (CONTRACT JE-2)."""
         with Job(FIVE) as job:
             job.expect_all_end({task: job.start(task, "--steps", str(STEPS), SHOAL_RUN="night 1") for task in FIVE})
             end = job.finished()
             self.assertEqual((end["run"], end["shoal_run"]), (1, "night 1"))
-            flags = ["--steps", str(2 * STEPS), "--ready-timeout-secs", "8"]  # a server that is alone waits half of it
+            flags = ["--steps", str(2 * STEPS), "--ready-timeout-secs", "8"]  # a server alone waits half of it
             again = {task: job.start(task, *flags, SHOAL_RUN="night 1") for task in FIVE if task != "chief 0"}
             job.expect_all_end(again)
             for process in again.values():

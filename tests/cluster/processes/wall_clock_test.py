@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Processes whose clocks on the wall go back an hour, or a year ahead: nothing is lost, and every order stays (CONTRACT RU-5, EST-13)."""
+"""Processes whose wall clocks go back an hour, or a year ahead: nothing is lost, all order stays (CONTRACT RU-5, EST-13)."""
 import os
 import pathlib
 import re
@@ -16,7 +16,7 @@ FLAGS = ["--throttle-secs", "0", "--exports", str(KEPT)]
 
 class WallClock(unittest.TestCase):
     def start(self, job, *flags, task="local", clock="clock"):
-        """A process whose clock is what turn() makes it."""
+        """A process whose clock turn() sets."""
         return job.start(task, *flags, LD_PRELOAD=LIBRARY, SHOAL_TEST_CLOCK_FILE=str(job.folder / clock))
 
     def turn(self, job, seconds, clock="clock"):
@@ -38,7 +38,7 @@ class WallClock(unittest.TestCase):
         self.assertEqual(best, sorted(set(best)))
 
     def evaluated_steps(self, job):
-        """In the order of the event files."""
+        """The steps in the order of the event files."""
         lines = job.shoal_lines("events", job.model_dir / "eval", "--tag", "loss")
         return [line["step"] for line in lines]
 
