@@ -199,7 +199,7 @@ TEST_F(CommitServersTest, AServerThatIsStartedLateIsInStep) {
     ASSERT_TRUE(ready) << ready.error().message();
     EXPECT_EQ(value_or_raise(run(env, steps(env, *chief, 3))), 3);
     EXPECT_EQ(value_or_raise(run(env, common_value(*chief))), -3.0f);
-    EXPECT_EQ(count_log("ps 1: waiting for sim://ps-0:1, which decides") > 0, late == 0) << logs();
+    EXPECT_EQ(count_log("ps 1: waiting for sim://ps-0:1, which has the sequencer") > 0, late == 0) << logs();
     kill(env);
     for (Environment* const server : servers) kill(*server);
     world_.run_for(kSecond);

@@ -82,7 +82,7 @@ TEST(CompressedJob, ASynchronousCheckpointHasWhatAllHaveKeptBack) {
     run_job(longer, compressed_sync(aggregated, 12));
     run_job(shorter, compressed_sync(aggregated, 8));
     longer.expect_all_ended_well();
-    EXPECT_EQ(longer.log.count('W', "goes without"), 0);
+    EXPECT_EQ(longer.log.count('W', "without the residual of"), 0);
     const auto saved = tensors(longer.model_dir() + "/model.ckpt-8");
     ASSERT_TRUE(saved.contains("hidden/kernel/residual/2"));
     EXPECT_TRUE(has_values(saved.at("hidden/kernel/residual/2")));
@@ -99,7 +99,7 @@ TEST(CompressedJob, ASaveThatIsDueByTimeComesWithAnUpdate) {
   spec.save_secs = 0.003;
   run_job(job, spec);
   job.expect_all_ended_well();
-  EXPECT_EQ(job.log.count('W', "goes without"), 0);
+  EXPECT_EQ(job.log.count('W', "without the residual of"), 0);
   ASSERT_GE(retained(job.model_dir()).size(), 3u);
   for (const std::string& name : retained(job.model_dir())) {
     if (name == "model.ckpt-0") continue;
@@ -124,7 +124,7 @@ TEST(CompressedJob, AChiefThatRestsSavesWhatTheOthersKeepBack) {
   run_job(job, spec);
   job.expect_all_ended_well();
   EXPECT_EQ(job.last_step(), 40);
-  EXPECT_EQ(job.log.count('W', "goes without"), 0);
+  EXPECT_EQ(job.log.count('W', "without the residual of"), 0);
   int while_it_rests = 0;
   for (const std::string& name : retained(job.model_dir())) {
     if (name == "model.ckpt-0") continue;

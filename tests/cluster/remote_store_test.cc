@@ -416,7 +416,7 @@ TEST_F(ThreeServersTest, ASnapshotStaysWhileTrainingGoesOn) {
     EXPECT_THAT(floats(part.bytes), testing::Each(-1.0f));
   }
   EXPECT_TRUE(run(*chief_env_, snapshot->release()));
-  expect_error(run(*chief_env_, snapshot->read(0, 0, 0, 64)), ErrorKind::kUnavailable, "nothing is held");
+  expect_error(run(*chief_env_, snapshot->read(0, 0, 0, 64)), ErrorKind::kUnavailable, "there is no snapshot");
   EXPECT_EQ(value(), -6.0f);
 }
 

@@ -133,7 +133,7 @@ TEST_F(SilentChief, WhoseSilenceNobodyJudgesKeepsItsPlace) {
   start_first();
   silence_first();
   expect_error(run(*second_env_, prepare(*second_env_, *second_, nullptr, 8)), ErrorKind::kDeadlineExceeded,
-               "whether it is still alive does not show");
+               "it is not known yet whether that one is alive");
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ Task<Result<void>> load_shard(ModelDelivery to, size_t shard, RestoreSource* res
   for (ArenaIndex arena = 0; arena <= to.plan.shards[shard].slot_count; ++arena) {
     SHOAL_CO_TRY_VOID(co_await restore_arena(to, shard, arena, *restore, deadline));
   }
-  for (const int trainer : restore->info().residuals) {  // trainers fetch them, the chief too
+  for (const int trainer : restore->info().residuals) {  // Every trainer fetches its own, the chief, too.
     if (to.gradients != transport::Encoding::kTopK) break;
     if (to.plan.shards[shard].segments.empty()) {
       SHOAL_CO_TRY_VOID(co_await restore_padding(to, shard, residual_arena(trainer), deadline));
