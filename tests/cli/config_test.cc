@@ -36,6 +36,7 @@ class Config : public testing::Test {
                              "SHOAL_EVALUATOR",
                              "SHOAL_SOURCE",
                              "SHOAL_HOST",
+                             "SHOAL_TRIAL",
                              "PMI_RANK",
                              "PMI_SIZE",
                              "RANK",
@@ -98,6 +99,19 @@ TEST_F(Config, PrintsTheResolvedTask) {
               ElementsAre(json::parse(R"({"source": "TF_CONFIG", "mode": "distributed", "task_type": "worker",
       "task_id": 1, "is_chief": false, "num_ps": 1, "num_workers": 3, "global_id": 2, "rpc_address": "c:1", "rank": null,
       "size": null, "rendezvous": [], "model_dir": "m", "service": {"x": [1, 2]}, "trial": "7", "warnings": []})")));
+}
+
+TEST_F(Config, PrintsTheTrialThatTheEnvironmentNames) {
+  setenv("SHOAL_TRIAL", " 12 ", 1);
+  EXPECT_EQ(run().lines.at(0)["trial"], "12");
+  const Outcome threads = run({"--cluster", "ps:1,worker:1"});
+  ASSERT_EQ(threads.lines.size(), 3u);
+  for (const auto& line : threads.lines) EXPECT_EQ(line["trial"], "12");
+  EXPECT_EQ(run_with(R"({"task": {"trial": "12"}})").lines.at(0)["trial"], "12");
+  const Outcome contradicted = run_with(R"({"task": {"trial": "13"}})");
+  EXPECT_EQ(contradicted.status, 2);
+  EXPECT_THAT(contradicted.lines, IsEmpty());
+  EXPECT_THAT(contradicted.complaint, testing::AllOf(HasSubstr(R"(SHOAL_TRIAL: is "12")"), HasSubstr(R"(task.trial of TF_CONFIG is "13")")));
 }
 
 TEST_F(Config, PrintsTheEvaluatorWithoutAPlace) {

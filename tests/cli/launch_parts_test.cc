@@ -99,6 +99,11 @@ TEST(LaunchTasks, AreToldWhereTheirPlaceIsWritten) {
   EXPECT_THAT(variables_of("{}", {}, ""), ::testing::Contains(Variable("SHOAL_SOURCE", "TF_CONFIG")));
 }
 
+TEST(LaunchTasks, AreToldOfWhichTrialTheyArePart) {
+  EXPECT_THAT(variables_of("{}", {.run = "r", .trial = "7"}, ""), ::testing::Contains(Variable("SHOAL_TRIAL", "7")));
+  EXPECT_THAT(variables_of("{}", {}, ""), ::testing::Not(::testing::Contains(::testing::Key("SHOAL_TRIAL"))));
+}
+
 TEST(LaunchTasks, WordsOfAShell) {
   EXPECT_EQ(shell_word("--steps=10"), "--steps=10");
   EXPECT_EQ(shell_word(""), "''");

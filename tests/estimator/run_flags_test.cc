@@ -339,6 +339,27 @@ TEST(RunFlags, ReadsTheTokenFromTheEnvironmentOrAFile) {
   EXPECT_EQ(run_program({"--token-file", folder / "none"}).status, 2);
 }
 
+TEST(RunFlags, KnowsItsTrialFromTheEnvironment) {
+  std::mutex mutex;
+  std::vector<std::string> seen;
+  const auto look = [&](const RunConfig& config, const CommandLine&) {
+    const std::lock_guard lock(mutex);
+    seen.push_back(config.trial().value_or("none"));
+  };
+  run_program({}, look);
+  setenv("SHOAL_TRIAL", "7", 1);
+  run_program({}, look);
+  run_program({"--cluster", "ps:1,worker:1"}, look);
+  EXPECT_THAT(seen, testing::ElementsAre("none", "7", "7", "7", "7"));
+  setenv("SHOAL_TRIAL", "\xFF", 1);
+  for (const Outcome& refused : {run_program({}, look), run_program({"--cluster", "ps:1,worker:1"}, look)}) {
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_THAT(refused.err, HasSubstr("error: SHOAL_TRIAL"));
+  }
+  unsetenv("SHOAL_TRIAL");
+  EXPECT_THAT(seen, testing::SizeIs(5));
+}
+
 TEST(RunFlags, KnowsItsRunFromTheEnvironment) {
   std::string seen;
   const auto look = [&](const RunConfig& config, const CommandLine&) { seen = config.host()->shoal_run; };

@@ -53,7 +53,10 @@ Result<std::vector<TaskConfig>> resolve(const ConfigOptions& options) {
   if (options.cluster_size) {
     auto size = cluster::parse_cluster_size(*options.cluster_size);
     if (!size) return std::move(size).error().with_context("--cluster");
-    return cluster::in_process_tasks(*size, "config");
+    SHOAL_TRY(const std::optional<std::string> trial, cluster::trial_from_environment(cluster::process_getenv));
+    std::vector<TaskConfig> tasks = cluster::in_process_tasks(*size, "config");
+    for (TaskConfig& task : tasks) task.trial = trial;
+    return tasks;
   }
   SHOAL_TRY(TaskConfig task, cluster::task_from_environment(cluster::process_getenv, {.model_dir = options.model_dir}));
   return std::vector<TaskConfig>{std::move(task)};

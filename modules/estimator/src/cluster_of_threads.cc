@@ -100,6 +100,7 @@ void ThreadedCluster::ended(size_t index, Result<void> result) {
 std::vector<TaskOutcome> run_cluster_of_threads(const cluster::ClusterSize& size, RunConfigOptions options,
                                                 const TaskHost& host, const std::function<void(RunConfig)>& body) {
   value_or_raise(size.check());
+  const std::optional<std::string> trial = value_or_raise(cluster::trial_from_environment(cluster::process_getenv));
   if (options.environment) {
     raise(invalid_argument(
         "RunConfig: environment: a cluster of threads (run_cluster(), --cluster) has several tasks in one process, "
@@ -133,6 +134,7 @@ std::vector<TaskOutcome> run_cluster_of_threads(const cluster::ClusterSize& size
   // Addresses that no other process of this machine has, for transports that reach beyond this one (shm).
   const std::string name = "cluster-" + std::to_string(env->process().process_id);
   for (cluster::TaskConfig& task : cluster::in_process_tasks(size, name)) {
+    task.trial = trial;
     configs.push_back(RunConfig(options, std::move(task)).with_host(task_host));
   }
   return env->run(cluster.run(std::move(configs)));

@@ -57,6 +57,7 @@ std::vector<Variable> variables_of(const std::string& tf_config, const JobWide& 
   std::vector<Variable> variables{
       {"TF_CONFIG", tf_config}, {"SHOAL_SOURCE", "TF_CONFIG"}, {"SHOAL_RUN", job.run}, {"SHOAL_REPORT_FILE", report_file}};
   if (job.token) variables.emplace_back("SHOAL_TOKEN", *job.token);
+  if (job.trial) variables.emplace_back("SHOAL_TRIAL", *job.trial);  // Hosts that are reached by ssh do not inherit it.
   if (job.gives_way) variables.emplace_back("SHOAL_ON_SIGTERM", "leave");
   if (job.shows_table) variables.emplace_back("SHOAL_PROGRESS_SECS", "1");
   return variables;

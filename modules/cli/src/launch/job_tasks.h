@@ -36,6 +36,7 @@ using Variable = std::pair<std::string, std::string>;
 struct JobWide {
   std::string run;                     ///< SHOAL_RUN.
   std::optional<std::string> token{};  ///< SHOAL_TOKEN; nothing where the user has given one, or there is no need.
+  std::optional<std::string> trial{};  ///< SHOAL_TRIAL, where this launch is a trial of a search.
   bool gives_way = false;              ///< SHOAL_ON_SIGTERM: a SIGTERM that is passed on means what it means here.
   bool shows_table = false;            ///< Tasks tell often how far they are: SHOAL_PROGRESS_SECS.
 };

@@ -18,6 +18,7 @@
 #include "launch/this_machine.h"
 #include "shoal/base/process_info.h"
 #include "shoal/base/utc_text.h"
+#include "shoal/cluster/tf_config.h"
 #include "shoal/monitor/progress.h"
 
 namespace shoal::cli::launch {
@@ -149,6 +150,7 @@ Result<void> Launcher::prepare(const std::string& folder) {
   job_.gives_way = options_.policy.terminate_means_leave;
   job_.run = "launch-" + context_.storage.unique_name();
   job_.token = token_for_job(options_.command.program, cluster::process_getenv);
+  SHOAL_TRY(job_.trial, cluster::trial_from_environment(cluster::process_getenv));
   SHOAL_TRY(SignalInbox inbox, SignalInbox::open());
   inbox_.emplace(std::move(inbox));
   SHOAL_TRY(Guard guard,

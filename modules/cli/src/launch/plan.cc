@@ -8,6 +8,7 @@
 #include "launch/job_tasks.h"
 #include "launch/launcher.h"
 #include "launch/this_machine.h"
+#include "shoal/cluster/tf_config.h"
 
 namespace shoal::cli::launch {
 namespace {
@@ -25,9 +26,10 @@ Json object(const JobTask& task, const std::vector<Variable>& variables, const s
   return Json{{"task", task.name}, {"environment", std::move(environment)}, {"command", command}};
 }
 
-JobWide shown_job(const Context& context, const LaunchOptions& options) {
+Result<JobWide> shown_job(const Context& context, const LaunchOptions& options) {
   JobWide job{.run = "(a name of this launch)", .shows_table = shows_table(context, options)};
   if (token_for_job(options.command.program, cluster::process_getenv)) job.token = "(a secret of this launch)";
+  SHOAL_TRY(job.trial, cluster::trial_from_environment(cluster::process_getenv));
   return job;
 }
 
@@ -40,7 +42,7 @@ Result<int> print_plan_here(Context& context, const LaunchOptions& options) {
   ThisMachine machine(tasks, options.command);
   SHOAL_TRY(const std::vector<std::string> addresses, machine.choose_addresses());
   SHOAL_TRY(const std::vector<std::string> configs, tf_configs(tasks, addresses));
-  const JobWide job = shown_job(context, options);
+  SHOAL_TRY(const JobWide job, shown_job(context, options));
   for (size_t i = 0; i < tasks.size(); ++i) {
     const std::vector<Variable> variables = variables_of(configs[i], job, "(a file for the results)");
     if (options.json) {
@@ -59,7 +61,7 @@ Result<int> print_plan_on_hosts(Context& context, const LaunchOptions& options) 
             RemoteHosts::create(context.storage, *options.hosts, tasks, options.command));
   SHOAL_TRY(const std::vector<std::string> addresses, hosts->choose_addresses());
   SHOAL_TRY(const std::vector<std::string> configs, tf_configs(tasks, addresses));
-  const JobWide job = shown_job(context, options);
+  SHOAL_TRY(const JobWide job, shown_job(context, options));
   for (size_t i = 0; i < tasks.size(); ++i) {
     const TaskStart how{.tf_config = configs[i], .job = job, .report_file = ""};
     const std::vector<std::string> ssh = hosts->ssh_for(i, how), command = hosts->command_of(i);

@@ -74,6 +74,17 @@ Result<TaskConfig> task_of_source(const GetEnv& getenv, ConfigSource source, con
   }
 }
 
+Result<TaskConfig> found_task(const GetEnv& getenv, const TfConfigOptions& options) {
+  SHOAL_TRY(const std::optional<ConfigSource> wanted, wanted_source(getenv));
+  if (wanted) return task_of_source(getenv, *wanted, options);
+  SHOAL_TRY(FoundPlace chosen, explicit_place(getenv));
+  if (chosen.place) return task_of(std::move(chosen));
+  // Untrimmed, since its errors count bytes.
+  if (is_set(getenv, "TF_CONFIG")) return task_of_tf_config(getenv, *raw_variable(getenv, "TF_CONFIG"), options);
+  SHOAL_TRY(FoundPlace found, engine_place(getenv));
+  return task_of(std::move(found));
+}
+
 }  // namespace
 
 TaskConfig task_of_place(Place place) {
@@ -98,19 +109,14 @@ Result<TaskConfig> with_addresses(const TaskConfig& task, const std::vector<std:
   const Place& place = *task.place;
   SHOAL_CHECK(addresses.size() == size_t(place.size) && host_names.size() == addresses.size());
   SHOAL_TRY(TaskConfig met, resolve_place(place, addresses));
+  met.trial = task.trial;
   met.tasks_on_host = int32_t(std::ranges::count(host_names, host_names[size_t(place.rank)]));
   return met;
 }
 
 Result<TaskConfig> task_from_environment(const GetEnv& getenv, const TfConfigOptions& options) {
-  SHOAL_TRY(const std::optional<ConfigSource> wanted, wanted_source(getenv));
-  if (wanted) return task_of_source(getenv, *wanted, options);
-  SHOAL_TRY(FoundPlace chosen, explicit_place(getenv));
-  if (chosen.place) return task_of(std::move(chosen));
-  // The text is not trimmed, since its errors name byte offsets.
-  if (is_set(getenv, "TF_CONFIG")) return task_of_tf_config(getenv, *raw_variable(getenv, "TF_CONFIG"), options);
-  SHOAL_TRY(FoundPlace found, engine_place(getenv));
-  return task_of(std::move(found));
+  SHOAL_TRY(TaskConfig task, found_task(getenv, options));
+  return with_trial(std::move(task), getenv);
 }
 
 }  // namespace shoal::cluster

@@ -33,7 +33,7 @@ struct TaskConfig {
   ClusterSpec job;                       ///< The training cluster, set for the evaluator, too.
   std::optional<std::string> model_dir;  ///< The model_dir of the description, not of the program's option.
   std::optional<std::string> service;    ///< The JSON text of an object, without blanks, members in their order.
-  std::optional<std::string> trial;
+  std::optional<std::string> trial;      ///< The trial of a search: task.trial of TF_CONFIG, or SHOAL_TRIAL.
   /// True for a thread of a process that runs the whole cluster. Addresses are then names, not hosts.
   bool in_process = false;
   int32_t tasks_on_host = 1;  ///< The number of the job's tasks on this host (or in this process), this one included.
@@ -83,8 +83,15 @@ std::optional<std::string> process_getenv(std::string_view name);
 
 /// The task that the environment gives this process, by SHOAL_RANK, TF_CONFIG or the variables of an engine, in this
 /// order, else local mode; SHOAL_SOURCE restricts the search to one source. Reads variables only: a task among others
-/// has not met them yet (has_met()). InvalidArgument or TypeMismatch, naming the variable.
+/// has not met them yet (has_met()). with_trial() adds the trial. InvalidArgument or TypeMismatch, naming the variable.
 Result<TaskConfig> task_from_environment(const GetEnv& getenv, const TfConfigOptions& options = {});
+
+/// The variable SHOAL_TRIAL without blanks around it: the trial of a search that this process is part of, such as "7". None
+/// if it is not set, or blank. InvalidArgument if it is no UTF-8.
+Result<std::optional<std::string>> trial_from_environment(const GetEnv& getenv);
+/// Returns `task` with the trial that SHOAL_TRIAL names. InvalidArgument if TF_CONFIG's task.trial names another one; errors
+/// of trial_from_environment().
+Result<TaskConfig> with_trial(TaskConfig task, const GetEnv& getenv);
 
 /// Makes a task from a place; its addresses are not known yet.
 TaskConfig task_of_place(Place place);

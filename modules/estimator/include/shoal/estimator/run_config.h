@@ -340,6 +340,8 @@ class RunConfig {
   const cluster::ClusterSpec& cluster() const;
   /// JSON text of TF_CONFIG's `service`.
   const std::optional<std::string>& service() const;
+  /// The trial of a search that this process is part of: task.trial of TF_CONFIG, or the variable SHOAL_TRIAL. None where
+  /// neither is set.
   const std::optional<std::string>& trial() const;
   /// The numbers for shard(num_trainers, trainer_index).
   int32_t trainer_index() const;
