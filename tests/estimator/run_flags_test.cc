@@ -350,14 +350,14 @@ TEST(RunFlags, KnowsItsTrialFromTheEnvironment) {
   setenv("SHOAL_TRIAL", "7", 1);
   run_program({}, look);
   run_program({"--cluster", "ps:1,worker:1"}, look);
-  EXPECT_THAT(seen, testing::ElementsAre("none", "7", "7", "7", "7"));
+  EXPECT_THAT(seen, ::testing::ElementsAre("none", "7", "7", "7", "7"));
   setenv("SHOAL_TRIAL", "\xFF", 1);
   for (const Outcome& refused : {run_program({}, look), run_program({"--cluster", "ps:1,worker:1"}, look)}) {
     EXPECT_EQ(refused.status, 2);
     EXPECT_THAT(refused.err, HasSubstr("error: SHOAL_TRIAL"));
   }
   unsetenv("SHOAL_TRIAL");
-  EXPECT_THAT(seen, testing::SizeIs(5));
+  EXPECT_THAT(seen, ::testing::SizeIs(5));
 }
 
 TEST(RunFlags, KnowsItsRunFromTheEnvironment) {
