@@ -48,15 +48,15 @@ TEST(Trial, HasToAgreeWithTfConfig) {
     const auto refused = both(R"({"task": {"trial": "4"}})", other);
     ASSERT_FALSE(refused) << other;
     EXPECT_EQ(refused.error().kind(), ErrorKind::kInvalidArgument);
-    EXPECT_THAT(refused.error().message(), AllOf(HasSubstr("SHOAL_TRIAL: is \"" + std::string(other)),
-                                                 HasSubstr("task.trial of TF_CONFIG is \"4\"")));
+    EXPECT_THAT(refused.error().message(),
+                AllOf(HasSubstr("SHOAL_TRIAL: is \"" + std::string(other)), HasSubstr("task.trial of TF_CONFIG is \"4\"")));
   }
   // Where TF_CONFIG is not looked at, nothing contradicts.
-  EXPECT_EQ(value_or_raise(task_from_environment(reader({{"TF_CONFIG", R"({"task": {"trial": "4"}})"},
-                                                         {"SHOAL_TRIAL", "5"},
-                                                         {"SHOAL_SOURCE", "local"}})))
-                .trial,
-            "5");
+  EXPECT_EQ(
+      value_or_raise(task_from_environment(reader(
+                         {{"TF_CONFIG", R"({"task": {"trial": "4"}})"}, {"SHOAL_TRIAL", "5"}, {"SHOAL_SOURCE", "local"}})))
+          .trial,
+      "5");
 }
 
 TEST(Trial, IsRefusedUnlessItIsUtf8) {

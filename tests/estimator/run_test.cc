@@ -194,7 +194,7 @@ TEST(Run, LeavesItsResultsInTheFileThatALauncherNames) {
   setenv("SHOAL_REPORT_FILE", file.c_str(), 1);
   const Outcome failed = run_program(flags, [](const RunConfig&, const CommandLine&) { raise(invalid_argument("no")); });
   EXPECT_EQ(failed.status, 2);
-  EXPECT_FALSE(std::filesystem::exists(file));
+  EXPECT_THAT((std::ostringstream() << std::ifstream(file).rdbuf()).str(), HasSubstr(R"("error":"no")"));
   const Outcome trained = run_program(flags, training());
   EXPECT_EQ(trained.status, 0) << trained.err;
   std::ostringstream text;

@@ -157,6 +157,7 @@ Result<void> Estimator::try_train(const InputFn& input_fn, TrainOptions options)
   const bool was_interrupted =
       !outcome && is_interrupt(outcome.error()) && (distributed || env->interrupted().stop_requested());
   if (!outcome && !was_interrupted) return std::move(outcome).error();
+  if (!outcome || outcome->interrupted) tell_interrupted(own.config(), model_dir_);
   // Weights of an earlier call are older than a checkpoint that this one has written.
   if (outcome && (outcome->weights || config_.saves_checkpoints())) trained_ = outcome->weights;
   return {};

@@ -7,6 +7,7 @@
 #include "flag_values.h"
 #include "flags.h"
 #include "print_error.h"
+#include "report_files.h"
 #include "shoal/base/exhaustion.h"
 #include "shoal/base/path_error.h"
 #include "shoal/base/resident_bytes.h"
@@ -28,6 +29,12 @@ struct ProgramCall {
   const CommandLine command_line;
   const RunConfigOptions config;
   const ProgramBody& body;
+  TaskReports& reports;
+
+  void begin_task(RunConfig task) const {
+    reports.start(task);
+    body(std::move(task), command_line);
+  }
 };
 
 /// For what is said before there are tasks, or of all of them.
@@ -35,8 +42,14 @@ Logger logger_of(const TaskHost& host) {
   return Logger(host.sink, "", read_wall_clock);
 }
 
-/// The first status that is not 0, after all tasks have ended.
-int run_threads(const ProgramCall& call, const TaskHost& host) {
+/// How the tasks of a program have ended.
+struct Ending {
+  int status = 0;
+  std::optional<std::string> failure = {};  ///< The sentence of the first error.
+};
+
+/// The first error, after all tasks have ended.
+Ending run_threads(const ProgramCall& call, const TaskHost& host) {
   const cluster::ClusterSize size = value_or_raise(cluster::parse_cluster_size(*call.flags.cluster));
   if (!size.evaluator && !size.master) {
     logger_of(host).warning(
@@ -44,17 +57,17 @@ int run_threads(const ProgramCall& call, const TaskHost& host) {
         *call.flags.cluster + ",evaluator");
   }
   const auto outcomes = run_cluster_of_threads(size, call.config, host,
-                                               [&](RunConfig config) { call.body(std::move(config), call.command_line); });
-  int status = 0;
+                                               [&](RunConfig config) { call.begin_task(std::move(config)); });
+  Ending ending;
   for (const TaskOutcome& outcome : outcomes) {
     if (outcome.result || outcome.result.error().kind() == ErrorKind::kCancelled) continue;  // It gave way, and said so.
     const int own = print_error(outcome.result.error(), outcome.task);
-    if (status == 0) status = own;
+    if (ending.status == 0) ending = {own, outcome.task + ": " + outcome.result.error().message()};
   }
-  return status;
+  return ending;
 }
 
-int run_one(const ProgramCall& call, const TaskHost& host) {
+Ending run_one(const ProgramCall& call, const TaskHost& host) {
   Logger log = logger_of(host);
   const auto variables = [&call](std::string_view name) {
     const auto flag = call.flags.variables.find(name);
@@ -62,8 +75,8 @@ int run_one(const ProgramCall& call, const TaskHost& host) {
   };
   RunConfig config = RunConfig::from_environment(call.config, variables, &log, std::make_shared<TaskHost>(host));
   if (config.task_type() == cluster::kPsRole) give_back_code();  // It waits from now on, on a board with little memory.
-  call.body(std::move(config), call.command_line);
-  return 0;
+  call.begin_task(std::move(config));
+  return {};
 }
 
 /// A task that `shoal launch` has started has its place in that job, and its flags do not say another one.
@@ -85,18 +98,23 @@ Result<void> check_place_of_launched(const ParsedFlags& flags) {
   return {};
 }
 
-/// Hands the results to whoever has started this process and wants them. What was trained is no worse if that fails.
-void write_results(const TaskReports& reports, const CommandLine& line) {
+/// Hands the results to whoever has started this process and wants them, and leaves them in model_dir. What was trained is
+/// no worse if that fails.
+void write_results(const TaskReports& reports, const CommandLine& line, const ExperimentReport& report,
+                   const std::optional<std::string>& failure) {
+  for (const std::string& complaint : write_folder_reports(reports, line, failure)) {
+    std::cerr << "warning: " + complaint + "\n";
+  }
   const std::string file = cluster::process_getenv("SHOAL_REPORT_FILE").value_or("");
   if (file.empty()) return;
-  if (auto written = make_file_storage()->write_atomically(file, reports.to_json(line) + "\n"); !written) {
+  if (auto written = make_file_storage()->write_atomically(file, report.to_json() + "\n"); !written) {
     std::cerr << "warning: SHOAL_REPORT_FILE: " + written.error().message() + "\n";
   }
 }
 
 /// What was trained is no worse if they cannot be written: their reader has gone, as that of `| head`.
-void print_results(const TaskReports& reports, const ParsedFlags& flags, const CommandLine& line) {
-  const std::string text = line.json ? reports.to_json(line) : flags.quiet ? "" : reports.to_text();
+void print_results(const ExperimentReport& report, const ParsedFlags& flags) {
+  const std::string text = flags.command_line.json ? report.to_json() : flags.quiet ? "" : results_text(report);
   if (text.empty() || std::cout << text << std::endl) return;
   std::cerr << "warning: the results could not be written to standard output; is its disk full, or its reader gone?\n";
 }
@@ -112,6 +130,16 @@ int predicted(const PredictFile& request) {
 int measured(const MeasureInput& request) {
   if (request.done) return 0;
   return print_error(failed_precondition("--measure-input: this program has ended without a training, which alone has an input"));
+}
+
+/// The exit status of a program whose tasks have ended, after its results are where they are wanted.
+int end_program(const TaskReports& reports, const ParsedFlags& flags, const CommandLine& line, const Result<Ending>& called) {
+  const Ending ending = called ? *called : Ending{print_error(called.error()), called.error().message()};
+  if (!reports.has_started() || flags.predict || flags.measure_input) return ending.status;
+  const ExperimentReport report = program_report(reports, line, ending.failure);
+  write_results(reports, line, report, ending.failure);
+  if (ending.status == 0) print_results(report, flags);
+  return ending.status;
 }
 
 int run_flags(int argc, const char* const* argv, const ProgramInfo& program, FlagReader reader, const ProgramBody& body) {
@@ -135,25 +163,26 @@ int run_flags(int argc, const char* const* argv, const ProgramInfo& program, Fla
         MeasureInput{.seconds = *flags.measure_input, .json = flags.command_line.json, .out = std::cout});
   }
   host->report = [&reports](const TaskReport& report) { reports.add(report); };
+  host->leads = [&reports](const LedFolder& folder) {
+    if (folder.trains) remove_old_report(folder);
+    reports.lead(folder);
+  };
   Result<RunConfigOptions> config = run_config_options(program, flags);
   if (!config) return print_error(config.error());
-  const ProgramCall call{flags, command_line(program, flags), *std::move(config), body};
-  const auto status =
+  const ProgramCall call{flags, command_line(program, flags), *std::move(config), body, reports};
+  const Result<Ending> called =
       call_user("the program", [&] { return flags.cluster ? run_threads(call, *host) : run_one(call, *host); });
   host->progress->finish();
-  const bool cancelled = !status && status.error().kind() == ErrorKind::kCancelled;
-  if (host->predict && (cancelled || (status && *status == 0))) return predicted(*host->predict);
-  if (host->measure_input && (cancelled || (status && *status == 0))) return measured(*host->measure_input);
-  if (reports.gave_way() && (cancelled || (status && *status == 0))) return kGaveWayStatus;
+  const bool cancelled = !called && called.error().kind() == ErrorKind::kCancelled;
+  const bool ended_well = cancelled || (called && called->status == 0);
+  if (host->predict && ended_well) return predicted(*host->predict);
+  if (host->measure_input && ended_well) return measured(*host->measure_input);
+  if (reports.gave_way() && ended_well) return kGaveWayStatus;
   if (cancelled) {  // A signal, while the task waited for the others.
     logger_of(*host).info("interrupted before training began");
     return 0;
   }
-  if (!status) return print_error(status.error());
-  if (*status != 0) return *status;
-  write_results(reports, call.command_line);
-  print_results(reports, flags, call.command_line);
-  return 0;
+  return end_program(reports, flags, call.command_line, called);
 }
 
 int run_program(int argc, const char* const* argv, const ProgramInfo& program, FlagReader reader, const ProgramBody& body) {

@@ -4,87 +4,121 @@
 #include <algorithm>
 
 #include "shoal/base/format.h"
-#include "shoal/json/text.h"
 
 namespace shoal {
 
 namespace {
 
-using Json = json::PrintedJson;
-
-Json metrics_json(const Metrics& metrics) {
-  Json json = Json::object();
-  for (const auto& [name, value] : metrics) {
-    const std::optional<int64_t> count = metrics.count_of(name);
-    json[name] = count ? Json(*count) : Json(value);
-  }
-  return json;
+/// The values that the program's own flags have, and those of the flags that its body heeds.
+Params parameters_of(const CommandLine& line) {
+  Params parameters = line.flags;
+  if (line.steps) parameters.set("steps", *line.steps);
+  parameters.set("batch", line.batch);
+  if (line.data_dir) parameters.set("data-dir", *line.data_dir);
+  return parameters;
 }
 
-/// The values that the program's own flags have, and those of the flags that its body heeds.
-Json flags_json(const CommandLine& line) {
-  Json json = Json::object();
-  for (const auto& [name, item] : line.flags) {
-    std::visit([&json, &flag = name](const auto& value) { json[flag] = value; }, item);
+void merge(ExperimentReport& whole, const TaskReport& report) {
+  whole.metrics.take(report.metrics);
+  const bool better = whole.best.empty() || (!report.best.empty() && report.best.at("loss") < whole.best.at("loss"));
+  if (better) whole.best = report.best;
+  if (!report.model_dir.empty()) whole.model_dir = report.model_dir;
+  if (report.seed) whole.seed = report.seed;
+  if (report.global_step) whole.global_step = std::max(whole.global_step.value_or(0), *report.global_step);
+  if (report.examples_per_second) {
+    whole.examples_per_second = whole.examples_per_second.value_or(0) + *report.examples_per_second;
   }
-  if (line.steps) json["steps"] = *line.steps;
-  json["batch"] = line.batch;
-  if (line.data_dir) json["data-dir"] = *line.data_dir;
-  return json;
+  if (report.interrupted) whole.status = ExperimentStatus::kInterrupted;
+  if (report.seconds) whole.seconds = std::max(whole.seconds.value_or(0), *report.seconds);
 }
 
 }  // namespace
 
+void TaskReports::start(const RunConfig& config) {
+  const std::lock_guard lock(mutex_);
+  has_started_ = true;
+  if (config.model_dir()) model_dir_ = *config.model_dir();
+  if (config.trial()) trial_ = config.trial();
+}
+
+void TaskReports::lead(LedFolder folder) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(folders_, [&folder](const LedFolder& other) { return other.model_dir == folder.model_dir; });
+  folders_.push_back(std::move(folder));
+}
+
 void TaskReports::add(const TaskReport& report) {
   const std::lock_guard lock(mutex_);
-  metrics_.take(report.metrics);
-  const bool better = best_.empty() || (!report.best.empty() && report.best.at("loss") < best_.at("loss"));
-  if (better) best_ = report.best;
-  if (!report.model_dir.empty()) model_dir_ = report.model_dir;
-  if (report.seed) seed_ = report.seed;
-  if (report.global_step) global_step_ = std::max(global_step_.value_or(0), *report.global_step);
-  if (report.examples_per_second) {
-    examples_per_second_ = examples_per_second_.value_or(0) + *report.examples_per_second;
-  }
-  interrupted_ |= report.interrupted;
-  gave_way_ |= report.gave_way;
-  if (report.seconds) seconds_ = std::max(seconds_.value_or(0), *report.seconds);
+  reports_.push_back(report);
+}
+
+bool TaskReports::has_started() const {
+  const std::lock_guard lock(mutex_);
+  return has_started_;
 }
 
 bool TaskReports::gave_way() const {
   const std::lock_guard lock(mutex_);
-  return gave_way_;
+  return std::ranges::any_of(reports_, &TaskReport::gave_way);
 }
 
-std::string TaskReports::to_json(const CommandLine& line) const {
+std::vector<LedFolder> TaskReports::led_folders() const {
   const std::lock_guard lock(mutex_);
-  Json json = metrics_json(metrics_);
-  if (global_step_) json["global_step"] = *global_step_;
-  if (examples_per_second_) json["examples_per_second"] = *examples_per_second_;
-  if (seconds_) json["seconds"] = *seconds_;
-  if (interrupted_) json["interrupted"] = true;
-  if (!best_.empty()) json["best"] = metrics_json(best_);
-  if (!model_dir_.empty()) json["model_dir"] = model_dir_;
-  json["flags"] = flags_json(line);
-  if (seed_) json["seed"] = *seed_;
-  json["version"] = SHOAL_VERSION;
-  return shoal::json::text_of(json);  // Names of folders may be any bytes.
+  return folders_;
 }
 
-std::string TaskReports::to_text() const {
+std::string TaskReports::eval_dir(const std::string& model_dir) const {
   const std::lock_guard lock(mutex_);
+  const auto of_folder = [&model_dir](const TaskReport& report) {
+    return report.model_dir == model_dir && !report.eval_dir.empty();
+  };
+  const auto found = std::ranges::find_if(reports_, of_folder);
+  return found == reports_.end() ? std::string() : found->eval_dir;
+}
+
+bool TaskReports::has_report_of(const std::string& model_dir) const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::find(reports_, model_dir, &TaskReport::model_dir) != reports_.end();
+}
+
+ExperimentReport TaskReports::merged(const CommandLine& line) const {
+  const std::lock_guard lock(mutex_);
+  ExperimentReport whole{
+      .parameters = parameters_of(line), .model_dir = model_dir_, .trial = trial_, .version = SHOAL_VERSION};
+  for (const LedFolder& folder : folders_) {
+    whole.model_dir = folder.model_dir;
+    whole.seed = folder.seed;
+  }
+  for (const TaskReport& report : reports_) merge(whole, report);
+  return whole;
+}
+
+ExperimentReport TaskReports::merged(const CommandLine& line, const std::string& model_dir) const {
+  const std::lock_guard lock(mutex_);
+  ExperimentReport whole{
+      .parameters = parameters_of(line), .model_dir = model_dir, .trial = trial_, .version = SHOAL_VERSION};
+  for (const LedFolder& folder : folders_) {
+    if (folder.model_dir == model_dir) whole.seed = folder.seed;
+  }
+  for (const TaskReport& report : reports_) {
+    if (report.model_dir == model_dir) merge(whole, report);
+  }
+  return whole;
+}
+
+std::string results_text(const ExperimentReport& report) {
   std::string text;
-  for (const auto& [name, metric] : metrics_) {
+  for (const auto& [name, metric] : report.metrics) {
     if (name == "global_step") continue;
-    const std::optional<int64_t> count = metrics_.count_of(name);
+    const std::optional<int64_t> count = report.metrics.count_of(name);
     text += (text.empty() ? ": " : ", ") + name + " " + (count ? std::to_string(*count) : formatted("%.4g", metric));
   }
-  if (interrupted_ && global_step_) {
-    return "Interrupted at global step " + std::to_string(*global_step_) + (text.empty() ? "" : "; the last evaluation") +
-           text;
+  if (report.status == ExperimentStatus::kInterrupted && report.global_step) {
+    return "Interrupted at global step " + std::to_string(*report.global_step) +
+           (text.empty() ? "" : "; the last evaluation") + text;
   }
-  if (text.empty() || !metrics_.contains("global_step")) return {};
-  return "Evaluated at global step " + std::to_string(metrics_.integer("global_step")) + text;
+  if (text.empty() || !report.metrics.contains("global_step")) return {};
+  return "Evaluated at global step " + std::to_string(report.metrics.integer("global_step")) + text;
 }
 
 }  // namespace shoal

@@ -51,16 +51,22 @@ TaskReport report_of(const TrainOutcome& outcome, const RunConfig& config) {
   return report;
 }
 
+TrainAndEvaluateResult interrupted_before_training(const Call& call) {
+  tell_interrupted(call.config(), call.estimator.model_dir());
+  return {};
+}
+
 /// Completes the report of a task, gives it to the task's host, and returns the result.
 TrainAndEvaluateResult handed_in(Environment& env, const Call& call, TaskReport report) {
   report.model_dir = call.estimator.model_dir();
+  if (!report.model_dir.empty()) report.eval_dir = call.estimator.eval_dir(call.eval.name);
   if (!report.seed) report.seed = call.config().random_seed();
   if (call.config().host() && call.config().host()->report) {
     // Trainers bring the seed with their report. Otherwise a chief would read run.json after the end of its job, and if it
     // were killed meanwhile, its restart would find the servers gone.
     if (!report.seed && !report.model_dir.empty()) report.seed = seed_of_run(env, call.config(), report.model_dir);
     if (!report.metrics.empty()) {
-      report.best = best_evaluation(env, call.estimator.eval_dir(call.eval.name), report.metrics);
+      report.best = best_evaluation(env.storage(), report.eval_dir, report.metrics);
     }
     call.config().host()->report(report);
   }
@@ -84,8 +90,7 @@ Result<TrainAndEvaluateResult> run_local(Environment& env, const Call& call) {
                              .write_end_mark = true};
   const Result<TrainOutcome> outcome = env.run(train_task(env, request));
   const bool was_interrupted = !outcome && is_interrupt(outcome.error()) && env.interrupted().stop_requested();
-  // The interrupt came before training began.
-  if (was_interrupted && !gives_way(env, outcome.error())) return TrainAndEvaluateResult();
+  if (was_interrupted && !gives_way(env, outcome.error())) return interrupted_before_training(call);
   if (!outcome) return outcome.error();
   TaskReport report = report_of(*outcome, call.config());
   TrainAndEvaluateResult result;
@@ -121,7 +126,7 @@ Result<TrainAndEvaluateResult> run_trainer(Environment& env, const Call& call,
                              },
                              .write_end_mark = chief};
   const auto outcome = env.run(trainer_task(env, request));
-  if (!outcome && is_interrupt(outcome.error()) && !gives_way(env, outcome.error())) return TrainAndEvaluateResult();
+  if (!outcome && is_interrupt(outcome.error()) && !gives_way(env, outcome.error())) return interrupted_before_training(call);
   if (!outcome) return outcome.error();
   TaskReport report = report_of(*outcome, call.config());
   if (evaluation && !outcome->nothing_to_do) {

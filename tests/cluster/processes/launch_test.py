@@ -98,10 +98,10 @@ class Launch(unittest.TestCase):
         self.launches.append(launch)
         return launch
 
-    def run_to_end(self, options, script, prefix=()):
+    def run_to_end(self, options, script, prefix=(), **variables):
         """The launcher's status and two outputs."""
         options = options if "--log-dir" in options else [*options, "--no-logs"]
-        ended = subprocess.run([*prefix, *self.command(options, script)], env=self.environment(), text=True,
+        ended = subprocess.run([*prefix, *self.command(options, script)], env=self.environment(**variables), text=True,
                                timeout=SECONDS_MAX, stdin=subprocess.DEVNULL, capture_output=True)
         return ended.returncode, ended.stdout, ended.stderr
 
@@ -347,6 +347,31 @@ class Launch(unittest.TestCase):
         self.assertEqual(status, 0, err)
         self.assertEqual(json.loads(out), {"global_step": 7, "seconds": 1.5})
         self.assertIn("[ps 0] hello from ps", err)
+
+    def test_the_report_of_the_job_is_where_its_starter_wants_it(self):
+        file = self.folder / "of_the_job.json"
+        status, out, err = self.run_to_end(["--ps", "1", "--json"], """
+            echo "trial $SHOAL_TRIAL"
+            if [ $role = chief ]; then echo '{"status": "complete", "global_step": 7}' > $SHOAL_REPORT_FILE; fi""",
+                                           SHOAL_REPORT_FILE=str(file), SHOAL_TRIAL="12")
+        self.assertEqual(status, 0, err)
+        self.assertEqual(json.loads(file.read_text()), json.loads(out))
+        self.assertEqual(json.loads(out), {"status": "complete", "global_step": 7})
+        self.assertIn("[ps 0] trial 12", err)
+
+    def test_the_report_of_a_job_that_failed_has_the_error(self):
+        file = self.folder / "of_the_job.json"
+        for telling, error in (("""echo '{"status": "failed", "error": "no data"}' > $SHOAL_REPORT_FILE""", "chief 0: no data"),
+                               (":", "the job has ended with status 2")):
+            status, _, err = self.run_to_end(["--ps", "1"], f"""
+                if [ $role = chief ]; then {telling}; exit 2; fi
+                exec sleep 100""", SHOAL_REPORT_FILE=str(file))
+            self.assertEqual(status, 2, err)
+            self.assertEqual(json.loads(file.read_text()), {"status": "failed", "error": error})
+        file.unlink()
+        status, _, err = self.run_to_end(["--ps", "1"], "true", SHOAL_REPORT_FILE=str(self.folder / "none/report"))
+        self.assertEqual(status, 0, err)
+        self.assertIn("SHOAL_REPORT_FILE: ", err)
 
     def test_much_output_arrives_whole(self):
         status, out, err = self.run_to_end(["--ps", "1"], "seq 1 100000")

@@ -19,6 +19,7 @@
 #include "shoal/base/process_info.h"
 #include "shoal/base/utc_text.h"
 #include "shoal/cluster/tf_config.h"
+#include "shoal/json/text.h"
 #include "shoal/monitor/progress.h"
 
 namespace shoal::cli::launch {
@@ -105,6 +106,9 @@ class Launcher {
   Ending ending_of(size_t task) const;
   void look_who_is_back();
   void print_end(int status);
+  void print_results(const Json& results);
+  Json failed(Json results, int status) const;
+  void write_report(const Json& report);
   std::vector<TableRow> rows();
   TableRow row_of(size_t task);
   bool heed_line(size_t task, std::string_view line);
@@ -389,10 +393,33 @@ void Launcher::print_end(int status) {
     say("the job has ended with status " + std::to_string(status) +
         (options_.log_dir ? "; what each task wrote is in " + *options_.log_dir : ""));
   }
-  if (status != 0) return;
+  if (status == kGaveWayStatus) return;
   std::vector<std::string> files;
   for (const Seat& seat : seats_) files.push_back(seat.report_file);
   const Json results = results_of(context_.storage, files);
+  write_report(status == 0 ? results : failed(results, status));
+  if (status == 0) print_results(results);
+}
+
+/// The results as the job's report, with the error of the first task that has told one.
+Json Launcher::failed(Json results, int status) const {
+  for (const Seat& seat : seats_) {
+    if (const auto error = failure_of(context_.storage, seat.report_file)) {
+      return failed_results(std::move(results), seat.task.name + ": " + *error);
+    }
+  }
+  return failed_results(std::move(results), "the job has ended with status " + std::to_string(status));
+}
+
+/// For whoever has started this launch and wants the results of its job. What was trained is no worse if that fails.
+void Launcher::write_report(const Json& report) {
+  const std::string file = cluster::process_getenv("SHOAL_REPORT_FILE").value_or("");
+  if (file.empty()) return;
+  const auto written = context_.storage.write_atomically(file, json::text_of(report) + "\n");
+  if (!written) say("SHOAL_REPORT_FILE: " + written.error().message());
+}
+
+void Launcher::print_results(const Json& results) {
   context_.err.flush();
   if (options_.json) {
     print_line(context_.out, results);

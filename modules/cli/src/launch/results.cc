@@ -14,22 +14,38 @@ constexpr const char* kStep = "global_step";
 constexpr const char* kRate = "examples_per_second";
 constexpr const char* kSeconds = "seconds";
 constexpr const char* kInterrupted = "interrupted";
+constexpr const char* kStatus = "status";
+constexpr const char* kError = "error";
 
 /// Members of a task's report that are no metrics: they say which run the results are of.
-constexpr std::string_view kOfTheRun[] = {"best", "model_dir", "flags", "seed", "version"};
+constexpr std::string_view kOfTheRun[] = {"best", "error",  "export", "flags", "last",
+                                          "model_dir", "seed", "status", "trial", "version"};
 
 bool is_of_training(std::string_view name) {
   return name == kStep || name == kRate || name == kSeconds || name == kInterrupted ||
          std::ranges::find(kOfTheRun, name) != std::end(kOfTheRun);
 }
 
+/// A task that failed, and was started again or not needed, has no part in what the job found out.
+bool has_failed(const Json& report) { return report.contains("status") && report["status"] == "failed"; }
+
 void merge(Json& results, const std::string& name, const Json& value) {
   const bool both = results.contains(name) && results[name].is_number() && value.is_number();
   if (both && name == kRate) {
     results[name] = results[name].get<double>() + value.get<double>();
+  } else if (name == kStatus && results.contains(name)) {
+    if (value == kInterrupted) results[name] = value;
   } else if (name == "seed" || !both || !is_of_training(name) || results[name] < value) {
     results[name] = value;
   }
+}
+
+/// An empty object for a task that a signal ended, or a program that is none of Shoal's.
+Json read_report(Storage& storage, const std::string& file) {
+  const auto text = storage.read_all(file, kReportBytesMax);
+  if (!text) return Json::object();
+  Json report = json::parse_in_order(*text);
+  return report.is_object() ? report : Json::object();
 }
 
 }  // namespace
@@ -37,14 +53,25 @@ void merge(Json& results, const std::string& name, const Json& value) {
 Json results_of(Storage& storage, std::span<const std::string> report_files) {
   Json metrics = Json::object(), training = Json::object();
   for (const std::string& file : report_files) {
-    const auto text = storage.read_all(file, kReportBytesMax);
-    if (!text) continue;  // A task that a signal ended, or a program that is none of Shoal's.
-    const Json report = json::parse_in_order(*text);
-    if (!report.is_object()) continue;
+    const Json report = read_report(storage, file);
+    if (has_failed(report)) continue;
     for (const auto& [name, value] : report.items()) merge(is_of_training(name) ? training : metrics, name, value);
   }
   for (const auto& [name, value] : training.items()) metrics[name] = value;
   return metrics;
+}
+
+std::optional<std::string> failure_of(Storage& storage, const std::string& report_file) {
+  const Json report = read_report(storage, report_file);
+  if (!has_failed(report) || !report.contains(kError) || !report[kError].is_string()) return std::nullopt;
+  return report[kError].get<std::string>();
+}
+
+Json failed_results(Json results, const std::string& error) {
+  results.erase(kInterrupted);
+  results[kStatus] = "failed";
+  results[kError] = error;
+  return results;
 }
 
 std::string results_text(const Json& results) {

@@ -22,7 +22,8 @@ Result<TaskConfig> with_trial(TaskConfig task, const GetEnv& getenv) {
   if (!trial) return task;
   if (task.trial && *task.trial != *trial) {
     return invalid_argument(std::string(kName) + ": is " + in_quotes(*trial) + ", and task.trial of TF_CONFIG is " +
-                            in_quotes(*task.trial) + "; a process is part of one trial, so set only one, or both to the same");
+                            in_quotes(*task.trial) +
+                            "; a process is part of one trial, so set only one, or both to the same");
   }
   task.trial = std::move(trial);
   return task;

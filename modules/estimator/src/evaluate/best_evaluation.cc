@@ -57,9 +57,9 @@ Result<PastEvaluations> read_evaluations(Storage& storage, const std::string& fo
   return past;
 }
 
-Metrics best_evaluation(Environment& env, const std::string& folder, const Metrics& last) {
+Metrics best_evaluation(Storage& storage, const std::string& folder, const Metrics& last) {
   std::map<int64_t, Metrics> evaluations;
-  if (auto past = read_evaluations(env.storage(), folder)) evaluations = std::move(past->by_step);
+  if (auto past = read_evaluations(storage, folder)) evaluations = std::move(past->by_step);
   if (last.contains(kGlobalStep)) evaluations[int64_t(last.at(kGlobalStep))] = last;
   Metrics best;
   for (auto& [step, metrics] : evaluations) {

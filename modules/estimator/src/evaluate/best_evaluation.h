@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "shoal/base/environment.h"
+#include "shoal/base/storage.h"
 #include "shoal/estimator/metrics.h"
 
 namespace shoal {
@@ -23,7 +23,7 @@ Result<PastEvaluations> read_evaluations(Storage& storage, const std::string& fo
 
 /// The evaluation with the lowest loss in the event files of `folder`, the first of those that are equal; `last` itself where
 /// that is it, whose numbers are exact. Empty if no evaluation has a number for its loss. Evaluations that cannot be read are
-/// passed over: this is for a report, which no training waits for.
-Metrics best_evaluation(Environment& env, const std::string& folder, const Metrics& last);
+/// passed over: this is for a report, which no training waits for. `last` may be empty.
+Metrics best_evaluation(Storage& storage, const std::string& folder, const Metrics& last);
 
 }  // namespace shoal

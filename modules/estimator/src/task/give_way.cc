@@ -9,6 +9,14 @@ bool gives_way(Environment& env, const Error& why) {
   return why.kind() == ErrorKind::kCancelled && !why.cause() && env.leaving().stop_requested();
 }
 
+void tell_interrupted(const RunConfig& config, const std::string& model_dir) {
+  TaskReport report;
+  report.task = config.task().name();
+  report.model_dir = model_dir;
+  report.interrupted = true;
+  if (config.host() && config.host()->report) config.host()->report(report);
+}
+
 Error gave_way(const RunConfig& config) {
   TaskReport report;
   report.task = config.task().name();

@@ -11,5 +11,7 @@ bool gives_way(Environment& env, const Error& why);
 /// Tells the task's host, and makes the error for the caller: the job has not ended, so the program must not go on as if it
 /// had.
 Error gave_way(const RunConfig& config);
+/// Tells the task's host that a signal, or the config's stop, ended the task before it had a result.
+void tell_interrupted(const RunConfig& config, const std::string& model_dir);
 
 }  // namespace shoal

@@ -59,12 +59,26 @@ Result<bool> TrainerFolder::look() {
   if (scope_.request.steps) max_steps_ = int64_t(checkpoint_step()) + *scope_.request.steps;
   if (!run_has_ended() && !is_finished()) {
     SHOAL_TRY_VOID(begin_run());  // The newest checkpoint may have been damaged.
+    tell_host(true);
     return false;
   }
   if (!run_begun_) {
     SHOAL_TRY(run_, checkpoint::newest_run(storage, folder, warnings()));
   }
+  tell_host(false);
   return true;
+}
+
+/// The files of a program that brings an environment of its own are that environment's, and no report is written there.
+void TrainerFolder::tell_host(bool trains) {
+  const RunConfig& config = scope_.config();
+  if (!config.host() || !config.host()->leads || config.own_environment()) return;
+  config.host()->leads({.model_dir = scope_.model_dir(),
+                        .run = run_file_.id,
+                        .start = run_,
+                        .seed = run_file_.seed,
+                        .trains = trains,
+                        .storage = config.storage()});
 }
 
 Result<void> TrainerFolder::make_and_lock() {
@@ -83,7 +97,8 @@ void TrainerFolder::remove_what_was_left() {
   if (lock_) checkpoint::remove_unfinished(storage, scope_.model_dir());
   remove_temporary_files(
       scope_.env, scope_.model_dir(),
-      {"training_finished.tmp-", "training_run.tmp-", "graph.json.tmp-", "run.json.tmp-", "profile.json.tmp-"},
+      {"training_finished.tmp-", "training_run.tmp-", "graph.json.tmp-", "run.json.tmp-", "profile.json.tmp-",
+       "report.json.tmp-"},
       lock_ ? Duration::zero() : Duration(kAbandonedAfter));
   const std::string learned = join_path(scope_.model_dir(), "learned");
   const auto files = storage.list(learned);

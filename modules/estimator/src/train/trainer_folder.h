@@ -78,6 +78,7 @@ class TrainerFolder {
 
  private:
   Result<void> make_and_lock();
+  void tell_host(bool trains);
   void remove_what_was_left();
   std::unique_ptr<checkpoint::Reader> newer_in_spare_dir(const checkpoint::Reader* newest);
   std::string spare_dir_of(const std::string& run) const;

@@ -70,10 +70,13 @@ using ProgramBody = std::function<void(RunConfig config, const CommandLine& comm
 /// gone ends no training: lines and results that cannot be written are dropped, and the status stays. With --json the last
 /// line on standard output is one JSON object with what the tasks of this process know: the last evaluation's metrics
 /// (counts as whole numbers), global_step, examples_per_second, seconds; as "best" those of the evaluation in model_dir
-/// that has the lowest loss; model_dir, the values of the program's "flags", the seed of the run, and Shoal's version.
-/// Without it (and without --quiet) a process that evaluated ends with the metrics as a line of text there. A process that
-/// ends with 0 also writes that object to the file that SHOAL_REPORT_FILE names, where that is set: so `shoal launch`
-/// learns the results of its tasks, whatever else they print.
+/// that has the lowest loss; model_dir, the values of the program's "flags", the seed of the run, and Shoal's version: an
+/// ExperimentReport. Without it (and without --quiet) a process that evaluated ends with the metrics as a line of text there.
+///
+/// That object is also written to the file that SHOAL_REPORT_FILE names, where that is set, and to `report.json` in model_dir by
+/// the process whose task led the training there. So `shoal launch`, sweepers and pipelines learn the results, whatever else a
+/// program prints. A program that fails once its body has been called writes them, too, with the status "failed" and the error. One
+/// that gave way (143) or was killed writes none, and a start that begins to train removes the report.json of the start before.
 ///
 /// With --predict FILE nothing is trained: what the newest checkpoint in model_dir predicts for the rows of that file, read
 /// by predict_input of the program's TrainSpec or EvalSpec, goes to standard output, as CSV or, with --json, as one JSON

@@ -58,6 +58,8 @@ struct TaskHost {
   std::shared_ptr<monitor::ProgressDisplay> progress = {};  ///< Shown by the local process or the chief.
   bool workers_show_progress = false;                       ///< By each worker, too, whose process is its own.
   std::function<void(const TaskReport&)> report = {};       ///< Called once per task, on its thread.
+  /// Called by the task that leads, on its compute thread, when it has the folder for itself and before it trains there.
+  std::function<void(const LedFolder&)> leads = {};
   /// Null: the task trains. Else train_and_evaluate() predicts, and ends with Cancelled, since what follows that call in a
   /// program is meant for what was trained.
   std::shared_ptr<PredictFile> predict = {};

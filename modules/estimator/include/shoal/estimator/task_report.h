@@ -2,9 +2,11 @@
 #pragma once
 /// What a task knows at its end, for programs that print results.
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "shoal/base/storage.h"
 #include "shoal/estimator/metrics.h"
 
 namespace shoal {
@@ -15,6 +17,8 @@ struct TaskReport {
   /// The evaluation with the lowest loss among all in the folder of this task's evaluations, earlier starts included. Empty if
   /// no evaluation has a number for its loss.
   Metrics best = {};
+  /// The folder of the event files that evaluations of the run are in, whoever evaluates; "" for a task that needs no folder.
+  std::string eval_dir = {};
   std::string model_dir = {};        ///< Where results lie; "" for a task that needs none.
   std::optional<int64_t> seed = {};  ///< The seed of the run, given or drawn.
   std::optional<uint64_t> global_step = {};
@@ -24,6 +28,16 @@ struct TaskReport {
   bool interrupted = false;  ///< True if a signal or the config's stop ended this trainer's run: started again, it goes on.
   /// True if the task gave way (OnSigterm::kLeave): its job has not ended, and it is to be started again.
   bool gave_way = false;
+};
+
+/// A model_dir that a task of this process leads the training of: it holds the folder's lock, where there are locks.
+struct LedFolder {
+  std::string model_dir = {};
+  std::string run = {};              ///< The id of the folder's run (run.json).
+  int64_t start = 0;                 ///< The number of this start among those of the run, from 1.
+  std::optional<int64_t> seed = {};  ///< The seed of the run.
+  bool trains = true;                ///< False where the run has ended before, so that nothing is left to train.
+  std::shared_ptr<Storage> storage = {};  ///< RunConfig::storage(); null: the file system.
 };
 
 }  // namespace shoal

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shoal/estimator/experiment_report.h"
+
+#include "shoal/json/text.h"
+
+namespace shoal {
+namespace {
+
+using Json = json::PrintedJson;
+
+Json metrics_json(const Metrics& metrics) {
+  Json json = Json::object();
+  for (const auto& [name, value] : metrics) {
+    const std::optional<int64_t> count = metrics.count_of(name);
+    json[name] = count ? Json(*count) : Json(value);
+  }
+  return json;
+}
+
+Json parameters_json(const Params& parameters) {
+  Json json = Json::object();
+  for (const auto& [name, item] : parameters) {
+    std::visit([&json, &name = name](const auto& value) { json[name] = value; }, item);
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string_view to_string(ExperimentStatus status) {
+  switch (status) {
+    case ExperimentStatus::kComplete: return "complete";
+    case ExperimentStatus::kInterrupted: return "interrupted";
+    case ExperimentStatus::kFailed: return "failed";
+  }
+  return "unknown";
+}
+
+/// The metrics come first, so a metric that has the name of another member is found in `last` alone.
+std::string ExperimentReport::to_json() const {
+  Json json = metrics_json(metrics);
+  json["status"] = to_string(status);
+  if (!error.empty()) json["error"] = error;
+  if (global_step) json["global_step"] = *global_step;
+  if (examples_per_second) json["examples_per_second"] = *examples_per_second;
+  if (seconds) json["seconds"] = *seconds;
+  if (status == ExperimentStatus::kInterrupted) json["interrupted"] = true;
+  if (!last.empty()) json["last"] = metrics_json(last);
+  if (!best.empty()) json["best"] = metrics_json(best);
+  if (!model_dir.empty()) json["model_dir"] = model_dir;
+  if (!export_path.empty()) json["export"] = export_path;
+  if (trial) json["trial"] = *trial;
+  json["flags"] = parameters_json(parameters);
+  if (seed) json["seed"] = *seed;
+  json["version"] = version;
+  return shoal::json::text_of(json);  // Names of folders may be any bytes.
+}
+
+}  // namespace shoal

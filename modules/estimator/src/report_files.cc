@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report_files.h"
+
+#include <algorithm>
+
+#include "evaluate/best_evaluation.h"
+#include "shoal/checkpoint/run_count.h"
+#include "shoal/checkpoint/run_file.h"
+#include "shoal/estimator/export_names.h"
+
+namespace shoal {
+namespace {
+
+std::shared_ptr<Storage> storage_of(const LedFolder& folder) {
+  return folder.storage ? folder.storage : std::shared_ptr<Storage>(make_file_storage());
+}
+
+/// The export below `model_dir` that was made last, by whichever exporter; empty if there is none.
+std::string newest_export(Storage& storage, const std::string& model_dir) {
+  const std::string folder = join_path(model_dir, "export");
+  const auto exporters = storage.list(folder);
+  if (!exporters) return {};
+  std::string newest, path;
+  for (const FileInfo& exporter : *exporters) {
+    const std::string exports = join_path(folder, exporter.name);
+    const auto names = exporter.is_folder ? exports_in(storage, exports) : Result<std::vector<std::string>>({});
+    if (!names || names->empty() || names->back() <= newest)
+      continue;  // Names have ten digits, so texts compare as numbers.
+    newest = names->back();
+    path = join_path(exports, newest);
+  }
+  return path;
+}
+
+/// Adds what the folder's files know and the tasks of this process do not: evaluations of earlier starts and of other
+/// tasks.
+void add_from_folder(ExperimentReport& report, Storage& storage, const std::string& eval_dir) {
+  report.export_path = newest_export(storage, report.model_dir);
+  report.last = report.metrics;
+  if (!report.metrics.empty()) return;  // The task that evaluated has looked for the best one.
+  const std::string evaluations = eval_dir.empty() ? join_path(report.model_dir, "eval") : eval_dir;
+  const auto past = read_evaluations(storage, evaluations);
+  if (!past || past->by_step.empty()) return;
+  report.last = past->by_step.rbegin()->second;
+  report.best = best_evaluation(storage, evaluations, {});
+}
+
+void fail(ExperimentReport& report, const std::string& failure) {
+  report.status = ExperimentStatus::kFailed;
+  report.error = failure;
+}
+
+/// Whether the folder is still that of this start: it may have been removed or replaced, and another start may have begun
+/// in it.
+bool is_still_ours(Storage& storage, const LedFolder& folder) {
+  const auto run = checkpoint::read_run(storage, folder.model_dir);
+  if (!run || !*run || (*run)->id != folder.run) return false;
+  const auto newest = checkpoint::newest_run(storage, folder.model_dir, [](const std::string&) {});
+  return newest && *newest == folder.start;
+}
+
+/// The error is that of the folder's training unless its tasks have ended well and another training was begun after that.
+bool has_failed(const TaskReports& reports, const LedFolder& folder, const LedFolder& last) {
+  return folder.model_dir == last.model_dir || !reports.has_report_of(folder.model_dir);
+}
+
+}  // namespace
+
+void remove_old_report(const LedFolder& folder) {
+  const std::string path = join_path(folder.model_dir, kReportName);
+  const auto storage = storage_of(folder);
+  if (storage->exists(path)) static_cast<void>(storage->remove(path));
+}
+
+ExperimentReport program_report(const TaskReports& reports, const CommandLine& line,
+                                const std::optional<std::string>& failure) {
+  ExperimentReport report = reports.merged(line);
+  if (failure) fail(report, *failure);
+  const std::vector<LedFolder> folders = reports.led_folders();
+  const auto led = std::ranges::find(folders, report.model_dir, &LedFolder::model_dir);
+  if (led == folders.end() && report.metrics.empty()) return report;  // A worker or a server knows of no evaluation.
+  const auto storage = led == folders.end() ? std::shared_ptr<Storage>(make_file_storage()) : storage_of(*led);
+  add_from_folder(report, *storage, reports.eval_dir(report.model_dir));
+  return report;
+}
+
+std::vector<std::string> write_folder_reports(const TaskReports& reports, const CommandLine& line,
+                                              const std::optional<std::string>& failure) {
+  std::vector<std::string> complaints;
+  const std::vector<LedFolder> folders = reports.led_folders();
+  for (const LedFolder& folder : folders) {
+    const std::string path = join_path(folder.model_dir, kReportName);
+    const auto storage = storage_of(folder);
+    // A start that finds nothing left to train leaves the report of the start that trained.
+    if (!folder.trains && storage->exists(path)) continue;
+    if (!is_still_ours(*storage, folder)) continue;
+    ExperimentReport report = reports.merged(line, folder.model_dir);
+    if (failure && has_failed(reports, folder, folders.back())) fail(report, *failure);
+    add_from_folder(report, *storage, reports.eval_dir(folder.model_dir));
+    const auto written = storage->write_atomically(path, report.to_json() + "\n");
+    if (!written) complaints.push_back("the report of this run could not be written: " + written.error().message());
+  }
+  return complaints;
+}
+
+}  // namespace shoal

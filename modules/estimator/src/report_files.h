@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The report of a program as files: the one that SHOAL_REPORT_FILE names, and `report.json` in the folders whose training
+/// this process led.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "task_reports.h"
+
+namespace shoal {
+
+/// The name of the report within a model_dir.
+inline constexpr const char* kReportName = "report.json";
+
+/// Called when a task begins to train in a folder: removes the report of an earlier start, which does not hold any more. A
+/// process that is killed therefore leaves none. Blocks.
+void remove_old_report(const LedFolder& folder);
+
+/// What the tasks of this process know, with what lies in its model_dir: the last and the best evaluation, the newest
+/// export. `failure`: the sentence of the error that the program ended with, None if it ended without one. Reads files.
+ExperimentReport program_report(const TaskReports& reports, const CommandLine& line,
+                                const std::optional<std::string>& failure = {});
+
+/// Writes report.json into each folder whose training this process led, and where that is still the folder of this start.
+/// Returns a sentence for each file that could not be written. What was trained is no worse without it.
+std::vector<std::string> write_folder_reports(const TaskReports& reports, const CommandLine& line,
+                                              const std::optional<std::string>& failure = {});
+
+}  // namespace shoal
