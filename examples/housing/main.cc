@@ -27,7 +27,7 @@ std::vector<Column> columns_of(const Statistics& statistics) {
   return columns;
 }
 
-void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
+shoal::Experiment make_experiment(const shoal::RunConfig& config, const shoal::CommandLine& line) {
   const std::string file = line.data_file("housing", "housing.csv");
   shoal::data::CsvOptions table{.labels = {"median_house_value"}, .header_lines = 1};
   table.columns = csv_columns(file, table);
@@ -52,15 +52,15 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
     return {{"rmse",
              nn::root_mean_squared_error({.labels = of.labels.single(), .predictions = of.predictions["predictions"]})}};
   });
-  shoal::train_and_evaluate(estimator,
-                            {.input_fn = training.shuffle(kDistricts).repeat().batch(line.batch),
-                             .max_steps = line.steps,
-                             .predict_input = unknown},
-                            {.input_fn = districts.held_out.batch(500),
-                             .steps = {},
-                             .throttle_secs = line.throttle_secs,
-                             .start_delay_secs = 0,
-                             .exporters = {shoal::best_exporter("best")}});
+  return {.estimator = estimator,
+          .train_spec = {.input_fn = training.shuffle(kDistricts).repeat().batch(line.batch),
+                         .max_steps = line.steps,
+                         .predict_input = unknown},
+          .eval_spec = {.input_fn = districts.held_out.batch(500),
+                        .steps = {},
+                        .throttle_secs = line.throttle_secs,
+                        .start_delay_secs = 0,
+                        .exporters = {shoal::best_exporter("best")}}};
 }
 
 }  // namespace
@@ -72,5 +72,5 @@ int main(int argc, char** argv) {
                                    .batch = 64,
                                    .save_checkpoints_steps = 2000,
                                    .throttle_secs = 10};
-  return shoal::run(argc, argv, program, train);
+  return shoal::run_experiment(argc, argv, program, make_experiment);
 }

@@ -246,6 +246,7 @@ ALLOWED = {
         ("modules/estimator/src/flags.cc", "print", "what is wrong with a command line"),
         ("modules/estimator/src/flag_values.cc", "edge", "the host of a program's tasks"),
         ("modules/estimator/src/print_error.cc", "print", "what ended a program"),
+        ("modules/estimator/src/experiment.cc", "edge", "run_experiment(): a config without a host gets that of the process"),
         ("modules/estimator/src/report_files.cc", "edge", "the reports of a process, after its tasks have ended"),
         ("modules/estimator/src/task_reports.*", "lock", "what the threads of --cluster report"),
         ("modules/columns/src/categorical.cc", "edge", "a vocabulary file, while a program describes its columns"),

@@ -14,6 +14,7 @@
 #include "shoal/estimator/estimator_spec.h"
 #include "shoal/estimator/eval_listener.h"
 #include "shoal/estimator/eval_spec.h"
+#include "shoal/estimator/experiment.h"
 #include "shoal/estimator/experiment_report.h"
 #include "shoal/estimator/export_form.h"
 #include "shoal/estimator/exported_model.h"
