@@ -6,19 +6,19 @@
 namespace shoal {
 namespace {
 
-using Json = json::PrintedJson;
+using ReportJson = json::PrintedJson;
 
-Json metrics_json(const Metrics& metrics) {
-  Json json = Json::object();
+ReportJson metrics_json(const Metrics& metrics) {
+  ReportJson json = ReportJson::object();
   for (const auto& [name, value] : metrics) {
     const std::optional<int64_t> count = metrics.count_of(name);
-    json[name] = count ? Json(*count) : Json(value);
+    json[name] = count ? ReportJson(*count) : ReportJson(value);
   }
   return json;
 }
 
-Json parameters_json(const Params& parameters) {
-  Json json = Json::object();
+ReportJson parameters_json(const Params& parameters) {
+  ReportJson json = ReportJson::object();
   for (const auto& [name, item] : parameters) {
     std::visit([&json, &name = name](const auto& value) { json[name] = value; }, item);
   }
@@ -38,7 +38,7 @@ std::string_view to_string(ExperimentStatus status) {
 
 /// The metrics come first, so a metric that has the name of another member is found in `last` alone.
 std::string ExperimentReport::to_json() const {
-  Json json = metrics_json(metrics);
+  ReportJson json = metrics_json(metrics);
   json["status"] = to_string(status);
   if (!error.empty()) json["error"] = error;
   if (global_step) json["global_step"] = *global_step;
