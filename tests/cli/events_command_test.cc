@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <cmath>
 
 #include "fixture.h"
@@ -53,6 +54,25 @@ TEST_F(EventsCommand, PrintsOneLinePerValueInFileOrder) {
   EXPECT_EQ(lines[4]["step"], 5);
   EXPECT_EQ(lines[4]["wall_time"].get<double>() - lines[0]["wall_time"].get<double>(), 5.0);
   EXPECT_EQ(everything(), before);
+}
+
+TEST_F(EventsCommand, PrintsImagesAsSizesAndTensorsInRows) {
+  auto writer = value_or_raise(monitor::EventWriter::open(env, folder, {.host = "h"}));
+  ASSERT_TRUE(writer->add_image(1, "eye", {.bytes = "four", .width = 20, .height = 10, .channels = 3}));
+  const std::array<int64_t, 2> shape{2, 3}, large{40, 40};
+  const std::array<float, 6> values{1, 2, 3, NAN, 5, 6};
+  ASSERT_TRUE(writer->add_tensor(2, "m", {.shape = shape, .values = values, .plugin = "shoal_confusion_matrix"}));
+  ASSERT_TRUE(writer->add_tensor(3, "l", {.shape = large, .values = std::vector<float>(1600), .plugin = "p"}));
+  ASSERT_TRUE(writer->close());
+  const Output run = shoal_program({"events", folder});
+  EXPECT_EQ(run.status, 0);
+  const std::vector<Json> lines = run.lines();
+  ASSERT_THAT(lines, SizeIs(3));
+  EXPECT_EQ(lines[0]["value"], (Json{{"width", 20}, {"height", 10}, {"bytes", 4}}));
+  EXPECT_FALSE(lines[0].contains("plugin"));
+  EXPECT_EQ(lines[1]["plugin"], "shoal_confusion_matrix");
+  EXPECT_EQ(lines[1]["value"], (Json{{"shape", {2, 3}}, {"values", {{1.0, 2.0, 3.0}, {"NaN", 5.0, 6.0}}}}));
+  EXPECT_EQ(lines[2]["value"], (Json{{"shape", {40, 40}}})) << "the values of a large tensor are left out";
 }
 
 TEST_F(EventsCommand, TellsOfBytesThatJsonCannotHold) {

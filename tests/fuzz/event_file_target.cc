@@ -37,7 +37,19 @@ bool same(const EventValue& a, const EventValue& b) {
   const auto same_bits = [](double x, double y) { return std::bit_cast<uint64_t>(x) == std::bit_cast<uint64_t>(y); };
   return a.tag == b.tag && a.kind == b.kind && a.global_step == b.global_step && a.text == b.text &&
          same_bits(a.wall_time, b.wall_time) && same_bits(a.scalar, b.scalar) &&
-         a.histogram.limits.size() == b.histogram.limits.size() && a.histogram.counts.size() == b.histogram.counts.size();
+         a.width == b.width && a.height == b.height && a.plugin == b.plugin && a.shape == b.shape &&
+         a.values.size() == b.values.size() && a.histogram.limits.size() == b.histogram.limits.size() && a.histogram.counts.size() == b.histogram.counts.size();
+}
+
+/// A tensor has as many values as its shape says, and both are in the file.
+bool is_whole(const EventValue& value) {
+  if (value.kind != EventValue::Kind::kTensor) return value.shape.empty() && value.values.empty();
+  uint64_t elements = 1;
+  for (const int64_t size : value.shape) {
+    if (size < 0) return false;
+    elements *= uint64_t(size);
+  }
+  return elements == value.values.size();
 }
 
 }  // namespace
@@ -67,7 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (size_t i = 0; i < at_once.values.size(); ++i) {
     fuzz::touch(at_once.values[i].tag);
     fuzz::touch(at_once.values[i].text);
-    SHOAL_CHECK(same(at_once.values[i], in_parts.values[i]));
+    SHOAL_CHECK(same(at_once.values[i], in_parts.values[i]) && is_whole(at_once.values[i]));
   }
   return 0;
 }

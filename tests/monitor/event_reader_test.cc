@@ -2,6 +2,7 @@
 #include "shoal/monitor/event_reader.h"
 
 #include <array>
+#include <cmath>
 #include <random>
 
 #include "fixture.h"
@@ -75,8 +76,99 @@ TEST_F(EventReaderTest, ReadsBackWhatWasWritten) {
   using Kind = EventValue::Kind;
   EXPECT_EQ(values[0], (EventValue{values[0].wall_time, 7, "accuracy", Kind::kScalar, 0.25, "", {}}));
   EXPECT_EQ(values[1], (EventValue{values[0].wall_time, 7, "loss", Kind::kScalar, 1.5, "", {}}));
-  EXPECT_EQ(values[2], (EventValue{values[0].wall_time, 8, "checkpoint_path", Kind::kText, 0, "m/model.ckpt-8", {}}));
+  EXPECT_EQ(values[2], (EventValue{values[0].wall_time, 8, "checkpoint_path", Kind::kText, 0, "m/model.ckpt-8", {}, 0, 0, {}, {}, "text"}));
   EXPECT_EQ(values[3], (EventValue{values[0].wall_time, 9, "weights", Kind::kHistogram, 0, "", histogram}));
+}
+
+TEST_F(EventReaderTest, ReadsBackImagesAndTensors) {
+  const auto writer = open_writer();
+  const std::string png("\x89PNG\0\n", 6);
+  const std::array<int64_t, 2> shape{2, 3};
+  const std::array<float, 6> values{0, -1, 2.5f, INFINITY, 4, 5};
+  const std::array<int64_t, 3> nothing{4, 0, 2};
+  ASSERT_TRUE(writer->add_image(7, "input/image/0", {.bytes = png, .width = 28, .height = 14, .channels = 1}));
+  ASSERT_TRUE(writer->add_tensor(8, "matrix", {.shape = shape, .values = values, .plugin = "shoal_confusion_matrix"}));
+  ASSERT_TRUE(writer->add_tensor(9, "empty", {.shape = nothing, .values = {}, .plugin = "p", .content = "\x08\x01"}));
+  ASSERT_TRUE(writer->close());
+  const std::vector<EventValue> read = history();
+  ASSERT_THAT(read, SizeIs(3));
+  EXPECT_EQ(read[0].kind, EventValue::Kind::kImage);
+  EXPECT_EQ(read[0].text, png);
+  EXPECT_EQ(read[0].width, 28);
+  EXPECT_EQ(read[0].height, 14);
+  EXPECT_EQ(read[1].kind, EventValue::Kind::kTensor);
+  EXPECT_THAT(read[1].shape, ElementsAre(2, 3));
+  EXPECT_THAT(read[1].values, ::testing::ElementsAreArray(values));
+  EXPECT_EQ(read[1].plugin, "shoal_confusion_matrix");
+  EXPECT_EQ(read[2].kind, EventValue::Kind::kTensor);
+  EXPECT_THAT(read[2].shape, ElementsAre(4, 0, 2));
+  EXPECT_THAT(read[2].values, IsEmpty());
+}
+
+/// Values that the writer did not make: protobuf by hand. All lengths are below 128.
+class ForeignEvents : public EventReaderTest {
+ protected:
+  static std::string field(int number, const std::string& bytes) {
+    return std::string{char(number << 3 | 2), char(bytes.size())} + bytes;
+  }
+  static std::string varint_field(int number, uint64_t value) {
+    std::string bytes{char(number << 3)};
+    for (; value >= 128; value >>= 7) bytes += char(value | 128);
+    return bytes + char(value);
+  }
+  static std::string dim(uint64_t size) { return field(2, varint_field(1, size)); }
+  static std::string plugin(const std::string& name) { return field(9, field(1, field(1, name))); }
+  /// The only value of a file whose only value this is.
+  EventValue only(const std::string& value) {
+    overwrite(folder.path() + "/events.out.tfevents.1", record(field(5, field(1, field(1, "tag") + value))));
+    const std::vector<EventValue> values = history();
+    EXPECT_THAT(values, SizeIs(1));
+    return values.empty() ? EventValue{} : values[0];
+  }
+  /// A tensor of floats with these dimensions (encoded) and bytes.
+  EventValue only_floats(const std::string& dims, const std::string& content) {
+    return only(field(8, varint_field(1, 1) + field(2, dims) + field(4, content)));
+  }
+};
+
+TEST_F(ForeignEvents, ImagesOfTensorFlow2AreTextsOfSizeAndImages) {
+  const std::string texts = varint_field(1, 7) + field(2, dim(4)) + field(8, "28") + field(8, "14") + field(8, "one") + field(8, "two");
+  for (const std::string& value : {field(8, texts) + plugin("images"), plugin("images") + field(8, texts)}) {
+    const EventValue image = only(value);
+    EXPECT_EQ(image.kind, EventValue::Kind::kImage);
+    EXPECT_EQ(image.width, 28);
+    EXPECT_EQ(image.height, 14);
+    EXPECT_EQ(image.text, "one");
+  }
+  const EventValue without = only(field(8, varint_field(1, 7) + field(8, "28") + field(8, "14")) + plugin("images"));
+  EXPECT_EQ(without.kind, EventValue::Kind::kOther);
+  EXPECT_EQ(only(field(8, texts) + plugin("text")).text, "28\n14\none\ntwo");
+}
+
+TEST_F(ForeignEvents, ATensorOfOneElementIsAScalarUnlessItHasAxes) {
+  const std::string one("\0\0\x80\x3f", 4);
+  EXPECT_EQ(only_floats("", one).kind, EventValue::Kind::kScalar);
+  EXPECT_EQ(only_floats(dim(1), one).scalar, 1);
+  EXPECT_EQ(only_floats(dim(1) + dim(1), one).kind, EventValue::Kind::kTensor);
+  const EventValue hparams = only(field(8, varint_field(1, 1) + field(2, dim(1)) + field(4, one)) + plugin("hparams"));
+  EXPECT_EQ(hparams.kind, EventValue::Kind::kOther) << "the tensor of hyper-parameters means nothing";
+  EXPECT_EQ(hparams.plugin, "hparams");
+}
+
+TEST_F(ForeignEvents, AShapeThatDoesNotFitIsNoTensor) {
+  const std::string two("\0\0\x80\x3f\0\0\0\0", 8);
+  EXPECT_EQ(only_floats(dim(2), two).kind, EventValue::Kind::kTensor);
+  EXPECT_EQ(only_floats(dim(1) + dim(2), two).kind, EventValue::Kind::kTensor);
+  const uint64_t half = uint64_t(1) << 63, minus = ~uint64_t(0), large = uint64_t(1) << 62;
+  for (const std::string& dims : {std::string(), dim(3), dim(1), dim(0), dim(minus), dim(minus) + dim(minus) + dim(2), dim(half) + dim(2),
+                                  dim(large) + dim(4) + dim(2), dim(0) + dim(minus), dim(large) + dim(0)}) {
+    EXPECT_EQ(only_floats(dims, two).kind, EventValue::Kind::kOther);
+  }
+  std::string many = dim(2);
+  for (int i = 0; i < 8; ++i) many += dim(1);
+  EXPECT_EQ(only_floats(many, two).kind, EventValue::Kind::kOther) << "nine axes";
+  EXPECT_EQ(only_floats(dim(2), two.substr(0, 7)).kind, EventValue::Kind::kOther) << "no whole floats";
+  EXPECT_EQ(only_floats(dim(large) + dim(0), "").kind, EventValue::Kind::kTensor);
 }
 
 TEST_F(EventReaderTest, SeveralFilesAreOneHistory) {
@@ -201,6 +293,76 @@ TEST_F(EventReaderTest, FieldsOfAnotherFormArePassedOver) {
   EXPECT_EQ(values[0].tag, "a");
   EXPECT_EQ(values[0].kind, EventValue::Kind::kScalar);
   EXPECT_EQ(values[0].scalar, 1.0);
+}
+
+/// Every kind of value, with contents by chance, comes back as it was written.
+TEST_F(EventReaderTest, WhatIsWrittenComesBack) {
+  const uint64_t seed = 20261129;
+  std::mt19937_64 random(seed);
+  const auto bytes = [&] {
+    std::string text(size_t(random() % 300), '\0');
+    for (char& c : text) c = char(random());
+    return text;
+  };
+  const auto number = [&] { return float(int64_t(random())) / 1e9f; };
+  const auto writer = open_writer();
+  std::vector<EventValue> written;
+  for (int i = 0; i < 500; ++i) {
+    EventValue value;
+    value.global_step = int64_t(random());
+    value.tag = bytes();
+    switch (random() % 5) {
+      case 0:
+        value.kind = EventValue::Kind::kScalar;
+        value.scalar = double(number());
+        ASSERT_TRUE(writer->add_scalar(value.global_step, value.tag, value.scalar));
+        break;
+      case 1:
+        value.kind = EventValue::Kind::kText;
+        value.text = bytes();
+        value.plugin = "text";
+        ASSERT_TRUE(writer->add_text(value.global_step, value.tag, value.text));
+        break;
+      case 2: {
+        value.kind = EventValue::Kind::kHistogram;
+        std::vector<float> numbers(size_t(random() % 50));
+        for (float& n : numbers) n = number();
+        value.histogram = make_histogram(numbers);
+        ASSERT_TRUE(writer->add_histogram(value.global_step, value.tag, value.histogram));
+        break;
+      }
+      case 3: {
+        value.kind = EventValue::Kind::kImage;
+        value.text = bytes();
+        value.width = int64_t(random() % INT32_MAX) + 1;
+        value.height = int64_t(random() % INT32_MAX) + 1;
+        const EncodedImage image{.bytes = value.text, .width = value.width, .height = value.height, .channels = int(random() % 4) + 1};
+        ASSERT_TRUE(writer->add_image(value.global_step, value.tag, image));
+        break;
+      }
+      default: {
+        value.kind = EventValue::Kind::kTensor;
+        int64_t elements = 1;
+        for (uint64_t axis = 0; axis < 2 + random() % 5; ++axis) {
+          value.shape.push_back(int64_t(random() % 4));
+          elements *= value.shape.back();
+        }
+        for (int64_t e = 0; e < elements; ++e) value.values.push_back(number());
+        value.plugin = bytes();
+        const std::string content = bytes();
+        ASSERT_TRUE(writer->add_tensor(value.global_step, value.tag,
+                                       {.shape = value.shape, .values = value.values, .plugin = value.plugin, .content = content}));
+      }
+    }
+    written.push_back(value);
+  }
+  ASSERT_TRUE(writer->close());
+  const std::vector<EventValue> read = history();
+  ASSERT_EQ(read.size(), written.size());
+  for (size_t i = 0; i < read.size(); ++i) {
+    written[i].wall_time = read[i].wall_time;
+    EXPECT_EQ(read[i], written[i]) << "seed " << seed << " value " << i;
+  }
 }
 
 TEST_F(EventReaderTest, AnyBytesAreRefusedOrWaitedFor) {

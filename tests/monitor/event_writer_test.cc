@@ -200,6 +200,31 @@ TEST_F(EventWriterTest, RefusesAfterClose) {
   EXPECT_THAT(late.error().message(), HasSubstr(writer->path()));
 }
 
+TEST_F(EventWriterTest, RefusesImagesAndTensorsThatDoNotFit) {
+  const auto writer = open_writer();
+  const EncodedImage good{.bytes = "png", .width = 1, .height = 1, .channels = 4};
+  const auto refused = [&](auto change) {
+    EncodedImage image = good;
+    change(image);
+    const Result<void> result = writer->add_image(1, "eye", image);
+    return !result && result.error().kind() == ErrorKind::kInvalidArgument &&
+           result.error().message().find("image eye: its size is ") != std::string::npos;
+  };
+  EXPECT_TRUE(refused([](EncodedImage& image) { image.width = 0; }));
+  EXPECT_TRUE(refused([](EncodedImage& image) { image.height = -1; }));
+  EXPECT_TRUE(refused([](EncodedImage& image) { image.width = int64_t(1) << 31; }));
+  EXPECT_TRUE(refused([](EncodedImage& image) { image.channels = 0; }));
+  EXPECT_TRUE(refused([](EncodedImage& image) { image.channels = 5; }));
+  const std::array<int64_t, 2> shape{2, 2};
+  const std::array<float, 3> values{};
+  const Result<void> tensor = writer->add_tensor(1, "t", {.shape = shape, .values = values, .plugin = "p"});
+  ASSERT_FALSE(tensor);
+  EXPECT_EQ(tensor.error().message(), "tensor t: its shape does not have 3 elements, as many as there are values");
+  EXPECT_TRUE(writer->add_image(1, "eye", good)) << "a refusal is not kept";
+  ASSERT_TRUE(writer->close());
+  EXPECT_EQ(payloads(contents(writer->path())).size(), 2u) << "the version, and the image";
+}
+
 TEST_F(EventWriterTest, AFolderThatCannotBeMadeIsAnError) {
   overwrite(folder.path() + "/file", "");
   const auto writer = EventWriter::open(env, folder.path() + "/file/eval");
@@ -227,9 +252,13 @@ TEST_F(EventWriterTest, AnIndependentReaderDecodesTheEvents) {
   ASSERT_TRUE(writer->add_text(300, "checkpoint_path", "m/model.ckpt-300"));
   ASSERT_TRUE(writer->add_histogram(-1, "h", {.min = 1, .max = 2, .sum = 3, .sum_squares = 5, .count = 2, .limits = {1.5, 2.5}, .counts = {1, 1}}));
   ASSERT_TRUE(writer->add_start(301));
+  ASSERT_TRUE(writer->add_image(302, "eye", {.bytes = "png", .width = 20, .height = 10, .channels = 3}));
+  const std::array<int64_t, 2> shape{1, 2};
+  const std::array<float, 2> values{0.5f, -4};
+  ASSERT_TRUE(writer->add_tensor(303, "t", {.shape = shape, .values = values, .plugin = "p", .content = "c"}));
   ASSERT_TRUE(writer->close());
   const std::vector<std::string> events = payloads(contents(writer->path()));
-  ASSERT_EQ(events.size(), 5u);
+  ASSERT_EQ(events.size(), 7u);
   std::vector<std::string> decoded;
   for (const std::string& event : events) {
     overwrite(folder.path() + "/payload", event);
@@ -264,6 +293,24 @@ TEST_F(EventWriterTest, AnIndependentReaderDecodesTheEvents) {
                             "  }\n"
                             "}\n");
   EXPECT_EQ(decoded[4], wall_time + "step: 301\nsession_log {\n  status: START\n}\n");
+  EXPECT_EQ(decoded[5], wall_time +
+                            "step: 302\n"
+                            "summary {\n"
+                            "  value {\n    tag: \"eye\"\n"
+                            "    image {\n      height: 10\n      width: 20\n      colorspace: 3\n"
+                            "      encoded_image_string: \"png\"\n    }\n"
+                            "  }\n"
+                            "}\n");
+  EXPECT_EQ(decoded[6], wall_time +
+                            "step: 303\n"
+                            "summary {\n"
+                            "  value {\n    tag: \"t\"\n"
+                            "    tensor {\n      dtype: DT_FLOAT\n      tensor_shape {\n        dim {\n          size: 1\n        }\n"
+                            "        dim {\n          size: 2\n        }\n      }\n"
+                            "      float_val: 0.5\n      float_val: -4\n    }\n"
+                            "    metadata {\n      plugin_data {\n        plugin_name: \"p\"\n        content: \"c\"\n      }\n    }\n"
+                            "  }\n"
+                            "}\n");
 }
 
 TEST(Histogram, CountsEveryFiniteValueOnce) {

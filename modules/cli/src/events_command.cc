@@ -10,6 +10,25 @@
 namespace shoal::cli {
 namespace {
 
+/// The values of a small tensor in nested lists, one for each row; without values for a large one.
+Json tensor_json(const monitor::EventValue& event) {
+  constexpr size_t kPrintedMax = 1024;
+  Json tensor{{"shape", event.shape}};
+  if (event.values.size() > kPrintedMax) return tensor;
+  Json values = Json::array();
+  for (const float number : event.values) values.push_back(json::number_json(double(number)));
+  for (size_t axis = event.shape.size(); axis-- > 1;) {
+    const auto length = size_t(event.shape[axis]);
+    Json rows = Json::array();
+    for (size_t at = 0; length > 0 && at < values.size(); at += length) {
+      rows.push_back(Json(Json::array_t(values.begin() + int64_t(at), values.begin() + int64_t(at + length))));
+    }
+    values = std::move(rows);
+  }
+  tensor["values"] = std::move(values);
+  return tensor;
+}
+
 Json value_of(const monitor::EventValue& event) {
   using Kind = monitor::EventValue::Kind;
   switch (event.kind) {
@@ -23,6 +42,8 @@ Json value_of(const monitor::EventValue& event) {
                   {"sum", json::number_json(histogram.sum)},
                   {"sum_squares", json::number_json(histogram.sum_squares)}};
     }
+    case Kind::kImage: return Json{{"width", event.width}, {"height", event.height}, {"bytes", event.text.size()}};
+    case Kind::kTensor: return tensor_json(event);
     case Kind::kOther: break;
   }
   return nullptr;
@@ -34,10 +55,11 @@ Result<int> print_events(Context& context, const std::string& folder, const std:
   int64_t replaced = 0;
   SHOAL_TRY(const auto damage, monitor::read_events(context.storage, folder, [&](const monitor::EventValue& event) {
               if (!tag.empty() && event.tag != tag) return true;
-              replaced += !print_line(context.out, Json{{"step", event.global_step},
-                                                        {"tag", event.tag},
-                                                        {"value", value_of(event)},
-                                                        {"wall_time", json::number_json(event.wall_time)}});
+              Json line{{"step", event.global_step}, {"tag", event.tag}};
+              if (!event.plugin.empty()) line["plugin"] = event.plugin;
+              line["value"] = value_of(event);
+              line["wall_time"] = json::number_json(event.wall_time);
+              replaced += !print_line(context.out, line);
               return bool(context.out);  // It ends when nobody reads any more.
             }));
   if (replaced > 0) {

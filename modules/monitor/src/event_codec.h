@@ -17,6 +17,12 @@ std::string encode_start(double wall_time, int64_t first_step);
 std::string encode_scalars(double wall_time, int64_t global_step, std::span<const Scalar> scalars);
 std::string encode_histogram(double wall_time, int64_t global_step, std::string_view tag, const Histogram& histogram);
 std::string encode_text(double wall_time, int64_t global_step, std::string_view tag, std::string_view text);
+std::string encode_image(double wall_time, int64_t global_step, std::string_view tag, const EncodedImage& image);
+std::string encode_tensor(double wall_time, int64_t global_step, std::string_view tag, const TensorSummary& tensor);
+
+/// Whether a tensor of `shape` has `count` elements. Shapes of more than eight axes have none: no summary has more, and
+/// those of damaged and hostile records stay small.
+bool has_elements(std::span<const int64_t> shape, size_t count);
 
 /// The values of one event; none for other kinds of event. DataLoss if `payload` is no protobuf message.
 Result<std::vector<EventValue>> decode_event(std::string_view payload);

@@ -26,6 +26,7 @@ inline constexpr uint32_t kValue = 1;  // repeated Value
 namespace value_field {
 inline constexpr uint32_t kTag = 1;          // string
 inline constexpr uint32_t kSimpleValue = 2;  // float
+inline constexpr uint32_t kImage = 4;        // Summary.Image
 inline constexpr uint32_t kHisto = 5;        // HistogramProto
 inline constexpr uint32_t kTensor = 8;       // TensorProto
 inline constexpr uint32_t kMetadata = 9;     // SummaryMetadata
@@ -33,8 +34,16 @@ inline constexpr uint32_t kMetadata = 9;     // SummaryMetadata
 
 namespace metadata_field {
 inline constexpr uint32_t kPluginData = 1;  // PluginData
-inline constexpr uint32_t kPluginName = 1;  // string, inside PluginData
+inline constexpr uint32_t kPluginName = 1;     // string, inside PluginData
+inline constexpr uint32_t kPluginContent = 2;  // bytes, inside PluginData
 }  // namespace metadata_field
+
+namespace image_field {
+inline constexpr uint32_t kHeight = 1;      // int32, as is the width
+inline constexpr uint32_t kWidth = 2;
+inline constexpr uint32_t kColorspace = 3;  // int32: the number of colour channels
+inline constexpr uint32_t kEncoded = 4;     // bytes
+}  // namespace image_field
 
 namespace histogram_field {
 inline constexpr uint32_t kMin = 1;  // A double, as are all numbers of a histogram.
@@ -46,9 +55,14 @@ inline constexpr uint32_t kBucketLimit = 6;  // Packed.
 inline constexpr uint32_t kBucket = 7;       // Packed.
 }  // namespace histogram_field
 
+namespace shape_field {
+inline constexpr uint32_t kDim = 2;   // repeated Dim
+inline constexpr uint32_t kSize = 1;  // int64, inside Dim
+}  // namespace shape_field
+
 namespace tensor_field {
 inline constexpr uint32_t kDType = 1;
-inline constexpr uint32_t kShape = 2;
+inline constexpr uint32_t kShape = 2;      // TensorShapeProto
 inline constexpr uint32_t kContent = 4;    // bytes, little-endian
 inline constexpr uint32_t kFloatVal = 5;   // packed
 inline constexpr uint32_t kDoubleVal = 6;  // packed

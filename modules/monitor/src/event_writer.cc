@@ -131,6 +131,24 @@ Result<void> EventWriter::add_text(int64_t global_step, std::string_view tag, st
   return add_record(encode_text(seconds_of(env_.wall_now()), global_step, tag, text));
 }
 
+Result<void> EventWriter::add_image(int64_t global_step, std::string_view tag, const EncodedImage& image) {
+  const auto is_size = [](int64_t pixels) { return pixels >= 1 && pixels <= INT32_MAX; };
+  if (!is_size(image.width) || !is_size(image.height) || image.channels < 1 || image.channels > 4) {
+    return invalid_argument("image " + std::string(tag) + ": its size is " + std::to_string(image.width) + " x " +
+                            std::to_string(image.height) + " pixels with " + std::to_string(image.channels) +
+                            " channels; expected sizes of at least 1 and from 1 to 4 channels");
+  }
+  return add_record(encode_image(seconds_of(env_.wall_now()), global_step, tag, image));
+}
+
+Result<void> EventWriter::add_tensor(int64_t global_step, std::string_view tag, const TensorSummary& tensor) {
+  if (!has_elements(tensor.shape, tensor.values.size())) {
+    return invalid_argument("tensor " + std::string(tag) + ": its shape does not have " +
+                            std::to_string(tensor.values.size()) + " elements, as many as there are values");
+  }
+  return add_record(encode_tensor(seconds_of(env_.wall_now()), global_step, tag, tensor));
+}
+
 Result<void> EventWriter::add_record(std::string_view event) {
   if (failed_) return *failed_;
   if (closed_) return failed_precondition("event file " + path_ + " is closed");

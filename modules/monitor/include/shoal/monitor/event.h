@@ -23,14 +23,29 @@ Histogram make_histogram(std::span<const float> values);
 
 /// One value of one event. (An event with several values gives several of these.)
 struct EventValue {
-  enum class Kind : uint8_t { kScalar, kText, kHistogram, kOther };
+  enum class Kind : uint8_t {
+    kScalar,
+    kText,
+    kHistogram,
+    kOther,  ///< A value of a kind that is not read, as the hyper-parameters of a run are.
+    kImage,
+    kTensor,
+  };
   double wall_time = 0;  ///< Seconds since 1970.
   int64_t global_step = 0;
   std::string tag;
   Kind kind = Kind::kOther;
-  double scalar = 0;    ///< Set for kScalar.
-  std::string text;     ///< Set for kText.
-  Histogram histogram;  ///< Set for kHistogram.
+  double scalar = 0;      ///< Set for kScalar.
+  std::string text;       ///< Set for kText; for kImage the bytes of the encoded file, a PNG or a JPEG as a rule.
+  Histogram histogram{};  ///< Set for kHistogram.
+  /// Set for kImage, in pixels, as the writer told them: the encoded bytes may say something else.
+  int64_t width = 0, height = 0;
+  /// Set for kTensor: sizes by axis, and as many values as their product, the last axis running fastest.
+  std::vector<int64_t> shape{};
+  std::vector<float> values{};
+  /// The plug-in of TensorBoard that shows the value: "text", "images", "pr_curves", "hparams", "shoal_confusion_matrix", or that
+  /// of another program. Empty for values that need none.
+  std::string plugin{};
   friend bool operator==(const EventValue&, const EventValue&) = default;
 };
 

@@ -6,7 +6,8 @@
 ///
 /// Framing (TFRecord): u64 length, u32 masked CRC-32C of it, payload, u32 masked CRC-32C of the payload; little-endian.
 /// Payload: protobuf `Event`. Scalars are `simple_value`. Texts are `tensor` (DT_STRING, shape []) with the metadata of
-/// TensorBoard's text plug-in, which is how Estimator writes `checkpoint_path`. docs/formats.md has the fields.
+/// TensorBoard's text plug-in, which is how Estimator writes `checkpoint_path`. Images are `image`, other tensors `tensor` (DT_FLOAT)
+/// with the metadata of their plug-in. docs/formats.md has the fields.
 #include <memory>
 #include <optional>
 #include <span>
@@ -21,6 +22,22 @@ namespace shoal::monitor {
 struct Scalar {
   std::string_view tag;
   double value = 0;  ///< Stored as float32; NaN and infinity are stored as they are.
+};
+
+/// An image as a file of its own has it. The bytes are stored as they are.
+struct EncodedImage {
+  std::string_view bytes;  ///< A PNG or JPEG file.
+  int64_t width = 0;       ///< Pixels, as is the height: from 1 to 2^31 - 1.
+  int64_t height = 0;
+  int channels = 0;        ///< 1: grey, 2: grey and opacity, 3: red, green and blue, 4: these and opacity.
+};
+
+/// Numbers in a shape, the last axis running fastest.
+struct TensorSummary {
+  std::span<const int64_t> shape;
+  std::span<const float> values;  ///< As many as the product of the shape.
+  std::string_view plugin;        ///< The plug-in of TensorBoard that shows the tensor, "pr_curves" for one.
+  std::string_view content = {};  ///< Bytes for this plug-in, in a form of its own.
 };
 
 struct EventWriterOptions {
@@ -52,7 +69,12 @@ class EventWriter {
   /// Adds all in one record: an evaluation's results (CONTRACT EVT-3).
   Result<void> add_scalars(int64_t global_step, std::span<const Scalar> scalars);
   Result<void> add_histogram(int64_t global_step, std::string_view tag, const Histogram& histogram);
+  /// A text, which TensorBoard shows as Markdown.
   Result<void> add_text(int64_t global_step, std::string_view tag, std::string_view text);
+  /// InvalidArgument for sizes and channels that EncodedImage excludes; nothing is written then.
+  Result<void> add_image(int64_t global_step, std::string_view tag, const EncodedImage& image);
+  /// InvalidArgument where the values are not as many as the shape has elements; nothing is written then.
+  Result<void> add_tensor(int64_t global_step, std::string_view tag, const TensorSummary& tensor);
 
   /// Hands them to the operating system: readers see them.
   Result<void> flush();
