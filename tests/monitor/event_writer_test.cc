@@ -313,6 +313,121 @@ TEST_F(EventWriterTest, AnIndependentReaderDecodesTheEvents) {
                             "}\n");
 }
 
+/// Events as protoc shows them by the messages of TensorBoard's plug-ins.
+class PluginEvents : public EventWriterTest {
+ protected:
+  void SetUp() override {
+    if (output_of("protoc --version").rfind("libprotoc", 0) != 0) {
+      GTEST_SKIP() << "protoc is not installed (protobuf-compiler): the independent reader cannot run";
+    }
+  }
+  /// The last event of the writer's file, decoded as this message of this schema.
+  std::string decoded(EventWriter& writer, const std::string& message, const std::string& schema) {
+    EXPECT_TRUE(writer.close());
+    overwrite(folder.path() + "/payload", payloads(contents(writer.path())).back());
+    return output_of("protoc --decode=" + message + " -I " SHOAL_TEST_SOURCE " " + schema + " < " + folder.path() + "/payload");
+  }
+};
+
+TEST_F(PluginEvents, AnExperimentTellsDomainsAndMetrics) {
+  const auto writer = open_writer();
+  ASSERT_TRUE(writer->add_hparams_experiment(
+      {.name = "search",
+       .description = "of rates",
+       .parameters = {{.name = "rate", .interval = {{1e-4, 0.5}}},
+                      {.name = "optimizer", .choices = {"adam", "sgd"}, .description = "which"},
+                      {.name = "bias", .choices = {true, false}},
+                      {.name = "units", .choices = {16.0, 32.0}}},
+       .metrics = {{.tag = "accuracy", .folder = "eval", .display_name = "test accuracy"}, {.tag = "loss"}}}));
+  const std::string text = decoded(*writer, "tensorboard.HparamsEvent", "plugins.proto");
+  EXPECT_THAT(text, HasSubstr("tag: \"_hparams_/experiment\""));
+  EXPECT_THAT(text, HasSubstr("plugin_name: \"hparams\""));
+  std::string lines;  // Without blanks, as the depth of the messages says nothing.
+  for (const char c : text) {
+    if (c != ' ') lines += c;
+  }
+  EXPECT_THAT(lines, HasSubstr("description:\"ofrates\"\ntime_created_secs:"));
+  EXPECT_THAT(lines, HasSubstr("hparam_infos{\nname:\"rate\"\ntype:DATA_TYPE_FLOAT64\ndomain_interval{\nmin_value:0.0001\nmax_value:0.5\n}\n}\n"));
+  EXPECT_THAT(lines, HasSubstr("hparam_infos{\nname:\"optimizer\"\ndescription:\"which\"\ntype:DATA_TYPE_STRING\ndomain_discrete{\n"
+                               "values{\nstring_value:\"adam\"\n}\nvalues{\nstring_value:\"sgd\"\n}\n}\n}\n"));
+  EXPECT_THAT(lines, HasSubstr("name:\"bias\"\ntype:DATA_TYPE_BOOL\ndomain_discrete{\nvalues{\nbool_value:true\n}\nvalues{\nbool_value:false\n}\n}\n"));
+  EXPECT_THAT(lines, HasSubstr("name:\"units\"\ntype:DATA_TYPE_FLOAT64\ndomain_discrete{\nvalues{\nnumber_value:16\n}\n"));
+  EXPECT_THAT(lines, HasSubstr("metric_infos{\nname{\ngroup:\"eval\"\ntag:\"accuracy\"\n}\ndisplay_name:\"testaccuracy\"\n}\n"
+                               "metric_infos{\nname{\ntag:\"loss\"\n}\n}\nname:\"search\"\n"));
+}
+
+TEST_F(PluginEvents, ASessionTellsHyperParametersAndItsEnd) {
+  const auto writer = open_writer();
+  ASSERT_TRUE(writer->add_session_start({.parameters = {{"rate", 0.5}, {"rate", 7.0}, {"name", "x"}, {"bias", false}}, .model_dir = "m", .group = "g"}));
+  const std::string start = decoded(*writer, "tensorboard.HparamsEvent", "plugins.proto");
+  EXPECT_THAT(start, HasSubstr("tag: \"_hparams_/session_start_info\""));
+  EXPECT_THAT(start, HasSubstr("number_value: 0.5"));
+  EXPECT_THAT(start, ::testing::Not(HasSubstr("number_value: 7"))) << "of two with one name the first counts";
+  EXPECT_THAT(start, HasSubstr("bool_value: false"));
+  EXPECT_THAT(start, HasSubstr("string_value: \"x\""));
+  EXPECT_THAT(start, HasSubstr("model_uri: \"m\""));
+  EXPECT_THAT(start, HasSubstr("group_name: \"g\""));
+  EXPECT_THAT(start, HasSubstr("start_time_secs: "));
+  const auto other = open_writer();
+  ASSERT_TRUE(other->add_session_end(SessionStatus::kFailure));
+  const std::string end = decoded(*other, "tensorboard.HparamsEvent", "plugins.proto");
+  EXPECT_THAT(end, HasSubstr("tag: \"_hparams_/session_end_info\""));
+  EXPECT_THAT(end, HasSubstr("status: STATUS_FAILURE"));
+  EXPECT_THAT(end, HasSubstr("end_time_secs: "));
+}
+
+TEST_F(PluginEvents, AGraphHasNodesWithShapesAndTypes) {
+  const auto writer = open_writer();
+  const std::vector<GraphNode> nodes{{.name = "x", .op = "input", .outputs = {{.data_type = 1, .shape = {-1, 3}}}},
+                                     {.name = "a/split", .op = "split", .inputs = {"x"}, .outputs = {{.data_type = 9}, {.data_type = 1, .shape = {2}}}},
+                                     {.name = "end", .op = "add", .inputs = {"a/split:1", "x"}}};
+  const Result<bool> written = writer->add_graph(nodes);
+  ASSERT_TRUE(written);
+  EXPECT_TRUE(*written);
+  std::string lines;
+  for (const char c : decoded(*writer, "tensorflow.EventWithGraph", "graph.proto")) {
+    if (c != ' ') lines += c;
+  }
+  EXPECT_THAT(lines, HasSubstr("node{\nname:\"x\"\nop:\"input\"\n"));
+  EXPECT_THAT(lines, HasSubstr("key:\"_output_shapes\"\nvalue{\nlist{\nshape{\ndim{\nsize:-1\n}\ndim{\nsize:3\n}\n}\n}\n}\n"));
+  EXPECT_THAT(lines, HasSubstr("list{\nshape{\n}\nshape{\ndim{\nsize:2\n}\n}\n}"));
+  EXPECT_THAT(lines, HasSubstr("key:\"dtype\"\nvalue{\ntype:9\n}\n"));
+  EXPECT_THAT(lines, HasSubstr("node{\nname:\"end\"\nop:\"add\"\ninput:\"a/split:1\"\ninput:\"x\"\n}\n"));
+  EXPECT_THAT(lines, HasSubstr("versions{\nproducer:22\n}\n"));
+}
+
+TEST_F(EventWriterTest, AGraphThatIsTooLargeIsLeftOut) {
+  const auto writer = open_writer();
+  const std::vector<GraphNode> nodes(1000, {.name = std::string(2000, 'n'), .op = "add"});
+  const Result<bool> written = writer->add_graph(nodes);
+  ASSERT_TRUE(written);
+  EXPECT_FALSE(*written);
+  ASSERT_TRUE(writer->close());
+  EXPECT_EQ(payloads(contents(writer->path())).size(), 1u);
+}
+
+TEST_F(EventWriterTest, RefusesDomainsThatAreNone) {
+  const auto writer = open_writer();
+  const auto why = [&](HyperParameterDomain domain) {
+    domain.name = "rate";
+    const Result<void> result = writer->add_hparams_experiment({.parameters = {domain}});
+    return result ? "taken" : result.error().message();
+  };
+  EXPECT_THAT(why({.name = {}}), HasSubstr("hyper-parameter rate of an experiment: it has neither an interval nor choices"));
+  EXPECT_THAT(why({.name = {}, .interval = {{0, 1}}, .choices = {1.0}}), HasSubstr("it has both an interval and choices"));
+  EXPECT_THAT(why({.name = {}, .interval = {{2, 1}}}), HasSubstr("its interval ends before it begins"));
+  EXPECT_THAT(why({.name = {}, .interval = {{0, NAN}}}), HasSubstr("its interval ends before it begins"));
+  EXPECT_THAT(why({.name = {}, .choices = {1.0, true}}), HasSubstr("its choices are of several types"));
+  EXPECT_EQ(why({.name = {}, .interval = {{1, 1}}}), "taken");
+}
+
+TEST_F(EventWriterTest, RefusesPrCurvesOfOtherThanSixRows) {
+  const auto writer = open_writer();
+  const std::vector<float> seven(7), twelve(12);
+  EXPECT_FALSE(writer->add_pr_curve(1, "auc/pr_curve", seven));
+  EXPECT_TRUE(writer->add_pr_curve(1, "auc/pr_curve", twelve));
+}
+
 TEST(Histogram, CountsEveryFiniteValueOnce) {
   const std::vector<float> values{-3, -1e-20f, 0, 0, 1e-30f, 0.1f, 0.1f, 1, 2e30f, NAN, INFINITY, -INFINITY};
   const Histogram histogram = make_histogram(values);

@@ -1,37 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "event_codec.h"
 
-#include <protozero/pbf_writer.hpp>
-
 #include "event_fields.h"
+#include "event_pieces.h"
 
 namespace shoal::monitor {
-namespace {
 
 using protozero::pbf_writer;
-
-/// An event with one summary, which `write` fills.
-template <class Write>
-std::string encode_summary(double wall_time, int64_t global_step, Write write) {
-  std::string bytes;
-  pbf_writer event(bytes);
-  event.add_double(event_field::kWallTime, wall_time);
-  event.add_int64(event_field::kStep, global_step);
-  {
-    pbf_writer summary(event, event_field::kSummary);
-    write(summary);
-  }
-  return bytes;
-}
-
-void add_plugin(pbf_writer& value, std::string_view name, std::string_view content) {
-  pbf_writer metadata(value, value_field::kMetadata);
-  pbf_writer plugin(metadata, metadata_field::kPluginData);
-  plugin.add_string(metadata_field::kPluginName, name.data(), name.size());
-  if (!content.empty()) plugin.add_bytes(metadata_field::kPluginContent, content.data(), content.size());
-}
-
-}  // namespace
 
 std::string encode_version_event(double wall_time) {
   std::string bytes;
@@ -108,15 +83,15 @@ std::string encode_tensor(double wall_time, int64_t global_step, std::string_vie
     add_plugin(value, tensor.plugin, tensor.content);
     pbf_writer message(value, value_field::kTensor);
     message.add_enum(tensor_field::kDType, kDTypeFloat);
-    {
-      pbf_writer shape(message, tensor_field::kShape);
-      for (const int64_t size : tensor.shape) {
-        pbf_writer dim(shape, shape_field::kDim);
-        dim.add_int64(shape_field::kSize, size);
-      }
-    }
+    add_shape(message, tensor_field::kShape, tensor.shape);
     message.add_packed_float(tensor_field::kFloatVal, tensor.values.begin(), tensor.values.end());
   });
+}
+
+std::string pr_curve_content(size_t thresholds) {
+  std::string content;
+  pbf_writer(content).add_uint32(pr_curve_field::kNumThresholds, uint32_t(thresholds));
+  return content;
 }
 
 }  // namespace shoal::monitor

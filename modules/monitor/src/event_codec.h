@@ -19,7 +19,15 @@ std::string encode_histogram(double wall_time, int64_t global_step, std::string_
 std::string encode_text(double wall_time, int64_t global_step, std::string_view tag, std::string_view text);
 std::string encode_image(double wall_time, int64_t global_step, std::string_view tag, const EncodedImage& image);
 std::string encode_tensor(double wall_time, int64_t global_step, std::string_view tag, const TensorSummary& tensor);
+std::string encode_experiment(double wall_time, const Experiment& experiment);
+std::string encode_session_start(double wall_time, const SessionStart& start);
+std::string encode_session_end(double wall_time, SessionStatus status);
+std::string encode_graph(double wall_time, std::span<const GraphNode> nodes);
+/// What the plug-in pr_curves wants to know beside the tensor.
+std::string pr_curve_content(size_t thresholds);
 
+/// InvalidArgument for domains that HyperParameterDomain excludes.
+Result<void> check_experiment(const Experiment& experiment);
 /// Whether a tensor of `shape` has `count` elements. Shapes of more than eight axes have none: no summary has more, and
 /// those of damaged and hostile records stay small.
 bool has_elements(std::span<const int64_t> shape, size_t count);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Field numbers of the protobuf messages in an event file (TensorFlow: core/util/event.proto, core/framework/
-/// summary.proto, tensor.proto, tensor_shape.proto). They are fixed for ever; only those that we write or read.
+/// summary.proto, tensor.proto, tensor_shape.proto, graph.proto, node_def.proto, attr_value.proto; TensorBoard:
+/// plugins/hparams/plugin_data.proto and api.proto, plugins/pr_curve/plugin_data.proto; google/protobuf/struct.proto). They are
+/// fixed for ever; only those that we write or read.
 #include <cstdint>
 
 namespace shoal::monitor {
@@ -10,6 +12,7 @@ namespace event_field {
 inline constexpr uint32_t kWallTime = 1;     // double
 inline constexpr uint32_t kStep = 2;         // int64
 inline constexpr uint32_t kFileVersion = 3;  // string
+inline constexpr uint32_t kGraphDef = 4;     // bytes: a GraphDef
 inline constexpr uint32_t kSummary = 5;      // Summary
 inline constexpr uint32_t kSessionLog = 7;   // SessionLog
 }  // namespace event_field
@@ -68,6 +71,88 @@ inline constexpr uint32_t kFloatVal = 5;   // packed
 inline constexpr uint32_t kDoubleVal = 6;  // packed
 inline constexpr uint32_t kStringVal = 8;  // repeated bytes
 }  // namespace tensor_field
+
+/// An entry of a protobuf map.
+namespace entry_field {
+inline constexpr uint32_t kKey = 1;
+inline constexpr uint32_t kValue = 2;
+}  // namespace entry_field
+
+/// google.protobuf.Value and ListValue.
+namespace struct_field {
+inline constexpr uint32_t kNumber = 2;      // double
+inline constexpr uint32_t kString = 3;
+inline constexpr uint32_t kBool = 4;
+inline constexpr uint32_t kListValues = 1;  // repeated Value, inside ListValue
+}  // namespace struct_field
+
+/// The content of the plug-in hparams: HParamsPluginData.
+namespace hparams_field {
+inline constexpr uint32_t kExperiment = 2;
+inline constexpr uint32_t kSessionStart = 3;
+inline constexpr uint32_t kSessionEnd = 4;
+}  // namespace hparams_field
+
+namespace session_start_field {
+inline constexpr uint32_t kHparams = 1;        // map<string, Value>
+inline constexpr uint32_t kModelUri = 2;       // string
+inline constexpr uint32_t kGroupName = 4;      // string
+inline constexpr uint32_t kStartTimeSecs = 5;  // double
+}  // namespace session_start_field
+
+namespace session_end_field {
+inline constexpr uint32_t kStatus = 1;       // Status: 1 success, 2 failure
+inline constexpr uint32_t kEndTimeSecs = 2;  // double
+}  // namespace session_end_field
+
+namespace experiment_field {
+inline constexpr uint32_t kDescription = 1;
+inline constexpr uint32_t kTimeCreatedSecs = 3;  // double
+inline constexpr uint32_t kHparamInfos = 4;      // repeated HParamInfo
+inline constexpr uint32_t kMetricInfos = 5;      // repeated MetricInfo
+inline constexpr uint32_t kName = 6;
+}  // namespace experiment_field
+
+namespace hparam_info_field {
+inline constexpr uint32_t kName = 1;
+inline constexpr uint32_t kDescription = 3;
+inline constexpr uint32_t kType = 4;             // DataType: 1 string, 2 bool, 3 float64
+inline constexpr uint32_t kDomainDiscrete = 5;   // ListValue
+inline constexpr uint32_t kDomainInterval = 6;   // Interval
+inline constexpr uint32_t kIntervalMin = 1;      // double, inside Interval
+inline constexpr uint32_t kIntervalMax = 2;      // double, inside Interval
+}  // namespace hparam_info_field
+
+namespace metric_info_field {
+inline constexpr uint32_t kName = 1;  // MetricName
+inline constexpr uint32_t kDisplayName = 3;
+inline constexpr uint32_t kNameGroup = 1;  // inside MetricName, as is the tag
+inline constexpr uint32_t kNameTag = 2;
+}  // namespace metric_info_field
+
+/// The content of the plug-in pr_curves: PrCurvePluginData.
+namespace pr_curve_field {
+inline constexpr uint32_t kNumThresholds = 2;  // uint32
+}
+
+namespace graph_field {
+inline constexpr uint32_t kNode = 1;              // repeated NodeDef
+inline constexpr uint32_t kVersions = 4;          // VersionDef
+inline constexpr uint32_t kVersionsProducer = 1;  // int32, inside VersionDef
+}  // namespace graph_field
+
+namespace node_field {
+inline constexpr uint32_t kName = 1;
+inline constexpr uint32_t kOp = 2;
+inline constexpr uint32_t kInput = 3;      // repeated string
+inline constexpr uint32_t kAttribute = 5;  // map<string, AttrValue>
+}  // namespace node_field
+
+namespace attribute_field {
+inline constexpr uint32_t kList = 1;        // ListValue of AttrValue
+inline constexpr uint32_t kType = 6;        // DataType of TensorFlow
+inline constexpr uint32_t kListShapes = 7;  // repeated TensorShapeProto, inside ListValue
+}  // namespace attribute_field
 
 inline constexpr int32_t kDTypeFloat = 1;
 inline constexpr int32_t kDTypeDouble = 2;

@@ -149,6 +149,35 @@ Result<void> EventWriter::add_tensor(int64_t global_step, std::string_view tag, 
   return add_record(encode_tensor(seconds_of(env_.wall_now()), global_step, tag, tensor));
 }
 
+Result<void> EventWriter::add_pr_curve(int64_t global_step, std::string_view tag, std::span<const float> values) {
+  constexpr size_t kRows = 6;
+  const size_t thresholds = values.size() / kRows;
+  const std::array<int64_t, 2> shape{int64_t(kRows), int64_t(thresholds)};
+  const std::string content = pr_curve_content(thresholds);
+  return add_tensor(global_step, tag, {.shape = shape, .values = values, .plugin = "pr_curves", .content = content});
+}
+
+Result<bool> EventWriter::add_graph(std::span<const GraphNode> nodes) {
+  constexpr size_t kGraphBytesMax = size_t(1) << 20;
+  const std::string event = encode_graph(seconds_of(env_.wall_now()), nodes);
+  if (event.size() > kGraphBytesMax) return false;
+  SHOAL_TRY_VOID(add_record(event));
+  return true;
+}
+
+Result<void> EventWriter::add_session_start(const SessionStart& start) {
+  return add_record(encode_session_start(seconds_of(env_.wall_now()), start));
+}
+
+Result<void> EventWriter::add_session_end(SessionStatus status) {
+  return add_record(encode_session_end(seconds_of(env_.wall_now()), status));
+}
+
+Result<void> EventWriter::add_hparams_experiment(const Experiment& experiment) {
+  SHOAL_TRY_VOID(check_experiment(experiment));
+  return add_record(encode_experiment(seconds_of(env_.wall_now()), experiment));
+}
+
 Result<void> EventWriter::add_record(std::string_view event) {
   if (failed_) return *failed_;
   if (closed_) return failed_precondition("event file " + path_ + " is closed");

@@ -16,6 +16,8 @@
 
 #include "shoal/base/environment.h"
 #include "shoal/monitor/event.h"
+#include "shoal/monitor/graph_summary.h"
+#include "shoal/monitor/hyper_parameters.h"
 
 namespace shoal::monitor {
 
@@ -75,6 +77,21 @@ class EventWriter {
   Result<void> add_image(int64_t global_step, std::string_view tag, const EncodedImage& image);
   /// InvalidArgument where the values are not as many as the shape has elements; nothing is written then.
   Result<void> add_tensor(int64_t global_step, std::string_view tag, const TensorSummary& tensor);
+  /// Precision over recall at thresholds that divide [0, 1] evenly: `values` is a matrix [6, thresholds] with the rows true
+  /// positives, false positives, true negatives, false negatives, precision, recall. InvalidArgument for other numbers of values.
+  Result<void> add_pr_curve(int64_t global_step, std::string_view tag, std::span<const float> values);
+  /// A model's graph, of which TensorBoard shows the newest. False, and nothing is written, where it has more than 1 MiB.
+  Result<bool> add_graph(std::span<const GraphNode> nodes);
+
+  // Hyper-parameters, at step 0. TensorBoard heeds the first of each of the three that a folder has.
+
+  /// Says that a training begins.
+  Result<void> add_session_start(const SessionStart& start);
+  /// Says how it ended. What goes on later has not ended.
+  Result<void> add_session_end(SessionStatus status);
+  /// Says what a search looks for. Trials are in folders below the one of this writer. InvalidArgument for a domain that has not
+  /// exactly one of interval and choices, an interval that ends before it begins, and choices of several types.
+  Result<void> add_hparams_experiment(const Experiment& experiment);
 
   /// Hands them to the operating system: readers see them.
   Result<void> flush();
