@@ -121,6 +121,58 @@ TEST_F(MoreMetrics, ConfusionCountsEveryPair) {
               HasSubstr("classes is 0"));
 }
 
+TEST_F(MoreMetrics, ClassAccuracyIsAccuracyWithAMatrix) {
+  const Value classes = input("classes", DType::kInt64), predicted = input("predicted", DType::kInt64);
+  const LabelsAndPredictions pair{.labels = classes, .predictions = predicted};
+  const std::vector<Tensor> batch{ids({0, 0, 1, 1, 1, 2, 7}), ids({0, 1, 1, 1, 0, -1, 7}), floats({1, 1, 1, 2, 5, 3, 0.5f})};
+  MetricAccumulator accumulator(class_accuracy(pair, {.classes = 3, .weights = weights_}));
+  ASSERT_TRUE(update(accumulator, batch));
+  EXPECT_EQ(accumulator.value(), value(accuracy(pair, {.weights = weights_}), batch));
+  const std::optional<MetricFigure> figure = accumulator.figure();
+  ASSERT_TRUE(figure);
+  EXPECT_EQ(figure->kind, MetricFigure::Kind::kConfusionMatrix);
+  EXPECT_THAT(figure->shape, testing::ElementsAre(3, 3));
+  EXPECT_THAT(figure->values, testing::ElementsAre(1, 1, 0, 5, 3, 0, 0, 0, 0)) << "ids outside are in the accuracy alone";
+  MetricAccumulator other(class_accuracy(pair, {.classes = 3, .weights = weights_}));
+  ASSERT_TRUE(update(other, {ids({2}), ids({0}), floats({4})}));
+  accumulator.merge(other);
+  EXPECT_THAT(accumulator.figure()->values, testing::ElementsAre(1, 1, 0, 5, 3, 0, 4, 0, 0));
+  for (const int64_t wrong : {0, 1001}) {
+    EXPECT_THAT(raised([&] { class_accuracy(pair, {.classes = wrong}); }),
+                HasSubstr("class_accuracy: classes is " + std::to_string(wrong) + ", expected a number from 1 to 1000"));
+  }
+  EXPECT_THAT(raised([&] { class_accuracy(pair_, {.classes = 2}); }), HasSubstr("class_accuracy: labels are float32 [batch]"));
+}
+
+/// Against counts over the examples themselves, at thresholds where no example is near.
+TEST_F(MoreMetrics, ThePrecisionRecallFigureCountsAtThresholds) {
+  const std::vector<float> labels{1, 0, 1, 0, 1, 1, 0}, p{0.93f, 0.02f, 0.6f, 0.61f, 0.32f, 1, 0}, weights{1, 2, 3, 1, 1, 0.5f, 1};
+  MetricAccumulator accumulator(auc_precision_recall(pair_, {.weights = weights_}));
+  ASSERT_TRUE(update(accumulator, {floats(labels), floats(p), floats(weights)}));
+  const std::optional<MetricFigure> figure = accumulator.figure();
+  ASSERT_TRUE(figure);
+  EXPECT_EQ(figure->kind, MetricFigure::Kind::kPrecisionRecall);
+  ASSERT_THAT(figure->shape, testing::ElementsAre(6, 101));
+  const auto row = [&](size_t number, size_t i) { return figure->values[number * 101 + i]; };
+  for (const size_t i : {0, 1, 10, 25, 40, 50, 70, 90, 97, 100}) {
+    const float threshold = float(i) / 100;
+    float tp = 0, fp = 0, tn = 0, fn = 0;
+    for (size_t e = 0; e < p.size(); ++e) {
+      const bool taken = p[e] >= threshold;
+      (labels[e] == 1 ? (taken ? tp : fn) : (taken ? fp : tn)) += weights[e];
+    }
+    EXPECT_EQ(row(0, i), tp) << threshold;
+    EXPECT_EQ(row(1, i), fp) << threshold;
+    EXPECT_EQ(row(2, i), tn) << threshold;
+    EXPECT_EQ(row(3, i), fn) << threshold;
+    EXPECT_FLOAT_EQ(row(4, i), tp + fp == 0 ? 0 : tp / (tp + fp)) << threshold;
+    EXPECT_FLOAT_EQ(row(5, i), tp / (tp + fn)) << threshold;
+  }
+  const MetricAccumulator empty(auc_precision_recall(pair_));
+  EXPECT_THAT(empty.figure()->values, testing::Each(0.0f));
+  EXPECT_FALSE(MetricAccumulator(auc(pair_)).figure());
+}
+
 TEST_F(MoreMetrics, RefuseWhatDoesNotFit) {
   const Value wide = graph_.input("wide", DType::kFloat32, {batch_, 3});
   const Value text = graph_.input("text", DType::kString, {batch_});

@@ -85,6 +85,29 @@ double area_under_precision_recall(std::span<const double> totals) {
   return tp == 0 ? 0 : area / tp;
 }
 
+/// Counts at thresholds that divide [0, 1] evenly. Probabilities of a threshold's own class count as above it, so a threshold is exact to
+/// the width of a class, which is 1/128 at most.
+MetricFigure precision_recall_figure(std::span<const double> totals) {
+  constexpr size_t kThresholds = 101;
+  enum Row : size_t { kTp, kFp, kTn, kFn, kPrecision, kRecall, kRows };
+  const auto sum = [&totals](size_t begin, size_t end) {
+    double weights = 0;
+    for (size_t i = begin; i < end; ++i) weights += totals[i];
+    return weights;
+  };
+  const double negatives = sum(0, kClasses), positives = sum(kClasses, 2 * kClasses);
+  MetricFigure figure{.kind = MetricFigure::Kind::kPrecisionRecall,
+                      .shape = {int64_t(kRows), int64_t(kThresholds)},
+                      .values = std::vector<float>(kRows * kThresholds)};
+  for (size_t i = 0; i < kThresholds; ++i) {
+    const auto first = size_t(class_of(float(i) / float(kThresholds - 1)));
+    const double fp = sum(first, kClasses), tp = sum(kClasses + first, 2 * kClasses);
+    const double column[kRows] = {tp, fp, negatives - fp, positives - tp, part(tp, fp), part(tp, positives - tp)};
+    for (size_t row = 0; row < kRows; ++row) figure.values[row * kThresholds + i] = float(column[row]);
+  }
+  return figure;
+}
+
 /// A metric of the weights of negatives and positives in each class of probabilities.
 Metric of_curve(const std::string& who, const LabelsAndPredictions& of, const MetricOptions& options,
                 std::function<double(std::span<const double> totals)> value) {
@@ -140,7 +163,9 @@ Metric auc(const LabelsAndPredictions& of, const MetricOptions& options) {
 }
 
 Metric auc_precision_recall(const LabelsAndPredictions& of, const MetricOptions& options) {
-  return of_curve("auc_precision_recall", of, options, area_under_precision_recall);
+  Metric metric = of_curve("auc_precision_recall", of, options, area_under_precision_recall);
+  metric.figure = precision_recall_figure;
+  return metric;
 }
 
 }  // namespace shoal::nn

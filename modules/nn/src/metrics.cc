@@ -15,7 +15,8 @@ MetricAccumulator::MetricAccumulator(const Metric& metric)
       totals_(metric.start),
       update_(metric.update),
       value_(metric.value),
-      merge_(metric.merge) {
+      merge_(metric.merge),
+      figure_(metric.figure) {
   if (!update_ || !value_) raise(invalid_argument("a metric needs both an update and a value function"));
 }
 
@@ -25,6 +26,9 @@ Result<void> MetricAccumulator::update(std::span<const TensorView> batch) {
 }
 
 double MetricAccumulator::value() const { return value_(totals_); }
+std::optional<MetricFigure> MetricAccumulator::figure() const {
+  return figure_ ? std::optional(figure_(totals_)) : std::nullopt;
+}
 void MetricAccumulator::reset() { totals_ = start_; }
 std::span<const double> MetricAccumulator::totals() const { return totals_; }
 
@@ -53,9 +57,8 @@ Metric mean(Value values, const MetricOptions& options) {
 
 namespace {
 
-/// A metric of class ids: counts(label, prediction) says whether a pair counts.
-template <class Counts>
-Metric of_ids(const std::string& who, const LabelsAndPredictions& of, Value weights, Counts counts) {
+/// Raises InvalidArgument unless both are class ids of one shape.
+void check_ids(const std::string& who, const LabelsAndPredictions& of) {
   const Value labels = of.labels, predictions = of.predictions;
   const bool valid = labels.valid() && predictions.valid();
   if (!valid || !is_integer(labels.dtype()) || !is_integer(predictions.dtype()) ||
@@ -63,19 +66,53 @@ Metric of_ids(const std::string& who, const LabelsAndPredictions& of, Value weig
     raise(invalid_argument(who + ": labels are " + described(labels) + ", predictions " + described(predictions) +
                            "; expected class ids (int64, int32 or uint8) of one shape"));
   }
+}
+
+/// A metric of class ids: counts(label, prediction) says whether a pair counts.
+template <class Counts>
+Metric of_ids(const std::string& who, const LabelsAndPredictions& of, Value weights, Counts counts) {
+  check_ids(who, of);
   const auto add = [counts](std::span<const TensorView> batch, int64_t e, double weight,
                             std::span<double> totals) -> Result<void> {
     totals[0] += counts(id_at(batch[0], e), id_at(batch[1], e)) ? weight : 0;
     totals[1] += weight;
     return {};
   };
-  return metric_of_pairs(who, labels, predictions, weights, 2, add);
+  return metric_of_pairs(who, of.labels, of.predictions, weights, 2, add);
 }
 
 }  // namespace
 
 Metric accuracy(const LabelsAndPredictions& of, const MetricOptions& options) {
   return of_ids("accuracy", of, options.weights, [](int64_t label, int64_t predicted) { return label == predicted; });
+}
+
+Metric class_accuracy(const LabelsAndPredictions& of, const ConfusionOptions& options) {
+  constexpr int64_t kClassesMax = 1000;  // More take more memory than a look at them is worth.
+  const int64_t classes = options.classes;
+  if (classes < 1 || classes > kClassesMax) {
+    raise(invalid_argument("class_accuracy: classes is " + std::to_string(classes) + ", expected a number from 1 to " +
+                           std::to_string(kClassesMax)));
+  }
+  check_ids("class_accuracy", of);
+  const auto add = [classes](std::span<const TensorView> batch, int64_t e, double weight,
+                             std::span<double> totals) -> Result<void> {
+    const int64_t label = id_at(batch[0], e), predicted = id_at(batch[1], e);
+    totals[0] += label == predicted ? weight : 0;
+    totals[1] += weight;
+    const bool inside = label >= 0 && label < classes && predicted >= 0 && predicted < classes;
+    if (inside) totals[size_t(2 + label * classes + predicted)] += weight;
+    return {};
+  };
+  const auto cells = size_t(classes * classes);
+  Metric metric = metric_of_pairs("class_accuracy", of.labels, of.predictions, options.weights, 2 + cells, add);
+  metric.figure = [classes](std::span<const double> totals) {
+    const std::span<const double> matrix = totals.subspan(2);
+    return MetricFigure{.kind = MetricFigure::Kind::kConfusionMatrix,
+                        .shape = {classes, classes},
+                        .values = std::vector<float>(matrix.begin(), matrix.end())};
+  };
+  return metric;
 }
 
 Metric batch_mean(std::vector<Value> inputs, std::function<Result<double>(std::span<const TensorView>)> of_batch) {

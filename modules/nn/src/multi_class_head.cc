@@ -58,8 +58,13 @@ class MultiClassHead final : public LogitsHead {
   std::vector<std::pair<std::string, Metric>> metrics_of(const Evaluated& evaluated) const override {
     const Value class_ids = ops::reshape(evaluated.prediction("class_ids"), evaluated.labels.shape());
     const MetricOptions weights{.weights = evaluated.weights};
+    const LabelsAndPredictions pair{.labels = evaluated.labels, .predictions = class_ids};
+    constexpr int64_t kShownMax = 100;  // A matrix of more classes is no picture any more.
+    const int64_t classes = logits_dimension();
     return {{"average_loss", mean(evaluated.losses, weights)},
-            {"accuracy", accuracy({.labels = evaluated.labels, .predictions = class_ids}, weights)}};
+            {"accuracy", classes <= kShownMax
+                             ? class_accuracy(pair, {.classes = classes, .weights = evaluated.weights})
+                             : accuracy(pair, weights)}};
   }
 
   std::vector<double> class_weights_;

@@ -40,6 +40,7 @@ Metric auc(const LabelsAndPredictions& of, const MetricOptions& options = {});
 /// The area under precision over recall, by the same thresholds as auc(). Between two of them true and false positives are
 /// taken to grow in proportion, since a straight line between two precisions would promise too much (Davis, Goadrich, "The
 /// relationship between precision-recall and ROC curves", 2006). 0 without positives. Arguments and errors as in auc().
+/// Its figure is the curve at 101 thresholds.
 Metric auc_precision_recall(const LabelsAndPredictions& of, const MetricOptions& options = {});
 
 }  // namespace shoal::nn

@@ -2,6 +2,8 @@
 #pragma once
 /// Metrics: what an evaluation reports, accumulated over all of its batches in double precision on the host. What a metric
 /// compares is given by name (labels_and.h), and so are weights: accuracy({.labels = y, .predictions = ids}, {.weights = w}).
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -14,6 +16,19 @@
 #include "shoal/graph/labels_and.h"
 
 namespace shoal::nn {
+
+/// What event files have of a metric beside its value: the totals seen as a curve, or as a matrix.
+struct MetricFigure {
+  enum class Kind : uint8_t {
+    /// [6, thresholds], for thresholds that divide [0, 1] evenly. Rows: true positives, false positives, true negatives, false
+    /// negatives (summed weights), precision, recall.
+    kPrecisionRecall,
+    kConfusionMatrix,  ///< [classes, classes], summed weights. Row: the label, column: the prediction.
+  };
+  Kind kind = Kind::kPrecisionRecall;
+  std::vector<int64_t> shape{};
+  std::vector<float> values{};  ///< Row by row.
+};
 
 /// A metric is a few totals over examples and a function of them; so uneven batches weigh as they should, and parts of an
 /// evaluation merge. A value: describes what to fetch and how to accumulate; a MetricAccumulator does it.
@@ -31,6 +46,8 @@ struct Metric {
   /// True for a number of things: it is printed as a whole number, which a double holds exactly up to 2^53. With weights
   /// that are not whole its value may have a fraction.
   bool is_count = false;
+  /// Empty: the metric has no figure. It must also answer for `start`.
+  std::function<MetricFigure(std::span<const double> totals)> figure = {};
 };
 
 /// One metric's running totals. A value; not thread-safe.
@@ -42,6 +59,8 @@ class MetricAccumulator {
   /// `batch`: the values of Metric::inputs, in that order. The metric's own error if the batch does not fit.
   Result<void> update(std::span<const TensorView> batch);
   double value() const;
+  /// Nothing for a metric without a figure.
+  std::optional<MetricFigure> figure() const;
   void reset();
   /// Joins an accumulator of the same metric.
   void merge(const MetricAccumulator& other);
@@ -54,6 +73,7 @@ class MetricAccumulator {
   decltype(Metric::update) update_;
   decltype(Metric::value) value_;
   decltype(Metric::merge) merge_;
+  decltype(Metric::figure) figure_;
 };
 
 struct MetricOptions {
@@ -99,6 +119,10 @@ struct ConfusionOptions {
 /// classes < 1.
 std::vector<std::pair<std::string, Metric>> confusion_matrix(const LabelsAndPredictions& of,
                                                              const ConfusionOptions& options);
+
+/// accuracy(), with the confusion matrix as its figure. Pairs with an id outside [0, classes) count in the accuracy alone. Arguments
+/// as in accuracy(). Raises InvalidArgument, too, if classes is not in [1, 1000].
+Metric class_accuracy(const LabelsAndPredictions& of, const ConfusionOptions& options);
 
 /// The mean of what `of_batch` makes of each batch, weighted by the batch's rows (the first size of inputs[0]; a scalar
 /// counts as one): a user's own metric in one line. `of_batch` is given the values of `inputs`.
