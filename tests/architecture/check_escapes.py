@@ -207,7 +207,7 @@ ALLOWED = {
     "What transports share that talk to the system; a simulation has transport/sim": [
         ("transport/src/stream/*", "network", "timers and the loop of what tcp and shm share"),
         ("transport/src/token.cc", "random", "Token::fresh(): a secret is drawn where no seed can repeat it"),
-        ("transport/src/authority_openssl.cc", "locale random", "serial numbers of certificates, written as whole numbers"),
+        ("transport/src/authority_openssl.cc", "locale random", "serial numbers of certificates, and a name in hexadecimal digits"),
     ],
     "The launcher: it runs processes, beside which nothing is simulated; what it decides by (policy.*) is told the time": [
         ("modules/cli/src/launch/policy.cc", "system", "numbers and names of signals"),

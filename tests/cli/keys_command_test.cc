@@ -41,7 +41,42 @@ TEST_F(KeysCommand, WritesAFileThatIsAccepted) {
 
 TEST_F(KeysCommand, SaysWhatItCanMake) {
   EXPECT_EQ(shoal_program({"keys"}).status, 2);
-  for (const char* what : {"token", "ca", "task"}) EXPECT_THAT(shoal_program({"keys", "--help"}).out, HasSubstr(what));
+  for (const char* what : {"token", "metrics", "ca", "task"}) EXPECT_THAT(shoal_program({"keys", "--help"}).out, HasSubstr(what));
+}
+
+class MetricsKeys : public KeysCommand {
+ protected:
+  void SetUp() override {
+    if (!SHOAL_TEST_TLS) GTEST_SKIP() << "this build has no TLS (SHOAL_TLS=OFF)";
+    ASSERT_EQ(shoal_program({"keys", "token", "--out", token}).status, 0);
+  }
+  const std::string token = folder + "/token";
+};
+
+TEST_F(MetricsKeys, AreDerivedFromTheTokenAndDoNotShowIt) {
+  const Output run = shoal_program({"keys", "metrics", "--token-file", token});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, ::testing::MatchesRegex("shoal-metrics-[A-Za-z0-9_-]{43}\n"));
+  EXPECT_EQ(shoal_program({"keys", "metrics", "--token-file", token}).out, run.out);
+  EXPECT_THAT(run.out, ::testing::Not(HasSubstr(read("token").substr(7, 8))));
+}
+
+TEST_F(MetricsKeys, AreWrittenSoThatOnlyTheOwnerReadsTheSecret) {
+  EXPECT_EQ(shoal_program({"keys", "metrics", "--token-file", token, "--out", folder + "/secret"}).status, 0);
+  EXPECT_EQ(shoal_program({"keys", "metrics", "--certificate", "--token-file", token, "--out", folder + "/own.pem"}).status, 0);
+  EXPECT_EQ(read("secret"), shoal_program({"keys", "metrics", "--token-file", token}).out);
+  EXPECT_THAT(read("own.pem"), HasSubstr("BEGIN CERTIFICATE"));
+  struct stat status {};
+  ASSERT_EQ(::stat((folder + "/secret").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+  EXPECT_EQ(shoal_program({"keys", "metrics", "--token-file", token, "--out", folder + "/secret"}).status, 2);
+}
+
+TEST_F(MetricsKeys, NeedAToken) {
+  const Output run = shoal_program({"keys", "metrics"});
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.err, HasSubstr("--token-file"));
+  EXPECT_NE(shoal_program({"keys", "metrics", "--token-file", folder + "/none"}).status, 0);
 }
 
 class CertificateCommands : public KeysCommand {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the place of certificate_openssl.cc and authority_openssl.cc, where the build has no OpenSSL.
+// Takes the place of certificate_openssl.cc, authority_openssl.cc and scrape_access_openssl.cc, where the build has no OpenSSL.
 #include "shoal/transport/authority.h"
+#include "shoal/transport/scrape_access.h"
 
 namespace shoal::transport {
 namespace {
@@ -15,5 +16,6 @@ Result<Certificate> Certificate::parse(const KeyPair&, std::string_view) { retur
 Result<PeerIdentity> owner_of_certificate(std::string_view) { return no_certificates(); }
 Result<KeyPair> make_authority(const Validity&) { return no_certificates(); }
 Result<KeyPair> make_task_certificate(const KeyPair&, const PeerIdentity&, const Validity&) { return no_certificates(); }
+Result<ScrapeAccess> scrape_access(const Credential&) { return no_certificates(); }
 
 }  // namespace shoal::transport

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements `shoal keys token [--out FILE] | ca | task`.
+// Implements `shoal keys token [--out FILE] | metrics [--certificate] | ca | task`.
 #include <CLI/CLI.hpp>
 #include <ostream>
 
 #include "certificate_commands.h"
 #include "new_files.h"
+#include "shoal/cluster/tf_config.h"
+#include "shoal/transport/scrape_access.h"
 #include "shoal/transport/token.h"
 
 namespace shoal::cli {
@@ -24,6 +26,45 @@ Result<int> make_token(Context& context, const TokenOptions& options) {
   return 0;
 }
 
+struct MetricsKeyOptions {
+  std::optional<std::string> token_file;
+  bool certificate = false;
+  std::optional<std::string> out;
+};
+
+/// The variables are read where no file is named: a token of another job in the environment contradicts no file.
+Result<int> make_metrics_key(Context& context, const MetricsKeyOptions& options) {
+  transport::TokenSources sources{.file = options.token_file, .text = {}};
+  if (!sources.file) {
+    sources = {.file = cluster::process_getenv("SHOAL_TOKEN_FILE"), .text = cluster::process_getenv("SHOAL_TOKEN")};
+  }
+  SHOAL_TRY(const auto token, transport::find_token(sources));
+  if (!token) {
+    return invalid_argument("keys metrics: which job? Name the file of its token (--token-file), or set SHOAL_TOKEN_FILE or SHOAL_TOKEN");
+  }
+  SHOAL_TRY(const transport::ScrapeAccess access, transport::scrape_access(*token));
+  const std::string text = options.certificate ? access.own.certificate : access.bearer.text() + "\n";
+  if (options.out) {
+    SHOAL_TRY_VOID(write_new_files({{*options.out, text, !options.certificate}}));
+  } else {
+    context.out << text;
+  }
+  return 0;
+}
+
+void add_metrics_key_command(CLI::App& keys, Action& selected) {
+  CLI::App* metrics = keys.add_subcommand(
+      "metrics", "Prints the secret that lets a monitoring system read /metrics of a job's tasks, and do nothing else; it is made of "
+                 "the job's token, which it tells nothing of");
+  const auto options = std::make_shared<MetricsKeyOptions>();
+  metrics->add_option("--token-file", options->token_file, "File that holds the job's token; or set SHOAL_TOKEN_FILE, SHOAL_TOKEN");
+  metrics->add_flag("--certificate", options->certificate,
+                    "Prints instead the certificate by which the tasks prove themselves to it, in PEM (no secret)");
+  metrics->add_option("--out", options->out, "Writes it to this new file instead; the secret so that only you can read it");
+  metrics->callback(
+      [&selected, options] { selected = [options](Context& context) { return make_metrics_key(context, *options); }; });
+}
+
 }  // namespace
 
 void add_keys_command(CLI::App& app, Action& selected) {
@@ -35,6 +76,7 @@ void add_keys_command(CLI::App& app, Action& selected) {
                     "Writes it to this new file instead, which only you can read (for --token-file)");
   token->callback(
       [&selected, options] { selected = [options](Context& context) { return make_token(context, *options); }; });
+  add_metrics_key_command(*keys, selected);
   add_certificate_commands(*keys, selected);
 }
 
