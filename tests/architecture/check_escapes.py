@@ -182,6 +182,8 @@ ALLOWED = {
          "jobs of a stage: a virtual pool runs each to its end inside submit() or, from inside a job, after it, and who "
          "needs a piece that nobody has begun does it itself; so nobody waits while a piece is being worked on"),
         ("modules/monitor/src/progress.cc", "lock", "one line for the tasks of a process"),
+        ("modules/monitor/include/shoal/monitor/task_meters.h", "lock", "what a task counts, for the endpoint's thread"),
+        ("modules/monitor/src/task_meters.cc", "lock", "the same"),
         ("transport/include/shoal/transport/channel.h", "lock", "a queue of messages between two tasks"),
         ("transport/src/channel.cc", "lock", "the same"),
         ("transport/include/shoal/transport/postbox.h", "lock", "the way to a task that may end first"),
@@ -200,7 +202,15 @@ ALLOWED = {
         ("modules/estimator/src/model/export_format.cc", "json", "the parser's error tells where in an export's file the mistake is"),
         ("modules/cli/src/json_out.cc", "json", "print_line() tells whether bytes were replaced"),
     ],
+    "The endpoint for monitoring systems: in a simulation nobody asks": [
+        ("modules/monitor/src/metrics_endpoint.cc", "clock thread network", "its thread, its port, and how long strands are silent"),
+        ("modules/monitor/src/metrics_session.*", "network", "its connections"),
+        ("modules/monitor/src/metrics_tls.*", "network", "TLS on them"),
+        ("modules/monitor/src/http_exchange.*", "network", "requests as the library has read them"),
+        ("modules/monitor/src/process_meters.cc", "file host system", "what the system says of this process"),
+    ],
     "Functions of the system that only compute": [
+        ("modules/monitor/src/metrics_address.cc", "network", "inet_pton(): reads an address from a text"),
         ("modules/cluster/src/job/cluster_spec.cc", "network", "inet_pton(): reads an address from a text"),
         ("modules/data/src/list_files.cc", "system", "fnmatch(): compares two texts"),
     ],
@@ -238,6 +248,7 @@ ALLOWED = {
         ("modules/cli/src/task_link.cc", "edge", "the environment that asks tasks, and the variables that name their secret"),
         ("modules/cli/src/config_command.cc", "edge", "shows what TF_CONFIG makes of this process"),
         ("modules/cli/src/certificate_commands.cc", "edge", "when certificates begin; reads the CA's key"),
+        ("modules/cli/src/keys_command.cc", "edge", "the variables that name a job's token"),
         ("modules/cli/src/status_command.cc", "edge", "asks a task: a connection, and what lets it in"),
         ("modules/cli/src/data/bench.cc", "thread system", "becomes the program whose input is measured"),
         ("modules/cli/src/data/data_command.cc", "edge", "a clock, for the line on a terminal that says how far it is"),

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shoal/monitor/metrics_endpoint.h"
+
+#include <sys/socket.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <list>
+#include <thread>
+
+#include "metrics_session.h"
+#include "shoal/base/check.h"
+#if SHOAL_MONITOR_TLS
+#include "metrics_tls.h"
+#endif
+
+namespace shoal::monitor {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using NetError = boost::system::error_code;
+
+constexpr size_t kConnectionsMax = 128;
+constexpr auto kAcceptPause = std::chrono::milliseconds(200);  // Where descriptors have run out.
+constexpr auto kLookEvery = std::chrono::seconds(5);
+
+SteadyTime steady_now() { return SteadyTime(std::chrono::steady_clock::now().time_since_epoch()); }
+
+class Endpoint final : public MetricsEndpoint {
+ public:
+  explicit Endpoint(MetricsEndpointOptions options)
+      : health_(registry_, options.health_deadline),
+        look_every_(std::min<Duration>(kLookEvery, options.health_deadline / 4)),
+        source_{.registry = registry_, .health = health_, .version = std::move(options.version), .bearer = {}},
+        address_(std::move(options.address)) {}
+  ~Endpoint() override {
+    io_.stop();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  Result<void> open(const std::function<Result<MetricsGate>()>& gate);
+  MeterRegistry& registry() override { return registry_; }
+  const MetricsAddress& address() const override { return address_; }
+
+ private:
+  Result<void> set_up_gate(const std::function<Result<MetricsGate>()>& gate);
+  Result<void> listen();
+  void run();
+  void accept();
+  void take(int socket);
+  std::shared_ptr<MetricsSession> make_session(tcp::socket socket, SessionCalls calls);
+  void make_room();
+  void look();
+
+  // The endpoint's thread alone, once it runs, but for the registry.
+  MeterRegistry registry_;
+  TaskHealth health_;
+  const Duration look_every_;
+  AnswerSource source_;
+  MetricsAddress address_;
+  asio::io_context io_{1};
+  tcp::acceptor acceptor_{io_};
+  asio::steady_timer look_timer_{io_}, accept_timer_{io_};
+#if SHOAL_MONITOR_TLS
+  std::shared_ptr<asio::ssl::context> tls_;
+#endif
+  std::list<std::shared_ptr<MetricsSession>> sessions_;  // The one that was used least recently is first.
+  std::thread thread_;
+};
+
+Result<void> Endpoint::open(const std::function<Result<MetricsGate>()>& gate) {
+  SHOAL_TRY_VOID(set_up_gate(gate));
+  SHOAL_TRY_VOID(listen());
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error& error) {
+    return unavailable("metrics " + to_string(address_) + ": the system gives no thread: " + error.code().message());
+  }
+  return {};
+}
+
+Result<void> Endpoint::set_up_gate(const std::function<Result<MetricsGate>()>& gate) {
+  if (is_loopback(address_)) return {};
+  SHOAL_CHECK(gate);
+  SHOAL_TRY(const MetricsGate made, gate());
+  SHOAL_CHECK(!made.bearer.empty() || !made.authorities.empty());
+#if SHOAL_MONITOR_TLS
+  SHOAL_TRY(tls_, make_metrics_tls(made));
+  source_.bearer = made.bearer;
+  return {};
+#else
+  return failed_precondition("metrics " + to_string(address_) +
+                             ": is beyond this machine, and this build has no TLS: build with -DSHOAL_TLS=ON (needs libssl-dev), or "
+                             "give a port of this machine alone");
+#endif
+}
+
+Result<void> Endpoint::listen() {
+  NetError error;
+  const auto failed = [&](const char* what) {
+    const bool taken = error == asio::error::address_in_use;
+    return unavailable("metrics " + to_string(address_) + ": " + what + ": " + error.message() +
+                       (taken ? "; another program, or another task, listens at this port: give another one, or 0 for one that is free"
+                              : ""));
+  };
+  const auto host = asio::ip::make_address(address_.host, error);
+  if (error) return failed("no address");
+  const tcp::endpoint at(host, address_.port);
+  const int socket = ::socket(at.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
+  if (socket < 0) {
+    error.assign(errno, asio::error::get_system_category());
+    return failed("no socket");
+  }
+  acceptor_.assign(at.protocol(), socket, error);
+  acceptor_.set_option(asio::socket_base::reuse_address(true), error);
+  if (acceptor_.bind(at, error); error) return failed("cannot listen there");
+  if (acceptor_.listen(asio::socket_base::max_listen_connections, error); error) return failed("cannot listen there");
+  address_.port = acceptor_.local_endpoint(error).port();
+  return {};
+}
+
+/// What a handler throws (memory has run out) ends no more than that handler.
+void Endpoint::run() {
+  look();
+  accept();
+  while (!io_.stopped()) {
+    try {
+      io_.run();
+    } catch (const std::exception&) {
+    }
+  }
+  sessions_.clear();
+}
+
+void Endpoint::look() {
+  health_.look(steady_now());
+  look_timer_.expires_after(look_every_);
+  look_timer_.async_wait([this](NetError error) {
+    if (!error) look();
+  });
+}
+
+/// Asio's own accept gives sockets that a program started by this process would inherit.
+void Endpoint::accept() {
+  acceptor_.async_wait(tcp::acceptor::wait_read, [this](NetError error) {
+    if (error) return;
+    const int socket = ::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (socket >= 0 || errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) {
+      accept();
+      if (socket >= 0) take(socket);
+      return;
+    }
+    make_room();
+    accept_timer_.expires_after(kAcceptPause);
+    accept_timer_.async_wait([this](NetError cancelled) {
+      if (!cancelled) accept();
+    });
+  });
+}
+
+void Endpoint::take(int socket) {
+  if (sessions_.size() >= kConnectionsMax) make_room();
+  tcp::socket connected(io_);
+  NetError error;
+  connected.assign(acceptor_.local_endpoint(error).protocol(), socket, error);
+  connected.set_option(tcp::no_delay(true), error);
+  const auto at = sessions_.emplace(sessions_.end());
+  SessionCalls calls;
+  calls.answer = [this, at](const RequestHead& head) {
+    sessions_.splice(sessions_.end(), sessions_, at);
+    return answer_to(head, source_, steady_now());
+  };
+  calls.ended = [this, at] { sessions_.erase(at); };
+  try {
+    *at = make_session(std::move(connected), std::move(calls));
+  } catch (...) {
+    sessions_.erase(at);
+    throw;
+  }
+  (*at)->start();
+}
+
+std::shared_ptr<MetricsSession> Endpoint::make_session(tcp::socket socket, SessionCalls calls) {
+#if SHOAL_MONITOR_TLS
+  if (tls_) return make_tls_session(std::move(socket), *tls_, std::move(calls));
+#endif
+  return make_plain_session(std::move(socket), std::move(calls));
+}
+
+/// Ends the connection that has been idle for longest, or the oldest if all are busy.
+void Endpoint::make_room() {
+  if (sessions_.empty()) return;
+  const auto idle = std::ranges::find_if(sessions_, [](const auto& session) { return session->idle(); });
+  const auto session = idle == sessions_.end() ? sessions_.front() : *idle;  // A copy, since close() takes it off the list.
+  session->close();
+}
+
+}  // namespace
+
+Result<std::shared_ptr<MetricsEndpoint>> start_metrics_endpoint(MetricsEndpointOptions options) {
+  const std::function<Result<MetricsGate>()> gate = std::move(options.gate);
+  auto endpoint = std::make_shared<Endpoint>(std::move(options));
+  SHOAL_TRY_VOID(endpoint->open(gate));
+  return std::shared_ptr<MetricsEndpoint>(std::move(endpoint));
+}
+
+}  // namespace shoal::monitor
