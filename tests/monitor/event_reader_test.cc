@@ -379,5 +379,38 @@ TEST_F(EventReaderTest, AnyBytesAreRefusedOrWaitedFor) {
   }
 }
 
+TEST_F(EventReaderTest, TellsOfStartsWhereTheyStand) {
+  const auto writer = open_writer();
+  ASSERT_TRUE(writer->add_start(1));
+  ASSERT_TRUE(writer->add_scalar(1, "loss", 0.5));
+  ASSERT_TRUE(writer->add_scalar(2, "loss", 0.25));
+  ASSERT_TRUE(writer->add_start(2));
+  ASSERT_TRUE(writer->flush());
+  EventFileReader reader(env.storage(), writer->path());
+  const auto steps = [&reader] {
+    std::vector<int64_t> found;
+    for (const EventStart& start : reader.take_starts()) found.push_back(start.first_step);
+    return found;
+  };
+  EventValue value;
+  ASSERT_TRUE(*reader.next(value));
+  EXPECT_THAT(steps(), ElementsAre(1));
+  ASSERT_TRUE(*reader.next(value));
+  EXPECT_THAT(steps(), IsEmpty());
+  ASSERT_FALSE(*reader.next(value));  // The start comes although no value follows it yet.
+  EXPECT_THAT(steps(), ElementsAre(2));
+}
+
+TEST_F(EventReaderTest, OtherSessionRecordsAreNoStarts) {
+  // A SessionLog with status 2 (STOP), one without status, and an event with nothing in it.
+  overwrite(folder.path() + "/events.out.tfevents.1.h", record("\x10\x05\x3a\x02\x08\x02") + record("\x3a" + std::string(1, '\0')) + record(""));
+  EventFileReader reader(env.storage(), folder.path() + "/events.out.tfevents.1.h");
+  EventValue value;
+  const Result<bool> found = reader.next(value);
+  ASSERT_TRUE(found) << found.error().message();
+  EXPECT_FALSE(*found);
+  EXPECT_THAT(reader.take_starts(), IsEmpty());
+}
+
 }  // namespace
 }  // namespace shoal::monitor

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Event messages to and from bytes.
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,5 +35,7 @@ bool has_elements(std::span<const int64_t> shape, size_t count);
 
 /// The values of one event; none for other kinds of event. DataLoss if `payload` is no protobuf message.
 Result<std::vector<EventValue>> decode_event(std::string_view payload);
+/// The start of training that an event tells of; nothing for other events. Errors as decode_event().
+Result<std::optional<EventStart>> decode_start(std::string_view payload);
 
 }  // namespace shoal::monitor

@@ -57,6 +57,11 @@ Result<bool> EventFileReader::read_record() {
   Result<std::vector<EventValue>> values = decode_event(payload);
   if (!values) return damaged(values.error().message());
   pending_ = std::move(values).value();
+  if (pending_.empty()) {
+    Result<std::optional<EventStart>> start = decode_start(payload);
+    if (!start) return damaged(start.error().message());
+    if (*start) starts_.push_back(**start);
+  }
   std::reverse(pending_.begin(), pending_.end());
   consumed_ += size_t(kFrameBytes + length);
   offset_ += kFrameBytes + length;

@@ -49,4 +49,12 @@ struct EventValue {
   friend bool operator==(const EventValue&, const EventValue&) = default;
 };
 
+/// Training began, or began anew, with the step `first_step`: earlier values of training that have this step or a later one are of
+/// history that has not happened (SessionLog START, docs/formats.md).
+struct EventStart {
+  double wall_time = 0;  ///< Seconds since 1970.
+  int64_t first_step = 0;
+  friend bool operator==(const EventStart&, const EventStart&) = default;
+};
+
 }  // namespace shoal::monitor

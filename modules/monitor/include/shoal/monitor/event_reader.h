@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "shoal/base/storage.h"
@@ -21,6 +22,9 @@ class EventFileReader {
   /// record that is not complete yet, no error. DataLoss (with path and offset) at a record whose checksum or contents are
   /// wrong: what came before has been returned, and every later call returns the same error.
   Result<bool> next(EventValue& value);
+  /// The starts of training that were read since the last call, in their order: they come before the value that the last next()
+  /// returned, and behind all values before that.
+  std::vector<EventStart> take_starts() { return std::exchange(starts_, {}); }
   /// True if bytes of an incomplete record follow the last complete one.
   bool cut() const;
   const std::string& path() const { return path_; }
@@ -36,6 +40,7 @@ class EventFileReader {
   std::string buffer_;
   size_t consumed_ = 0;
   std::vector<EventValue> pending_;  // Events of the current record that were not returned yet, in reverse.
+  std::vector<EventStart> starts_;
   std::optional<Error> damage_;
 };
 
