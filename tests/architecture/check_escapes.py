@@ -219,6 +219,9 @@ ALLOWED = {
         ("transport/src/token.cc", "random", "Token::fresh(): a secret is drawn where no seed can repeat it"),
         ("transport/src/authority_openssl.cc", "locale random", "serial numbers of certificates, and a name in hexadecimal digits"),
     ],
+    "The search: it decides by what it is told, as the launcher's policy does": [
+        ("modules/search/src/tuner.cc", "system", "numbers of signals"),
+    ],
     "The launcher: it runs processes, beside which nothing is simulated; what it decides by (policy.*) is told the time": [
         ("modules/cli/src/launch/policy.cc", "system", "numbers and names of signals"),
         ("modules/cli/src/launch/inbox.*", "clock edge thread file network system", "signals as input, clocks, poll()"),

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shoal/search/journal.h"
+
+#include <span>
+
+namespace shoal::search {
+namespace {
+
+constexpr uint64_t kJournalBytesMax = uint64_t(1) << 30;
+
+std::string words_text(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text.append(text.empty() ? "" : " ").append(word);
+  return text;
+}
+
+std::string space_text(const Space& space) {
+  std::string text;
+  for (const Parameter& parameter : space.parameters()) text.append(text.empty() ? "" : ", ").append(text_of(parameter));
+  return text;
+}
+
+Result<void> append_durably(WritableFile& file, std::string_view line) {
+  SHOAL_TRY_VOID(file.append(std::as_bytes(std::span(line.data(), line.size()))));
+  return file.sync();
+}
+
+}  // namespace
+
+std::string difference(const SearchHeader& was, const SearchHeader& is) {
+  const auto differ = [](const char* what, const std::string& before, const std::string& now) {
+    return before == now ? std::string() : std::string("its ") + what + " is " + before + ", and now is to be " + now;
+  };
+  const std::string differences[] = {
+      differ("space", space_text(was.space), space_text(is.space)),
+      differ("algorithm", std::string(to_string(was.algorithm)), std::string(to_string(is.algorithm))),
+      differ("seed", std::to_string(was.seed), std::to_string(is.seed)),
+      differ("metric", was.metric, is.metric),
+      differ("goal", std::string(to_string(was.goal)), std::string(to_string(is.goal))),
+      differ("min-steps", std::to_string(was.min_steps), std::to_string(is.min_steps)),
+      differ("max-steps", std::to_string(was.max_steps), std::to_string(is.max_steps)),
+      differ("eta", std::to_string(was.eta), std::to_string(is.eta)),
+      was.program == is.program ? ""
+                                : differ("program", words_text(was.program), words_text(is.program) + " (in other words)"),
+  };
+  for (const std::string& one : differences) {
+    if (!one.empty()) return one;
+  }
+  return {};
+}
+
+Result<Journal> Journal::open(Storage& storage, const std::string& folder, const SearchHeader& header) {
+  const std::string path = join_path(folder, "search.jsonl");
+  Journal journal;
+  std::optional<JournalContents> contents;
+  std::string text;
+  if (storage.exists(path)) {
+    SHOAL_TRY(text, storage.read_all(path, kJournalBytesMax));
+    SHOAL_TRY(contents, parse_journal(text, path));
+  }
+  if (contents) {
+    if (const std::string other = difference(contents->header, header); !other.empty()) {
+      return failed_precondition(folder + " holds another search: " + other + "; give the same options, or another folder");
+    }
+    journal.records_ = std::move(contents->records);
+  }
+  const std::string_view intact = contents ? std::string_view(text).substr(0, contents->intact_bytes) : std::string_view();
+  if (!contents) {
+    SHOAL_TRY_VOID(storage.write_atomically(path, line_of(header)));
+  } else if (intact.size() < text.size()) {
+    SHOAL_TRY_VOID(storage.write_atomically(path, intact));
+  }
+  SHOAL_TRY(journal.file_, storage.append(path));
+  return journal;
+}
+
+Result<void> Journal::append(const Record& record) { return append_durably(*file_, line_of(record)); }
+
+}  // namespace shoal::search

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The journal of a search: what is written comes back, a torn end is dropped, and damage is told.
+#include "shoal/search/journal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "../base/temporary_folder.h"
+
+namespace shoal::search {
+namespace {
+
+using ::testing::HasSubstr;
+
+SearchHeader header() {
+  const auto space = Space::create({*parse_parameter("lr=1e-3..1e-1:log"), *parse_parameter("optimizer=sgd|adam"),
+                                    *parse_parameter("units=1..9:int if optimizer=sgd")});
+  return {.space = *space,
+          .algorithm = Algorithm::kAsha,
+          .seed = 7,
+          .metric = "auc",
+          .goal = Goal::kMax,
+          .min_steps = 10,
+          .max_steps = 90,
+          .eta = 3,
+          .program = {"./train", "--data-dir", "d\xff"}};
+}
+
+std::vector<Record> records() {
+  return {
+      TrialCreated{0, {{"lr", 0.1}, {"optimizer", std::string("sgd")}, {"units", int64_t(3)}}},
+      TrialStarted{0, 1},
+      TrialCreated{1, {{"lr", 1.0}, {"optimizer", std::string("adam")}}},
+      TrialStarted{1, 1},
+      TrialObserved{0, 0, 10, 0.5, true},
+      TrialObserved{1, 0, 10, std::nan(""), false},
+      TrialEnded{.trial = 1, .outcome = Outcome::kFailed, .status = 3, .value = std::nan(""), .error = "loss is \xff NaN"},
+      TrialEnded{.trial = 0, .outcome = Outcome::kRetry, .status = 137, .seconds = 1.5},
+      TrialStarted{0, 2},
+      TrialEnded{.trial = 0, .outcome = Outcome::kComplete, .value = 0.875, .step = 90, .seconds = 2.25}};
+}
+
+std::string whole_text() {
+  std::string text = line_of(header());
+  for (const Record& record : records()) text += line_of(record);
+  return text;
+}
+
+std::string lines(const std::vector<Record>& list) {
+  std::string text;
+  for (const Record& record : list) text += line_of(record);
+  return text;
+}
+
+TEST(Journal, ComesBackAsItWasWritten) {
+  const auto contents = parse_journal(whole_text(), "j");
+  ASSERT_TRUE(contents) << contents.error().message();
+  ASSERT_TRUE(*contents);
+  EXPECT_EQ(difference((*contents)->header, header()), "");
+  EXPECT_EQ(lines((*contents)->records), lines(records()));
+  EXPECT_EQ((*contents)->intact_bytes, whole_text().size());
+  EXPECT_EQ(std::get<TrialCreated>((*contents)->records[0]).parameters, std::get<TrialCreated>(records()[0]).parameters);
+}
+
+TEST(Journal, DropsATornEndAtEveryByte) {
+  const std::string text = whole_text();
+  for (size_t size = 0; size <= text.size(); ++size) {
+    const auto contents = parse_journal(std::string_view(text).substr(0, size), "j");
+    ASSERT_TRUE(contents) << size << ": " << contents.error().message();
+    const size_t end = text.rfind('\n', size == 0 ? 0 : size - 1);
+    const size_t intact = size == 0 || end == std::string::npos ? 0 : end + 1;
+    EXPECT_EQ(*contents ? (*contents)->intact_bytes : 0, intact) << size;
+  }
+}
+
+/// Whatever byte is changed: it is read, or refused with the line, and never worse.
+TEST(Journal, SurvivesAnyChangedByte) {
+  const std::string text = whole_text();
+  for (size_t i = 0; i < text.size(); ++i) {
+    for (const char other : {'\0', '"', '{', '9', '\n', '\xff'}) {
+      std::string damaged = text;
+      damaged[i] = other;
+      const auto contents = parse_journal(damaged, "j");
+      if (contents) continue;
+      EXPECT_EQ(contents.error().kind(), ErrorKind::kDataLoss);
+      EXPECT_THAT(contents.error().message(), HasSubstr("j, line "));
+    }
+  }
+}
+
+TEST(Journal, NamesTheLineOfDamage) {
+  const auto refusal = [](const std::string& behind) {
+    const auto contents = parse_journal(line_of(header()) + behind, "dir/search.jsonl");
+    return contents ? "" : contents.error().message();
+  };
+  EXPECT_THAT(refusal("garbage\n"), HasSubstr("dir/search.jsonl, line 2: "));
+  EXPECT_THAT(refusal(line_of(TrialStarted{0, 1})), HasSubstr("line 2: there is no trial 0"));
+  EXPECT_THAT(refusal(line_of(records()[2])), HasSubstr("line 2: trial 1 where 0 comes next"));
+  const std::string created = line_of(records()[0]), ended = line_of(TrialEnded{.trial = 0});
+  EXPECT_THAT(refusal(created + ended + ended), HasSubstr("line 4: trial 0 has ended in an earlier line"));
+  EXPECT_THAT(refusal("{\"record\":\"other\",\"trial\":0}\n"), HasSubstr("there is no trial 0"));
+  EXPECT_THAT(refusal(created + "{\"record\":\"other\",\"trial\":0}\n"), HasSubstr("none of created"));
+  EXPECT_THAT(refusal("{\"record\":\"created\",\"trial\":0,\"parameters\":{\"lr\":\"x\"}}\n"), HasSubstr("lr"));
+  const auto no_header = parse_journal("{\"record\":\"created\"}\n", "j");
+  ASSERT_FALSE(no_header);
+  EXPECT_THAT(no_header.error().message(), HasSubstr("j, line 1"));
+}
+
+TEST(Journal, ReopensAfterATornWriteAndGoesOn) {
+  const TemporaryFolder folder;
+  const auto storage = make_file_storage();
+  {
+    auto journal = Journal::open(*storage, folder.path(), header());
+    ASSERT_TRUE(journal) << journal.error().message();
+    EXPECT_TRUE(journal->records().empty());
+    ASSERT_TRUE(journal->append(records()[0]));
+  }
+  const std::string path = folder.path() + "/search.jsonl";
+  const std::string text = *storage->read_all(path);
+  ASSERT_TRUE(storage->write_atomically(path, text + "{\"record\":\"star"));
+  {
+    auto journal = Journal::open(*storage, folder.path(), header());
+    ASSERT_TRUE(journal) << journal.error().message();
+    EXPECT_EQ(lines(journal->records()), line_of(records()[0]));
+    ASSERT_TRUE(journal->append(records()[1]));
+  }
+  EXPECT_EQ(*storage->read_all(path), text + line_of(records()[1]));
+}
+
+TEST(Journal, RefusesAnotherSearchNamingTheDifference) {
+  const TemporaryFolder folder;
+  const auto storage = make_file_storage();
+  ASSERT_TRUE(Journal::open(*storage, folder.path(), header()));
+  const auto refusal = [&](auto change) {
+    SearchHeader other = header();
+    change(other);
+    const auto opened = Journal::open(*storage, folder.path(), other);
+    EXPECT_FALSE(opened);
+    if (opened) return std::string();
+    EXPECT_EQ(opened.error().kind(), ErrorKind::kFailedPrecondition);
+    return opened.error().message();
+  };
+  EXPECT_THAT(refusal([](SearchHeader& other) { other.seed = 8; }), HasSubstr("its seed is 7, and now is to be 8"));
+  EXPECT_THAT(refusal([](SearchHeader& other) { other.metric = "loss"; }), HasSubstr("its metric is auc"));
+  EXPECT_THAT(refusal([](SearchHeader& other) { other.goal = Goal::kMin; }), HasSubstr("its goal is max"));
+  EXPECT_THAT(refusal([](SearchHeader& other) { other.algorithm = Algorithm::kRandom; }),
+              HasSubstr("its algorithm is asha"));
+  EXPECT_THAT(refusal([](SearchHeader& other) { other.eta = 4; }), HasSubstr("its eta is 3"));
+  EXPECT_THAT(refusal([](SearchHeader& other) { other.program.pop_back(); }), HasSubstr("its program is ./train"));
+  EXPECT_THAT(refusal([](SearchHeader& other) { other.space = *Space::create({*parse_parameter("lr=1")}); }),
+              HasSubstr("its space is lr=0.001..0.1:log"));
+}
+
+TEST(Journal, ParsesNames) {
+  EXPECT_EQ(*parse_algorithm("asha"), Algorithm::kAsha);
+  EXPECT_THAT(parse_algorithm("bayes").error().message(), HasSubstr("there are grid, random, asha"));
+  EXPECT_THAT(parse_goal("up").error().message(), HasSubstr("there are min, max"));
+}
+
+}  // namespace
+}  // namespace shoal::search
