@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Predicts who earns more than 50,000 dollars a year: a wide and deep model of the adult census data, by feature columns.
+#include <algorithm>
 #include <fstream>
 
 #include "shoal/shoal.h"
@@ -19,6 +20,14 @@ Element without_dot(Element person) {  // The test file ends labels with one.
 /// How many lines come before the people: the test file begins with "|1x3 Cross validator", but not all copies of it do.
 int64_t remarks_in(const std::string& file) { return std::ifstream(file).peek() == '|' ? 1 : 0; }
 
+/// What an optimizer is made of the flags, with a learning rate that falls to nothing until the last step.
+shoal::OptimizerChoice optimizer_of(const shoal::CommandLine& line) {
+  const nn::LearningRate rate = nn::polynomial_decay(
+      {.initial = line.flags.get_real("learning-rate"), .decay_steps = uint64_t(line.steps.value())});
+  if (line.flags.get_string("optimizer") == "adam") return nn::adam({.learning_rate = rate});
+  return nn::adagrad({.learning_rate = rate});
+}
+
 void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
   const std::string file = line.data_file("adult", "adult.data");
   shoal::data::CsvOptions table{.labels = {"income"}, .missing_text = "?", .trim_blanks = true};
@@ -26,10 +35,17 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
       file, table,
       {.names = {"age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation", "relationship",
                  "race", "sex", "capital_gain", "capital_loss", "hours_per_week", "native_country", "income"}});
-  const auto training = shoal::data::Dataset::csv({file}, table).cache();
-  const std::string test_file = line.data_file("adult", "adult.test");
-  table.header_lines = remarks_in(test_file);
-  const auto test = shoal::data::Dataset::csv({test_file}, table).map(without_dot);
+  auto training = shoal::data::Dataset::csv({file}, table).cache();
+  auto test = training;
+  if (line.flags.get_bool("held-out")) {
+    const auto parts = training.split(0.1);
+    training = parts.training;
+    test = parts.held_out;
+  } else {
+    const std::string test_file = line.data_file("adult", "adult.test");
+    table.header_lines = remarks_in(test_file);
+    test = shoal::data::Dataset::csv({test_file}, table).map(without_dot);
+  }
   const Statistics statistics = config.learned("statistics", [&] { return statistics_of(training); });
 
   std::vector<Column> wide{crossed({"education", "occupation"}, {.buckets = 1000})}, deep;
@@ -39,7 +55,7 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
   for (const char* key :
        {"workclass", "education", "marital_status", "occupation", "relationship", "race", "sex", "native_country"}) {
     wide.push_back(categorical_by_vocabulary(key, statistics.text(key).vocabulary(), {.missing_bucket = true}));
-    deep.push_back(embedding(wide.back(), {.dimension = 8}));
+    deep.push_back(embedding(wide.back(), {.dimension = line.flags.get_int("embedding")}));
   }
   const std::vector<double> dollars{1,    1500, 1700, 1850, 2000, 2200,  3000, 3500,
                                     4500, 5000, 6000, 7000, 8000, 10000, 15000};
@@ -58,11 +74,11 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
     without_income.columns.pop_back();
     return shoal::data::Dataset::csv({path}, without_income).batch(500);
   };
-  const nn::LearningRate rate = nn::polynomial_decay({.initial = 0.05, .decay_steps = uint64_t(line.steps.value())});
   shoal::Estimator estimator = shoal::wide_and_deep_classifier({.linear = {.columns = wide},
                                                                 .dnn = {.columns = deep,
                                                                         .hidden_units = line.flags.get_ints("hidden-units"),
-                                                                        .optimizer = nn::adagrad({.learning_rate = rate})}},
+                                                                        .dropout = line.flags.get_real("dropout"),
+                                                                        .optimizer = optimizer_of(line)}},
                                                                {.label_vocabulary = {"<=50K", ">50K"}}, config);
   shoal::train_and_evaluate(
       estimator,
@@ -79,7 +95,12 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
 int main(int argc, char** argv) {
   const shoal::ProgramInfo program{
       .description = "adult: who earns more than 50,000 dollars a year?",
-      .flags = {{"hidden-units", "Units of each hidden layer", std::vector<int64_t>{64, 32}, {}}},
+      .flags = {{"hidden-units", "Units of each hidden layer", std::vector<int64_t>{64, 32}, {}},
+                {"embedding", "Numbers that stand for each text of a column", int64_t{8}, {}},
+                {"dropout", "The part of the hidden units that each training step leaves out", 0.0, {}},
+                {"optimizer", "What trains the deep part", std::string("adagrad"), {"adagrad", "adam"}},
+                {"learning-rate", "The learning rate of the deep part at the first step", 0.05, {}},
+                {"held-out", "Train on nine tenths of adult.data and evaluate on the other tenth, without adult.test", false, {}}},
       .steps = 6000,
       .batch = 64,
       .save_checkpoints_steps = 1000,
