@@ -76,7 +76,7 @@ TEST(Logger, GoesOnBehindASinkThatThrows) {
   EXPECT_EQ(
       lines.texts,
       (std::vector<std::string>{
-          "warning|worker 1|2 lines of the log did not get here: the log sink threw an exception: the queue is closed",
+          "warning|worker 1|2 lines of the log did not reach this sink: the log sink threw an exception: the queue is closed",
           "info|worker 1|third", "info|worker 1|fourth"}));
 }
 

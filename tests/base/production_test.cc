@@ -397,7 +397,7 @@ TEST(ProductionDeathTest, OffloadedWorkThatThrowsIsShown) {
         const auto env = make();
         static_cast<void>(env->run(body(*env)));
       },
-      "offloaded work let an exception out: bad row");
+      "offloaded work ended with an uncaught exception: bad row");
 }
 
 TEST(Production, TheOptionsTokenInterruptsToo) {

@@ -91,7 +91,7 @@ TEST(TaskDeathTest, AnExceptionIsShownAndEndsTheProcess) {
     throw std::runtime_error("not caught by call_user");
     co_return;
   };
-  EXPECT_DEATH(body().start(), "a coroutine let an exception out: not caught by call_user");
+  EXPECT_DEATH(body().start(), "a coroutine ended with an uncaught exception: not caught by call_user");
 }
 
 class TaskGroupTest : public testing::Test {

@@ -138,7 +138,7 @@ TEST(Tensor, TheWrongElementTypeIsRefused) {
 TEST(TensorView, TheWrongElementTypeIsRefused) {
   Tensor tensor = Tensor::of<float>({2, 1}, {1, 2});
   const TensorView view = tensor.view();
-  const std::string sentence = "a tensor of the shape [2, 1] has elements of type float32, not int64; read it as that, or";
+  const std::string sentence = "a tensor of the shape [2, 1] has elements of type float32, not int64; read it as float32, or";
   expect_raises(ErrorKind::kTypeMismatch, sentence, [&] { static_cast<void>(view.as<int64_t>()); });
   const MutableTensorView writable = tensor.mutable_view();
   expect_raises(ErrorKind::kTypeMismatch, "float32, not bool", [&] { static_cast<void>(writable.as<bool>()); });
@@ -155,7 +155,7 @@ TEST(Tensor, OfMoreBytesThanCanBeCountedIsRefused) {
 
 TEST(Shape, WithAnAxisThatItLacksIsRefused) {
   EXPECT_EQ((Shape{2, 3}.with(1, 5)), (Shape{2, 5}));
-  expect_raises(ErrorKind::kInvalidArgument, "another size on axis 2 is asked for, and [2, 3] has 2 axes", [] {
+  expect_raises(ErrorKind::kInvalidArgument, "cannot change the size of axis 2: the shape [2, 3] has 2 axes", [] {
     static_cast<void>(Shape{2, 3}.with(2, 5));
   });
   expect_raises(ErrorKind::kInvalidArgument, "axis -1", [] { static_cast<void>(Shape{2, 3}.with(-1, 5)); });

@@ -412,7 +412,7 @@ TEST(VirtualWorldDeathTest, AKilledTaskThatGoesOnForEverIsNamed) {
   auto body = [](Environment& e) -> Task<Result<void>> {
     for (;;) static_cast<void>(co_await e.sleep_for(1s));
   };
-  EXPECT_DEATH(static_cast<void>(env.run(body(env))), "was killed and goes on");
+  EXPECT_DEATH(static_cast<void>(env.run(body(env))), "was killed but goes on");
 }
 
 TEST(VirtualWorld, KnowsNoSocketsAndNamesItsTransports) {

@@ -187,7 +187,7 @@ TEST_F(OwnPlugins, AFunctionThatFailsEndsTheCallWithASentence) {
   EXPECT_EQ(thrown.kind(), ErrorKind::kInternal);
   EXPECT_THAT(thrown.message(), AllOf(HasSubstr("\"counted\""), HasSubstr("no card")));
   const std::pair<TransportFactory, std::string> factories[] = {
-      {[](Environment&) { return nullptr; }, "transport \"carried\": the function that makes it gave none"},
+      {[](Environment&) { return nullptr; }, "transport \"carried\": the function that makes it returned null"},
       {[](Environment&) -> std::shared_ptr<transport::Transport> { throw std::runtime_error("no wire"); }, "no wire"}};
   for (const auto& [make, sentence] : factories) {
     const Outcome outcome =

@@ -22,7 +22,7 @@ constexpr Values values_of(std::string_view letters) {
 }
 constexpr Values kValues = values_of(kLetters), kUrlValues = values_of(kUrlLetters);
 
-/// `text` without its padding. Nothing if its length is no multiple of four.
+/// `text` without its padding. Nothing if its length is not a multiple of four.
 std::optional<std::string_view> without_padding(std::string_view text) {
   if (text.size() % kGroupLetters != 0) return std::nullopt;
   for (int padding = 0; padding < 2 && text.ends_with('='); ++padding) text.remove_suffix(1);

@@ -37,17 +37,18 @@ static_assert(sizeof(Buffer) <= kHeaderBytes);
 size_t size_class(size_t bytes) {
   constexpr size_t kSmallest = 256, kMiB = size_t(1) << 20;
   if (bytes <= kSmallest) return kSmallest;
-  if (bytes > PTRDIFF_MAX / 2) return bytes;  // There is no such memory.
+  if (bytes > PTRDIFF_MAX / 2) return bytes;  // No allocation of this size can succeed.
   if (bytes > 3 * kMiB) return align_up(bytes, kMiB);
   const size_t power = std::bit_ceil(bytes);
   return bytes <= power / 4 * 3 ? power / 4 * 3 : power;
 }
 
-/// The system may have huge pages for who asks (Documentation/admin-guide/mm/transhuge.rst): rows of a table of
-/// gigabytes, read here and there, cost a walk through page tables each without them. It does not matter if it has
-/// none.
+/// Asks for huge pages, which some systems give only on request (Documentation/admin-guide/mm/transhuge.rst): without them
+/// each access to a row of a table of gigabytes costs a walk through page tables. A system without huge pages ignores the
+/// request.
 void ask_for_huge_pages(void* block, size_t bytes) {
-  // Beyond what malloc() may take from its heap (M_MMAP_THRESHOLD), which would stay asked for when the block is freed.
+  // The limit lies above what malloc() may take from its heap (M_MMAP_THRESHOLD): there the request would outlive the
+  // block.
   constexpr size_t kHugeBytes = size_t(2) << 20, kWorthIt = 17 * kHugeBytes;
   if (bytes < kWorthIt) return;
   const auto begin = align_up(reinterpret_cast<uintptr_t>(block), kHugeBytes);
@@ -55,7 +56,7 @@ void ask_for_huge_pages(void* block, size_t bytes) {
   static_cast<void>(::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE));
 }
 
-/// Header and data in one block: the header takes the first cache line. Null when memory is used up.
+/// Allocates header and data as one block: the header is the first cache line. Null when memory has run out.
 std::byte* allocate_block(size_t capacity) {
   if (capacity > PTRDIFF_MAX - 2 * kHeaderBytes) return nullptr;
   void* block = std::aligned_alloc(kBufferAlignment, kHeaderBytes + align_up(capacity));
@@ -63,7 +64,7 @@ std::byte* allocate_block(size_t capacity) {
   return static_cast<std::byte*>(block);
 }
 
-/// A header by itself: the memory of a source may be seen by others. Null when memory is used up.
+/// Allocates a header alone, since other processes may see the memory of a source. Null when memory has run out.
 void* allocate_header() { return std::aligned_alloc(kBufferAlignment, kHeaderBytes); }
 
 [[noreturn]] void raise_no_memory(size_t bytes) { raise_exhausted(no_memory(bytes, "a buffer of numbers")); }
@@ -90,8 +91,8 @@ std::span<std::byte> Buffer::bytes() { return {data_, size_}; }
 std::span<const std::byte> Buffer::bytes() const { return {data_, size_}; }
 
 void Buffer::release() const {
-  // `acq_rel`: what this holder did is done before the block is reused, and what the others did is seen by who reuses
-  // it.
+  // acq_rel: this holder's accesses happen before the block is reused, and whoever reuses the block sees those of all other
+  // holders.
   const uint32_t before = references_.fetch_sub(1, std::memory_order_acq_rel);
   SHOAL_CHECK(before != 0);
   if (before != 1) return;
@@ -106,16 +107,16 @@ void Buffer::release() const {
 
 struct BufferPool::State {
   mutable std::mutex mutex;
-  // All of these are guarded by mutex.
+  // `mutex` guards all members below.
   size_t retained_bytes_max = 0;
   size_t idle_bytes = 0;
-  // Keyed by capacity. The newest is taken first, while it is in the cache.
+  // Keyed by capacity. The newest buffer is taken first, since it may still be in the processor's cache.
   std::map<size_t, std::vector<Buffer*>> idle;
-  std::map<size_t, uint64_t> freed_count;  // Keyed by capacity: how many went for the bound and were not wanted again.
-  std::shared_ptr<BlockSource> source;     // Given once, then never another.
+  std::map<size_t, uint64_t> freed_count;  // By capacity: buffers freed because of the bound and not wanted again so far.
+  std::shared_ptr<BlockSource> source;     // Set at most once.
   Stats stats;
   uint64_t in_use_count = 0;
-  std::shared_ptr<BufferPool> while_in_use;  // The buffers' share in the pool, held while any is out.
+  std::shared_ptr<BufferPool> while_in_use;  // Keeps the pool alive while any buffer is in use.
 };
 
 BufferPool::BufferPool() : state_(make_hidden<State>()) {}
@@ -211,9 +212,9 @@ Ref<Buffer> BufferPool::get(size_t bytes) {
   return Ref<Buffer>::adopt(buffer);
 }
 
-/// Takes back the count of a buffer that could not be allocated.
+/// Corrects the statistics after a buffer could not be allocated.
 void BufferPool::forget(size_t capacity) {
-  std::shared_ptr<BufferPool> last;  // It may end the pool, so it goes only after the lock is given up.
+  std::shared_ptr<BufferPool> last;  // May destroy the pool, so it is destroyed only after the lock is released.
   std::lock_guard lock(state_->mutex);
   State& state = *state_;
   state.stats.in_use_bytes -= capacity;
@@ -222,7 +223,7 @@ void BufferPool::forget(size_t capacity) {
 }
 
 void BufferPool::take_back(Buffer* buffer) {
-  std::shared_ptr<BufferPool> last;  // It may end the pool, so it goes only after the lock is given up.
+  std::shared_ptr<BufferPool> last;  // May destroy the pool, so it is destroyed only after the lock is released.
   bool keep = false;
   {
     std::lock_guard lock(state_->mutex);

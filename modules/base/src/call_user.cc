@@ -8,7 +8,7 @@ namespace shoal {
 namespace {
 
 [[maybe_unused]] constexpr std::string_view kOutermost =
-    "the program";  // What comes there from inside has been told where it was.
+    "the program";  // Exceptions that reach the program have the context of the layers below already.
 
 }  // namespace
 
@@ -21,7 +21,7 @@ Error current_exception_to_error(std::string_view where) {
   try {
     throw;
   } catch (const Exception& exception) {
-    Error error = exception.error();  // Its sentence says where already, but for a tensor or param of another type.
+    Error error = exception.error();  // The sentence names the place already, except for a tensor or param of a wrong type.
     if (error.kind() == ErrorKind::kTypeMismatch && where != kOutermost) error = std::move(error).with_context(where);
     return std::move(error).with_cause(cause);
   } catch (const std::exception& exception) {

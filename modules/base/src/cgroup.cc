@@ -15,9 +15,9 @@ void lower(std::optional<T>& limit, T to) {
   limit = limit ? std::min(*limit, to) : to;
 }
 
-// "max" and -1, which stand for no limit, are no numbers.
+// "max" and -1, which mean no limit, do not parse as numbers.
 void lower_memory(CgroupLimits& limits, const std::string& file) {
-  constexpr uint64_t kNoLimit = uint64_t(1) << 62;  // Version 1 says it by a number beyond any machine.
+  constexpr uint64_t kNoLimit = uint64_t(1) << 62;  // Version 1 writes "no limit" as a number larger than any memory.
   const auto bytes = numbers_in<uint64_t>(file, 1)[0];
   if (bytes && *bytes < kNoLimit) lower(limits.memory_bytes, *bytes);
 }
@@ -34,7 +34,8 @@ bool names(const std::string& controllers, const std::string& controller) {
   return ("," + controllers + ",").find("," + controller + ",") != std::string::npos;
 }
 
-/// `group` and those above it, up to "". In a container the path may be the host's, and its files lie at the root.
+/// Calls `look` for `group` and its parents, up to "". In a container the path may be the host's while the files lie at the
+/// root.
 template <class Look>
 void for_each_above(std::string group, const Look& look) {
   for (;; group.resize(group.rfind('/'))) {
@@ -65,7 +66,7 @@ CgroupLimits read_cgroup_limits(const std::string& root) {
       }
       if (memory) lower_memory(limits, mounts + "/memory" + group + "/memory.limit_in_bytes");
       if (pids) lower_processes(limits, mounts + "/pids" + group + "/pids.max");
-      if (cpu) {  // The folder's name: systemd and Docker link cpu to cpu,cpuacct.
+      if (cpu) {  // Not the controllers' names: systemd and Docker link the folder cpu to cpu,cpuacct.
         const std::string folder = mounts + "/cpu" + group;
         lower_cores(limits, numbers_in<uint64_t>(folder + "/cpu.cfs_quota_us", 1)[0],
                     numbers_in<uint64_t>(folder + "/cpu.cfs_period_us", 1)[0]);

@@ -16,7 +16,7 @@ OffloadWaiter::~OffloadWaiter() {
 
 void OffloadWaiter::await_suspend(std::coroutine_handle<> handle) {
   Waiter::await_suspend(handle);
-  thread_->add(*this);  // It may resume at once, so it comes last.
+  thread_->add(*this);  // The coroutine may resume at once, so nothing follows this line.
 }
 
 ComputeThread::~ComputeThread() {
@@ -26,7 +26,7 @@ ComputeThread::~ComputeThread() {
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
-  for (OffloadWaiter* waiter : waiting_) loop_.disown(*waiter);  // The loop knows only those that are done.
+  for (OffloadWaiter* waiter : waiting_) loop_.disown(*waiter);  // The loop has to forget work that will never be done.
   for (OffloadWaiter* waiter : known_) waiter->thread_ = nullptr;
 }
 
@@ -62,7 +62,7 @@ void ComputeThread::run() {
     OffloadWaiter& waiter = *running_;
     lock.unlock();
     waiter.ended_ = run_awaited(*waiter.work_, "offloaded work");
-    loop_.wake(waiter);  // The waiter is still there: its destructor waits for running_.
+    loop_.wake(waiter);  // The waiter still exists: its destructor waits while it is running_.
     lock.lock();
     running_ = nullptr;
     finished_.notify_all();

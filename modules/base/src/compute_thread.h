@@ -14,8 +14,8 @@ namespace shoal {
 
 class ComputeThread;
 
-/// One offloaded work; a member of the waiting coroutine's frame. If the frame is destroyed first, work that has not
-/// begun is dropped, and work that has begun is waited for, since it refers to the frame.
+/// One piece of offloaded work; a member of the waiting coroutine's frame. If the frame is destroyed first, the destructor
+/// drops work that has not begun and waits for work that has, since the work refers to the frame.
 class OffloadWaiter : public Waiter {
  public:
   OffloadWaiter(Loop& loop, ComputeThread& thread, Work& work) : Waiter(loop), thread_(&thread), work_(&work) {}
@@ -25,7 +25,7 @@ class OffloadWaiter : public Waiter {
 
  private:
   friend class ComputeThread;
-  ComputeThread* thread_;  // Null once that thread is gone.
+  ComputeThread* thread_;  // Null once the compute thread has ended.
   Work* work_;
   Result<void> ended_;  // Written before the loop is woken.
 };
@@ -33,7 +33,7 @@ class OffloadWaiter : public Waiter {
 class ComputeThread {
  public:
   explicit ComputeThread(Loop& loop) : loop_(loop) {}
-  /// Waits for the work that runs; what waits never runs, and whoever waits for it is never resumed.
+  /// Waits for the work that is running. Work that has not begun never runs, and its coroutines are never resumed.
   ~ComputeThread();
 
  private:
@@ -46,10 +46,10 @@ class ComputeThread {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::condition_variable finished_;
-  // All guarded by mutex_.
+  // mutex_ guards all members below.
   std::thread thread_;  // Started by the first work.
   std::deque<OffloadWaiter*> waiting_;
-  std::vector<OffloadWaiter*> known_;  // All there are: waiting, running, or done and not yet destroyed.
+  std::vector<OffloadWaiter*> known_;  // All waiters: waiting, running, or done and not yet destroyed.
   OffloadWaiter* running_ = nullptr;
   bool stopping_ = false;
 };

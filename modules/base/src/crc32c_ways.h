@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The two ways in which crc32c() works, for it and for its test.
+/// The two implementations behind crc32c(), declared for its test.
 #include <cstdint>
 #include <string_view>
 
 namespace shoal {
 
-/// By tables, on every processor: about 1.5 GB/s.
+/// Uses tables and works on every processor, at about 1.5 GB/s.
 uint32_t crc32c_by_table(std::string_view bytes);
 
-/// Computes the checksum by the processor's instruction for this polynomial, which x86-64 has with SSE4.2 and arm64 with its CRC extension,
-/// at about 15 GB/s. May be called only where has_crc32c_instruction() is true.
+/// Uses the processor's instruction for this polynomial (SSE4.2 on x86-64, the CRC extension on arm64), at about 15 GB/s.
+/// Call it only if has_crc32c_instruction() is true.
 uint32_t crc32c_by_instruction(std::string_view bytes);
 
-/// Whether this program knows such an instruction, and this processor has it.
+/// Whether this program was compiled with such an instruction, and this processor has it.
 bool has_crc32c_instruction();
 
 }  // namespace shoal

@@ -15,12 +15,12 @@ void died_of_current_exception(const char* where) noexcept {
   try {
     throw;
   } catch (const std::exception& exception) {
-    std::fprintf(stderr, "shoal: %s let an exception out: %s\n", where, exception.what());
+    std::fprintf(stderr, "shoal: %s ended with an uncaught exception: %s\n", where, exception.what());
   } catch (...) {
-    std::fprintf(stderr, "shoal: %s let an exception out that is no std::exception\n", where);
+    std::fprintf(stderr, "shoal: %s ended with an uncaught exception that is no std::exception\n", where);
   }
 #else
-  std::fprintf(stderr, "shoal: %s let an exception out\n", where);
+  std::fprintf(stderr, "shoal: %s ended with an uncaught exception\n", where);
 #endif
   std::fflush(stderr);
   std::abort();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uniform and normal numbers by float arithmetic of our own: the C library's logf and cosf differ between versions, and
+// Uniform and normal numbers by float arithmetic written here: the C library's logf and cosf differ between versions, and
 // an initializer must give equal bits on every machine of a cluster.
 #include <algorithm>
 #include <bit>
@@ -12,11 +12,11 @@
 namespace shoal {
 namespace {
 
-constexpr size_t kChunk = 1024;  // Numbers made at a time, on the stack.
+constexpr size_t kChunk = 1024;  // The count of numbers made at a time, on the stack.
 
-/// ln(u) for u in (0, 1], normal. Source: Cephes, logf (S. Moshier), error below 1e-7 relative.
+/// ln(u) for a normal float u in (0, 1]. Source: Cephes, logf (S. Moshier), error below 1e-7 relative.
 SHOAL_ALWAYS_INLINE float natural_log(float u) {
-  // u = m * 2^e with m in [sqrt(1/2), sqrt(2)) is read from the bits.
+  // m in [sqrt(1/2), sqrt(2)) and e with u = m * 2^e are read from the bits.
   const int32_t bits = std::bit_cast<int32_t>(u) - 0x3f3504f3;
   const int32_t exponent = bits >> 23;
   const float x = std::bit_cast<float>((bits & 0x007fffff) + 0x3f3504f3) - 1.0f;
@@ -41,11 +41,12 @@ struct Pair {
   float first, second;
 };
 
-/// Two independent normals. The angle is 2 pi angle_bits / 2^32: quadrant and remainder are exact. Polynomials: Cephes.
+/// Two independent standard normals. The angle is 2 pi angle_bits / 2^32: quadrant and remainder are exact. Polynomials:
+/// Cephes.
 SHOAL_ALWAYS_INLINE Pair box_muller(uint32_t radius_bits, uint32_t angle_bits) {
-  const float u = (float(int32_t(radius_bits >> 1)) + 1.0f) * 0x1p-31f;  // It lies in (0, 1].
+  const float u = (float(int32_t(radius_bits >> 1)) + 1.0f) * 0x1p-31f;  // In (0, 1].
   const float radius = std::sqrt(-2.0f * natural_log(u));
-  const uint32_t quadrant = (angle_bits + (1u << 29)) >> 30;  // Quadrant 4 is 0 again.
+  const uint32_t quadrant = (angle_bits + (1u << 29)) >> 30;  // 0 to 4, where 4 means 0.
   const float x = float(int32_t(angle_bits - (quadrant << 30))) * float(6.283185307179586476925 / 4294967296.0);
   const float z = x * x;
   const float sine = ((-1.9515295891e-4f * z + 8.3321608736e-3f) * z - 1.6666654611e-1f) * z * x + x;
@@ -74,7 +75,7 @@ SHOAL_VECTOR_LOOP void scale(float* values, size_t count, float mean, float stdd
   for (size_t i = 0; i < count; ++i) values[i] = mean + stddev * values[i];
 }
 
-/// Calls make(bits, values, count) for whole blocks of four and keeps what was asked for.
+/// Calls make(bits, values, count) for whole blocks of four numbers and copies the numbers that belong to `out`.
 template <class Make>
 void fill(RandomKey key, uint64_t first, std::span<float> out, Make make) {
   alignas(64) uint32_t bits[kChunk];
@@ -91,7 +92,7 @@ void fill(RandomKey key, uint64_t first, std::span<float> out, Make make) {
   }
 }
 
-/// Number `index` of the sequence, as a standard normal, in its `redraw`th drawing.
+/// Number `index` of the sequence as a standard normal, drawn for the `redraw`-th time.
 float redrawn_normal(RandomKey key, uint64_t index, uint64_t redraw) {
   const auto block = random_detail::philox_block(key, index / 4, redraw);
   const size_t lane = size_t(index % 4) & ~size_t(1);

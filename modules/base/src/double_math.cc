@@ -10,7 +10,7 @@ namespace shoal {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNoNumber = std::numeric_limits<double>::quiet_NaN();
-// log(2) in two parts: the first has 32 bits, so that it times any exponent of a double is exact.
+// log(2) in two parts. The first has 32 bits, so that its product with the exponent of any double is exact.
 constexpr double kLogTwoHigh = 6.93147180369123816490e-01, kLogTwoLow = 1.90821492927058770002e-10;
 
 /// 1 - x^2 / 2! + x^4 / 4! - ..., for |x| up to pi / 4, where the next term is below 1e-18.
@@ -31,8 +31,8 @@ double sine_series(double x) {
 
 }  // namespace
 
-/// The exponent, and twice the series of the inverse hyperbolic tangent at (m - 1) / (m + 1), m being the mantissa between the roots of
-/// 1/2 and 2 (Abramowitz, Stegun, 4.1.27).
+/// With x = m 2^e and m between sqrt(1/2) and sqrt(2): e log(2), plus twice the series of the inverse hyperbolic tangent at
+/// (m - 1) / (m + 1) (Abramowitz, Stegun, 4.1.27).
 double double_log(double x) {
   if (x != x || x == kInfinity) return x;
   if (x <= 0) return x == 0 ? -kInfinity : kNoNumber;
@@ -45,12 +45,12 @@ double double_log(double x) {
   const double f = m - 1, s = f / (2 + f), z = s * s;
   double series = 0;
   for (int n = 23; n >= 3; n -= 2) series = (series + 1 / double(n)) * z;
-  // log(m) = 2 s + 2 s series, and 2 s = f - s f: f is exact.
+  // log(m) = 2 s + 2 s series, and 2 s = f - s f, in which f is exact.
   const double rest = s * (f - 2 * series);
   return e * kLogTwoHigh - ((rest - e * kLogTwoLow) - f);
 }
 
-/// 2^n e^r with |r| up to log(2) / 2, by the series of e^r.
+/// With x = n log(2) + r and |r| up to log(2) / 2: 2^n e^r, by the series of e^r.
 double double_exp(double x) {
   if (x != x) return x;
   if (x > 709.78) return kInfinity;
@@ -60,7 +60,7 @@ double double_exp(double x) {
   double sum = 0;
   for (int k = 14; k >= 2; --k) sum = (sum + 1) * r / double(k);
   const double y = 1 + (r + r * sum);
-  // 2^1024 is no double.
+  // 2^1024 does not fit a double.
   return n > 1023 ? y * 2 * std::bit_cast<double>(int64_t(n - 1 + 1023) << 52) : y * std::bit_cast<double>(int64_t(n + 1023) << 52);
 }
 

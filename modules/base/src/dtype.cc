@@ -25,7 +25,7 @@ constexpr std::array<Row, 8> kRows{{
 }};
 
 const Row& row_of(DType dtype) {
-  const size_t index = size_t(dtype) - 1;  // A dtype of 0 wraps round and fails the check, as it should.
+  const size_t index = size_t(dtype) - 1;  // An invalid dtype of 0 wraps round and fails the check.
   SHOAL_CHECK(index < kRows.size());
   return kRows[index];
 }

@@ -6,7 +6,7 @@
 namespace shoal {
 namespace {
 
-/// "." for "a", "/" for "/a", "a" for "a/b//".
+/// The parent: "." for "a", "/" for "/a", "a" for "a/b//".
 std::string folder_above(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   const size_t slash = path.find_last_of('/');
@@ -17,7 +17,7 @@ std::string folder_above(std::string path) {
 }  // namespace
 
 Result<void> make_durable_folder(Storage& storage, const std::string& path) {
-  std::vector<std::string> above{folder_above(path)};  // What is to be synced, from the innermost outwards.
+  std::vector<std::string> above{folder_above(path)};  // The folders to sync, from the innermost outwards.
   while (!storage.exists(above.back()) && folder_above(above.back()) != above.back()) {
     above.push_back(folder_above(above.back()));
   }

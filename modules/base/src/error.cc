@@ -22,7 +22,7 @@ std::string_view to_string(ErrorKind kind) {
     case ErrorKind::kNanLoss: return "NanLoss";
     case ErrorKind::kInternal: return "Internal";
   }
-  return "Unknown";  // A newer peer sent a number that is not known here.
+  return "Unknown";  // A newer peer sent a kind that this version does not have.
 }
 
 int exit_status(ErrorKind kind) {
@@ -77,17 +77,18 @@ Error internal_error(std::string message) { return {ErrorKind::kInternal, std::m
 #if defined(__cpp_exceptions)
 namespace {
 
-/// What raise() has found out about the exception that it threw last on this thread. The exception itself cannot carry that where its
-/// type is the user's. Whoever catches it further out on the same thread finds it here.
-thread_local bool last_raised_is_gone = false;  // The thread ends; a destructor of the user's may still raise something.
+/// The last error with a cause that raise() got on this thread. An exception of the user's own type cannot carry the
+/// error's context, so code that catches the exception on this thread looks here (raised_as()).
+thread_local bool last_raised_is_gone = false;  // True while the thread ends, when a user's destructor may still raise.
 struct LastRaised {
   std::optional<Error> error;
   ~LastRaised() { last_raised_is_gone = true; }
 };
 thread_local LastRaised last_raised;
 
-/// Throws what the user's own code threw. Where that is an Exception of ours (a tensor was read as another type, say), layers
-/// have added where it was, and the exception says that, too. Classes of the user's stay what they are.
+/// Throws the exception of the user's code that caused `error`. A plain shoal::Exception (a tensor was read as another
+/// type, say) is replaced by one with the sentence of `error`, which has the context of all layers. Other classes are
+/// rethrown as they are.
 [[noreturn]] void raise_cause(const Error& error) {
   try {
     std::rethrow_exception(error.cause());

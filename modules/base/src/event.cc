@@ -9,7 +9,7 @@ Task<Result<void>> Environment::sleep_for(Duration delay, StopToken stop) {
   return sleep_until(now() + delay, std::move(stop));
 }
 
-/// One waiting coroutine. Its sleep ends early when `wake` stops, which is how it is notified.
+/// One waiting coroutine. It sleeps; notify_all() ends its sleep by stopping `wake`.
 struct Event::Waiter {
   explicit Waiter(StopToken stop) : wake(std::move(stop)) {}
   StopSource wake;
@@ -33,7 +33,7 @@ void Event::notify_all() {
   }
 }
 
-// It is not a coroutine: `what` may be a temporary that is gone when the task starts.
+// This function is no coroutine, since `what` may be a temporary that is gone when the task starts.
 Task<Result<void>> Event::wait(std::string_view what, Deadline deadline, StopToken stop) {
   return wait_until(std::string(what), deadline, std::move(stop));
 }
@@ -44,7 +44,7 @@ Task<Result<void>> Event::wait_until(std::string what, Deadline deadline, StopTo
   waiters_.push_back(waiter);
   const Result<void> slept = co_await env_.sleep_until(deadline, waiter->wake.token());
   if (waiter->notified) co_return Result<void>();
-  if (waiter->event_gone) co_return cancelled();  // The event, which is `*this`, is gone too.
+  if (waiter->event_gone) co_return cancelled();  // `*this` was destroyed meanwhile, so no member may be used.
   std::erase(waiters_, waiter);
   if (!slept) co_return slept;
   co_return deadline_exceeded("waiting for " + what);

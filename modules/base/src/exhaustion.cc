@@ -28,8 +28,8 @@ namespace {
 
 constexpr uint64_t kMiB = uint64_t(1) << 20;
 
-// A handler reaches nothing else: hence globals here.
-std::atomic<void*> reserve{nullptr};  // Memory to tell of the end by. It is given up once.
+// These are globals because a handler can reach nothing else.
+std::atomic<void*> reserve{nullptr};  // Freed when memory has run out, so that there is some for printing the error.
 std::atomic<std::terminate_handler> terminate_before{nullptr};
 
 class Exhausted final : public Exception {
@@ -38,7 +38,7 @@ class Exhausted final : public Exception {
 };
 
 std::string mib(uint64_t bytes) { return std::to_string(bytes / kMiB) + " MiB"; }
-/// Memory in use is rounded up, so that a sentence never shows an amount that seems to fit the limit.
+/// An amount in use is rounded up, so that a sentence never shows an amount that seems to fit the limit.
 std::string mib_taken(uint64_t bytes) { return std::to_string(bytes / kMiB + (bytes % kMiB != 0 ? 1 : 0)) + " MiB"; }
 
 std::optional<uint64_t> own_limit(decltype(RLIMIT_AS) resource) {
@@ -47,9 +47,9 @@ std::optional<uint64_t> own_limit(decltype(RLIMIT_AS) resource) {
   return limit.rlim_cur;
 }
 
-/// The address space that this process has. 0: not known.
+/// The size of this process's address space. 0: not known.
 uint64_t address_space_bytes() {
-  std::ifstream statm("/proc/self/statm");  // In pages: the program's size comes first.
+  std::ifstream statm("/proc/self/statm");  // The first field is the address space, in pages.
   uint64_t pages = 0;
   return statm >> pages ? pages * uint64_t(::sysconf(_SC_PAGESIZE)) : 0;
 }
@@ -62,7 +62,7 @@ std::string memory_text() {
   return "; this process " + has + "may have " + mib(limit.bytes) + " (" + limit.whose + ")";
 }
 
-/// The limits that a further thread may have met.
+/// Lists the limits that may have prevented another thread.
 std::string threads_text() {
   std::string limits;
   const auto add = [&limits](const std::string& limit) { limits += (limits.empty() ? "; limits: " : ", ") + limit; };
@@ -82,7 +82,7 @@ std::string descriptors_text() {
          "files and sockets open (ulimit -n): raise that limit";
 }
 
-/// "" where the number tells of no limit.
+/// The end of the sentence for an errno that tells of a limit; "" for any other.
 std::string limit_text(int number) {
   switch (number) {
     case EMFILE: return descriptors_text();
@@ -97,16 +97,16 @@ std::string limit_text(int number) {
 
 Error memory_ran_out(std::string_view where) {
   return unavailable("memory ran out while " + std::string(where) + " ran" + memory_text() +
-                     "; raise the limit, or take less: a smaller model or batch, fewer batches ahead (prefetch)");
+                     "; raise the limit, or use less: a smaller model or batch, fewer batches ahead (prefetch)");
 }
 
 Error ran_out(int number, std::string_view where) {
   if (number == ENOMEM) return memory_ran_out(where);
-  const std::string what = number == EAGAIN ? "a thread could not be started" : "a descriptor could not be had";
+  const std::string what = number == EAGAIN ? "a thread could not be started" : "a descriptor could not be opened";
   return unavailable(what + " while " + std::string(where) + " ran: " + no_thread_text(number));
 }
 
-/// Whether `number` is an errno that std::system_error carries when a limit of the system is met.
+/// Whether `number` is an errno that std::system_error carries when a limit of the system was met.
 bool is_limit(int number) {
   constexpr int kLimits[] = {ENOMEM, EAGAIN, EMFILE, ENFILE};
   return std::find(std::begin(kLimits), std::end(kLimits), number) != std::end(kLimits);
@@ -128,26 +128,26 @@ void write_line(const char* begin, std::string_view sentence) {
 
 constexpr size_t kFaultProbeBytes = 8 * kMiB;
 
-/// Writing where nothing is has two causes: a mistake, and memory that was not there. The second is so where there is none now.
+/// A write to unmapped memory has two causes: a bug, or an allocation that failed. If no memory is left, the second is
+/// assumed.
 extern "C" void shoal_on_fault(int number) {
   if (!has_memory_left(kFaultProbeBytes)) {
     constexpr std::string_view kText =
-        "memory ran out while a library, or a stack that had to grow, took some; raise the limit (ulimit -v), or take "
-        "less: a "
-        "smaller model or batch, fewer threads";
+        "memory ran out in a library, or for a stack that had to grow; raise the limit (ulimit -v), or use "
+        "less: a smaller model or batch, fewer threads";
     write_line("error: ", kText);
     ::_exit(exit_status(ErrorKind::kUnavailable));
   }
-  struct sigaction standard {};  // The same instruction runs again, and ends the process as ever.
+  struct sigaction standard {};  // The faulting instruction runs again, and ends the process as it would without Shoal.
   standard.sa_handler = SIG_DFL;
   ::sigaction(number, &standard, nullptr);
 }
 
-/// A stack that cannot grow cannot be the one that its handler runs on.
+/// The handler gets a stack of its own, since it runs when the thread's stack cannot grow.
 bool watch_faults() {
   struct sigaction now {};
   ::sigaction(SIGSEGV, nullptr, &now);
-  if (now.sa_handler != SIG_DFL) return false;  // A sanitizer's, or the program's own.
+  if (now.sa_handler != SIG_DFL) return false;  // A sanitizer or the program itself has a handler.
   alignas(16) static std::array<std::byte, size_t(64) * 1024> stack;
   stack_t other{};
   other.ss_sp = stack.data();
@@ -171,9 +171,9 @@ std::string no_thread_text(int number) {
 Error no_memory(uint64_t bytes, std::string_view what) {
   const MemoryLimit limit = read_memory_limit();
   const std::string sentence =
-      "no memory of " + mib_taken(bytes) + " could be had for " + std::string(what) + memory_text();
+      mib_taken(bytes) + " of memory could not be allocated for " + std::string(what) + memory_text();
   if (limit.bytes != 0 && bytes > limit.bytes) return failed_precondition(sentence + ", so it can never have that");
-  // The C library gives no piece of more: the difference of two pointers into it could not be told.
+  // The C library allocates no larger piece, since the difference of two pointers into it would overflow.
   if (bytes > uint64_t(PTRDIFF_MAX)) return failed_precondition(sentence + ", and it can never have that in one piece");
   return unavailable(sentence);
 }
@@ -206,7 +206,7 @@ std::optional<Error> exhaustion_of_current_exception([[maybe_unused]] std::strin
     }
     return std::nullopt;
   } catch (...) {
-    return Error(ErrorKind::kUnavailable, "memory ran out");  // It fits into the string itself.
+    return Error(ErrorKind::kUnavailable, "memory ran out");  // Short enough to fit into the string without an allocation.
   }
 #else
   return std::nullopt;
@@ -255,7 +255,7 @@ void end_if_exhausted(const char* where) noexcept {
 
 ExhaustionAsError::ExhaustionAsError() {
   constexpr size_t kReserveBytes =
-      256 * 1024;  // Large enough to be a mapping of its own, which goes back when it is freed.
+      256 * 1024;  // Large enough for malloc() to map it separately, so that free() returns it to the system.
   std::free(reserve.exchange(std::malloc(kReserveBytes)));
   terminate_before = std::set_terminate(on_terminate);
   watches_faults_ = watch_faults();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The end of a process that has run out of something where no error can be given to anybody.
+/// Ends the process after an exhaustion (of memory, threads, ...) where no caller can receive an error.
 
 #include <optional>
 
@@ -8,11 +8,11 @@
 
 namespace shoal {
 
-/// The error of raise_exhausted(), if that has raised the exception being handled. From inside a catch block.
+/// If raise_exhausted() raised the exception being handled, returns its error. Call it inside a catch block.
 std::optional<Error> raised_exhaustion() noexcept;
 
-/// If the exception being handled says that memory, threads or descriptors ran out: prints "error: ..." and ends the process
-/// with the status of that kind. Else returns. From inside a catch block, or a terminate handler.
+/// If the exception being handled says that memory, threads or descriptors ran out, prints "error: ..." and ends the
+/// process with the exit status of that error's kind; else returns. Call it inside a catch block or a terminate handler.
 void end_if_exhausted(const char* where) noexcept;
 
 }  // namespace shoal

@@ -55,7 +55,7 @@ class PosixWritableFile final : public WritableFile {
 
   Result<void> sync() override {
     SHOAL_TRY_VOID(flush());
-    // A failed fsync drops the dirty pages: a second one would succeed and lie. So the failure stays.
+    // A failed fsync drops the dirty pages, so a second one would succeed although they are lost. fail() keeps the failure.
     if (retry_interrupted([&] { return ::fsync(descriptor_); }) != 0 && errno != EINVAL) return fail("sync", errno);
     return {};
   }
@@ -63,7 +63,7 @@ class PosixWritableFile final : public WritableFile {
   Result<void> close() override {
     if (descriptor_ < 0) return {};
     Result<void> flushed = flush();
-    // It is never repeated: the number may be another file's.
+    // A failed close is not repeated: another file may have the number by then.
     const int closed = ::close(std::exchange(descriptor_, -1));
     if (!flushed) return flushed;
     if (closed != 0 && errno != EINTR) return fail("close", errno);
@@ -89,7 +89,7 @@ class PosixWritableFile final : public WritableFile {
   int descriptor_;
   std::string path_;
   std::vector<std::byte> buffer_;
-  std::optional<Error> failure_;  // The first one: what the file holds after it is not known.
+  std::optional<Error> failure_;  // The first failure. After it the contents of the file are not known.
 };
 
 class PosixReadableFile final : public ReadableFile {
@@ -128,7 +128,7 @@ Result<std::unique_ptr<WritableFile>> open_writable(const std::string& path, int
   return std::make_unique<PosixWritableFile>(descriptor, path);
 }
 
-/// A lock by flock(): Linux carries it to servers of NFS and SMB too, and lets go of it when its process ends.
+/// A lock by flock(): Linux passes it on to NFS and SMB servers, and frees it when the process ends.
 class PosixLock final : public StorageLock {
  public:
   PosixLock(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
@@ -157,8 +157,8 @@ std::string first_line_of(int descriptor) {
   return std::string(all.substr(0, all.find('\n')));
 }
 
-/// Whether `number` is an errno by which a file system, or its server, says that it has no locks. Some pass on 524, the kernel's
-/// internal ENOTSUPP, for which user programs have no name.
+/// Whether `number` is an errno by which a file system, or its server, says that it does not support locks. Some pass on
+/// 524, the kernel's internal ENOTSUPP, which has no name in user programs.
 bool has_no_locks(int number) {
   constexpr int kInternalNotSupported = 524;
   constexpr int kNone[] = {ENOLCK, EOPNOTSUPP, ENOSYS, EIO, EINVAL, EPROTONOSUPPORT, kInternalNotSupported};
@@ -175,7 +175,7 @@ Result<std::unique_ptr<StorageLock>> lock_file(const std::string& path, std::str
     if (has_no_locks(number)) {
       return failed_precondition(
           "cannot lock " + path + ": " + std::generic_category().message(number) +
-          "; its file system gives no locks, by which two tasks are kept from writing there at once: "
+          "; its file system has no locks, which keep two tasks from writing there at once: "
           "mount it with locks, or choose a folder elsewhere");
     }
     if (number != EWOULDBLOCK) return machine_path_error("lock", path, number);
@@ -193,7 +193,7 @@ FileInfo info_of(int folder, const char* name) {
   FileInfo info;
   info.name = name;
   struct stat status{};
-  // A link that leads nowhere is still an entry.
+  // A link to a missing file is still an entry.
   if (::fstatat(folder, name, &status, 0) != 0 && ::fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) return info;
   info.is_folder = S_ISDIR(status.st_mode);
   info.size_bytes = info.is_folder ? 0 : uint64_t(status.st_size);
@@ -208,7 +208,7 @@ class FileStorage final : public Storage {
 
   Result<std::unique_ptr<ReadableFile>> open(const std::string& path) override {
     SHOAL_TRY_VOID(check_path(path));
-    // Non-blocking, so that a pipe of this name cannot hold us; ordinary files do not care.
+    // Non-blocking, so that opening a pipe does not wait for its writer. Ordinary files ignore the flag.
     const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
     const int descriptor = retry_interrupted([&] { return ::open(path.c_str(), flags); });
     if (descriptor < 0) return machine_path_error("open", path, errno);
@@ -230,7 +230,7 @@ class FileStorage final : public Storage {
   }
 
   Result<void> link(const std::string& from, const std::string& to) override {
-    // If `from` is a symbolic link, the second name is given to the file that it leads to: the link may be someone else's.
+    // If `from` is a symbolic link, its target gets the second name, not the link: the link may be someone else's.
     if (::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), AT_SYMLINK_FOLLOW) != 0) {
       return machine_path_error("link " + from + " as", to, errno);
     }
@@ -263,7 +263,7 @@ class FileStorage final : public Storage {
     const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
     const int descriptor = retry_interrupted([&] { return ::open(path.c_str(), flags); });
     if (descriptor < 0) return machine_path_error("sync the folder", path, errno);
-    // EINVAL: this file system keeps no folders to sync.
+    // EINVAL: this file system does not sync folders.
     const bool failed = retry_interrupted([&] { return ::fsync(descriptor); }) != 0 && errno != EINVAL;
     const int number = errno;
     ::close(descriptor);

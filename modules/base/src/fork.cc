@@ -13,9 +13,9 @@ std::atomic<uint32_t> forks = 0;
 }  // namespace
 
 uint32_t forks_so_far() {
-  // The handler is taken off by the system where we are unloaded.
+  // The system removes the handler when this library is unloaded.
   static const int watched = pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
-  static_cast<void>(watched);  // It fails only without memory, and then a child of fork() ends as it did without this.
+  static_cast<void>(watched);  // A failure (no memory) goes unreported: a child of fork() is then not recognised.
   return forks.load(std::memory_order_relaxed);
 }
 

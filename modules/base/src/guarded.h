@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Entering what others wrote from a loop or thread of ours: an exception that comes out ends the process with its text.
+/// Calls functions that others wrote from Shoal's loops and threads. An uncaught exception ends the process and is printed.
 #include <optional>
 
 #include "died.h"
@@ -21,7 +21,7 @@ inline void run_guarded(Work& work, [[maybe_unused]] const char* what) noexcept 
 #endif
 }
 
-/// As run_guarded(), for work that somebody waits for: the error tells the waiter that memory, threads or descriptors ran out.
+/// As run_guarded(), for work that has a waiter: if memory, threads or descriptors ran out, the waiter gets that error.
 inline Result<void> run_awaited(Work& work, [[maybe_unused]] const char* what) noexcept {
 #if defined(__cpp_exceptions)
   try {

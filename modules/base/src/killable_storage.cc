@@ -3,7 +3,7 @@
 
 namespace shoal {
 
-/// An open file of a task that may be killed. What it had not flushed by then stays unwritten, as after a real kill.
+/// An open file of a task that may be killed. Bytes not flushed before the kill stay unwritten, as after a real one.
 class KillableFile final : public WritableFile {
  public:
   KillableFile(std::unique_ptr<WritableFile> file, std::shared_ptr<KillableStorage::State> state)
@@ -102,7 +102,7 @@ Result<std::vector<FileInfo>> KillableStorage::list(const std::string& path) {
 
 bool KillableStorage::exists(const std::string& path) { return state_->alive() && disk_->exists(path); }
 
-/// A lock goes with its process, also where the code that was killed has not let go of it yet.
+/// A kill frees the lock, as the end of a process does, although the killed task still owns this object.
 class KillableStorage::HeldLock final : public StorageLock {
  public:
   HeldLock(std::unique_ptr<StorageLock> lock, std::shared_ptr<std::vector<HeldLock*>> all)

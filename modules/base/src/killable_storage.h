@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The disk as a task sees it that can be killed: from then on, every call is Cancelled and changes nothing.
+/// The storage of a task that may be killed: after the kill every call returns Cancelled and changes nothing.
 #include <functional>
 #include <memory>
 #include <vector>
@@ -11,11 +11,11 @@ namespace shoal {
 
 class KillableStorage final : public Storage {
  public:
-  /// `before`: called before each call that reads or changes anything; it may kill.
+  /// `before` is called before each call that reads or changes anything, and may kill the task.
   explicit KillableStorage(std::shared_ptr<Storage> disk, std::function<void()> before = {})
       : disk_(std::move(disk)), state_(std::make_shared<State>(State{std::move(before), false})) {}
 
-  /// Locks are let go.
+  /// Kills the task: frees its locks, and refuses all further calls.
   void kill();
   bool killed() const { return state_->killed; }
 
@@ -40,7 +40,7 @@ class KillableStorage final : public Storage {
   struct State {
     std::function<void()> before;
     bool killed;
-    /// False if the task is dead, maybe only just.
+    /// False if the task is dead. Calls `before`, which may have killed it just now.
     bool alive() const {
       if (!killed && before) before();
       return !killed;
@@ -48,7 +48,7 @@ class KillableStorage final : public Storage {
   };
   class HeldLock;
   std::shared_ptr<Storage> disk_;
-  std::shared_ptr<State> state_;  // Open files look at it too.
+  std::shared_ptr<State> state_;  // Shared with the open files.
   std::shared_ptr<std::vector<HeldLock*>> locks_ = std::make_shared<std::vector<HeldLock*>>();
 };
 

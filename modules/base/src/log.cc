@@ -22,7 +22,7 @@ namespace {
 
 char letter_of(LogLevel level) { return "DIWE"[size_t(level)]; }
 
-/// "12:34:56.789", local time.
+/// Local time as "12:34:56.789".
 std::string clock_text(WallTime time) {
   using namespace std::chrono;
   const auto whole = floor<seconds>(time);
@@ -35,15 +35,15 @@ std::string clock_text(WallTime time) {
   return text;
 }
 
-/// One call per line: stdio locks, so that lines of several tasks do not mix. False if it could not be written: its reader is
-/// gone, or its disk is full.
+/// Writes a line with one call, since stdio locks for each call: lines of several tasks do not mix. False if the line could
+/// not be written: the reader of standard error is gone, or the disk is full.
 bool put_line(const std::string& line) { return std::fwrite(line.data(), 1, line.size(), stderr) == line.size(); }
 
 std::string lost_lines(uint64_t count) {
   return "(" + std::to_string(count) + (count == 1 ? " line" : " lines") + " of the log could not be written here)\n";
 }
 
-/// The door to a sink of the user's.
+/// Calls a user's sink, one thread at a time.
 class GuardedSink {
  public:
   explicit GuardedSink(LogSink sink) : sink_(std::move(sink)) {}
@@ -67,9 +67,10 @@ class GuardedSink {
     return taken.has_value();
   }
   std::string lost_text() const {
-    return std::to_string(lost_) + (lost_ == 1 ? " line" : " lines") + " of the log did not get here: " + why_;
+    return std::to_string(lost_) + (lost_ == 1 ? " line" : " lines") + " of the log did not reach this sink: " + why_;
   }
-  /// A thread of the parent may have been inside when this process was made, and stayed there.
+  /// A child of fork() starts with a new mutex: a thread of the parent, which the child does not have, may have locked the
+  /// old one.
   void let_go_after_fork() {
     const uint32_t now = forks_so_far();
     if (forks_.exchange(now, std::memory_order_relaxed) == now) return;
@@ -80,8 +81,8 @@ class GuardedSink {
   const LogSink sink_;
   std::atomic<uint32_t> forks_ = forks_so_far();
   std::mutex mutex_;
-  std::atomic<std::thread::id> inside_{};  // The thread that is in the sink; written with the mutex held.
-  uint64_t lost_ = 0;                      // Guarded by mutex_, as is why_.
+  std::atomic<std::thread::id> inside_{};  // The thread that runs the sink; written with mutex_ locked.
+  uint64_t lost_ = 0;                      // mutex_ guards lost_ and why_.
   std::string why_;
 };
 
@@ -109,7 +110,7 @@ LogSink stderr_sink(LogLevel lowest) {
     if (lost > 0 && put_line(lost_lines(lost))) lost = 0;
     std::string line;
     line.reserve(record.message.size() + record.task.size() + 32);
-    if (terminal) line += "\r\x1b[K";  // A progress line may stand here.
+    if (terminal) line += "\r\x1b[K";  // Clears the progress line that may stand here.
     line += clock_text(record.time);
     line += ' ';
     line += letter_of(record.level);
@@ -120,10 +121,10 @@ LogSink stderr_sink(LogLevel lowest) {
   };
 }
 
-/// Remembers the causes that warning_once() was called with, so that it warns of each of them once.
+/// The causes that warning_once() has warned of.
 struct Logger::Warned {
   std::mutex mutex;
-  std::unordered_set<std::string> causes;  // Guarded by the mutex.
+  std::unordered_set<std::string> causes;  // Guarded by `mutex`.
 };
 
 Logger::Logger(LogSink sink, std::string task, std::function<WallTime()> clock)

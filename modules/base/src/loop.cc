@@ -16,7 +16,7 @@ Waiter::~Waiter() {
 Loop::~Loop() {
   SHOAL_CHECK(thread_.load() == std::thread::id());
   for (const Timer& timer : timers_) timer.waiter->loop_ = nullptr;
-  // Dropped work may destroy coroutines, whose waiters then look themselves up here.
+  // Dropping work may destroy coroutines, and the destructors of their waiters search these lists.
   for (std::vector<Item>* items : {&batch_, &queue_}) {
     for (Item& item : *items) {
       if (item.waiter) item.waiter->loop_ = nullptr;
@@ -47,7 +47,7 @@ void Loop::wake(Waiter& waiter) {
     queued_.store(true, std::memory_order_relaxed);
     asleep = std::exchange(asleep_, false);
   }
-  // `waiter` may be gone by now.
+  // The waiter may be destroyed by now, so only the loop is used.
   if (asleep) wait_->wake();
 }
 
@@ -78,7 +78,7 @@ void Loop::forget(Waiter& waiter) {
 }
 
 void Loop::run_until(UniqueFunction<bool()> done) {
-  // It is not called from the strand itself, and by one thread at a time.
+  // run_until() is not re-entered from the strand, nor called by two threads at once.
   std::thread::id nobody{};
   SHOAL_CHECK(thread_.compare_exchange_strong(nobody, std::this_thread::get_id()));
   run_turns(done);
@@ -119,7 +119,7 @@ bool Loop::run_queue(Done& done) {
   }
   bool ran = false;
   while (batch_next_ < batch_.size() && !(ran && done())) {
-    Item& item = batch_[batch_next_++];  // It stays where it is: nothing is added to a batch.
+    Item& item = batch_[batch_next_++];  // The reference stays valid: nothing is added to a batch.
     ran = true;
     if (item.waiter) {
       std::coroutine_handle<> handle;
@@ -140,7 +140,7 @@ bool Loop::run_queue(Done& done) {
 
 bool Loop::spin() {
   if (spin_ <= Duration::zero()) return false;
-  // Posted work is a load away, a socket or timer some hundred nanoseconds: those are looked at less often.
+  // A look at posted work costs one load, a look at sockets and timers some hundred nanoseconds, so these are rarer.
   constexpr int kLooksPerPoll = 32;
   const SteadyTime end = now() + spin_;
   do {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The strand of a production environment: posted work, timers and socket handlers, one at a time, on the thread that
-/// calls run_until().
+/// The strand of a production environment. The thread that calls run_until() runs posted work, timers and socket handlers,
+/// one at a time.
 #include <atomic>
 #include <coroutine>
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace shoal {
 
 class Loop;
 
-/// A suspended coroutine that the loop may resume; a member of its frame. When the frame is destroyed (on the strand, or
-/// while the loop does not run), the loop forgets it.
+/// A suspended coroutine that the loop may resume; a member of the coroutine's frame. If the frame is destroyed (on the
+/// strand, or while the loop does not run), the loop forgets the waiter.
 class Waiter {
  public:
   explicit Waiter(Loop& loop) : loop_(&loop) {}
@@ -33,33 +33,33 @@ class Waiter {
 
  private:
   friend class Loop;
-  Loop* loop_;  // Null once the loop is gone.
+  Loop* loop_;  // Null once the loop is destroyed.
   std::coroutine_handle<> handle_;
   SteadyTime when_{};
-  uint64_t timer_ = 0;   // The number of its timer, 0 if it has none.
+  uint64_t timer_ = 0;   // The number of the waiter's timer; 0: none.
   bool queued_ = false;  // Guarded by the loop's mutex.
 };
 
 class Loop {
  public:
-  /// A loop with nothing to do looks for work for `spin` before it sleeps.
+  /// `spin`: how long the loop polls for work before it sleeps.
   explicit Loop(Duration spin = Duration::zero()) : spin_(spin), wait_(make_loop_wait()) {}
   ~Loop();
 
-  /// Any thread.
+  /// Queues `work`. Callable from any thread.
   void post(Work work);
-  /// Queues `waiter` to be resumed, once. Any thread.
+  /// Queues `waiter` to be resumed once. Callable from any thread.
   void wake(Waiter& waiter);
-  /// Resumes `waiter` at `when`. On the strand, or while the loop does not run; so is forget().
+  /// Resumes `waiter` at `when`. Call this and forget() on the strand, or while the loop does not run.
   void set_timer(Waiter& waiter, SteadyTime when);
   void forget(Waiter& waiter);
-  /// `waiter` outlives this loop: it will never be resumed, and does not look back here.
+  /// Cuts the tie to a `waiter` that outlives this loop: the waiter is never resumed and does not use the loop again.
   void disown(Waiter& waiter) { waiter.loop_ = nullptr; }
 
-  /// Runs until done(), asked after each thing that ran.
+  /// Runs until done() is true. Calls done() after each piece of work.
   void run_until(UniqueFunction<bool()> done);
   bool on_strand() const { return thread_.load(std::memory_order_relaxed) == std::this_thread::get_id(); }
-  /// When the present turn began: all that was ready then has run since or is running. Strand only.
+  /// When the present turn began: all work that was ready then has run since or is running. Strand only.
   SteadyTime turn_began() const { return turn_began_; }
   boost::asio::io_context* context() { return wait_->context(); }
 
@@ -77,25 +77,25 @@ class Loop {
   };
   using Done = UniqueFunction<bool()>;
   void run_turns(Done& done);
-  bool run_timers(Done& done);  // Returns whether any ran.
+  bool run_timers(Done& done);  // Returns whether any timer was due.
   bool run_queue(Done& done);
-  bool spin();  // Returns whether there is something to do.
+  bool spin();  // Returns whether there is work.
   void sleep();
 
   const Duration spin_;
   std::unique_ptr<LoopWait> wait_;
   std::atomic<std::thread::id> thread_{};
   SteadyTime turn_began_{};
-  std::vector<Timer> timers_;  // The earliest is last; of equal times, the first set is last.
+  std::vector<Timer> timers_;  // In descending order: the earliest is last; of equal times, the one set first is last.
   uint64_t next_timer_ = 1;
-  // Taken from queue_, and run from batch_next_ on. What one run_until() leaves, the next one runs.
+  // Work taken from queue_, run from batch_next_ on. The next run_until() runs what the last one left.
   std::vector<Item> batch_;
   size_t batch_next_ = 0;
 
   std::mutex mutex_;
   std::vector<Item> queue_;          // Guarded by mutex_.
-  std::atomic<bool> queued_{false};  // True if queue_ is not empty. Changed with it.
-  bool asleep_ = false;              // True if a push must wake the loop. Guarded by mutex_.
+  std::atomic<bool> queued_{false};  // True if queue_ is not empty. Changed together with queue_.
+  bool asleep_ = false;              // True if new work must wake the loop. Guarded by mutex_.
 };
 
 }  // namespace shoal

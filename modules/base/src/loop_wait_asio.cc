@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <utility>  // Boost 1.74's Asio forgets it.
+#include <utility>  // Boost 1.74's Asio needs it without including it.
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -19,7 +19,7 @@ namespace {
 class AsioLoopWait final : public LoopWait {
  public:
   bool poll() override {
-    constexpr int kHandlersMax = 64;  // A busy socket may not keep posted work and timers waiting.
+    constexpr int kHandlersMax = 64;  // So that a busy socket does not delay posted work and timers.
     int count = 0;
     guarded([&] {
       while (count < kHandlersMax && context_.poll_one() > 0) ++count;
@@ -38,14 +38,14 @@ class AsioLoopWait final : public LoopWait {
   }
 
   void wake() override {
-    if (waking_.exchange(true, std::memory_order_acq_rel)) return;  // One that is on its way will do.
+    if (waking_.exchange(true, std::memory_order_acq_rel)) return;  // An earlier wake() is still on its way.
     boost::asio::post(context_, [this] { waking_.store(false, std::memory_order_release); });
   }
 
   boost::asio::io_context* context() override { return &context_; }
 
  private:
-  /// A handler belongs to no call that an error could be given to.
+  /// No caller could receive an error of a handler, so an exception ends the process.
   template <class Run>
   static void guarded(const Run& run) noexcept {
 #if defined(__cpp_exceptions)

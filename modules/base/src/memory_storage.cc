@@ -15,20 +15,20 @@
 namespace shoal {
 namespace {
 
-/// A file or a folder; who has it open keeps it, whatever becomes of its name.
+/// A file or a folder. Open files keep their node, even if its name is removed or renamed.
 struct Node {
   explicit Node(bool folder) : is_folder(folder) { touch(); }
   void touch() { modified = read_wall_clock(); }
 
   const bool is_folder;
   WallTime modified;
-  std::string contents;                                // A file has them.
+  std::string contents;                                // Empty for a folder.
   bool held = false;                                   // True while a lock holds the file.
-  std::map<std::string, std::shared_ptr<Node>> names;  // A folder has them.
+  std::map<std::string, std::shared_ptr<Node>> names;  // Empty for a file.
 };
 using NodePtr = std::shared_ptr<Node>;
 
-/// "a//b/./c" as {a, b, c}; ".." goes back by one.
+/// Splits a path: "a//b/./c" gives {a, b, c}; ".." removes the last part.
 std::vector<std::string> parts_of(const std::string& path) {
   std::vector<std::string> parts;
   for (size_t begin = 0; begin <= path.size();) {
@@ -44,10 +44,10 @@ std::vector<std::string> parts_of(const std::string& path) {
   return parts;
 }
 
-/// Where a path leads. Numbers are those of errno.
+/// The place that a path leads to. Numbers are errno values.
 struct Found {
-  int number = 0;  ///< 0 if all folders on the way are there.
-  NodePtr folder;  ///< Null for the root.
+  int number = 0;  ///< 0 if all folders on the path exist.
+  NodePtr folder;  ///< The folder of the last name. Null for the root.
   std::string name;
   NodePtr node;  ///< Null if only the last name is missing.
 
@@ -63,7 +63,7 @@ struct Found {
   }
 };
 
-/// What a storage, its open files and its locks share.
+/// The state that a storage shares with its open files and locks.
 struct Shared {
   explicit Shared(uint64_t capacity) : capacity_bytes(capacity) {}
 
@@ -84,7 +84,7 @@ struct Shared {
     }
     return found;
   }
-  /// The bytes of all files below `folder` but for those that were `counted`: a file may have several names.
+  /// The bytes of all files below `folder` except those already in `counted`, since a file may have several names.
   static uint64_t bytes_below(const Node& folder, std::set<const Node*>& counted) {
     uint64_t bytes = 0;
     for (const auto& [name, node] : folder.names) {
@@ -104,12 +104,12 @@ struct Shared {
 
   const uint64_t capacity_bytes;
   std::mutex mutex;
-  // All guarded by mutex, as is everything in the nodes.
+  // `mutex` guards all members below and the contents of all nodes.
   const NodePtr root = std::make_shared<Node>(true);
   uint64_t next_name = 0;
 };
 
-/// Small appends are collected, as by files on a disk: they are lost with a writer that is not closed.
+/// Collects small appends, as files on a disk do: they are lost if the writer is destroyed without close().
 class Writer final : public WritableFile {
  public:
   Writer(std::shared_ptr<Shared> shared, NodePtr node, std::string path, bool at_end)
@@ -191,7 +191,7 @@ class Reader final : public ReadableFile {
   const std::shared_ptr<Shared> shared_;
   const NodePtr node_;
   const std::string path_;
-  const uint64_t size_;  // That of when it was opened.
+  const uint64_t size_;  // The size when the file was opened.
 };
 
 class Lock final : public StorageLock {
@@ -241,7 +241,7 @@ class MemoryStorage final : public Storage {
 
  private:
   Result<std::unique_ptr<WritableFile>> open_writable(const std::string& path, bool truncate);
-  /// The file at `path`, made if only its name is missing. With the mutex held.
+  /// Returns the file at `path`, and makes it if only its name is missing. Call it with the mutex locked.
   Result<NodePtr> file_at(std::string_view verb, const std::string& path);
   std::string next_name() { return "memory-" + std::to_string(shared_->next_name++); }
 
@@ -287,8 +287,8 @@ Result<void> MemoryStorage::rename(const std::string& from, const std::string& t
     if (source.number != 0 || target.number != 0) return source.number != 0 ? source.number : target.number;
     if (!source.node) return ENOENT;
     if (!source.folder || !target.folder) return EBUSY;
-    if (!from_left && to_left && source.node->is_folder) return EINVAL;  // A folder does not go into itself.
-    if (from_left && !to_left) return ENOTEMPTY;                         // It would replace a folder that it is in.
+    if (!from_left && to_left && source.node->is_folder) return EINVAL;  // A folder cannot move into itself.
+    if (from_left && !to_left) return ENOTEMPTY;                         // `to` is a folder that contains `from`.
     if (!target.node || target.node == source.node) return 0;
     if (source.node->is_folder != target.node->is_folder) return source.node->is_folder ? ENOTDIR : EISDIR;
     return target.node->names.empty() ? 0 : ENOTEMPTY;

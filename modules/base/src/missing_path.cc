@@ -11,14 +11,14 @@
 namespace shoal {
 namespace {
 
-/// Whether a name that does not begin with / leads nowhere, whatever it is.
+/// Whether the working folder was removed, so that no relative path leads anywhere.
 bool working_folder_is_gone() {
   std::error_code error;
   static_cast<void>(std::filesystem::current_path(error));
   return error.value() == ENOENT;
 }
 
-/// "; PATH is a link to TARGET, which is not there" if it is one.
+/// "; PATH is a link to TARGET, which is not there" if `path` is such a link; else "".
 std::string dangling_link(const std::string& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0 || !S_ISLNK(status.st_mode) || ::stat(path.c_str(), &status) == 0) return "";
@@ -28,7 +28,7 @@ std::string dangling_link(const std::string& path) {
   return "; " + path + " is a link to " + target.string() + ", which is not there: make that, or remove the link";
 }
 
-/// The reason why a path leads nowhere, as the end of a sentence; nothing if there is none to tell.
+/// The reason why `path` does not exist, as the end of a sentence; "" if there is nothing to say.
 std::string why_missing(const std::string& path) {
   if (!path.starts_with('/') && working_folder_is_gone()) {
     return "; the working folder of this process was removed: change to one that is there, and start it again";

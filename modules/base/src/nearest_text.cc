@@ -7,9 +7,9 @@
 namespace shoal {
 namespace {
 
-constexpr size_t kLettersMax = 100;  // Of longer words the distance is not looked at.
+constexpr size_t kLettersMax = 100;  // Longer words get no suggestion, which bounds the cost.
 
-/// The optimal string alignment distance: no letter is changed twice.
+/// The optimal string alignment distance, in which no letter is changed twice.
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) last[j] = j;

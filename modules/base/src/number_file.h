@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Numbers in files of /proc and /sys.
+/// Reads numbers from files of /proc and /sys.
 #include <fstream>
 #include <optional>
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace shoal {
 
-/// Reads the first `count` words of a file as numbers. A word that is no number, or that is missing, gives none; so does each word of a file
-/// that cannot be read.
+/// Reads the first `count` words of a file as numbers. An element is empty if its word is missing or no number, and all are
+/// empty if the file cannot be read.
 template <class T>
 std::vector<std::optional<T>> numbers_in(const std::string& path, size_t count) {
   std::ifstream file(path);

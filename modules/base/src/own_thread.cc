@@ -12,8 +12,8 @@
 namespace shoal {
 namespace {
 
-/// The functions of OpenMP 4.5 that tell its places. OpenMP comes with a backend or with the user's program, so they are looked
-/// up rather than linked.
+/// The functions of OpenMP 4.5 that describe its places. OpenMP comes with a backend or with the user's program, if at all,
+/// so the functions are looked up at run time rather than linked.
 struct OpenMpPlaces {
   int (*count)() = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_num_places"));
   int (*size)(int) = reinterpret_cast<int (*)(int)>(dlsym(RTLD_DEFAULT, "omp_get_place_num_procs"));
@@ -25,7 +25,7 @@ bool is_set(const char* variable) {
   return value && *value != '\0' && std::string_view(value) != "false" && std::string_view(value) != "FALSE";
 }
 
-/// All processors of OpenMP's places where OpenMP binds threads; else none.
+/// All processors of OpenMP's places if OpenMP binds threads; else an empty set.
 cpu_set_t processors_of_places() {
   cpu_set_t all;
   CPU_ZERO(&all);
@@ -47,7 +47,7 @@ cpu_set_t processors_of_places() {
 std::vector<int> processors_of_process() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
-  // The call fails where there are more processors than cpu_set_t has bits.
+  // The call fails if there are more processors than cpu_set_t has bits.
   if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return {};
   const cpu_set_t places = processors_of_places();
   std::vector<int> numbers;
@@ -60,7 +60,7 @@ std::vector<int> processors_of_process() {
 void begin_own_thread() {
   flush_denormals();
   const cpu_set_t places = processors_of_places();
-  // A failure costs speed alone: the thread keeps fewer processors, and its results have the same bits.
+  // A failure costs speed only: the thread keeps fewer processors, and results have the same bits.
   if (CPU_COUNT(&places) > 0) ::sched_setaffinity(0, sizeof places, &places);
 }
 

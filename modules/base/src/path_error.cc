@@ -25,20 +25,20 @@ Result<void> check_path(std::string_view path) {
   const std::string named(path);
   if (path == "~" || path.starts_with("~/")) {
     return invalid_argument(
-        named + ": a shell replaces ~ by the home folder at the beginning of a word only, and this one came " +
-        "with it: write $HOME" + named.substr(1) + " (or ./" + named + " for a folder that is named ~)");
+        named + ": a shell replaces ~ by the home folder at the beginning of a word only, and this path still has " +
+        "it: write $HOME" + named.substr(1) + " (or ./" + named + " for a folder that is named ~)");
   }
   const std::string_view scheme = scheme_of(path);
   if (scheme.empty()) return {};
   if (scheme == "file") {
-    const std::string_view rest = path.substr(scheme.size() + 3);  // Behind "://" comes a host, which is mostly empty.
+    const std::string_view rest = path.substr(scheme.size() + 3);  // After "://" comes a host name, which is mostly empty.
     const size_t slash = rest.find('/');
     const std::string plain(slash == rest.npos ? rest : rest.substr(slash));
-    return invalid_argument(named + ": is an address, and a path is wanted here: write " + plain);
+    return invalid_argument(named + ": this is an address, but a path is needed here: write " + plain);
   }
-  return invalid_argument(named + ": files are read and written on file systems only, and this is an address of " +
+  return invalid_argument(named + ": Shoal reads and writes files on file systems only, and this is an address of " +
                           std::string(scheme) +
-                          ": mount what is there as a folder, or copy it to one, and give its path (./" + named +
+                          ": mount its contents as a folder, or copy them to one, and give the folder's path (./" + named +
                           " for a folder of that name)");
 }
 

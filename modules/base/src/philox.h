@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// One Philox4x32-10 block, inline.
+/// Computes one Philox4x32-10 block, inline.
 #include <array>
 #include <cstdint>
 

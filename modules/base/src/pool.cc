@@ -10,13 +10,13 @@
 
 namespace shoal {
 
-/// One parallel_for() under way. Lives on its caller's stack until all helpers have left.
+/// One parallel_for() in progress. It lives on its caller's stack until all helping threads have left it.
 struct ThreadPool::Region {
   Body& body;
   const int64_t count;
   const int64_t grain;
   std::atomic<int64_t> next_chunk{0};
-  // Guarded by the pool's mutex.
+  // The pool's mutex guards all members below.
   int helpers = 0;
   int helpers_wanted = 0;
   Region* next = nullptr;
@@ -77,7 +77,7 @@ void ThreadPool::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
     Region* region = nullptr;
-    // Someone blocks in a parallel_for(), so it goes first.
+    // A region goes before jobs, since the caller of parallel_for() is blocked until it is done.
     changed_.wait(lock, [&] { return (region = open_region()) || !jobs_.empty() || stopping_; });
     if (region) {
       --region->helpers_wanted;
@@ -91,7 +91,7 @@ void ThreadPool::run() {
       jobs_.pop_front();
       lock.unlock();
       run_guarded(job, "a job of the pool");
-      job = Work();  // What it holds is gone before the lock is taken.
+      job = Work();  // Destroys the job's captures before the lock is taken.
       lock.lock();
     } else {
       return;

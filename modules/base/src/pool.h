@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The threads of one production environment that run independent jobs and share in parallel_for().
+/// The thread pool of one production environment. Its threads run independent jobs and help in parallel_for().
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -12,37 +12,37 @@
 
 namespace shoal {
 
-/// Threads start with the first job. Any thread may call anything but the destructor.
+/// Threads start with the first job. All functions but the destructor may be called from any thread.
 class ThreadPool final : public JobPool {
  public:
   using Body = UniqueFunction<void(int64_t, int64_t)>;
 
   explicit ThreadPool(int threads) : thread_count_(threads) {}
-  /// Finishes the jobs that run, drops those that wait.
+  /// Finishes the jobs that are running and drops those that wait.
   ~ThreadPool() override;
 
   bool submit(Work job) override;
   int threads() const override { return thread_count_; }
-  /// Blocks until body ran over all chunks. The caller takes part, so that as many threads work as the pool has, and so
-  /// that it ends even if all others are busy. Allocates nothing.
+  /// Calls `body` over all chunks and returns when all calls have. The calling thread takes part, so that as many threads
+  /// work as the pool has, and the call ends even if all of them are busy. Allocates nothing.
   void parallel_for(int64_t count, int64_t grain, Body& body);
 
  private:
   struct Region;
-  /// Called with the mutex held. Where there is a limit of threads, those that there are do the work; false: there is none.
+  /// Starts the pool's threads, as many as the system allows; false if it allows none. Called with mutex_ locked.
   bool start_threads();
   void run();
-  Region* open_region();  // Called with the mutex held.
+  Region* open_region();  // Called with mutex_ locked.
 
   const int thread_count_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::condition_variable region_left_;
-  // All guarded by mutex_.
+  // mutex_ guards all members below.
   std::vector<std::thread> threads_;
-  bool no_more_threads_ = false;  // The system gave fewer than there should be.
+  bool no_more_threads_ = false;  // True once the system has refused a thread.
   std::deque<Work> jobs_;
-  Region* regions_ = nullptr;  // A list through the stacks of those who wait in parallel_for().
+  Region* regions_ = nullptr;  // A linked list of the regions on the stacks of threads that wait in parallel_for().
   bool stopping_ = false;
 };
 

@@ -22,7 +22,7 @@
 namespace shoal {
 namespace {
 
-/// With offload_inline, how long works may follow each other before timers and posted work get their turn.
+/// With offload_inline: how long works may follow each other before timers and posted work get a turn.
 constexpr Duration kTurnMax = std::chrono::milliseconds(2);
 
 class ProductionEnvironment final : public Environment {
@@ -53,7 +53,7 @@ class ProductionEnvironment final : public Environment {
  private:
   void run_until_done(Task<void> entry) override;
 
-  const StandardDescriptors standard_descriptors_;  // Before all that opens something.
+  const StandardDescriptors standard_descriptors_;  // Constructed before every member that opens a file or socket.
   const bool offload_inline_;
   bool in_inline_work_ = false;  // Used on the strand only.
   std::shared_ptr<BufferPool> buffers_;
@@ -100,11 +100,11 @@ ProductionEnvironment::ProductionEnvironment(ProductionOptions options)
 
 ProductionEnvironment::~ProductionEnvironment() {
   signals_.reset();
-  transports_.clear();  // This is still whole: transports may post, and look at the clock.
+  transports_.clear();  // Before other members are destroyed: transports may post work and read the clock.
 }
 
 void ProductionEnvironment::run_until_done(Task<void> entry) {
-  const ComputeMode mode;  // Small updates are applied on the strand.
+  const ComputeMode mode;  // The strand applies small updates itself.
   loop_.post([&entry] { entry.start(); });
   loop_.run_until([&entry] { return entry.done(); });
 }
@@ -115,7 +115,7 @@ Task<Result<void>> ProductionEnvironment::sleep_until(SteadyTime when, StopToken
   bool stopped = false;
   std::optional<StopCallback> on_stop;
   if (when <= now()) {
-    loop_.wake(waiter);  // Others go first, so that a loop of short sleeps starves nobody.
+    loop_.wake(waiter);  // Queued behind other work, so that a loop of short sleeps starves nobody.
   } else {
     loop_.set_timer(waiter, when);
   }
@@ -126,7 +126,7 @@ Task<Result<void>> ProductionEnvironment::sleep_until(SteadyTime when, StopToken
     });
   }
   co_await waiter;
-  on_stop.reset();  // Nobody else touches `stopped` or `waiter` any more.
+  on_stop.reset();  // After this no other thread uses `stopped` or `waiter`.
   if (stopped) co_return cancelled();
   co_return Result<void>();
 }
@@ -148,7 +148,7 @@ Task<Result<void>> ProductionEnvironment::offload(Work work) {
 }
 
 void ProductionEnvironment::parallel_for(int64_t count, int64_t grain, const ThreadPool::Body& body) {
-  // Calling a UniqueFunction is not const, since what it holds may change; here the chunks share it anyway.
+  // A call of a UniqueFunction is not const, since its captures may change; here all chunks share them in any case.
   pool_->parallel_for(count, grain, const_cast<ThreadPool::Body&>(body));
 }
 
@@ -175,7 +175,7 @@ Duration event_loop_spin(Environment& environment) {
 }
 
 Result<void> block_until(Environment& env, SteadyTime when) {
-  // Others go on in virtual time.
+  // A virtual environment: its other tasks go on while this one waits.
   if (!dynamic_cast<ProductionEnvironment*>(&env)) return env.run(env.sleep_until(when));
   std::this_thread::sleep_for(when - env.now());
   return {};

@@ -18,16 +18,17 @@ using random_detail::kMultiplier1;
 using random_detail::kWeyl0;
 using random_detail::kWeyl1;
 
-// Upper counter words that no drawing of numbers uses: keys derived from a key never meet the numbers drawn with it.
-constexpr uint64_t kFoldNumber = 0x666f6c642f6e756d;  // The letters "fold/num".
-constexpr uint64_t kFoldName = 0x666f6c642f737472;    // The letters "fold/str".
+// Upper counter words that no random draw uses, so that keys derived from a key are independent of the numbers drawn with
+// it.
+constexpr uint64_t kFoldNumber = 0x666f6c642f6e756d;  // ASCII "fold/num".
+constexpr uint64_t kFoldName = 0x666f6c642f737472;    // ASCII "fold/str".
 
 RandomKey fold(RandomKey key, uint64_t part, uint64_t purpose) {
   const auto words = philox(key, part, purpose);
   return words[0] | uint64_t(words[1]) << 32;
 }
 
-/// The upper 64 bits of a * b; armhf has no 128-bit integers.
+/// The upper 64 bits of a * b, also on armhf, which has no 128-bit integers.
 uint64_t multiply_high(uint64_t a, uint64_t b) {
 #if defined(__SIZEOF_INT128__)
   __extension__ using Wide = unsigned __int128;
@@ -40,9 +41,9 @@ uint64_t multiply_high(uint64_t a, uint64_t b) {
 #endif
 }
 
-constexpr size_t kLanes = 16;  // Blocks made side by side: one 512-bit vector per word of the counter.
+constexpr size_t kLanes = 16;  // Blocks computed side by side: one 512-bit vector for each word of the counter.
 
-/// kLanes blocks from `first_block`, written as 4 * kLanes words.
+/// Computes kLanes blocks from `first_block` on, as 4 * kLanes words.
 SHOAL_ALWAYS_INLINE void make_lanes(RandomKey key, uint64_t first_block, uint64_t counter_high, uint32_t* out) {
   uint32_t c0[kLanes], c1[kLanes], c2[kLanes], c3[kLanes];
   for (size_t lane = 0; lane < kLanes; ++lane) {

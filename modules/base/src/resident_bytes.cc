@@ -23,15 +23,16 @@ void give_back_freed_memory() {
 }
 
 void give_back_code() {
-  // For each mapping: begin-end rights offset device inode path, and then lines of what it has in memory.
+  // Each mapping has one line "begin-end rights offset device inode path", and then one line for each fact about it.
   std::ifstream maps("/proc/self/smaps");
-  std::optional<std::pair<uintptr_t, uintptr_t>> code;  // The mapping that the lines are about, if it is code of a file.
+  std::optional<std::pair<uintptr_t, uintptr_t>> code;  // The mapping being described, if it is code of a file.
   for (std::string line; std::getline(maps, line);) {
     std::istringstream fields(line);
     if (line.starts_with("Anonymous:")) {
       std::string name;
       uint64_t kib = 0;
-      // Pages that somebody has written to (a loader, a debugger) are no longer those of the file, and would be lost.
+      // A page that was written to (by a loader or a debugger) differs from the file, and dropping it would lose the
+      // change.
       if (code && fields >> name >> kib && kib == 0) {
         static_cast<void>(::madvise(reinterpret_cast<void*>(code->first), code->second - code->first, MADV_DONTNEED));
       }
@@ -51,7 +52,7 @@ void give_back_code() {
 
 uint64_t resident_bytes() {
   give_back_freed_memory();
-  std::ifstream statm("/proc/self/statm");  // In pages: the program's size, and what of it is resident.
+  std::ifstream statm("/proc/self/statm");  // In pages: the address space, then the resident set.
   uint64_t size = 0, resident = 0;
   if (statm >> size >> resident) return resident * uint64_t(::sysconf(_SC_PAGESIZE));
   rusage usage{};

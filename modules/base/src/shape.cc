@@ -6,7 +6,7 @@ namespace shoal {
 namespace {
 
 Error too_many(size_t dims) {
-  return invalid_argument("a shape has at most " + std::to_string(Shape::kRankMax) + " dimensions, this one has " +
+  return invalid_argument("a shape has at most " + std::to_string(Shape::kRankMax) + " dimensions, but this one has " +
                           std::to_string(dims));
 }
 
@@ -32,9 +32,9 @@ Result<Shape> Shape::checked(std::span<const int64_t> dims) {
   int64_t elements = 1;
   for (size_t axis = 0; axis < dims.size(); ++axis) {
     if (dims[axis] < 0) return negative(axis, dims[axis]);
-    // A zero makes the product zero whatever follows, but the sizes must still multiply: strides are such products.
+    // A zero makes the product zero, but the other sizes must not overflow either: strides are products of them.
     if (dims[axis] > 0 && __builtin_mul_overflow(elements, dims[axis], &elements)) {
-      return invalid_argument("a shape of more than 2^63 - 1 elements");
+      return invalid_argument("a shape has more than 2^63 - 1 elements");
     }
   }
   return Shape(dims);
@@ -42,8 +42,8 @@ Result<Shape> Shape::checked(std::span<const int64_t> dims) {
 
 Shape Shape::with(int axis, int64_t size) const {
   if (axis < 0 || axis >= rank_) {
-    raise(invalid_argument("a shape with another size on axis " + std::to_string(axis) + " is asked for, and " +
-                           to_string(*this) + " has " + std::to_string(rank_) + " axes, which count from 0"));
+    raise(invalid_argument("cannot change the size of axis " + std::to_string(axis) + ": the shape " + to_string(*this) + " has " +
+                           std::to_string(rank_) + " axes, which count from 0"));
   }
   if (size < 0) raise(negative(size_t(axis), size));
   Shape changed = *this;

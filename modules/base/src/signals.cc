@@ -25,10 +25,11 @@
 namespace shoal {
 namespace {
 
-// Signals belong to the process, and a handler can reach nothing else: hence globals here.
+// Signals belong to the process, and a handler can reach nothing but globals.
 std::atomic<int> signals_seen{0};
 std::atomic<int> pipe_writer{-1};
-// One request may come twice: who stops a service signals all of its processes, and its launcher passes that on.
+// One request may arrive twice: a service manager signals all processes of a service, and their launcher passes the signal
+// on.
 constexpr int64_t kOneRequestMs = 500;
 constexpr int64_t kNoSignalYet = INT64_MAX - kOneRequestMs;
 std::atomic<int64_t> first_signal_ms{kNoSignalYet};
@@ -43,7 +44,7 @@ int64_t monotonic_ms() {
 
 constexpr std::array kWatched{SIGINT, SIGTERM, SIGHUP};
 
-/// What goes through the pipe for a signal: its place among the watched ones.
+/// The byte that the handler writes to the pipe for a signal: the signal's index among the watched ones.
 char letter_of(int signal) { return char(std::ranges::find(kWatched, signal) - kWatched.begin()); }
 
 extern "C" void shoal_on_signal(int number) {
@@ -67,7 +68,7 @@ extern "C" void shoal_on_signal(int number) {
 
 void write_letter(char letter) { SHOAL_CHECK(::write(pipe_writer.load(), &letter, 1) == 1); }
 
-/// The letter that came through the pipe.
+/// Reads the next byte from the pipe.
 char read_letter(int pipe_reader) {
   for (;;) {
     char letter = 0;
@@ -77,7 +78,8 @@ char read_letter(int pipe_reader) {
   }
 }
 
-/// A thread that no signal is delivered to: the handler should interrupt others, not the one that waits for it.
+/// Starts a thread that receives no signals: a handler should interrupt other threads, not the one that waits for the
+/// handler.
 Result<std::thread> start_quiet_thread(Work work) {
   sigset_t all, before;
   sigfillset(&all);
@@ -89,25 +91,26 @@ Result<std::thread> start_quiet_thread(Work work) {
 
 }  // namespace
 
-/// All that live, and what they share: the handlers, and the thread to which those pass a signal on. Any thread.
+/// All living watches, and what they share: the signal handlers, and the thread that the handlers pass signals to.
+/// Thread-safe.
 class SignalWatchers {
  public:
   void add(SignalWatch& watch);
   void remove(SignalWatch& watch);
 
  private:
-  Result<void> begin();  // Called before the first watch comes.
-  void end();            // Called after the last one went.
+  Result<void> begin();  // Called before the first watch is added.
+  void end();            // Called after the last watch is removed.
   void close_pipe();
   void pass_on();
   void tell_all();
 
-  std::mutex changing_;  // Held for the whole of add() and remove(): begin() and end() take their time.
-  std::mutex mutex_;     // Guards the next four.
+  std::mutex changing_;  // Locked during all of add() and remove(), since begin() and end() may take long.
+  std::mutex mutex_;     // Guards the next four members.
   std::condition_variable told_one_;
   std::vector<SignalWatch*> alive_;
   SignalWatch* being_told_ = nullptr;
-  int signal_ = 0;  // The first one; 0: none yet.
+  int signal_ = 0;  // The first signal; 0: none yet.
 
   int pipe_reader_ = -1;
   std::thread thread_;
@@ -116,7 +119,7 @@ class SignalWatchers {
 
 namespace {
 
-/// Never destroyed: a watch may outlive what is static here.
+/// Never destroyed, since a watch may live longer than static objects.
 SignalWatchers& watchers() {
   static SignalWatchers& all = *new SignalWatchers;
   return all;
@@ -126,7 +129,7 @@ SignalWatchers& watchers() {
 
 Result<void> SignalWatchers::begin() {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return unavailable("signals cannot be watched: " + system_error_text(errno));
+  if (::pipe2(ends, O_CLOEXEC) != 0) return unavailable("cannot watch signals: " + system_error_text(errno));
   pipe_reader_ = ends[0];
   pipe_writer = ends[1];
   signals_seen = 0;
@@ -135,7 +138,7 @@ Result<void> SignalWatchers::begin() {
   Result<std::thread> thread = start_quiet_thread([this] { pass_on(); });
   if (!thread) {
     close_pipe();
-    return std::move(thread).error().with_context("signals cannot be watched");
+    return std::move(thread).error().with_context("cannot watch signals");
   }
   thread_ = std::move(*thread);
   struct sigaction action{};
@@ -174,7 +177,7 @@ void SignalWatchers::pass_on() {
   }
 }
 
-/// No lock is held across a call: it may post to environments, and take their locks.
+/// No lock is held during a call of a watch's function, since it may post to environments, which lock their queues.
 void SignalWatchers::tell_all() {
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -199,7 +202,7 @@ void SignalWatchers::add(SignalWatch& watch) {
     is_first = alive_.empty();
     alive_.push_back(&watch);
   }
-  if (!is_first) return write_letter('n');  // The thread looks whether the new one is to be told.
+  if (!is_first) return write_letter('n');  // The thread checks whether the new watch has to be told.
   const Result<void> begun = begin();
   if (begun) return;
   {

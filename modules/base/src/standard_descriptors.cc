@@ -10,7 +10,7 @@
 namespace shoal {
 namespace {
 
-/// Descriptors belong to the process, and so does the count of those who need them.
+/// The descriptors taken, and the count of objects that need them. Global, since descriptors belong to the process.
 struct Taken {
   std::mutex mutex;
   int users = 0;
@@ -22,10 +22,10 @@ Taken& taken() {
   return shared;
 }
 
-/// The lowest number that is free, for something that can neither be read nor written; -1 if there is none.
+/// Opens something that can neither be read nor written, which gets the lowest free number; -1 on failure.
 int take_lowest() { return ::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC); }
 
-/// False where the program has put something of its own in the place meanwhile.
+/// False if the program has meanwhile replaced the descriptor by one of its own.
 bool is_still_ours(int number) { return (::fcntl(number, F_GETFL) & O_PATH) != 0; }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A thread of the system, of which there may be none left.
+/// Starts a thread, or says why the system refuses one.
 #include <thread>
 
 #include "shoal/base/function.h"
@@ -8,7 +8,7 @@
 
 namespace shoal {
 
-/// A thread that runs `work`; Unavailable, with the limits that there are, if the system gives none.
+/// Starts a thread that runs `work`. Unavailable, with the limits that apply, if the system refuses.
 Result<std::thread> start_thread(Work work);
 
 }  // namespace shoal

@@ -15,19 +15,20 @@ struct StopState {
     uint64_t id;
     Work callback;
   };
-  std::atomic<bool> stopped{false};  // Set under mutex, and read without it.
-  /// The state whose stop is one of this state too. Set before anybody else sees this state.
+  std::atomic<bool> stopped{false};  // Set with `mutex` locked, read without.
+  /// A stop of the parent is also a stop of this state. Set before any other code sees this state.
   std::shared_ptr<const StopState> parent;
   std::mutex mutex;
   std::condition_variable ran;
-  // All guarded by mutex. Callbacks run in the order of registration.
+  // `mutex` guards all members below. Callbacks run in the order of registration.
   std::vector<Entry> entries;
   uint64_t next_id = 1;
   uint64_t running_id = 0;
   std::thread::id running_thread;
 
-  /// A parent's stop counts before its callback has reached this state. Whoever sees one consequence of that stop (an interrupt)
-  /// would otherwise miss another one (that the task is to give way), because callbacks run one after another.
+  /// Asks the parents, since a parent's stop counts before its callback has reached this state. Callbacks run one after
+  /// another, so code that has seen one consequence of a stop (an interrupt) would otherwise miss another (that the task is
+  /// to give way).
   bool is_stopped() const {
     for (const StopState* state = this; state; state = state->parent.get()) {
       if (state->stopped.load(std::memory_order_acquire)) return true;
@@ -45,7 +46,7 @@ struct StopState {
       running_id = entry.id;
       lock.unlock();  // No lock is held across a callback.
       entry.callback();
-      entry.callback = Work();  // What it captured is gone before its StopCallback's destructor may return.
+      entry.callback = Work();  // Destroys the captures before the destructor of the StopCallback may return.
       lock.lock();
       running_id = 0;
       ran.notify_all();
@@ -53,7 +54,8 @@ struct StopState {
     return true;
   }
 
-  /// 0 if it has stopped already and the caller is to run the callback itself (which is then still there).
+  /// Registers `callback` and returns its number. Returns 0, and leaves `callback` alone, if this state has stopped: the
+  /// caller then runs it.
   uint64_t add(Work& callback) {
     std::lock_guard lock(mutex);
     if (stopped.load(std::memory_order_relaxed)) return 0;
@@ -62,7 +64,7 @@ struct StopState {
   }
 
   void remove(uint64_t id) {
-    Work removed;  // Destroyed after the lock is given up.
+  Work removed;  // Destroyed after the lock is released.
     std::unique_lock lock(mutex);
     const auto found = std::ranges::find(entries, id, &Entry::id);
     if (found != entries.end()) {

@@ -22,8 +22,8 @@ Result<void> write_synced(Storage& storage, const std::string& path, std::string
 Result<std::string> Storage::read_all(const std::string& path, uint64_t size_bytes_max) {
   SHOAL_TRY(auto file, open(path));
   if (file->size() > size_bytes_max) {
-    return invalid_argument(path + ": " + std::to_string(file->size()) + " bytes, but at most " +
-                            std::to_string(size_bytes_max) + " are read here");
+    return invalid_argument(path + ": has " + std::to_string(file->size()) + " bytes, but at most " +
+                            std::to_string(size_bytes_max) + " bytes may be read here");
   }
   std::string contents(size_t(file->size()), '\0');
   SHOAL_TRY_VOID(file->read_at(0, std::as_writable_bytes(std::span(contents))));
@@ -35,7 +35,7 @@ Result<void> Storage::write_atomically(const std::string& path, std::string_view
   Result<void> written = write_synced(*this, temporary, contents);
   if (written) written = rename(temporary, path);
   if (!written) {
-    static_cast<void>(remove(temporary));  // This is a best effort: the first error is the one to report.
+    static_cast<void>(remove(temporary));  // An error of this clean-up is dropped: the first error is the one to report.
     return written;
   }
   return sync_folder(folder_of(path));

@@ -12,7 +12,7 @@
 namespace shoal::task_detail {
 namespace {
 
-// Sanitizers see more when every frame is a fresh allocation.
+// Sanitizers find more mistakes when every frame is a fresh allocation.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SHOAL_FRAME_CACHE 0
 #elif defined(__has_feature)
@@ -25,7 +25,8 @@ namespace {
 #endif
 
 #if SHOAL_FRAME_CACHE
-/// Free frames of one thread, by size. A frame freed on another thread than its maker's stays with that other thread.
+/// Free frames of one thread, by size. A frame that is freed on another thread than it was made on stays with that other
+/// thread.
 class FrameCache {
  public:
   // Frames up to 4 KiB, and at most 4.1 MiB a thread.
@@ -39,7 +40,7 @@ class FrameCache {
   }
   void* take(size_t index) { return lists_[index].take(); }
   bool give(size_t index, void* frame) { return lists_[index].give(frame); }
-  /// True once this thread's cache was destroyed: frames of thread_local objects may be freed after it.
+  /// True after this thread's cache is destroyed: destructors of thread_local objects may still free frames then.
   static bool gone() { return gone_; }
 
  private:
@@ -90,8 +91,8 @@ void free_frame(void* frame, size_t bytes) noexcept {
   ::operator delete(frame);
 }
 
-/// Where a small piece of memory is missing, what this coroutine was changing stays half changed, and others go on with that: so it
-/// ends the process. What raise_exhausted() raises comes from places where that is not so.
+/// An exception that interrupts a coroutine may leave the data that it was changing half changed, and others would use
+/// them. So it ends the process, except for raise_exhausted(), whose callers leave nothing half changed.
 Error error_of_unhandled_exception() noexcept {
   if (std::optional<Error> error = raised_exhaustion()) return *std::move(error);
   end_of_unhandled_exception();

@@ -13,7 +13,7 @@ struct TaskGroup::State {
   std::optional<Error> first_error;
   std::coroutine_handle<> joiner;
 
-  /// A child's last act; resumes who joins after the last child.
+  /// The last call of a child. The last child resumes the coroutine that joins.
   void ended(Result<void> result) {
     if (!result) {
       const bool better = !first_error || (first_error->kind() == ErrorKind::kCancelled &&
@@ -27,7 +27,7 @@ struct TaskGroup::State {
 
 namespace {
 
-/// A coroutine that nobody waits for; its frame frees itself at the end. TaskGroup cannot be destroyed before that.
+/// A coroutine without a waiter; its frame frees itself at the end. TaskGroup cannot be destroyed before that.
 struct Detached {
   struct promise_type : task_detail::PromiseBase {
     Detached get_return_object() { return {}; }
@@ -40,12 +40,12 @@ struct Detached {
 
 template <class State>
 Detached run_child(std::shared_ptr<State> state, Task<Result<void>> child) {
-  ++state->running;  // Here, and not by who spawns: there may be no memory for this frame.
+  ++state->running;  // Not counted by spawn(), since this frame's allocation may fail.
   Result<void> result;
   {
     Task<Result<void>> running = std::move(child);
     result = co_await std::move(running);
-  }  // What the child holds is gone before anyone who joined goes on.
+  }  // The child's frame is destroyed before a coroutine that joins goes on.
   state->ended(std::move(result));
 }
 
@@ -69,7 +69,7 @@ Task<Result<void>> TaskGroup::join() {
     State& state;
     bool await_ready() { return state.running == 0; }
     void await_suspend(std::coroutine_handle<> self) {
-      SHOAL_CHECK(!state.joiner);  // One join at a time.
+      SHOAL_CHECK(!state.joiner);  // At most one join() at a time.
       state.joiner = self;
     }
     void await_resume() {}

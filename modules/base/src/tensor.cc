@@ -14,13 +14,13 @@ size_t checked_bytes(DType dtype, const Shape& shape) {
                     uint64_t(bytes) <= SIZE_MAX;
   if (!fits) {
     raise(invalid_argument("a tensor of the shape " + to_string(shape) + " and the type " + std::string(to_string(dtype)) +
-                           " has more bytes than this machine can count; are its sizes right?"));
+                           " has more bytes than this machine can address; are its sizes right?"));
   }
   return size_t(bytes);
 }
 
 Error is_shared() {
-  return failed_precondition("a tensor whose storage is shared with a copy of it cannot be written; write to its clone()");
+  return failed_precondition("a tensor that shares its storage with a copy cannot be written; write to its clone()");
 }
 
 }  // namespace
@@ -28,7 +28,7 @@ Error is_shared() {
 void raise_type_of_elements(const TensorView& tensor, DType asked) {
   const std::string has(to_string(tensor.dtype)), wants(to_string(asked));
   raise(type_mismatch("a tensor of the shape " + to_string(tensor.shape) + " has elements of type " + has + ", not " +
-                      wants + "; read it as that, or convert its values"));
+                      wants + "; read it as " + has + ", or convert its values"));
 }
 
 Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), shape_(shape) {

@@ -17,7 +17,7 @@ struct Range {
   int first, last;
 };
 
-/// The ranges of a list as the kernel writes it, "0,64" or "0-1,8-9"; empty where it is none.
+/// The ranges of a list in the kernel's format, "0,64" or "0-1,8-9"; empty if `text` is no such list.
 std::vector<Range> parse_list(const std::string& text) {
   std::vector<Range> ranges;
   const char* at = text.data();
@@ -36,7 +36,7 @@ std::vector<Range> parse_list(const std::string& text) {
   }
 }
 
-/// The least number of those that share a core with `number`; none where the file does not say.
+/// The lowest number among the processors that share a core with `number`; nothing if the file does not say.
 std::optional<int> first_sibling(int number, const std::string& file) {
   std::ifstream stream(file);
   std::string text;
@@ -53,7 +53,7 @@ std::optional<int> first_sibling(int number, const std::string& file) {
 }  // namespace
 
 int count_cores(std::span<const int> numbers, const std::string& root) {
-  std::set<int> cores;  // Each core is known by the least of its hyper-threads.
+  std::set<int> cores;  // Each core is represented by the lowest number of its hyper-threads.
   for (const int number : numbers) {
     const std::string folder = root + "/sys/devices/system/cpu/cpu" + std::to_string(number) + "/topology/";
     std::optional<int> first = first_sibling(number, folder + "core_cpus_list");
@@ -84,7 +84,7 @@ bool is_slowed_by_heat(const std::string& root) {
     const std::string folder = root + "/sys/class/thermal/cooling_device" + std::to_string(device) + "/";
     std::ifstream stream(folder + "type");
     std::string type;
-    if (!(stream >> type)) return false;  // The kernel numbers them without a gap.
+    if (!(stream >> type)) return false;  // The kernel numbers the devices without a gap, so there are no more.
     const bool of_processor = type == "Processor" || type.find("cpufreq") != std::string::npos;
     if (of_processor && numbers_in<int>(folder + "cur_state", 1)[0].value_or(0) > 0) return true;
   }

@@ -19,14 +19,14 @@ Result<transport::Transport*> Transports::get(std::string_view scheme, Environme
   const std::string called = "transport \"" + row->first + "\"";
   SHOAL_TRY(std::shared_ptr<transport::Transport> made,
             call_user("the function that makes " + called, [&] { return row->second(env); }));
-  if (!made) return failed_precondition(called + ": the function that makes it gave none");
+  if (!made) return failed_precondition(called + ": the function that makes it returned null");
   return made_.emplace(row->first, std::move(made)).first->second.get();
 }
 
 void Transports::clear() {
   std::unique_lock lock(mutex_);
   const auto ending = std::exchange(made_, {});
-  lock.unlock();  // The lock goes before they do: they may call back.
+  lock.unlock();  // Released before the transports are destroyed, since they may call back.
 }
 
 }  // namespace shoal

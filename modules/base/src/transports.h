@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The transports of one environment, each made when it is first asked for.
+/// The transports of one environment, each made when it is first used.
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,15 +11,15 @@
 
 namespace shoal {
 
-/// Thread-safe.
+/// Makes and owns them. Thread-safe.
 class Transports {
  public:
   explicit Transports(TransportTable table) : table_(std::move(table)) {}
 
-  /// NotFound names the schemes there are. FailedPrecondition where the transport's function gives none; the error of what
-  /// that function throws.
+  /// NotFound lists the schemes that exist. FailedPrecondition if the transport's factory returns null; an exception of the
+  /// factory becomes the error.
   Result<transport::Transport*> get(std::string_view scheme, Environment& env);
-  /// Destroys them.
+  /// Destroys all transports.
   void clear();
 
  private:

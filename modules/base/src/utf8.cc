@@ -7,9 +7,10 @@
 namespace shoal {
 namespace {
 
-/// A byte that begins a character: how many follow it, and what the first of these may be (RFC 3629, section 4).
+/// A range of bytes that begin a character, how many bytes follow them, and the range of the first of these (RFC 3629,
+/// section 4).
 struct Lead {
-  uint8_t from, to;  // The range of bytes that begin so.
+  uint8_t from, to;  // The range of first bytes.
   size_t more;
   uint8_t second_from, second_to;
 };
@@ -19,7 +20,7 @@ constexpr Lead kLeads[] = {{0xC2, 0xDF, 1, 0x80, 0xBF}, {0xE0, 0xE0, 2, 0xA0, 0x
 
 uint8_t byte_at(std::string_view text, size_t at) { return static_cast<uint8_t>(text[at]); }
 
-/// How many bytes the character at `at` has; 0 if there is none.
+/// The number of bytes of the character at `at`; 0 if no character begins there.
 size_t character_bytes(std::string_view text, size_t at) {
   const uint8_t first = byte_at(text, at);
   if (first < 0x80) return 1;
@@ -40,11 +41,11 @@ std::string hex(uint8_t byte, const char* format) {
   return text;
 }
 
-/// The text around `at`, in which bytes that are no UTF-8 are written as \xF6.
+/// The text around `at`. A byte that is not part of a UTF-8 character is written as \xF6.
 std::string shown_around(std::string_view text, size_t at) {
   constexpr size_t kShownBefore = 40, kShownBehind = 20;
   size_t begin = at > kShownBefore ? at - kShownBefore : 0;
-  while (begin > 0 && (byte_at(text, begin) & 0xC0) == 0x80) --begin;  // Before `at` there are whole characters.
+  while (begin > 0 && (byte_at(text, begin) & 0xC0) == 0x80) --begin;  // All characters before `at` are whole.
   const size_t end = std::min(text.size(), at + kShownBehind);
   std::string shown = begin > 0 ? "..." : "";
   for (size_t i = begin; i < end;) {

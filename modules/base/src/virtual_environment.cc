@@ -9,7 +9,7 @@
 namespace shoal {
 namespace {
 
-/// Prints what went wrong before the check that follows.
+/// Prints the reason for the failure of the check that follows.
 void explain(const std::string& sentence) { std::fprintf(stderr, "shoal: %s\n", sentence.c_str()); }
 
 std::string quoted(const std::string& task) { return "task \"" + task + "\""; }
@@ -39,7 +39,7 @@ VirtualEnvironment::~VirtualEnvironment() {
 
 WallTime VirtualEnvironment::wall_now() const {
   if (wall_clock_) return wall_clock_(world_.now);
-  constexpr std::chrono::seconds kStart(1'700'000'000);  // Some moment of 2023.
+  constexpr std::chrono::seconds kStart(1'700'000'000);  // A moment in November 2023.
   return WallTime(kStart + world_.now.time_since_epoch());
 }
 
@@ -51,7 +51,7 @@ void VirtualEnvironment::post(Work work) {
 Error VirtualEnvironment::refuse() {
   constexpr uint64_t kRefusedMax = 1'000'000;
   if (++refused_count_ > kRefusedMax)
-    explain(quoted(name()) + " was killed and goes on, although its calls return Cancelled");
+    explain(quoted(name()) + " was killed but goes on, although its calls return Cancelled");
   SHOAL_CHECK(refused_count_ <= kRefusedMax);
   return cancelled();
 }
@@ -79,7 +79,7 @@ Task<Result<void>> VirtualEnvironment::offload(Work work) {
   waiter.resume_at(begin);
   co_await waiter;
   if (killed()) co_return cancelled();
-  VirtualEnvironment* strand = std::exchange(world_.current, nullptr);  // The work is on the compute thread.
+  VirtualEnvironment* strand = std::exchange(world_.current, nullptr);  // The work does not run on the strand.
   longer_ = {};
   Result<void> ended = run_awaited(work, "offloaded work");
   world_.current = strand;
@@ -98,16 +98,16 @@ Duration VirtualEnvironment::draw_offload_duration() {
   return offload_duration_ + Duration(int64_t(durations_.below(uint64_t(offload_jitter_.count()))));
 }
 
-void VirtualEnvironment::sometimes(std::string_view mark) {
-  const auto known = world_.marks.find(mark);
+void VirtualEnvironment::sometimes(std::string_view point) {
+  const auto known = world_.marks.find(point);
   if (known == world_.marks.end()) {
-    world_.marks.emplace(mark, 1);
+    world_.marks.emplace(point, 1);
   } else {
     ++known->second;
   }
 }
 
-/// A program is resumed after whatever ran of its task; so something has to.
+/// Posts empty work: a program starts or resumes after work of its task has run.
 void VirtualEnvironment::begin_program() {
   post([] {});
 }
@@ -126,7 +126,7 @@ Result<transport::Transport*> VirtualEnvironment::transport(std::string_view sch
 bool VirtualEnvironment::submit(Work job) {
   if (killed()) return false;
   jobs_.push_back(std::move(job));
-  if (std::exchange(in_job_, true)) return true;  // A job's own jobs run after it, not inside it.
+  if (std::exchange(in_job_, true)) return true;  // Jobs that a job submits run after it, not inside it.
   VirtualEnvironment* strand = std::exchange(world_.current, nullptr);
   while (!jobs_.empty()) {
     Work next = std::move(jobs_.front());
@@ -141,7 +141,7 @@ bool VirtualEnvironment::submit(Work job) {
 void VirtualEnvironment::kill() {
   if (killed()) return;
   storage_.kill();
-  std::vector<Work> dropped;  // Destroyed at the end, when the queue is whole again.
+  std::vector<Work> dropped;  // Destroyed at the end of this function, when the queue is consistent again.
   for (auto entry = world_.queue.begin(); entry != world_.queue.end();) {
     if (entry->second.env != this || entry->second.waiter) {
       ++entry;
@@ -150,12 +150,12 @@ void VirtualEnvironment::kill() {
     dropped.push_back(std::move(entry->second.work));
     entry = world_.queue.erase(entry);
   }
-  // Whoever waits learns it now, and unwinds by the Cancelled of every further call.
+  // Resumes all waiting coroutines. They unwind, since each further call returns Cancelled.
   for (VirtualWaiter* waiter : waiters_) waiter->resume_at(world_.now);
 }
 
 void VirtualEnvironment::run_until_done(Task<void> entry) {
-  SHOAL_CHECK(world_.current == nullptr);  // Not called from a strand of this world.
+  SHOAL_CHECK(world_.current == nullptr);  // Never called from a strand of this world.
   if (killed()) {
     world_.current = this;
     entry.start();
@@ -165,7 +165,7 @@ void VirtualEnvironment::run_until_done(Task<void> entry) {
   }
   VirtualEnvironment* const waiting = world_.program_on_this_thread();
   if (waiting) {
-    SHOAL_CHECK(waiting == this);  // A program runs its own task only.
+    SHOAL_CHECK(waiting == this);  // A program runs tasks of its own environment only.
     if (!entry.done()) program_->wait_for(entry);
     return;
   }

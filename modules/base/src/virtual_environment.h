@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The Environment of one task of a VirtualWorld. One thread: whoever drives the world.
+/// The Environment of one task of a VirtualWorld. All its code runs on the thread that drives the world.
 #include <deque>
 #include <string>
 
@@ -57,7 +57,7 @@ class VirtualEnvironment final : public Environment, private JobPool {
   void run_until_done(Task<void> entry) override;
   bool submit(Work job) override;
   int threads() const override { return 1; }
-  /// A call of a killed task: Cancelled, and the end of the process if it does not take the hint.
+  /// The error for a call of a killed task: Cancelled. Ends the process if the task keeps on calling.
   Error refuse();
 
   Duration draw_offload_duration();
@@ -67,13 +67,13 @@ class VirtualEnvironment final : public Environment, private JobPool {
   const Duration offload_duration_, offload_jitter_;
   const ProcessInfo process_;
   const std::function<WallTime(SteadyTime)> wall_clock_;
-  Duration longer_{};  // How much longer the present work takes: for calls of storage, and what spend() says.
+  Duration longer_{};  // Time added to the present work by calls of storage and by spend().
   bool frozen_ = false;
-  SteadyTime compute_free_at_{};  // The compute thread does one work at a time, in virtual time too.
+  SteadyTime compute_free_at_{};  // When the compute thread is free: it does one work at a time, in virtual time too.
   std::deque<Work> jobs_;
   bool in_job_ = false;
   uint64_t refused_count_ = 0;
-  std::vector<VirtualWaiter*> waiters_;  // Kept in the order in which they came.
+  std::vector<VirtualWaiter*> waiters_;  // In the order in which they began to wait.
   KillableStorage storage_;
   std::shared_ptr<BufferPool> buffers_;
   Logger log_;

@@ -7,7 +7,7 @@
 namespace shoal {
 
 RunningProgram::~RunningProgram() {
-  SHOAL_CHECK(done_ || !started_);  // The world lets programs end before it goes.
+  SHOAL_CHECK(done_ || !started_);  // The world waits for its programs before it is destroyed.
   if (thread_.joinable()) thread_.join();
 }
 
@@ -19,7 +19,7 @@ void RunningProgram::resume() {
       program_turn_.acquire();
       flush_denormals();
       outcome_ = call_user("the program", body_);
-      body_ = nullptr;  // What it holds goes while the world still stands.
+      body_ = nullptr;  // Destroys the captures while the world still exists.
       done_ = true;
       give_back();
     });

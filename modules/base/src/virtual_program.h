@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A program of a virtual task: a thread that takes turns with the one that drives the world.
+/// The program of a virtual task: a thread that takes turns with the thread that drives the world (the driver).
 #include <functional>
 #include <semaphore>
 #include <thread>
@@ -19,11 +19,11 @@ class RunningProgram final : public VirtualProgram {
   bool done() const override { return done_; }
   const Result<void>& outcome() const override { return outcome_; }
 
-  /// Driver: lets the program run until it waits or ends.
+  /// Called by the driver: lets the program run until it waits or ends.
   void resume();
-  /// The program's own thread: lets the driver go on until `entry` is done.
+  /// Called by the program's thread: lets the driver go on until `entry` is done.
   void wait_for(const Task<void>& entry);
-  /// Driver: whether what it waits for has come.
+  /// Called by the driver: whether the program can go on, since it has not started yet or its `entry` is done.
   bool may_resume() const { return !done_ && (!started_ || (entry_ && entry_->done())); }
   bool on_own_thread() const { return thread_.get_id() == std::this_thread::get_id(); }
 
@@ -35,7 +35,7 @@ class RunningProgram final : public VirtualProgram {
   bool done_ = false;
   Result<void> outcome_;
   const Task<void>* entry_ = nullptr;
-  std::binary_semaphore program_turn_{0}, driver_turn_{0};  // They say who may run.
+  std::binary_semaphore program_turn_{0}, driver_turn_{0};  // Say which of the two threads may run.
   std::thread thread_;
 };
 

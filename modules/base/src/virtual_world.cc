@@ -31,7 +31,7 @@ VirtualWorld::State::Key VirtualWorld::State::add(SteadyTime when, Happening hap
   return key;
 }
 
-/// The first that is due; shuffled: the first of a task drawn from those that have something due.
+/// Chooses the first entry that is due. If shuffled, draws a task among those with due entries and chooses its first.
 VirtualWorld::State::Queue::iterator VirtualWorld::State::choose(SteadyTime until) {
   auto first = queue.begin();
   while (first != queue.end() && first->second.env->frozen()) ++first;
@@ -87,12 +87,12 @@ VirtualWorld::~VirtualWorld() {
     if (!running(env)) continue;
     env->kill();
     env->set_frozen(false);
-    state_->resume_program(*env);  // This starts one that never began.
+    state_->resume_program(*env);  // Also starts a program that has not begun.
   }
   while (std::any_of(state_->environments.begin(), state_->environments.end(), running)) {
-    SHOAL_CHECK(state_->step(SteadyTime::max()));  // It fails for a killed program that waits for what does not come.
+    SHOAL_CHECK(state_->step(SteadyTime::max()));  // Fails for a killed program that waits for an event that never comes.
   }
-  // Transports first: one task's may still speak to another's.
+  // All transports end before any environment does, since the transport of one task may still use that of another.
   for (auto& env : state_->environments) env->end_transports();
   std::exchange(state_->queue, {});
 }
@@ -123,12 +123,12 @@ void VirtualWorld::spend(Environment& task, Duration time) { dynamic_cast<Virtua
 SteadyTime VirtualWorld::now() const { return state_->now; }
 
 bool VirtualWorld::step(SteadyTime until) {
-  SHOAL_CHECK(state_->current == nullptr);  // Not called from a strand of this world.
+  SHOAL_CHECK(state_->current == nullptr);  // Never called from a strand of this world.
   return state_->step(until);
 }
 
 bool VirtualWorld::run_until(SteadyTime until) {
-  SHOAL_CHECK(state_->current == nullptr);  // Not called from a strand of this world.
+  SHOAL_CHECK(state_->current == nullptr);  // Never called from a strand of this world.
   while (state_->step(until)) {
   }
   if (until != SteadyTime::max()) state_->now = std::max(state_->now, until);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The one queue of a VirtualWorld: what happens next, and when.
+/// The queue of a VirtualWorld: the work of all its tasks, ordered by virtual time.
 #include <coroutine>
 #include <cstdint>
 #include <map>
@@ -16,7 +16,7 @@ namespace shoal {
 
 class VirtualEnvironment;
 
-/// A suspended coroutine of one environment; a member of its frame.
+/// A suspended coroutine of one environment; a member of the coroutine's frame.
 class VirtualWaiter {
  public:
   explicit VirtualWaiter(VirtualEnvironment& env);
@@ -27,24 +27,24 @@ class VirtualWaiter {
   bool await_ready() const { return false; }
   void await_suspend(std::coroutine_handle<> handle) { handle_ = handle; }
   void await_resume() const {}
-  /// Resumes at `when` instead of any earlier answer; Deadline::max(): never, unless asked again.
+  /// Resumes at `when` and forgets the time asked for before. Deadline::max(): does not resume until asked again.
   void resume_at(SteadyTime when);
 
  private:
   friend class VirtualEnvironment;
   friend struct VirtualWorld::State;
-  VirtualEnvironment* env_;  // Null once that environment is gone.
+  VirtualEnvironment* env_;  // Null once the environment is destroyed.
   std::coroutine_handle<> handle_;
   std::pair<SteadyTime, uint64_t> key_{};
   bool queued_ = false;
 };
 
 struct VirtualWorld::State {
-  using Key = std::pair<SteadyTime, uint64_t>;  // Equal times are run in the order of asking.
+  using Key = std::pair<SteadyTime, uint64_t>;  // Entries of equal time run in the order in which they were added.
   struct Happening {
     VirtualEnvironment* env;
     Work work;
-    VirtualWaiter* waiter;  // Null: run `work`.
+    VirtualWaiter* waiter;  // The coroutine to resume. Null: run `work`.
   };
 
   using Queue = std::map<Key, Happening>;
@@ -53,10 +53,10 @@ struct VirtualWorld::State {
       : seed(options.seed), shuffled(options.shuffled), order(fold_in(RandomKey(options.seed), "order")) {}
 
   Key add(SteadyTime when, Happening happening);
-  /// The next one runs, and the clock goes there. False if there is none up to `until`.
+  /// Moves the clock to the next entry and runs it. False if there is none up to `until`.
   bool step(SteadyTime until);
   Queue::iterator choose(SteadyTime until);
-  /// Programs of `env` that wait for what has come.
+  /// Resumes the program of `env` if what it waits for is done.
   void resume_program(VirtualEnvironment& env);
   VirtualEnvironment* program_on_this_thread() const;
 
@@ -66,8 +66,8 @@ struct VirtualWorld::State {
   SteadyTime now{};
   uint64_t next_number = 0;
   Queue queue;
-  VirtualEnvironment* current = nullptr;  // The task whose strand it is at the moment.
-  std::map<std::string, uint64_t, std::less<>> marks;
+  VirtualEnvironment* current = nullptr;  // The task whose strand is running; null: none.
+  std::map<std::string, uint64_t, std::less<>> marks;  // How often each coverage point was passed.
   uint64_t trace = 0;
   std::vector<std::unique_ptr<VirtualEnvironment>> environments;
 };

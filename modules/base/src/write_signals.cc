@@ -6,7 +6,7 @@
 namespace shoal {
 namespace {
 
-/// A handler, since a program that this one starts would inherit that a signal is ignored.
+/// A handler, and not SIG_IGN, since programs that this one starts would inherit that a signal is ignored.
 extern "C" void shoal_on_failing_write(int) {}
 
 }  // namespace

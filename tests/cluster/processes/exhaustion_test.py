@@ -47,7 +47,7 @@ class Exhaustion(JobTest):
             with self.subTest(number=number), Job(flags=["--steps", "10"]) as job:
                 process = job.start("local", limit=FailingCall("flock", number))
                 self.assertEqual(process.wait(), 0, process.text())
-                process.wait_for("is not protected against a second run: cannot lock .* its file system gives no locks.*mount it")
+                process.wait_for("is not protected against a second run: cannot lock .* its file system has no locks.*mount it")
 
     def test_a_launcher_does_not_start_what_can_never_be(self):
         with Job(flags=["--steps", "10", "--units", str(10**11)]) as job:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Any bytes as text: base64 of RFC 4648.
+/// Base64 (RFC 4648): writes any bytes as text.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,15 +10,15 @@ namespace shoal {
 
 enum class Base64 : uint8_t {
   kPadded,  ///< Section 4 of RFC 4648: "+" and "/", and "=" up to a multiple of four letters.
-  kUrl,     ///< Section 5, without padding: "-" and "_", which need no quotes anywhere.
+  kUrl,     ///< Section 5, without padding: "-" and "_", so the text needs no quoting in addresses and file names.
 };
 
 /// The 64 letters, in the order of their values.
 std::string_view base64_letters(Base64 dialect);
 
 std::string to_base64(std::string_view bytes, Base64 dialect = Base64::kPadded);
-/// The bytes of `text`. Nothing if it is not exactly what to_base64() makes: no other spelling of the same bytes is
-/// taken.
+/// The bytes that `text` stands for. Nothing if `text` differs from what to_base64() makes of those bytes: other spellings
+/// are refused.
 std::optional<std::string> from_base64(std::string_view text, Base64 dialect = Base64::kPadded);
 
 }  // namespace shoal

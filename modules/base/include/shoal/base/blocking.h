@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Waiting where nothing can be awaited: in blocking work (see Environment::offload) and in programs.
+/// A blocking wait, for code that cannot use co_await: offloaded work (see Environment::offload) and programs.
 #include "shoal/base/environment.h"
 
 namespace shoal {
 
-/// Holds up the calling thread until `when`, or for as long as `env` lives: Cancelled if it is killed meanwhile. Not on the
+/// Blocks the calling thread until `when`. Returns Cancelled as soon as `env` is killed. Never call this function on the
 /// strand.
 Result<void> block_until(Environment& env, SteadyTime when);
 

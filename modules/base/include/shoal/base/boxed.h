@@ -3,8 +3,8 @@
 /// A Boxed<T> is a member of an options struct that holds a T. Programs compile T's functions only if they set or read it.
 ///
 /// A std::variant that is a member costs every program that includes the header some ten milliseconds of compile time, although
-/// few programs set it (docs/decisions/light-headers.md). A box takes whatever a T is made from, so `.otherwise = 0.5`
-/// reads the same.
+/// few programs set it (docs/decisions/light-headers.md). A Boxed<T> converts from everything that T converts from, so `.otherwise = 0.5`
+/// still works.
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -13,7 +13,7 @@
 
 namespace shoal {
 
-/// A value; copies share the T, which nobody writes to.
+/// A value type. Copies share one T, which is never changed.
 template <class T>
 class Boxed {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Aligned memory with an owner count, and the pool it returns to.
+/// Reference-counted, aligned memory, and the pool that recycles it.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -19,12 +19,13 @@ inline constexpr size_t align_up(size_t bytes, size_t alignment = kBufferAlignme
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-/// A counted reference to a T with add_ref() and release(). Like shared_ptr, one word, no control block.
+/// A counted reference to a T that has add_ref() and release(). Unlike shared_ptr it is one word and needs no control
+/// block.
 template <class T>
 class Ref {
  public:
   Ref() = default;
-  static Ref adopt(T* object) { return Ref(object); }  ///< Takes over one reference that the caller held.
+  static Ref adopt(T* object) { return Ref(object); }  ///< Takes over a reference that the caller has counted already.
   Ref(const Ref& other) : object_(other.object_) {
     if (object_) object_->add_ref();
   }
@@ -54,7 +55,7 @@ class Ref {
 
 class Buffer;
 
-/// Gets a buffer back when the last reference to it is dropped, on the thread that dropped it.
+/// Receives a buffer when its last reference is dropped, on the thread that dropped the reference.
 class BufferOwner {
  public:
   virtual void take_back(Buffer* buffer) = 0;
@@ -63,24 +64,24 @@ class BufferOwner {
   ~BufferOwner() = default;
 };
 
-/// Where the blocks of a pool lie, if not in ordinary memory. Thread-safe.
+/// Supplies the memory blocks of a pool, for pools that do not use ordinary memory. Thread-safe.
 class BlockSource {
  public:
   virtual ~BlockSource() = default;
-  /// A block aligned to 64 bytes. Null: there is none to be had, and the pool takes ordinary memory.
+  /// Returns a block aligned to 64 bytes, or null if there is no room; the pool then uses ordinary memory.
   virtual std::byte* allocate(size_t bytes) = 0;
   virtual void free(std::byte* block, size_t bytes) = 0;
 };
 
-/// One block of memory aligned to 64 bytes. Written by its maker, immutable once shared. Any thread may hold and drop
-/// references; the last one returns the block to its pool (or frees it).
+/// One block of memory aligned to 64 bytes. Its maker writes it; once it is shared, nobody does. Any thread may hold and
+/// drop references; dropping the last one returns the block to its pool, or frees it.
 class Buffer {
  public:
-  /// A buffer outside any pool. `bytes` may be 0. Contents are undefined. Raises Unavailable, or FailedPrecondition, if there
-  /// is no such memory (no_memory() in exhaustion.h).
+  /// Makes a buffer outside of any pool. `bytes` may be 0. The contents are undefined. Raises Unavailable or
+  /// FailedPrecondition if there is not enough memory (no_memory() in exhaustion.h).
   static Ref<Buffer> allocate(size_t bytes);
-  /// Lends memory that others may only read: a view of `bytes`, and of `rest` that belongs behind it, both of which
-  /// stay until `owner` takes the buffer back. Never unique(). Begins with one reference.
+  /// Lends memory for reading only: a view of `bytes`, and of `rest`, which logically follows them (see rest()). Both stay
+  /// valid until `owner` takes the buffer back. Such a buffer is never unique(). The caller gets the first reference.
   Buffer(std::span<const std::byte> bytes, std::span<const std::byte> rest, BufferOwner& owner);
 
   std::byte* data() { return data_; }
@@ -89,21 +90,21 @@ class Buffer {
   size_t capacity() const { return capacity_; }  ///< Bytes available from data().
   std::span<std::byte> bytes();
   std::span<const std::byte> bytes() const;
-  /// What belongs behind bytes() but lies elsewhere: the payload of a message that a transport left where the peer wrote
-  /// it. Empty for all other buffers.
+  /// The bytes that logically follow bytes() but lie elsewhere: the payload of a message that a transport left in the
+  /// memory where the peer wrote it. Empty for all other buffers.
   std::span<const std::byte> rest() const { return rest_; }
-  /// Changes the bytes in use, at most capacity(); keeps contents.
+  /// Changes the number of bytes in use, to at most capacity(). Keeps the contents.
   void resize(size_t bytes) {
     SHOAL_CHECK(bytes <= capacity_);
     size_ = bytes;
   }
-  /// True if the caller holds the only reference: it may write. An acquire load, so that everything other holders
-  /// read is done before the write (shared_ptr::use_count() is relaxed and may not decide this).
+  /// True if the caller has the only reference, so that it may write. The load is an acquire, so that all reads by former
+  /// holders happen before the write (shared_ptr::use_count() is relaxed, hence no basis for this decision).
   bool unique() const {
     return references_.load(std::memory_order_acquire) == 1 && !retired_.load(std::memory_order_relaxed);
   }
-  /// A holder says that others, who hold no reference, may read this memory for as long as they like. It is never
-  /// unique() again, and when the last reference is gone it is given back to the system instead of being used again.
+  /// Declares that others, who count no reference, may read this memory for an unlimited time. From then on the buffer is
+  /// never unique(), and its memory is freed and not recycled when the last reference is dropped.
   void retire() const { retired_.store(true, std::memory_order_relaxed); }
 
   void add_ref() const { references_.fetch_add(1, std::memory_order_relaxed); }
@@ -121,36 +122,37 @@ class Buffer {
   size_t size_;
   size_t capacity_;
   std::span<const std::byte> rest_;
-  // Null if the block is freed directly. A pool outlives its buffers (they share in owning it, see buffer.cc).
+  // Null if the block is freed directly. A pool outlives its buffers, since they share ownership of it (see buffer.cc).
   BufferOwner* owner_;
-  // Where a pool's block came from. Null: header and data are one block of ordinary memory.
+  // The source of a pool's block. Null: header and data are one block of ordinary memory.
   BlockSource* source_ = nullptr;
   mutable std::atomic<uint32_t> references_{1};
-  mutable std::atomic<bool> retired_{false};  // Set before the setter drops its reference, which orders it.
+  mutable std::atomic<bool> retired_{false};  // Relaxed: the setter drops its reference afterwards, which orders the store.
 };
 
 /// Recycles buffers by size, so that steady-state steps and messages allocate nothing. Thread-safe.
 /// Blocks are rounded up to size classes (powers of two and their 3/4 points from 256 B; 1 MiB multiples from 4 MiB).
 class BufferPool final : private BufferOwner {
  public:
-  /// `retained_bytes_max` bounds what idle buffers may keep; more is freed on release. The bound grows by each buffer that
-  /// was freed for it and is wanted again, up to what was in use at once: so the buffers of a larger model stay too, and
-  /// those of one exception do not.
+  /// `retained_bytes_max` bounds the memory of idle buffers; buffers beyond it are freed on release. If a buffer was freed
+  /// for this reason and its size is wanted again, the bound grows by that size, up to the most that was in use at once. So
+  /// the buffers of a larger model are kept, and a buffer that was needed only once is not.
   static std::shared_ptr<BufferPool> create(size_t retained_bytes_max = size_t(1) << 30);
   ~BufferPool();
 
-  /// A buffer with size() == bytes, contents undefined. Buffers keep the pool alive. Raises as Buffer::allocate() does.
+  /// Returns a buffer with size() == bytes and undefined contents. Buffers keep the pool alive. Raises as
+  /// Buffer::allocate() does.
   Ref<Buffer> get(size_t bytes);
 
-  /// From now on new blocks come from `source`, unless the pool got one before. Returns the one in use. Blocks of ordinary
-  /// memory are not kept any more when they come back.
+  /// Makes the pool allocate new blocks from `source`, unless it got a source before. Returns the source in use. Blocks of
+  /// ordinary memory are freed from now on when they come back.
   std::shared_ptr<BlockSource> adopt_source(std::shared_ptr<BlockSource> source);
 
   struct Stats {
     uint64_t allocated_bytes = 0;  ///< Got from the system, in use or idle.
     uint64_t in_use_bytes = 0;
     uint64_t peak_in_use_bytes = 0;
-    uint64_t fresh_count = 0;  ///< The get() calls that had to allocate.
+    uint64_t fresh_count = 0;  ///< The number of get() calls that had to allocate.
     uint64_t reused_count = 0;
   };
   Stats stats() const;
@@ -158,7 +160,7 @@ class BufferPool final : private BufferOwner {
  private:
   BufferPool();
   void take_back(Buffer* buffer) override;
-  /// Null: there is no memory.
+  /// Null if memory has run out.
   Buffer* make(size_t bytes, size_t capacity, BlockSource* source);
   void forget(size_t capacity);
   static void give_up(Buffer* buffer);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Assertions about our own code, on in release too. Never for input: that is an Error.
+/// Assertions about Shoal's own code, active in release builds too. Bad input is never asserted: it is an Error.
 
 namespace shoal {
-/// Prints the broken invariant with its place and aborts: restart and checkpoints are the recovery.
+/// Prints the violated invariant with its source line and aborts. Restarting from a checkpoint is the recovery.
 [[noreturn]] void check_failed(const char* condition, const char* file, int line);
 }  // namespace shoal
 

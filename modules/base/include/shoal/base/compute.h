@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// compute() calls a function on the compute thread, and gives its result to the coroutine that waits for it.
+/// compute() calls a function on the compute thread and returns the function's result to the coroutine that awaits it.
 #include <functional>
 #include <optional>
 #include <type_traits>
@@ -23,22 +23,22 @@ struct Answer<Result<T>> {
 
 }  // namespace compute_detail
 
-/// What compute() gives for a function that returns T: Result<T>, or T itself where that is a Result.
+/// The type that compute() returns for a function that returns T: T itself if T is a Result, else Result<T>.
 template <class T>
 using ComputeResult = typename compute_detail::Answer<T>::type;
 
-/// Calls fn(args...) by Environment::offload() and returns what it returned, value or error; Cancelled, without a call, if
-/// the task was killed before. `fn` may be a member function, and its first argument the object's address:
+/// Calls fn(args...) by Environment::offload() and returns its value or error; returns Cancelled, without calling `fn`, if
+/// the task has been killed. `fn` may be a member function; its first argument is then the address of the object:
 ///
 ///   SHOAL_CO_TRY(const Batch batch, co_await compute(env_, &Reader::next, &reader_));
 ///
-/// A lambda with captures is named first, as everywhere (g++ 12 destroys one inside a co_await expression twice, and
+/// Give a lambda with captures a name first (g++ 12 destroys an unnamed one inside a co_await expression twice;
 /// tests/architecture/check_coroutines.py refuses it):
 ///
 ///   const auto append = [&] { return writer.append(file, bytes); };
 ///   SHOAL_CO_TRY_VOID(co_await compute(env_, append));
 ///
-/// `fn` and `args` are kept in the coroutine's frame, so what they refer to has to live until compute() returns.
+/// `fn` and `args` are kept in the coroutine's frame. Whatever they refer to has to live until compute() returns.
 template <class Fn, class... Args>
 Task<ComputeResult<std::invoke_result_t<Fn&, Args&...>>> compute(Environment& env, Fn fn, Args... args) {
   using Returned = std::invoke_result_t<Fn&, Args&...>;

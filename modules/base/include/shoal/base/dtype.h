@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Element types of tensors. Names and sizes; conversion of bfloat16 lives in half.h.
+/// Element types of tensors: their names and sizes. half.h converts to and from the 16-bit formats.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -9,16 +9,16 @@
 
 namespace shoal {
 
-/// The numbers are stored in checkpoints and sent on the wire and never change.
+/// The numbers are stored in checkpoints and sent over the network, so they never change.
 enum class DType : uint8_t {
   kFloat32 = 1,
   kInt32 = 2,
   kInt64 = 3,
   kUInt8 = 4,
   kBool = 5,      ///< One byte, 0 or 1.
-  kBFloat16 = 6,  ///< A type of storage, and one that CompileOptions::compute_dtype may name.
-  kFloat16 = 7,   ///< A type of storage only.
-  kString = 8,    ///< A type of datasets only: never inside a graph, an arena or a message.
+  kBFloat16 = 6,  ///< For storage, and allowed as CompileOptions::compute_dtype.
+  kFloat16 = 7,   ///< For storage only.
+  kString = 8,    ///< For datasets only: never inside a graph, an arena or a message.
 };
 
 /// Bytes of one element. 0 for kString, whose elements own their memory.

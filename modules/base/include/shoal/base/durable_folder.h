@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Folders that a power loss cannot take away again.
+/// Makes folders that survive a power loss.
 #include <string>
 
 #include "shoal/base/storage.h"
 
 namespace shoal {
 
-/// Storage::make_folders(), and then the folders that hold the new ones are synced: syncing a file and its folder does not
-/// keep the folder itself. So is the one that holds `path` if nothing is new, since a process that was killed may have made
-/// `path` a moment ago. A folder that may be written and not read cannot be synced, and is not.
+/// Makes the folder `path` and its missing parents (Storage::make_folders()), then syncs each folder that contains a new
+/// one: syncing a file and its folder does not preserve the folder's own entry. If `path` exists already, its parent is
+/// synced all the same, since a process that was killed may have made `path` a moment ago. A folder that this process may
+/// write but not read cannot be synced, and is left out.
 ///
 /// Errors: as Storage::make_folders() and sync_folder().
 Result<void> make_durable_folder(Storage& storage, const std::string& path);

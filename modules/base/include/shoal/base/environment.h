@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Everything nondeterministic, behind one interface: clock, timers, the strand, blocking work, transports, storage,
-/// randomness, signals. Roles are coroutines written against it. In production it is threads, sockets and files; in
-/// tests one thread with virtual time.
+/// The Environment: one interface for everything nondeterministic, namely clock, timers, the strand, blocking work,
+/// transports, storage, randomness and signals. Roles (chief, worker, parameter server, evaluator) are coroutines that use
+/// nothing else. The production environment uses threads, sockets and files; the one for tests uses one thread and virtual
+/// time.
 ///
-/// One Environment per task. It has one *strand*: everything posted and every resumed coroutine of the task runs there,
-/// one at a time, so role state needs no locks. Blocking work (programs, input functions, hooks, files) never runs on
-/// the strand but through offload(), on the task's one compute thread.
+/// Each task has one Environment, and each Environment has one *strand*: posted work and resumed coroutines of the task run
+/// there, one at a time, so the state of a role needs no locks. Blocking work (programs, input functions, hooks, files)
+/// never runs on the strand: offload() sends it to the task's one compute thread.
 #include <coroutine>
 #include <cstdint>
 #include <memory>
@@ -32,11 +33,11 @@ namespace transport {
 class Transport;
 }
 
-/// Threads that run independent jobs (dataset stages). Jobs must not wait for other jobs of the same pool.
+/// Threads that run independent jobs (stages of datasets). A job must not wait for another job of the same pool.
 class JobPool {
  public:
   virtual ~JobPool() = default;
-  /// False if the pool is shutting down, or if the system gives it no thread: the job was dropped.
+  /// Returns false, and drops the job, if the pool is shutting down or the system refuses a thread.
   virtual bool submit(Work job) = 0;
   virtual int threads() const = 0;
 };
@@ -47,41 +48,43 @@ class Environment {
 
   virtual SteadyTime now() const = 0;
   virtual WallTime wall_now() const = 0;
-  /// Runs `work` on the strand, later. Any thread. Once killed, it is dropped.
+  /// Queues `work` to run on the strand. Callable from any thread. Drops `work` once the environment is killed.
   virtual void post(Work work) = 0;
-  /// True on the strand (inside post()ed work or a resumed coroutine).
+  /// True if the caller runs on the strand (inside posted work or a resumed coroutine).
   virtual bool on_strand() const = 0;
-  /// Resumes at `when`, or with Cancelled when `stop` stops or this environment is killed.
+  /// Resumes at `when`. Returns Cancelled if `stop` stops or this environment is killed before.
   virtual Task<Result<void>> sleep_until(SteadyTime when, StopToken stop = {}) = 0;
-  /// Runs `work` on the compute thread and resumes on the strand when it is done. Works of one task run one after
-  /// another in the order offered. Cancelled without running it, if killed before it began.
+  /// Runs `work` on the compute thread and resumes on the strand when it is done. The works of one task run one after
+  /// another, in the order of the calls. Returns Cancelled, without running `work`, if the task was killed before it began.
   virtual Task<Result<void>> offload(Work work) = 0;
-  /// Calls body(begin, end) over [0, count) in chunks of `grain` (the last may be smaller); chunk borders do not depend
-  /// on the number of threads. Blocks. Called from the compute thread.
+  /// Calls body(begin, end) over [0, count) in chunks of `grain` (the last may be smaller), and blocks until all have
+  /// returned. The chunks do not depend on the number of threads. Called from the compute thread.
   virtual void parallel_for(int64_t count, int64_t grain, const UniqueFunction<void(int64_t, int64_t)>& body) = 0;
   virtual JobPool& pool() = 0;
-  /// The transport of a scheme ("inproc", "shm", "tcp"). NotFound names the schemes this build has.
+  /// Returns the transport of a scheme ("inproc", "shm", "tcp"). NotFound lists the schemes that this build has.
   virtual Result<transport::Transport*> transport(std::string_view scheme) = 0;
   virtual Storage& storage() = 0;
   virtual BufferPool& buffers() = 0;
   virtual Logger& log() = 0;
   virtual const ProcessInfo& process() const = 0;
-  /// Fresh randomness: incarnations, unseeded shuffles. In simulation from the seed.
+  /// A fresh random number, for incarnations and unseeded shuffles. In simulations it comes from the seed.
   virtual uint64_t entropy() = 0;
-  /// Stops when the task is asked to end, by SIGINT, SIGTERM or SIGHUP.
+  /// Stops when SIGINT, SIGTERM or SIGHUP asks the task to end.
   virtual StopToken interrupted() = 0;
-  /// Stops when it is asked to give way, and will be started again (CONTRACT FA-12); interrupted() stops just after it.
+  /// Stops when the task is asked to give way, after which a launcher starts it again; interrupted() stops right after
+  /// this.
   virtual StopToken leaving() = 0;
-  /// Says that a rare path was taken ("push.repeated"). Simulations count them, to know what they have not tried; programs
-  /// do nothing. Strand or compute thread.
+  /// Counts a coverage point: the rare path with this name ("push.repeated") was taken. Simulations count these, to find
+  /// the paths that they have not tried; in production the call does nothing. Callable on the strand and on the compute
+  /// thread.
   virtual void sometimes(std::string_view) {}
 
-  // These are made of the above.
+  // The functions below are built from those above.
   SteadyTime after(Duration delay) const { return now() + delay; }
   Task<Result<void>> sleep_for(Duration delay, StopToken stop = {});
 
-  /// Runs `task` on this environment to its end and returns its result; the calling thread becomes the strand meanwhile
-  /// (production) or drives virtual time (tests). Not from the strand itself.
+  /// Runs `task` on this environment to its end and returns its result. Meanwhile the calling thread is the strand
+  /// (production) or drives virtual time (tests). Never call this function on the strand.
   template <class T>
   T run(Task<T> task) {
     run_until_done(task_entry(task));
@@ -89,7 +92,7 @@ class Environment {
   }
 
  protected:
-  /// Posts `entry`'s start and runs the loop until it is done.
+  /// Posts the start of `entry` and runs the loop until `entry` is done.
   virtual void run_until_done(Task<void> entry) = 0;
 
  private:
@@ -97,12 +100,12 @@ class Environment {
   static Task<void> task_entry(Task<T>& task);
 };
 
-/// Children that end together: a scope for coroutines on one strand. The first child that fails asks the others to stop.
+/// A scope for coroutines on one strand. The first child that fails asks the others to stop.
 class TaskGroup {
  public:
-  /// Children see `stop` (and each other's failure) through token().
+  /// token() passes to the children both `stop` and the stop after another child's failure.
   explicit TaskGroup(Environment& env, StopToken stop = {});
-  ~TaskGroup();  ///< Every child has ended by now: join() was awaited.
+  ~TaskGroup();  ///< Every child has to have ended: await join() before.
   TaskGroup(const TaskGroup&) = delete;
   TaskGroup& operator=(const TaskGroup&) = delete;
 
@@ -110,7 +113,8 @@ class TaskGroup {
   /// Starts `child` at once, on the strand.
   void spawn(Task<Result<void>> child);
   void request_stop();
-  /// Waits for all children; the error of the first that failed with anything but Cancelled, else the first error.
+  /// Waits for all children. Returns the error of the child that first failed with anything but Cancelled, else the first
+  /// error.
   Task<Result<void>> join();
   int64_t running() const;
 
@@ -119,17 +123,17 @@ class TaskGroup {
   std::shared_ptr<State> state_;
 };
 
-/// Wakes coroutines of one strand that wait for a condition. notify_all() from the strand only.
+/// Wakes coroutines of one strand that wait for a condition. Call notify_all() on the strand only.
 class Event {
  public:
   explicit Event(Environment& env);
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
-  ~Event();  ///< Whoever still waits gets Cancelled.
-  /// Wakes everyone who waits now, in the order they came.
+  ~Event();  ///< Coroutines that still wait get Cancelled.
+  /// Wakes all coroutines that wait now, in the order in which they began to wait.
   void notify_all();
-  /// Waits until the next notify_all(), or for DeadlineExceeded ("waiting for `what`"), or Cancelled. Check the
-  /// condition in a loop.
+  /// Waits until the next notify_all(); returns DeadlineExceeded ("waiting for `what`") after `deadline`, and Cancelled
+  /// after `stop`. Callers check their condition in a loop.
   Task<Result<void>> wait(std::string_view what, Deadline deadline, StopToken stop = {});
 
  private:
@@ -139,15 +143,15 @@ class Event {
   std::vector<std::shared_ptr<Waiter>> waiters_;
 };
 
-/// The one door into user code: runs fn() and turns what it throws into an Error that says where; raise() throws the
-/// user's own exception unchanged.
+/// Calls the user's function `fn` and turns an exception into an Error that names `where`. Shoal calls user code through
+/// this function only. raise() later throws the user's own exception unchanged.
 template <class Fn>
 auto call_user(std::string_view where, Fn&& fn) -> Result<std::invoke_result_t<Fn>>;
 Error current_exception_to_error(std::string_view where);
 
 template <class T>
 Task<void> Environment::task_entry(Task<T>& task) {
-  struct Starter {  // Awaits without moving the result out: run() takes it.
+  struct Starter {  // Awaits the task without moving its result out, since run() takes the result.
     Task<T>& task;
     bool await_ready() { return false; }
     bool await_suspend(std::coroutine_handle<> self) { return task.start_then(self); }

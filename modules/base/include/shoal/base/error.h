@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What went wrong, as a value. docs/errors.md has the kinds.
+/// Failures as values. docs/errors.md lists their kinds.
 #include <cstdint>
 #include <exception>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace shoal {
 
-/// The kinds of failure that users, tools and peers tell apart. The numbers travel on the wire and never change.
+/// The kinds of failure that users, tools and peers tell apart. The numbers are sent over the network and never change.
 enum class ErrorKind : uint8_t {
   kInvalidArgument = 1,
   kTypeMismatch = 2,
@@ -18,8 +18,8 @@ enum class ErrorKind : uint8_t {
   kDataLoss = 5,
   kUnavailable = 6,
   kDeadlineExceeded = 7,
-  kEndOfInput = 8,  ///< The input has ended, which is not a failure inside a training loop.
-  kCancelled = 9,   ///< A stop ended a wait: that of RunConfigOptions::stop, or of a task that gives way (on_sigterm).
+  kEndOfInput = 8,  ///< The input has ended. Inside a training loop that is no failure.
+  kCancelled = 9,   ///< RunConfigOptions::stop, or the giving way of a task (on_sigterm), ended a wait.
   kNanLoss = 10,
   kInternal = 11,
 };
@@ -27,34 +27,35 @@ enum class ErrorKind : uint8_t {
 /// "InvalidArgument", "DataLoss", ...
 std::string_view to_string(ErrorKind kind);
 
-/// The exit status of a task that gave way, and is to be started again: what a shell says of a SIGTERM.
+/// The exit status of a task that gave way and is to be started again. A shell reports the same number for SIGTERM.
 inline constexpr int kGaveWayStatus = 143;
 
 /// The process exit status for a run that ended with `kind`: 2 wrong usage or configuration (InvalidArgument,
 /// TypeMismatch, FailedPrecondition, NotFound), 3 NanLoss, 4 DataLoss, 5 DeadlineExceeded, 143 Cancelled (a task that gave
 /// way), 1 anything else.
 int exit_status(ErrorKind kind);
-/// True for the statuses 2, 3 and 4: no launcher starts such a task again, since it would meet the same.
+/// True for the statuses 2, 3 and 4: the task would fail the same way again, so launchers do not restart it.
 bool is_permanent(ErrorKind kind);
 
-/// One failure: a kind, and a sentence that says what was wrong, where, and what to do.
+/// One failure: its kind, and a sentence that says what was wrong, where, and what to do.
 class [[nodiscard]] Error {
  public:
   Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {}
 
   ErrorKind kind() const { return kind_; }
   const std::string& message() const { return message_; }
-  /// The same error with "`context`: " before its sentence; each layer may add where it was.
+  /// The same error with "`context`: " before its sentence. Each layer may add its own context on the way up.
   Error with_context(std::string_view context) &&;
   Error with_context(std::string_view context) const&;
 
-  /// The exception of the user's own code that this error stands for, or null. raise() throws that one, unchanged; an Exception
-  /// that Shoal raised there it throws with the sentence of this error, to which layers have added where it was.
+  /// The exception from the user's code that caused this error, or null. raise() throws that exception unchanged. If it is
+  /// a shoal::Exception, raise() throws a new one with this error's sentence, which has the context of all layers.
   const std::exception_ptr& cause() const { return cause_; }
   Error with_cause(std::exception_ptr cause) &&;
 
-  /// The element of a tensor that this error is about, by the address of the tensor's elements; null: of no one. Whoever made
-  /// the tensor can tell where its rows come from. The address is compared alone: the memory may be gone.
+  /// The tensor element that this error is about; a null `tensor` means none. `tensor` is the address of the tensor's
+  /// elements, by which the maker of the tensor finds out where its rows came from. Only compare the address: the memory
+  /// may be gone.
   struct Place {
     const void* tensor = nullptr;
     int64_t element = 0;
@@ -62,7 +63,7 @@ class [[nodiscard]] Error {
   const Place& place() const { return place_; }
   Error with_place(Place place) &&;
 
-  friend bool operator==(const Error& a, const Error& b);  ///< Of one kind, and of one message.
+  friend bool operator==(const Error& a, const Error& b);  ///< Compares kind and message only.
 
  private:
   ErrorKind kind_;
@@ -84,7 +85,8 @@ Error cancelled();
 Error nan_loss(std::string message);
 Error internal_error(std::string message);
 
-/// What the public calls throw (model building, RunConfig, Estimator, train_and_evaluate). Carries the same Error.
+/// The exception that the public calls throw (model building, RunConfig, Estimator, train_and_evaluate). It carries an
+/// Error.
 class Exception : public std::exception {
  public:
   explicit Exception(Error error) : error_(std::move(error)) {}
@@ -96,11 +98,11 @@ class Exception : public std::exception {
   Error error_;
 };
 
-/// The one place that throws: error.cause(), or, where that is none or an Exception of Shoal's own, Exception(error). With
-/// -fno-exceptions it prints the error and aborts.
+/// The only function that throws. It throws error.cause() if that is the user's own exception, else Exception(error). Built
+/// with -fno-exceptions, it prints the error and aborts.
 [[noreturn]] void raise(Error error);
-/// The error with this cause that raise() got on this thread, if it is the last one with a cause there: it tells more than the
-/// exception of the user's, which came out unchanged. Else null. The pointer is good until the next raise() of this thread.
+/// If the last user's exception that raise() threw on this thread is `exception`, returns the error that raise() was given:
+/// its sentence has more context than the exception. Else null. The pointer is valid until the next raise() on this thread.
 const Error* raised_as(const std::exception_ptr& exception);
 
 }  // namespace shoal

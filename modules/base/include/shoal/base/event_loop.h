@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The Asio context that the strand of a production environment runs, for transport/tcp, transport/shm and the HTTP
-/// endpoint only.
+/// The Asio context behind the strand of a production environment. For transport/tcp, transport/shm and the HTTP endpoint
+/// only.
 #include "shoal/base/time.h"
 
 namespace boost::asio {
@@ -12,11 +12,12 @@ namespace shoal {
 
 class Environment;
 
-/// Handlers of this context run on the strand, while run() is under way. Null if `environment` is virtual, or if this
-/// build has no Asio. Lives as long as the environment; it counts its own work, so it never needs a work guard.
+/// Returns the context whose handlers run on the strand, while Environment::run() runs. Null if `environment` is virtual or
+/// this build has no Asio. The context lives as long as the environment and needs no work guard, since the loop counts its
+/// own work.
 boost::asio::io_context* event_loop(Environment& environment);
 
-/// ProductionOptions::spin, as it applies; of a virtual environment 0.
+/// ProductionOptions::spin with its default filled in; 0 for a virtual environment.
 Duration event_loop_spin(Environment& environment);
 
 }  // namespace shoal

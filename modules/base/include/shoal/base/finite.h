@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Whether numbers are finite, asked of their bits: a parent project's -ffast-math compiles std::isfinite() away.
+/// Tests whether numbers are finite by looking at their bits: -ffast-math in a parent project compiles std::isfinite()
+/// away.
 #include <bit>
 #include <cstdint>
 #include <span>
@@ -9,10 +10,10 @@
 
 namespace shoal {
 
-/// The bits of infinity. Those of every NaN are larger, and those of every other number smaller, but for the sign.
+/// The bits of infinity. Sign aside, the bits of every NaN are larger and the bits of every other number are smaller.
 inline constexpr int32_t kInfinityBits = 0x7f800000;
 
-/// The bits of |x|: they are ordered as the numbers are, and NaN comes last. Loops take the largest of many of these.
+/// The bits of |x|. They order as the numbers do, with NaN last, so a loop may take the maximum of many.
 SHOAL_ALWAYS_INLINE int32_t magnitude_bits(float x) { return std::bit_cast<int32_t>(x) & 0x7fffffff; }
 
 inline bool is_finite(float x) { return magnitude_bits(x) < kInfinityBits; }
@@ -26,7 +27,7 @@ inline bool is_nan(double x) {
   return (std::bit_cast<uint64_t>(x) & ~(uint64_t(1) << 63)) > kExponent;
 }
 
-/// Whether all of them are; reads memory once.
+/// Whether all `values` are finite. Reads the memory once.
 bool all_finite(std::span<const float> values);
 
 }  // namespace shoal

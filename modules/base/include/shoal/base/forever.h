@@ -4,10 +4,10 @@
 
 namespace shoal {
 
-/// Keeps `value` for as long as the process lives, and returns it. All variables that the library makes once and keeps are made so:
+/// Keeps `value` for as long as the process lives, and returns it. The library makes all its static variables this way:
 ///     static const auto& table = forever(std::map<std::string, Maker>{...});
-/// They have no destructor that runs at the exit of the program, where variables of the user's may outlive ours and still train or
-/// predict.
+/// Such a variable has no destructor that runs at the exit of the program, where the user's own static variables may live
+/// longer and still train or predict.
 template <class T>
 T& forever(T value) {
   return *new T(std::move(value));

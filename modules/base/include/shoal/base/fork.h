@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Processes that the user's program makes by fork(): such a child has the thread that called it, and no other.
+/// Support for programs that call fork(). The child of a fork() has only the thread that called it.
 #include <cstdint>
 #include <memory>
 
 namespace shoal {
 
-/// How many calls of fork() lie between this process and the one that was the first to ask. Thread-safe.
+/// The number of fork() calls between the first process that called this function and the present one. Thread-safe.
 uint32_t forks_so_far();
 
-/// Deletes an object that has threads of its own, except in a child of fork() if the parent made the object. The threads stayed
-/// in the parent, so that the child can join none of them, and locks that they held during fork() stay locked in the child.
+/// Deletes an object that owns threads, but not in a child of fork() if the parent made the object: the threads exist in
+/// the parent only, so the child cannot join them, and locks that they held during fork() stay locked in the child for
+/// ever.
 template <class T>
 class DeleteUnlessForked {
  public:
   void operator()(T* object) const {
     if (!is_of_parent()) delete object;
   }
-  /// Whether the object was made before this process was.
+  /// Whether a parent process made the object, before fork().
   bool is_of_parent() const { return forks_ != forks_so_far(); }
 
  private:

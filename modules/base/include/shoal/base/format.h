@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Numbers as text for people and files, the same in every locale. In a program that has called setlocale(), printf() may write
-/// 0.5 as "0,5", which none of Shoal's readers takes and which has another hash.
+/// Writes numbers as text, the same in every locale. After a program has called setlocale(), printf() may write 0.5 as
+/// "0,5", which none of Shoal's readers accepts and which has another hash.
 #include <string>
 
 namespace shoal {
 
 /// While an object of this class lives, the calling thread reads and writes numbers as in the "C" locale, whatever the
-/// locale of the process is. It is for calls of libraries that use std::strtod() or std::snprintf(). Destroy it on the
+/// locale of the process is. Use it around calls of libraries that call std::strtod() or std::snprintf(). Destroy it on the
 /// thread that made it.
 class PlainLocale {
  public:

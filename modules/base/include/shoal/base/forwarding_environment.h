@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What an Environment of one's own starts from: every call goes on to another one, and who derives from this changes those that
-/// it is about (a clock on the wall, randomness, what the process is said to be).
+/// A base class for your own Environment: it forwards every call to another environment, and you override only the calls
+/// that you want to change (the wall clock, randomness, the facts about the process).
 ///
 ///   class FixedDay final : public shoal::ForwardingEnvironment {
 ///    public:
@@ -17,8 +17,8 @@
 
 namespace shoal {
 
-/// Lines of log(), and what the inner environment does for itself (transports, timers), are on the inner one's clocks. Threads are
-/// those of the inner one: which calls may come from which thread, environment.h says.
+/// The inner environment does not see your overrides: lines of log(), and its own work (transports, timers), use its own
+/// clocks. Threads are also the inner one's; environment.h says which call may come from which thread.
 class ForwardingEnvironment : public Environment {
  public:
   explicit ForwardingEnvironment(std::shared_ptr<Environment> inner) : inner_(std::move(inner)) {}

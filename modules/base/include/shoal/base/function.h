@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A move-only callable with room for small captures: std::function copies, and allocates beyond two words.
+/// A move-only callable with room for small captures. std::function would need copyable captures, and allocates beyond two
+/// words.
 #include <cstddef>
 #include <new>
 #include <type_traits>
@@ -78,7 +79,7 @@ class UniqueFunction<R(Args...)> {
   const Table* table_ = nullptr;
 };
 
-/// Something to do once.
+/// A function that is called at most once.
 using Work = UniqueFunction<void()>;
 
 }  // namespace shoal

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A Hidden<T> owns one object, whose type T need not be defined in the header of the class that has it as a member.
+/// A Hidden<T> owns one T. The header of the class that has it as a member need not define T.
 ///
-/// A std::unique_ptr does the same, and each of its instantiations costs whoever includes the header several milliseconds of
-/// compile time (docs/decisions/light-headers.md); this one costs next to nothing. T may be incomplete in the header: then the
-/// owner's destructor, and its moves if it has any, are declared there and defined in the source file.
+/// std::unique_ptr does the same, but each of its instantiations costs every program that includes the header several
+/// milliseconds of compile time (docs/decisions/light-headers.md); a Hidden costs next to nothing. If the header leaves T incomplete, the
+/// owner declares its destructor, and its move operations if it has any, in the header and defines them in the source file.
 #include <utility>
 
 namespace shoal {
@@ -13,7 +13,7 @@ template <class T>
 class Hidden {
  public:
   Hidden() = default;  ///< Empty.
-  /// Takes the object over.
+  /// Takes ownership of `object`.
   explicit Hidden(T* object) : object_(object) {}
   Hidden(Hidden&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
   Hidden& operator=(Hidden&& other) noexcept {
@@ -30,7 +30,7 @@ class Hidden {
   T* object_ = nullptr;
 };
 
-/// A hidden T made of `arguments`.
+/// A Hidden<T> with a new T made of `arguments`.
 template <class T, class... Arguments>
 Hidden<T> make_hidden(Arguments&&... arguments) {
   return Hidden<T>(new T{std::forward<Arguments>(arguments)...});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Values that are made of data, and that a run keeps over its starts (RunConfig::learned(), CONTRACT RU-3), as text.
+/// Describes values that a run computes from data once and keeps across its restarts, as text (RunConfig::learned()).
 #include <string>
 #include <string_view>
 
@@ -8,14 +8,14 @@
 
 namespace shoal {
 
-/// How a T is kept. A type that is to be kept has a specialization with these three functions:
+/// How a T is kept. A type that is to be kept specializes this template with three functions:
 ///
-///   static std::string encode(const T& value);            // A JSON value, in which decode() finds every bit again.
+///   static std::string encode(const T& value);            // Returns JSON from which decode() restores every bit.
 ///   static Result<T> decode(std::string_view json);       // DataLoss says what is wrong. Never throws.
 ///   static std::string news(const T& kept, const T& found);
 ///
-/// news(): what is in the data by now, as `found` was made of them, and not in what is `kept`, in words that may follow
-/// "the data have"; empty: nothing that matters.
+/// news() compares the `kept` value with `found`, which was computed from the present data. It describes what the data have
+/// now and `kept` lacks, in words that may follow "the data have". Empty: nothing that matters.
 template <class T>
 struct Learned;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Log lines. The core calls a sink; time comes from the Environment. No global logger.
+/// Log lines. Shoal passes them to a sink; their time comes from the Environment. There is no global logger.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -21,21 +21,22 @@ struct LogRecord {
   std::string_view message;
 };
 
-/// Where lines go. It is called on any thread, by one thread at a time (see guarded_sink()), and keeps nothing of the record but
-/// copies. Whoever logs waits for it, so a sink that may take long (a disk, a network) puts the line into a queue of its own.
+/// Receives log lines. It is called on any thread, but by one thread at a time (see guarded_sink()). It must copy what it
+/// keeps of the record. Logging waits for the sink, so a sink that may be slow (a disk, a network) puts the line into a
+/// queue of its own.
 using LogSink = std::function<void(const LogRecord&)>;
 
-/// `sink`, for several loggers: all copies of the result together call it by one thread at a time. A line that the sink throws at
-/// is lost, and a warning before the next line that it takes says how many were, and what was thrown. A line that the sink itself
-/// causes, by calling what logs into it, is dropped. Empty for an empty sink.
+/// Makes `sink` safe for use by several loggers: all copies of the result together call it from one thread at a time. If
+/// the sink throws, the line is lost; a warning before the next line that succeeds says how many were lost, and what was
+/// thrown. If the sink itself causes a log line, that line is dropped. An empty sink gives an empty result.
 LogSink guarded_sink(LogSink sink);
 
-/// Writes "12:34:56.789 W worker 1: message" to standard error from `lowest` up. With a progress line on a terminal the
-/// line is cleared first (see monitor/progress.h). Lines that cannot be written are dropped, and counted in a line of their
-/// own once lines can be written again.
+/// Writes "12:34:56.789 W worker 1: message" to standard error, for levels from `lowest` up. A progress line on the
+/// terminal is cleared first (see monitor/progress.h). Lines that cannot be written are dropped; the next line that can be
+/// written is preceded by their number.
 LogSink stderr_sink(LogLevel lowest = LogLevel::kInfo);
 
-/// One task's logger: adds time and task name, and guards its sink. Thread-safe.
+/// One task's logger: adds time and task name to each line, and guards its sink. Thread-safe.
 class Logger {
  public:
   Logger(LogSink sink, std::string task, std::function<WallTime()> clock);
@@ -47,7 +48,7 @@ class Logger {
   void info(std::string_view message) { log(LogLevel::kInfo, message); }
   void warning(std::string_view message) { log(LogLevel::kWarning, message); }
   void error(std::string_view message) { log(LogLevel::kError, message); }
-  /// Logs the first time only for each `cause` (CONTRACT EVT-5).
+  /// Logs only the first of all warnings with the same `cause`.
   void warning_once(std::string_view cause, std::string_view message);
   const std::string& task() const { return task_; }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The names of what can be chosen by name, for errors.
+/// Lists the names of things that can be chosen by name, for errors.
 #include <string>
 
 namespace shoal {
 
-/// "age, rooms" for pairs of names and things; "one without a name" for a lone thing whose name is empty; "none".
+/// "age, rooms" for pairs of names and things; "one without a name" for a single thing whose name is empty; "none" for no
+/// things.
 template <class Entries>
 std::string names_text(const Entries& entries) {
   if (entries.empty()) return "none";

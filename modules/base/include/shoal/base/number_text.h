@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Numbers from text: decimal, a minus for those of signed types; no plus, no blanks, no locale.
+/// Reads numbers from text: decimal, with a minus sign for signed types; no plus sign, no blanks, no locale.
 #include <charconv>
 #include <limits>
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace shoal {
 
-/// All of `text` as a T. Nothing if it is empty, has anything else in it, or is a number that T does not hold.
+/// All of `text` as a T. Nothing if `text` is empty, contains anything else, or is a number outside of T's range.
 template <class T>
 std::optional<T> number_from(std::string_view text) {
   T value{};
@@ -18,7 +18,7 @@ std::optional<T> number_from(std::string_view text) {
   return value;
 }
 
-/// The same for whole numbers, but where T does not hold it, the end of T's range that it lies beyond.
+/// As number_from(), for whole numbers. A number outside of T's range gives the nearest number of that range.
 template <class T>
 std::optional<T> clamped_number_from(std::string_view text) {
   T value{};

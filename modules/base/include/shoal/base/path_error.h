@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Errors about paths: texts that are no path (an address, a leading ~), and calls that the system refused.
+/// Errors about paths: texts that are no path (an address, a leading ~), and system calls that failed for a path.
 #include <string>
 #include <string_view>
 
@@ -8,13 +8,13 @@
 
 namespace shoal {
 
-/// "cannot `verb` `path`: `cause`; what to do", of the kind that the error number (ENOENT, ...) means for Storage.
-/// (A number that tells of a limit: and which, by system_error_text().)
+/// "cannot `verb` `path`: `cause`; what to do". Its kind is the one that Storage gives the error number (ENOENT, ...). If a
+/// limit was met, the cause names the limit (system_error_text()).
 Error path_error(std::string_view verb, const std::string& path, int number);
 
-/// InvalidArgument for what looks like a path and is none of a file system: an address with a scheme ("gs://bucket/m",
-/// "file:///m"), which would become a folder of that name, and a path that begins with "~/", which a shell has not replaced by the
-/// home folder. Storage on the file system asks this of all paths; who takes one as an option asks earlier.
+/// InvalidArgument for texts that look like a path but lead to no file: an address with a scheme ("gs://bucket/m",
+/// "file:///m"), which would become a folder of that name, and a path that begins with "~/", in which no shell has replaced
+/// the "~". Storage on the file system checks all paths so; code that takes a path as an option checks it earlier.
 Result<void> check_path(std::string_view path);
 
 }  // namespace shoal

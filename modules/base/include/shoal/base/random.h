@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Counter-based random numbers: Philox4x32-10. A number is a pure function of (key, counter), so any part of a sequence
-/// can be made anywhere, in any order, on any number of threads.
+/// can be computed anywhere, in any order, on any number of threads.
 /// Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
 #include <array>
 #include <cstdint>
@@ -13,23 +13,24 @@ namespace shoal {
 /// The 64-bit key of one sequence.
 using RandomKey = uint64_t;
 
-/// A key that depends on every part: fold_in(fold_in(seed, trainer), op). Not a cryptographic hash.
+/// Makes a key that depends on `key` and `part`: fold_in(fold_in(seed, trainer), op). Not a cryptographic hash.
 RandomKey fold_in(RandomKey key, uint64_t part);
-/// The same with a name (64-bit XXH3 of its bytes; equal on every platform).
+/// As above, with a name for a part (64-bit XXH3 of its bytes; equal on every platform).
 RandomKey fold_in(RandomKey key, std::string_view name);
 
-/// 64 bits of XXH3 (specification of xxhash 0.8, seed 0) of these bytes: equal on every platform and run.
+/// 64-bit XXH3 of `bytes` (specification of xxhash 0.8, seed 0): equal on every platform and in every run.
 uint64_t hash64(std::string_view bytes);
-/// The same with another seed.
+/// As above, with another seed.
 uint64_t hash64(std::string_view bytes, uint64_t seed);
 
 /// Four 32-bit numbers for one counter value.
 std::array<uint32_t, 4> philox(RandomKey key, uint64_t counter_low, uint64_t counter_high = 0);
 
-/// Many at once: out[4 * i + j] = philox(key, first_block + i, counter_high)[j]. `out` may end inside a block. Some GB/s.
+/// Many numbers at once: out[4 * i + j] = philox(key, first_block + i, counter_high)[j]. `out` may end inside a block. Some
+/// GB/s.
 void fill_bits(RandomKey key, uint64_t first_block, uint64_t counter_high, std::span<uint32_t> out);
 
-/// A sequential view of one sequence, for shuffles and data. A value: copy it to remember a position.
+/// Reads one sequence number by number, for shuffles and data. It is a value type: copy it to remember a position.
 class RandomStream {
  public:
   explicit RandomStream(RandomKey key, uint64_t position = 0) : key_(key), position_(position) {}
@@ -37,10 +38,10 @@ class RandomStream {
   uint64_t next_u64();
   /// Uniform in [0, bound), unbiased (Lemire 2019). Raises InvalidArgument for the bound 0.
   uint64_t below(uint64_t bound);
-  /// Uniform in [0, 1), 24 bits.
+  /// Uniform in [0, 1), in steps of 2^-24.
   float next_float();
   RandomKey key() const { return key_; }
-  /// How many 32-bit numbers were drawn; with key() it re-creates the stream.
+  /// The count of 32-bit numbers drawn so far; key() and position() together restore the stream.
   uint64_t position() const { return position_; }
 
  private:
@@ -50,14 +51,15 @@ class RandomStream {
   std::array<uint32_t, 4> block_{};
 };
 
-// out[i] is number first + i of the sequence `key`: element-addressed, so row ranges of a variable can be filled apart.
-// The arithmetic is our own, float by float, without the C library's functions: equal bits on every platform.
+// The functions below set out[i] to number first + i of the sequence `key`, so parts of a variable can be filled
+// separately. Their arithmetic uses no function of the C library, so the bits are equal on every platform.
 
-/// Uniform in [low, high), 24 bits: low + (high - low) * u, which rounding may take to `high` in wide ranges.
+/// Uniform in [low, high): low + (high - low) * u with a u of 24 bits. In wide ranges rounding may give `high` itself.
 void fill_uniform(RandomKey key, uint64_t first, std::span<float> out, float low, float high);
-/// Normal by Box-Muller: numbers 2j and 2j + 1 are made from the 32-bit numbers 2j and 2j + 1. At most 6.6 stddev.
+/// Normal, by Box-Muller: numbers 2j and 2j + 1 are made from the 32-bit numbers 2j and 2j + 1. At most 6.6 stddev from the
+/// mean.
 void fill_normal(RandomKey key, uint64_t first, std::span<float> out, float mean, float stddev);
-/// Normal, redrawn until within two standard deviations (redraw n of a number is taken with counter_high = n).
+/// Normal, redrawn until it is within two standard deviations (the n-th redraw of a number has counter_high = n).
 void fill_truncated_normal(RandomKey key, uint64_t first, std::span<float> out, float mean, float stddev);
 
 }  // namespace shoal

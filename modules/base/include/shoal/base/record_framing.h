@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// TFRecord framing: u64 length, u32 masked CRC-32C of it, payload, u32 masked CRC-32C of the payload; little-endian.
+/// TFRecord framing: u64 length, u32 masked CRC-32C of the length, payload, u32 masked CRC-32C of the payload;
+/// little-endian.
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Result<T>: a value or an Error. Member names follow C++23's std::expected, which may replace it.
+/// Result<T>: a value or an Error. The members have the names of C++23's std::expected, which may replace this class.
 #include <new>
 #include <optional>
 #include <type_traits>
@@ -11,16 +11,15 @@
 
 namespace shoal {
 
-// The storage is a union and not a std::variant: one of each type that a function of Shoal returns costs every program that
-// includes Shoal some milliseconds of compile time (docs/decisions/light-headers.md), and two members need none of its
-// machinery.
+// The storage is a union, not a std::variant: a variant for each type that a function of Shoal returns costs every program
+// that includes Shoal some milliseconds of compile time (docs/decisions/light-headers.md), and two members do not need it.
 template <class T>
 class [[nodiscard]] Result {
  public:
   using value_type = T;
   Result(T value) : value_(std::move(value)), has_value_(true) {}
   Result(Error error) : error_(std::move(error)), has_value_(false) {}
-  /// Takes anything that T is made from (a derived unique_ptr, a string literal).
+  /// Takes anything that converts to T (a derived unique_ptr, a string literal).
   template <class U>
   requires(std::is_convertible_v<U&&, T> && !std::is_same_v<std::remove_cvref_t<U>, Result> &&
            !std::is_same_v<std::remove_cvref_t<U>, Error> && !std::is_same_v<std::remove_cvref_t<U>, T>) Result(U&& value)
@@ -35,7 +34,7 @@ class [[nodiscard]] Result {
   Result(Result&& other) noexcept(std::is_nothrow_move_constructible_v<T>) : has_value_(other.has_value_) {
     take(std::move(other));
   }
-  /// Copies or moves into the parameter, so that what can throw is done before anything of this is destroyed.
+  /// The parameter is made first, so that an exception from the copy leaves this object unchanged.
   Result& operator=(Result other) noexcept {
     destroy();
     has_value_ = other.has_value_;
@@ -64,10 +63,10 @@ class [[nodiscard]] Result {
 
  private:
   void check() const { SHOAL_CHECK(has_value_); }
-  // Neither of these two is inlined: where g++ 12 sees into them, it takes the member that is not there for one that may be
-  // destroyed, and warns in the caller's code.
+  // take() and destroy() are not inlined: where g++ 12 sees into them, it believes that the absent member may be destroyed,
+  // and warns in the caller's code.
 
-  /// Constructs the member that `other` has. Until then this object has none.
+  /// Constructs the same member (value or error) as `other` has. This object must have none yet.
   [[gnu::noinline]] void take(Result&& other) {
     if (has_value_) {
       ::new (static_cast<void*>(&value_)) T(std::move(other.value_));
@@ -106,7 +105,7 @@ class [[nodiscard]] Result<void> {
   std::optional<Error> error_;
 };
 
-/// The value, or raise(): the step from the inside (values) to the surface (one exception).
+/// Returns the value or raises the error: turns the Results used inside into the exceptions of the public surface.
 template <class T>
 T value_or_raise(Result<T> result) {
   if (!result) raise(std::move(result).error());
@@ -130,10 +129,10 @@ T value_or_raise(Result<T> result) {
       ret std::move(tmp).error();          \
   } while (false)
 
-/// SHOAL_TRY(auto x, f());   x is f()'s value, or the function returns f()'s error.
+/// SHOAL_TRY(auto x, f());   defines x as f()'s value, or returns f()'s error from the function.
 #define SHOAL_TRY(decl, ...) SHOAL_TRY_IMPL(return, SHOAL_CONCAT(shoal_try_, __LINE__), decl, __VA_ARGS__)
-/// SHOAL_TRY_VOID(f());   the same for Result<void>.
+/// SHOAL_TRY_VOID(f());   the same for a Result<void>.
 #define SHOAL_TRY_VOID(...) SHOAL_TRY_VOID_IMPL(return, SHOAL_CONCAT(shoal_try_, __LINE__), __VA_ARGS__)
-/// The same two in a coroutine, as in `SHOAL_CO_TRY(auto x, co_await f());`.
+/// The same two macros for coroutines, as in `SHOAL_CO_TRY(auto x, co_await f());`.
 #define SHOAL_CO_TRY(decl, ...) SHOAL_TRY_IMPL(co_return, SHOAL_CONCAT(shoal_try_, __LINE__), decl, __VA_ARGS__)
 #define SHOAL_CO_TRY_VOID(...) SHOAL_TRY_VOID_IMPL(co_return, SHOAL_CONCAT(shoal_try_, __LINE__), __VA_ARGS__)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The size of a dense array in each dimension, all known. (Sizes that vary are graph/dim.h.)
+/// The size of a dense array in each dimension, all known. (For sizes that vary see graph/dim.h.)
 #include <array>
 #include <cstdint>
 #include <initializer_list>
@@ -12,13 +12,13 @@
 
 namespace shoal {
 
-/// The sizes of at most eight dimensions, each >= 0. A value: copied freely, never allocates.
+/// The sizes of at most eight dimensions, each >= 0. A value type that never allocates.
 class Shape {
  public:
   static constexpr int kRankMax = 8;
 
   Shape() = default;  ///< Rank 0: a scalar, one element.
-  /// Raises InvalidArgument for more than kRankMax or negative sizes; for sizes from outside use checked().
+  /// Raises InvalidArgument for more than kRankMax sizes or a negative size. For sizes from outside use checked().
   Shape(std::initializer_list<int64_t> dims);
   explicit Shape(std::span<const int64_t> dims);
   /// InvalidArgument if there are too many dimensions, one is negative, or the product overflows int64.
@@ -33,8 +33,8 @@ class Shape {
     for (const int64_t dim : dims()) product *= dim;
     return product;
   }
-  /// This shape with dimension `axis` changed to `size`. Raises InvalidArgument for an axis that it does not have, and for a
-  /// negative size.
+  /// A copy of this shape in which dimension `axis` has size `size`. Raises InvalidArgument for an axis that the shape does
+  /// not have, and for a negative size.
   Shape with(int axis, int64_t size) const;
 
   friend bool operator==(const Shape& a, const Shape& b) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Asking a wait to end early. A StopSource asks, StopTokens are asked; both are cheap to copy and thread-safe.
+/// Requests to end a wait early. A StopSource makes the request, its StopTokens see it; both are cheap to copy and
+/// thread-safe.
 #include <cstdint>
 #include <memory>
 
@@ -12,7 +13,7 @@ struct StopState;
 
 class StopToken {
  public:
-  StopToken() = default;  ///< This one never stops.
+  StopToken() = default;  ///< A token that never stops.
   bool stop_requested() const;
   bool stop_possible() const { return bool(state_); }
 
@@ -26,7 +27,7 @@ class StopToken {
 class StopSource {
  public:
   StopSource();
-  /// A source that also stops when `parent` stops.
+  /// Makes a source that also stops when `parent` stops.
   explicit StopSource(StopToken parent);
   ~StopSource();
   StopToken token() const;
@@ -39,8 +40,8 @@ class StopSource {
   std::shared_ptr<class StopCallback> parent_;
 };
 
-/// Runs `callback` once when the token stops (at once, if it already has). After the destructor returns the callback
-/// neither runs nor will run.
+/// Runs `callback` once when the token stops, or at once if it has stopped already. After the destructor has returned the
+/// callback neither runs nor will run.
 class StopCallback {
  public:
   StopCallback(const StopToken& token, Work callback);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Coroutines: Task<T>, lazy, one owner, resumed on the strand of the Environment it waits on.
+/// Coroutines. A Task<T> is lazy, has one owner, and resumes on the strand of the Environment that it waits on.
 ///
-/// A Task starts when it is awaited (or handed to Environment::run or TaskGroup::spawn) and finishes there. Frames come
-/// from a per-thread cache, so awaiting in a steady loop allocates nothing. Parameters are taken by value: a reference
-/// may be gone after the first suspension. Known trap: g++ 12 destroys a capturing lambda or aggregate temporary inside
-/// a co_await expression twice; name it first. await_suspend returns bool rather than a handle (symmetric transfer
-/// crashes g++ 12 without optimisation), so a child that finishes at once costs no stack.
+/// A Task starts when it is awaited (or given to Environment::run or TaskGroup::spawn). Frames come from a per-thread
+/// cache, so awaiting in a steady loop allocates nothing. Coroutines take parameters by value: a reference may be gone
+/// after the first suspension. A known trap: g++ 12 destroys a capturing lambda or an aggregate temporary inside a co_await
+/// expression twice, so give it a name first. await_suspend returns bool rather than a handle (symmetric transfer crashes
+/// g++ 12 without optimisation), so a child that finishes at once costs no stack.
 #include <coroutine>
 #include <cstddef>
 #include <exception>
@@ -38,7 +38,7 @@ struct PromiseBase {
     bool await_ready() noexcept { return false; }
     template <class Promise>
     void await_suspend(std::coroutine_handle<Promise> self) noexcept {
-      // The continuation may destroy this frame: nothing of it is touched after resume().
+      // The continuation may destroy this frame, so nothing of the frame is used after resume().
       if (auto continuation = self.promise().continuation) continuation.resume();
     }
     void await_resume() noexcept {}
@@ -46,10 +46,11 @@ struct PromiseBase {
   FinalAwaiter final_suspend() noexcept { return {}; }
 };
 
-/// The error of a coroutine that let an exception out. Errors are values inside; user code is entered through call_user(). So
-/// raise_exhausted() raised what came out (exhaustion.h), and its error is the coroutine's. Any other exception ends the process.
+/// The error of a coroutine that an exception has left. Code in coroutines returns errors, and call_user() catches
+/// exceptions of user code, so the exception comes from raise_exhausted() (exhaustion.h), whose error is returned. Any
+/// other exception ends the process.
 Error error_of_unhandled_exception() noexcept;
-/// Ends the process: for coroutines that let an exception out and have nobody to give an error to.
+/// Ends the process: for a coroutine that an exception has left and that has no caller to give an error to.
 [[noreturn]] void end_of_unhandled_exception() noexcept;
 
 template <class T>
@@ -98,9 +99,10 @@ class [[nodiscard]] Task {
 
   bool valid() const { return bool(handle_); }
   bool done() const { return handle_.done(); }
-  /// Runs until the first suspension. For Environment and TaskGroup; coroutines use co_await.
+  /// Runs until the first suspension. Environment and TaskGroup call this; coroutines use co_await.
   void start() { handle_.resume(); }
-  /// Starts; true if it now waits and will resume `continuation` when it is done, false if it is done.
+  /// Starts the task. True if the task waits now and will resume `continuation` when it is done; false if it is done
+  /// already.
   bool start_then(std::coroutine_handle<> continuation) {
     handle_.resume();
     if (handle_.done()) return false;
@@ -115,7 +117,7 @@ class [[nodiscard]] Task {
       bool await_ready() noexcept { return false; }
       bool await_suspend(std::coroutine_handle<> awaiting) noexcept {
         handle.resume();
-        if (handle.done()) return false;  // It finished without waiting: the caller goes on at once.
+        if (handle.done()) return false;  // The child finished without waiting, so the caller goes on at once.
         handle.promise().continuation = awaiting;
         return true;
       }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Dense row-major arrays: owned (Tensor) and borrowed (TensorView).
+/// Dense row-major arrays: Tensor owns its elements, TensorView borrows them.
 #include <cstring>
 #include <initializer_list>
 #include <memory>
@@ -16,7 +16,7 @@
 namespace shoal {
 
 struct TensorView;
-/// Raises TypeMismatch: the elements of `tensor` are asked for as `asked`.
+/// Raises TypeMismatch: the elements of `tensor` were asked for as `asked`.
 [[noreturn]] void raise_type_of_elements(const TensorView& tensor, DType asked);
 
 /// A borrowed, read-only dense array. Never kString.
@@ -27,7 +27,7 @@ struct TensorView {
 
   int64_t elements() const { return shape.elements(); }
   size_t bytes() const { return size_t(elements()) * size_of(dtype); }
-  /// All elements. Raises TypeMismatch where they are of another type, since kernels, hooks and metrics of users ask, too.
+  /// All elements. Raises TypeMismatch if they are not of type T, since kernels, hooks and metrics of users call this, too.
   template <class T>
   std::span<const T> as() const {
     if (dtype != dtype_of_v<T>) [[unlikely]]
@@ -54,19 +54,19 @@ struct MutableTensorView {
   }
 };
 
-/// An owned dense array. Copies share storage; whoever shares may no longer write.
+/// An owned dense array. Copies share storage; a tensor that shares its storage cannot be written.
 /// kString tensors hold std::string elements and exist only in datasets.
 ///
-/// Mistakes in their use are raised, since functions of users (map, filter, metrics) make them: TypeMismatch for elements
-/// asked for as another type than they have; InvalidArgument for values, or a shape, of another number of elements;
-/// FailedPrecondition for writing where storage is shared.
+/// Mistakes in the use of a tensor are raised, since functions of users (map, filter, metrics) make them: TypeMismatch for
+/// elements asked for as a wrong type; InvalidArgument for values, or a shape, with a wrong number of elements;
+/// FailedPrecondition for writing shared storage.
 class Tensor {
  public:
   Tensor() : Tensor(DType::kFloat32, Shape{0}) {}
-  /// Storage for `shape`, contents undefined (strings: empty). Raises InvalidArgument where its bytes are more than this machine
-  /// can count.
+  /// Storage for `shape` with undefined contents (strings: empty). Raises InvalidArgument if the size in bytes exceeds what
+  /// this machine can address.
   Tensor(DType dtype, Shape shape);
-  /// A tensor in `buffer`, which holds at least the bytes of `shape` from `offset`.
+  /// A tensor inside `buffer`, which has at least the bytes of `shape` from `offset` on.
   Tensor(DType dtype, Shape shape, Ref<Buffer> buffer, size_t offset = 0);
 
   template <class T>
@@ -103,17 +103,17 @@ class Tensor {
       raise_no_bytes();
     return {dtype_, shape_, std::as_const(*buffer_).data() + offset_};
   }
-  /// Where the elements lie, of any type: two tensors that share their storage have one address.
+  /// The address of the elements, of whatever type. Two tensors that share their storage have the same address.
   const void* address() const;
-  /// Nobody else may share the storage. Raises TypeMismatch for strings.
+  /// Raises FailedPrecondition if another tensor shares the storage, and TypeMismatch for strings.
   MutableTensorView mutable_view() {
     if (dtype_ == DType::kString || !unique()) [[unlikely]]
       raise_no_writing();
     return {dtype_, shape_, buffer_->data() + offset_};
   }
-  /// True if this tensor may be written: its storage has no other holder.
+  /// True if this tensor may be written: no other tensor shares its storage.
   bool unique() const {
-    // Strings belong to one dataset stage at a time, so a relaxed count is enough for them.
+    // One dataset stage at a time uses a tensor of strings, so a relaxed count is enough for them.
     return dtype_ == DType::kString ? strings_.use_count() == 1 : buffer_ && buffer_->unique();
   }
 
@@ -128,7 +128,7 @@ class Tensor {
     return *strings_;
   }
 
-  /// The same elements under another shape of as many elements.
+  /// The same elements with another shape of as many elements.
   Tensor reshaped(Shape shape) const;
   Tensor clone() const;
 

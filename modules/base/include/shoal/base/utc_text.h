@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Moments in sentences for people.
+/// Writes moments in time for people.
 #include <string>
 
 #include "shoal/base/time.h"
 
 namespace shoal {
 
-/// As text: "2026-11-23 12:34:56 UTC".
+/// Returns "2026-11-23 12:34:56 UTC".
 std::string utc_text(WallTime time);
 
 }  // namespace shoal

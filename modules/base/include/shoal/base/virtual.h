@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The Environment of tests: any number of tasks on one thread, with virtual time. Time passes only when nothing is left
-/// to run, by jumping to the next timer; so a test of ten minutes takes milliseconds, and the same seed replays exactly.
+/// The Environment of tests: any number of tasks on one thread, with virtual time. When nothing is left to run, time jumps
+/// to the next timer; so a test of ten minutes takes milliseconds, and the same seed replays exactly.
 #include <functional>
 #include <map>
 #include <memory>
@@ -15,29 +15,30 @@ namespace shoal {
 struct VirtualTaskOptions {
   std::string task;
   LogSink sink;                      ///< Default: drops lines.
-  TransportTable transports;         ///< All kinds but tcp, which is not possible here.
+  TransportTable transports;         ///< Any transport but tcp, which needs real sockets.
   Duration offload_duration{};       ///< The virtual time that each offloaded work takes.
-  Duration offload_jitter{};         ///< The most that one takes longer, drawn anew for each.
+  Duration offload_jitter{};         ///< The largest random addition to offload_duration, drawn anew for each work.
   std::shared_ptr<Storage> storage;  ///< Default: the file system of this machine.
   ProcessInfo process = {};
-  std::function<WallTime(SteadyTime)> wall_clock;  ///< Default: some moment of 2023, and as many seconds later.
-  /// Asked before each call of storage() that reads or changes what is there: how much longer the work takes that makes it.
-  /// May kill the task, which then dies before the call.
+  std::function<WallTime(SteadyTime)> wall_clock;  ///< Default: starts at a moment of 2023 and runs with virtual time.
+  /// Called before each call of storage() that reads or changes files. Returns how much virtual time to add to the work
+  /// that makes the call. May kill the task, which then dies before the call.
   std::function<Duration()> before_storage_call;
 };
 
 struct VirtualWorldOptions {
   uint64_t seed = 1;
-  /// Which task goes first, where several could, is drawn from the seed. False: the one that asked first.
+  /// True: when several tasks could run, the seed decides which goes first. False: the one that was ready first.
   bool shuffled = false;
 };
 
-/// A program of one task (what its main() does), which may call Environment::run() and waits there while others go on.
+/// The program of one task (the body of its main()). It may call Environment::run(), and other tasks run while it waits
+/// there.
 class VirtualProgram {
  public:
   virtual ~VirtualProgram() = default;
   virtual bool done() const = 0;
-  /// What the program threw, once it is done.
+  /// The exception that the program threw, as an error. Valid once done().
   virtual const Result<void>& outcome() const = 0;
 };
 
@@ -46,40 +47,40 @@ class VirtualWorld {
   using TaskOptions = VirtualTaskOptions;
   explicit VirtualWorld(VirtualWorldOptions options);
   explicit VirtualWorld(uint64_t seed = 1) : VirtualWorld(VirtualWorldOptions{.seed = seed}) {}
-  ~VirtualWorld();  ///< Kills what still runs; every program that was started has ended then.
+  ~VirtualWorld();  ///< Kills all tasks and waits for all programs to end.
 
-  /// The environment of one task; the world keeps it. Its offload() and pool() run inline.
+  /// Adds a task and returns its environment, which the world owns. Its offload() and pool() run work inline.
   Environment& add_task(TaskOptions options = {});
-  /// Runs `body` as the program of `task`, from the next run_until() on. One program per task. It has a thread of its own,
-  /// which never runs at the same time as anything else of this world.
+  /// Runs `body` as the program of `task`, from the next run_until() on. A task has at most one program. The program has a
+  /// thread of its own, which never runs at the same time as anything else of this world.
   std::shared_ptr<const VirtualProgram> start(Environment& task, std::function<void()> body);
-  /// The task dies: nothing of it runs any more, its calls return Cancelled, its locks are let go.
+  /// Kills the task: none of its code runs any more, its calls return Cancelled, its locks are freed.
   void kill(Environment& task);
-  /// Interrupts the task as a signal would that asks it to end.
+  /// Does what a signal that asks the task to end would do.
   void interrupt(Environment& task);
-  /// Interrupts it as a signal would that asks it to give way (Environment::leaving).
+  /// Does what a signal that asks the task to give way would do (Environment::leaving).
   void leave(Environment& task);
-  /// Stops it as SIGSTOP would, until thaw(), as SIGCONT would: nothing of it runs meanwhile; what was due runs
-  /// afterwards.
+  /// Stops the task as SIGSTOP would, until thaw(), which does what SIGCONT would: meanwhile none of its code runs; what
+  /// was due runs afterwards.
   void freeze(Environment& task);
   void thaw(Environment& task);
   bool frozen(const Environment& task) const;
-  /// Called inside work that `task` has offloaded: that takes so much longer.
+  /// Called inside offloaded work of `task`: makes that work take `time` longer.
   void spend(Environment& task, Duration time);
 
   SteadyTime now() const;
   /// Runs until nothing can run any more or virtual time would pass `until`. Returns false if work is left.
   bool run_until(SteadyTime until);
   bool run_for(Duration duration);
-  /// Runs the next thing, up to `until`; false if there was none.
+  /// Runs the next piece of work, if one is due up to `until`; false if none is.
   bool step(SteadyTime until = SteadyTime::max());
 
-  /// How often each rare path was taken (Environment::sometimes).
+  /// How often each coverage point was passed (Environment::sometimes).
   const std::map<std::string, uint64_t, std::less<>>& marks() const;
-  /// A hash of all that happened: which task ran, and when. Equal seeds, equal hashes.
+  /// A hash of everything that happened: which task ran, and when. Equal seeds give equal hashes.
   uint64_t trace() const;
 
-  struct State;  // Known to the implementation only.
+  struct State;  // Defined in the implementation.
  private:
   std::shared_ptr<State> state_;
 };

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Signals by which the system ends a process that writes where it cannot.
+/// The signals by which the system ends a process that writes where it cannot.
 #include <vector>
 
 namespace shoal {
 
-/// Which of them become the error of the write that they come with.
+/// The signals that are to become errors of the write that causes them.
 struct WriteSignals {
   bool pipe = true;       ///< SIGPIPE: the reader of a pipe is gone (EPIPE).
   bool file_size = true;  ///< SIGXFSZ: the file would be larger than `ulimit -f` allows (EFBIG).
 };
 
-/// While it lives, these signals have no effect. It is a whole program's decision, and so made by shoal::run() and by `shoal`
-/// itself: a library changes no handler. What was ignored, or handled, before stays so, and programs that this process starts
-/// meet the signals as ever. One at a time.
+/// While an object of this class lives, the chosen signals have no effect. Since it changes handlers of the whole process,
+/// only programs make one: shoal::run() and the program `shoal`. Signals that were ignored or handled before stay so, and
+/// programs that this process starts get the system's handling. One at a time.
 class WriteSignalsAsErrors {
  public:
   explicit WriteSignalsAsErrors(WriteSignals which = {});
@@ -24,7 +24,7 @@ class WriteSignalsAsErrors {
  private:
   void disarm(int signal);
 
-  std::vector<int> disarmed_;  // Those that had the system's handling before.
+  std::vector<int> disarmed_;  // The signals that had the system's default handling before.
 };
 
 }  // namespace shoal
