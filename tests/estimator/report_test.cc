@@ -215,6 +215,21 @@ TEST_F(Report, OfAFinishedRunStaysAndIsCompletedFromTheFolder) {
   EXPECT_EQ(json_of(in_folder()).at("last"), first.at("last"));
 }
 
+/// A start that is killed or fails after its last step leaves a report that would never become complete otherwise.
+TEST_F(Report, OfAFinishedRunIsMadeAnewUnlessItSaysComplete) {
+  ASSERT_EQ(run({"--steps", "4"}, trains()).status, 0);
+  const Json first = json_of(in_folder());
+  for (const char* text : {"", "garbage", "[]", R"({"status":"failed","error":"no room"})", R"({"status":"interrupted"})",
+                           R"({"status":1})"}) {
+    write_file(in_folder(), text);
+    ASSERT_EQ(run({"--steps", "4"}, trains()).status, 0);
+    const Json made = json_of(in_folder());
+    EXPECT_EQ(made.at("status"), "complete") << text;
+    EXPECT_EQ(made.at("last"), first.at("last")) << text;
+    EXPECT_FALSE(made.contains("error")) << text;
+  }
+}
+
 /// The second start is refused, and its failure is not that of the run that has the folder.
 TEST_F(Report, OfAStartThatIsRefusedIsNotInTheFolder) {
   ASSERT_EQ(run({"--steps", "4"}, trains()).status, 0);

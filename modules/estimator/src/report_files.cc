@@ -7,9 +7,12 @@
 #include "shoal/checkpoint/run_count.h"
 #include "shoal/checkpoint/run_file.h"
 #include "shoal/estimator/export_names.h"
+#include "shoal/json/text.h"
 
 namespace shoal {
 namespace {
+
+constexpr uint64_t kReportBytesMax = uint64_t(16) << 20;
 
 std::shared_ptr<Storage> storage_of(const LedFolder& folder) {
   return folder.storage ? folder.storage : std::shared_ptr<Storage>(make_file_storage());
@@ -43,6 +46,14 @@ void add_from_folder(ExperimentReport& report, Storage& storage, const std::stri
   if (!past || past->by_step.empty()) return;
   report.last = past->by_step.rbegin()->second;
   report.best = best_evaluation(storage, evaluations, {});
+}
+
+/// Whether the file tells of a run that is complete. One that does not is damaged, or of a start that ended after the last
+/// step and before it was through.
+bool says_complete(Storage& storage, const std::string& path) {
+  const auto text = storage.read_all(path, kReportBytesMax);
+  const auto report = text ? json::parse_object(*text) : Result<json::Json>(text.error());
+  return report && report->contains("status") && (*report)["status"] == to_string(ExperimentStatus::kComplete);
 }
 
 void fail(ExperimentReport& report, const std::string& failure) {
@@ -92,7 +103,7 @@ std::vector<std::string> write_folder_reports(const TaskReports& reports, const 
     const std::string path = join_path(folder.model_dir, kReportName);
     const auto storage = storage_of(folder);
     // A start that finds nothing left to train leaves the report of the start that trained.
-    if (!folder.trains && storage->exists(path)) continue;
+    if (!folder.trains && says_complete(*storage, path)) continue;
     if (!is_still_ours(*storage, folder)) continue;
     ExperimentReport report = reports.merged(line, folder.model_dir);
     if (failure && has_failed(reports, folder, folders.back())) fail(report, *failure);

@@ -65,7 +65,8 @@ Result<bool> TrainerFolder::look() {
   if (!run_begun_) {
     SHOAL_TRY(run_, checkpoint::newest_run(storage, folder, warnings()));
   }
-  tell_host(false);
+  // A run that its own start (SHOAL_RUN) ended early has the report of the chief that ended it.
+  if (!run_has_ended()) tell_host(false);
   return true;
 }
 
