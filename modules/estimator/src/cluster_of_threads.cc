@@ -6,6 +6,7 @@
 
 #include "shoal/transport/inproc.h"
 #include "shoal/transport/transport.h"
+#include "task/metered_task.h"
 #include "task/task_network.h"
 
 namespace shoal {
@@ -129,6 +130,9 @@ std::vector<TaskOutcome> run_cluster_of_threads(const cluster::ClusterSize& size
   task_host->stop = cluster.stop_token();
   task_host->leave = env->leaving();
   if (!task_host->buffers) task_host->buffers = BufferPool::create();
+  if (!task_host->metrics_endpoint) {
+    task_host->metrics_endpoint = value_or_raise(open_metrics_endpoint(options.metrics, host, env->log()));
+  }
   task_host->transports["inproc"] = transport::inproc_factory(std::make_shared<transport::InprocHub>());
   std::vector<RunConfig> configs;
   // Addresses that no other process of this machine has, for transports that reach beyond this one (shm).

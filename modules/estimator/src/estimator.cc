@@ -11,6 +11,7 @@
 #include "shoal/base/path_error.h"
 #include "shoal/checkpoint/directory.h"
 #include "task/give_way.h"
+#include "task/metered_task.h"
 #include "task/task_network.h"
 #include "train/measure_input.h"
 #include "train/train_task.h"
@@ -139,7 +140,8 @@ Result<void> Estimator::try_train(const InputFn& input_fn, TrainOptions options)
     env->log().info("training finished before this task arrived; nothing to do");
     return {};
   }
-  const Estimator own = with_config(with_environment(config_, env));
+  SHOAL_TRY(const auto metered, MeteredTask::begin(with_environment(config_, env), *env));
+  const Estimator own = with_config(metered->config());
   const TrainRequest request{.estimator = own,
                              .input_fn = input_fn,
                              .role = !distributed         ? TrainRole::kLocal

@@ -10,6 +10,7 @@
 #include "shoal/base/nearest_text.h"
 #include "shoal/base/number_text.h"
 #include "shoal/estimator/program_commands.h"
+#include "shoal/monitor/metrics_endpoint.h"
 #include "task/plugins.h"
 
 namespace shoal {
@@ -29,6 +30,15 @@ CLI::Validator is_positive() {
         return number && *number > 0 ? std::string() : text + " is no positive number";
       },
       "POSITIVE");
+}
+
+CLI::Validator is_metrics_address() {
+  return CLI::Validator(
+      [](std::string& text) {
+        const auto address = monitor::parse_metrics_address(text);
+        return address ? std::string() : address.error().message();
+      },
+      "");
 }
 
 CLI::Validator one_of(std::vector<std::string> names) {
@@ -315,6 +325,13 @@ void Flags::add_security() {
 
 void Flags::add_output() {
   CommandLine& line = parsed_.command_line;
+  app_.add_option("--metrics", parsed_.config.metrics,
+                  "Let monitoring systems ask this task: /metrics (Prometheus) and /healthz. A port, of this machine alone, or "
+                  "ADDRESS:PORT, which needs a token or certificate beyond this machine; with shoal launch each task adds its number")
+      ->type_name("PORT|ADDRESS:PORT")
+      ->envname("SHOAL_METRICS")
+      ->check(is_metrics_address())
+      ->group("Output");
   app_.add_flag("--json", line.json, "End with one line of JSON on standard output: the results")->group("Output");
   app_.add_flag("--profile", parsed_.profile,
                 "Measure 50 training steps kernel by kernel: a table in the log, and profile.json in the model's folder")

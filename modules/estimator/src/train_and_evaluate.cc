@@ -10,6 +10,7 @@
 #include "shoal/transport/transport.h"
 #include "task/end_of_job.h"
 #include "task/give_way.h"
+#include "task/metered_task.h"
 #include "task/run_seed.h"
 #include "task/task_network.h"
 #include "train/held_out_check.h"
@@ -163,6 +164,7 @@ Result<TrainAndEvaluateResult> run_ps(Environment& env, const Call& call) {
                                           .observer = host_of(call.config()).observer};
   if (host_of(call.config()).bytes_on_strand) options.bytes_on_strand = *host_of(call.config()).bytes_on_strand;
   env.log().info(call.config().compute_threads_text(env.process()));
+  const MeteredPhase serving(host_of(call.config()).meters.get(), monitor::TaskPhase::kServing);
   EndOfJob end_of_job(env, call.estimator.config(), call.estimator.model_dir(), call.train.max_steps,
                       EndOfJob::NewMarks::kDoubted);
   if (!call.estimator.model_dir().empty()) {
@@ -187,6 +189,7 @@ TrainAndEvaluateResult came_too_late(Environment& env, const Call& call) {
 }
 
 Result<TrainAndEvaluateResult> run_evaluator(Environment& env, const Call& call) {
+  const MeteredPhase serving(host_of(call.config()).meters.get(), monitor::TaskPhase::kServing);
   const EvaluatorOptions options{call.estimator, call.eval, call.train.max_steps};
   SHOAL_TRY(const std::optional<Metrics> metrics, env.run(evaluator_task(env, options)));
   TaskReport report;
@@ -227,7 +230,8 @@ Result<TrainAndEvaluateResult> try_train_and_evaluate(Estimator& estimator, Trai
   SHOAL_TRY_VOID(check({estimator, train_spec, eval_spec}));
   const std::shared_ptr<Environment> env = make_task_environment(estimator.config());
   SHOAL_TRY_VOID(check_reach(*env, estimator.config()));
-  const Estimator own = estimator.with_config(with_environment(estimator.config(), env));
+  SHOAL_TRY(const auto metered, MeteredTask::begin(with_environment(estimator.config(), env), *env));
+  const Estimator own = estimator.with_config(metered->config());
   warn_if_not_held_out(*env, train_spec.input_fn, eval_spec.input_fn);
   const Call call{own, train_spec, eval_spec};
   for (const std::string& warning : call.config().task().warnings) env->log().warning(warning);

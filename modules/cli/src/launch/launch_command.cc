@@ -10,6 +10,7 @@
 #include "launch/hosts/ssh_command.h"
 #include "launch/inbox.h"
 #include "launch/launcher.h"
+#include "launch/metrics_ports.h"
 #include "launch/program_command.h"
 #include "launch/size.h"
 #include "new_files.h"
@@ -186,6 +187,7 @@ Result<LaunchOptions> options_from(const Context& context, const LaunchArguments
   SHOAL_TRY_VOID(launch::check_contradictions(
       read_command(context.program), context.program,
       {.size = options.size, .by = one_machine ? "shoal launch" : "shoal launch --hosts", .one_machine = one_machine}));
+  SHOAL_TRY_VOID(launch::metrics_line(read_command(context.program), launch::tasks_of(options.size)));
   if (!arguments.no_logs) options.log_dir = arguments.log_dir ? *arguments.log_dir : fresh_log_dir();
   options.policy = policy_from(arguments);
   SHOAL_TRY(options.policy.terminate_means_leave, gives_way(context.program));

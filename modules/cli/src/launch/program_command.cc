@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kParam = "--param";
 
-constexpr std::array<std::string_view, 34> kWithValues{
+constexpr std::array<std::string_view, 35> kWithValues{
     "--backend",
     "--batch",
     "--bind",
@@ -23,6 +23,7 @@ constexpr std::array<std::string_view, 34> kWithValues{
     "--on-sigterm",
     "--lost-grace-secs",
     "--memory-limit",
+    "--metrics",
     "--param",
     "--ps",
     "--rank",

@@ -418,7 +418,8 @@ void Commits::tell_observer(const Order& order) {
                       .sequence = id.number,
                       .ordinal = push.ordinal(),
                       .commit = order.number,
-                      .global_step = order.global_step});
+                      .global_step = order.global_step,
+                      .staleness = state_.staleness_of(push)});
   }
 }
 

@@ -64,6 +64,7 @@ class Server {
   Task<Result<void>> refuse(Session& session, MessageHead hello, Error why, uint8_t status = kStatusOk);
   void part_from_older(const Session& session);
   void dismiss(Session& session);
+  void tell_connected();
   void end_connections(const Result<void>& outcome);
 
   Environment& env_;
@@ -82,7 +83,7 @@ class Server {
   // Set once this server is about to give way: the global step that a checkpoint must have.
   std::optional<uint64_t> step_to_save_;
   bool ended_before_ = false;  // True if job_ended() returned true, and no chief came to say so.
-  int trainer_connections_ = 0;
+  int trainer_connections_ = 0, peer_connections_ = 0;
   uint64_t accepted_ = 0;  // The number of accepted connections.
   SteadyTime lonely_since_;
   bool numerics_differ_logged_ = false;
@@ -301,6 +302,8 @@ Task<Result<void>> Server::welcome(Session& session, MessageHead hello, uint64_t
 Task<Result<void>> Server::serve_peer(Session& session, MessageHead hello) {
   peers_.log(LogLevel::kInfo, name_of(session.hello) + " is connected, from " + to_string(session.connection->peer()));
   commits_.peers().join(session);
+  ++peer_connections_;
+  tell_connected();
   Result<void> outcome = co_await core_.reply(session, hello, requests_.welcome(session));
   while (outcome) {
     // The connection's heartbeats end this loop.
@@ -309,6 +312,8 @@ Task<Result<void>> Server::serve_peer(Session& session, MessageHead hello) {
     if (outcome) outcome = co_await commits_.take_report(session, *report);
   }
   commits_.peers().leave(session);
+  --peer_connections_;
+  tell_connected();
   if (!outcome && !core_.closed()) {
     peers_.log(LogLevel::kInfo, "connection of " + name_of(session.hello) + " ended: " + outcome.error().message());
   }
@@ -400,10 +405,15 @@ Result<uint64_t> Server::admit(Session& session) {
   ++state_.trainers()[session.trainer].connections;
   commits_.set_connected(session.trainer, true);
   ++trainer_connections_;
+  tell_connected();
   state_.note_change();
   requests_.set_receive_limit(session);
   changed_->notify_all();
   return replaced;
+}
+
+void Server::tell_connected() {
+  if (options_.observer) options_.observer->connected(trainer_connections_ + peer_connections_);
 }
 
 void Server::dismiss(Session& session) {
@@ -414,6 +424,7 @@ void Server::dismiss(Session& session) {
     commits_.set_connected(session.trainer, false);
   }
   if (--trainer_connections_ == 0) lonely_since_ = env_.now();
+  tell_connected();
   state_.note_change();
   const auto other_chief = std::find_if(sessions_.begin(), sessions_.end(), [](Session* s) { return s->chief; });
   if (session.chief && other_chief == sessions_.end()) {

@@ -271,9 +271,13 @@ bool ServerState::counted(int trainer) const {
   return found != trainers_.end() && found->second.last_push == found->second.last_counted;
 }
 
+uint64_t ServerState::staleness_of(const HeldPush& push) const {
+  return version() - std::min(version(), push.base_version());
+}
+
 /// Counts a push, before its update is made.
 void ServerState::count(const HeldPush& push, PushCounts& counts) const {
-  const uint64_t staleness = version() - std::min(version(), push.base_version());
+  const uint64_t staleness = staleness_of(push);
   ++counts.applied;
   counts.staleness += staleness;
   counts.staleness_max = std::max(counts.staleness_max, staleness);

@@ -35,6 +35,8 @@ class ServerState {
   uint64_t epoch() const { return epoch_; }
   uint64_t global_step() const { return global_step_; }
   /// The version of the weights, equal on all shards that have carried out the same orders; 0 if no model was prepared.
+  /// By how many versions the weights that it was computed from are behind.
+  uint64_t staleness_of(const HeldPush& push) const;
   uint64_t version() const { return parts_.empty() ? 0 : parts_.front().counters().version; }
   uint64_t fingerprint() const { return fingerprint_; }
   const RunIdentity& run() const { return run_; }

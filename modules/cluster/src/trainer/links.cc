@@ -29,8 +29,19 @@ Task<Result<void>> ServerLinks::connect(Deadline deadline) {
     if (link->connected()) continue;
     std::function<bool()> give_up = options_.job_ended;
     SHOAL_CO_TRY_VOID(co_await link->connect(deadline, std::move(give_up)));
+    tell_connected();
   }
   co_return Result<void>{};
+}
+
+void ServerLinks::note_lost() {
+  lost_ = true;
+  tell_connected();
+}
+
+void ServerLinks::tell_connected() const {
+  if (!options_.observer) return;
+  options_.observer->connected(int(std::ranges::count_if(links_, [](const auto& link) { return link->connected(); })));
 }
 
 Task<Result<void>> ServerLinks::reconnect(size_t shard, Deadline deadline, StopToken stop) {
@@ -39,6 +50,7 @@ Task<Result<void>> ServerLinks::reconnect(size_t shard, Deadline deadline, StopT
     return stop.stop_requested() || (options_.job_ended && options_.job_ended());
   };
   SHOAL_CO_TRY_VOID(co_await link.connect(deadline, std::move(give_up)));
+  tell_connected();
   if (link.welcome().phase == Phase::kFinished) co_return cancelled();
   if (is_followed(shard)) co_return Result<void>{};
   env_.sometimes("trainer.server_lost");

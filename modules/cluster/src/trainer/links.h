@@ -44,7 +44,7 @@ class ServerLinks {
   void clear_lost() { lost_ = false; }
   template <class T>
   Result<T> noted(Result<T> result) {
-    if (!result && result.error().kind() == ErrorKind::kUnavailable) lost_ = true;
+    if (!result && result.error().kind() == ErrorKind::kUnavailable) note_lost();
     return result;
   }
 
@@ -94,6 +94,8 @@ class ServerLinks {
   Task<Result<void>> look_for_poison();
 
  private:
+  void note_lost();
+  void tell_connected() const;
   Task<Deadline> after_late(Deadline deadline);
   Task<void> show_up(size_t shard);
   bool is_followed(size_t shard) const;

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "evaluate/evaluation_notes.h"
+#include "task/metered_task.h"
+#include "task/task_network.h"
 #include "task/temporary_files.h"
 
 namespace shoal {
@@ -22,6 +24,8 @@ Result<void> check_obstacles(const Estimator& estimator, const EvalSpec& spec) {
 }
 
 Result<void> Evaluating::evaluate(Environment& env, const std::string& prefix, const StopToken& stop) {
+  monitor::TaskMeters* const meters = host_of(estimator_.config()).meters.get();
+  const MeteredPhase evaluating(meters, monitor::TaskPhase::kEvaluating);
   if (!last_prefix_) sweep_exports(env);
   SHOAL_TRY(Evaluation evaluation,
             run_evaluation(env, estimator_, spec_.input_fn,
@@ -29,6 +33,7 @@ Result<void> Evaluating::evaluate(Environment& env, const std::string& prefix, c
   tell_of_steps(env.log(), evaluation);
   Metrics& metrics = evaluation.metrics;
   if (!metrics.contains("global_step")) return internal_error("an evaluation gave no global_step");
+  if (meters) meters->evaluated({metrics.begin(), metrics.end()});
   last_prefix_ = prefix;
   last_was_final_ = max_steps_ && metrics["global_step"] >= double(*max_steps_);
   exports_.clear();

@@ -37,7 +37,8 @@ class EvaluationRun {
         input_(input),
         variables_(std::move(variables)),
         hooks_(std::move(hooks)),
-        context_(env, host) {}
+        context_(env, host),
+        meters_(host ? host->meters.get() : nullptr) {}
 
   Result<void> prepare(uint64_t global_step, const std::string& model_dir);
   Result<void> run(std::optional<int64_t> steps, std::optional<data::Batch> first, const StopToken& stop);
@@ -57,6 +58,7 @@ class EvaluationRun {
   LoadedVariables variables_;
   std::vector<std::shared_ptr<Hook>> hooks_;
   LoopContext context_;
+  monitor::TaskMeters* const meters_;  // Null: nobody asks for them.
   StepRequest request_;
   StepValues values_;
   NamedValues final_values_;  // What hooks want to have at the end.
@@ -163,6 +165,7 @@ Result<void> EvaluationRun::one_batch(data::Batch& batch) {
 
 /// CONTRACT EST-9, for those who read all; and every ten seconds for those who wait for a long evaluation.
 void EvaluationRun::note_progress(std::optional<int64_t> steps) {
+  if (meters_) meters_->note_progress();
   const bool for_all = env_.now() >= next_note_;
   const int64_t every = steps.value_or(0) < 20 ? 1 : *steps / 10;
   if (!for_all && (!steps || batches_ % every != 0)) return;

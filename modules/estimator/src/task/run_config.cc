@@ -11,6 +11,7 @@
 #include "shoal/base/format.h"
 #include "shoal/base/path_error.h"
 #include "shoal/cluster/strategy_text.h"
+#include "shoal/monitor/metrics_endpoint.h"
 #include "task/meet_others.h"
 #include "task/plugins.h"
 
@@ -102,6 +103,10 @@ Result<void> check_fields(const RunConfigOptions& options) {
   if (options.spare_dir) {
     Result<void> path = on_file_system ? check_path(*options.spare_dir) : Result<void>();
     if (!path) return std::move(path).error().with_context("RunConfig: spare_dir");
+  }
+  if (options.metrics) {
+    auto address = monitor::parse_metrics_address(*options.metrics);
+    if (!address) return std::move(address).error().with_context("RunConfig");
   }
   SHOAL_TRY_VOID(check_not_negative("save_checkpoints_steps", options.save_checkpoints_steps.optional()));
   SHOAL_TRY_VOID(check_not_negative("save_checkpoints_secs", options.save_checkpoints_secs.optional()));
@@ -220,6 +225,7 @@ Result<void> apply(RunConfigOptions& options, const RunConfigChanges& changes) {
   SHOAL_TRY_VOID(change_cadence(options, changes));
   change(options.model_dir, changes.model_dir);
   change(options.spare_dir, changes.spare_dir);
+  change(options.metrics, changes.metrics);
   change(options.save_summary_steps, changes.save_summary_steps);
   change(options.log_step_count_steps, changes.log_step_count_steps);
   change(options.keep_checkpoint_max, changes.keep_checkpoint_max);
@@ -313,6 +319,7 @@ RunConfig::RunConfig(RunConfigOptions options, cluster::TaskConfig task) {
 
 const std::optional<std::string>& RunConfig::model_dir() const { return state_->options.model_dir; }
 const std::optional<std::string>& RunConfig::spare_dir() const { return state_->options.spare_dir; }
+const std::optional<std::string>& RunConfig::metrics() const { return state_->options.metrics; }
 const std::optional<int64_t>& RunConfig::save_checkpoints_steps() const { return state_->save_checkpoints_steps; }
 const std::optional<double>& RunConfig::save_checkpoints_secs() const { return state_->save_checkpoints_secs; }
 const std::optional<int64_t>& RunConfig::save_summary_steps() const { return state_->options.save_summary_steps; }

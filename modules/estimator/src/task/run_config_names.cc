@@ -141,6 +141,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
   static const auto& table = forever(std::map<std::string, Setter, std::less<>>{
       {"model_dir", field(&Changes::model_dir)},
       {"spare_dir", field(&Changes::spare_dir)},
+      {"metrics", field(&Changes::metrics)},
       {"save_checkpoints_steps", field(&Changes::save_checkpoints_steps)},
       {"save_checkpoints_secs", field(&Changes::save_checkpoints_secs)},
       {"save_summary_steps", field(&Changes::save_summary_steps)},

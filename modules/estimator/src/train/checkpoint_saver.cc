@@ -7,6 +7,7 @@
 #include "shoal/base/compute.h"
 #include "shoal/base/finite.h"
 #include "shoal/monitor/progress.h"
+#include "task/metered_task.h"
 
 namespace shoal {
 namespace {
@@ -106,7 +107,12 @@ Task<Result<void>> CheckpointSaver::save(cluster::Store& store, LoopContext& con
     for (const auto& listener : options_.listeners) listener->before_save(context, step);
   };
   SHOAL_CO_TRY_VOID(co_await tell(store, "before_save", std::move(before)));
-  SHOAL_CO_TRY_VOID(co_await write(store, snapshot));
+  {
+    const MeteredPhase saving(options_.meters.get(), monitor::TaskPhase::kSaving);
+    const SteadyTime begun = env_.now();
+    SHOAL_CO_TRY_VOID(co_await write(store, snapshot));
+    if (options_.meters) options_.meters->saved(step, env_.now() - begun, env_.wall_now());
+  }
   snapshot.saved();
   // The checkpoint is complete. An error here only means that a server that held the snapshot is lost.
   Result<void> released = co_await snapshot.release();

@@ -35,6 +35,7 @@ struct SaverOptions {
   /// Which files checkpoints share. Default: none. Set it only if this process has locked the folder.
   std::optional<checkpoint::Sharing> sharing = {};
   std::vector<std::shared_ptr<CheckpointListener>> listeners;
+  std::shared_ptr<monitor::TaskMeters> meters = {};  ///< Null if nobody asks for them.
 };
 
 class CheckpointSaver {

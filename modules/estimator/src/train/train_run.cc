@@ -160,6 +160,7 @@ LoopOptions TrainRun::loop_options() {
                       .allow_non_finite = scope_.config().allow_non_finite(),
                       .stops_quietly = setup_.stops_quietly,
                       .observer = host_of(scope_.config()).observer.get(),
+                      .meters = host_of(scope_.config()).meters.get(),
                       .check_place = nullptr,
                       .check_place_every = seconds_to_duration(scope_.config().heartbeat_secs()),
                       .recover = nullptr};

@@ -321,7 +321,8 @@ Result<void> make_store(TrainScope& scope, TrainerFolder& folder, const Resumabl
                          .ready_timeout = scope.ready_timeout(),
                          .check_run = [&folder] { return folder.check_run(); },
                          .sharing = folder.is_locked() ? std::optional(sharing) : std::nullopt,
-                         .listeners = scope.request.listeners};
+                         .listeners = scope.request.listeners,
+                         .meters = host_of(scope.config()).meters};
     setup.saver = std::make_unique<CheckpointSaver>(scope.env, scope.config(), std::move(options));
   }
   if (reports_job(scope)) {

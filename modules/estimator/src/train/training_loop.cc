@@ -61,6 +61,7 @@ Task<Result<LoopEnd>> TrainingLoop::resume(Error why) {
 }
 
 Task<Result<LoopEnd>> TrainingLoop::iterations() {
+  set_phase(monitor::TaskPhase::kTraining);
   while (may_go_on() && !env_.interrupted().stop_requested()) {
     Result<bool> more = co_await iterate();
     if (!more && is_recoverable(more.error())) {
@@ -91,6 +92,7 @@ bool TrainingLoop::is_recoverable(const Error& error) const {
 }
 
 Task<Result<void>> TrainingLoop::recover(Error why) {
+  set_phase(monitor::TaskPhase::kStarting);
   for (;;) {
     env_.log().warning("waiting for the parameter servers: " + why.message());
     SHOAL_CO_TRY(const cluster::Ready again, co_await options_.recover());
@@ -102,6 +104,7 @@ Task<Result<void>> TrainingLoop::recover(Error why) {
     }
     enter(again);
     Result<void> made = co_await ready();
+    if (made) set_phase(monitor::TaskPhase::kTraining);
     if (made || !is_recoverable(made.error())) co_return made;
     why = std::move(made).error();
   }
@@ -140,7 +143,18 @@ Task<Result<void>> TrainingLoop::ready() {
   co_return co_await compute(env_, &TrainingLoop::call_after_ready, this);
 }
 
+void TrainingLoop::set_phase(monitor::TaskPhase phase) {
+  if (options_.meters) options_.meters->set_phase(phase);
+}
+
+void TrainingLoop::count_step(SteadyTime begun) {
+  if (!options_.meters) return;
+  options_.meters->step(
+      {.global_step = context_.global_step(), .examples = step_examples_, .loss = step_.loss, .time = env_.now() - begun});
+}
+
 Task<Result<bool>> TrainingLoop::iterate() {
+  const SteadyTime begun = options_.meters ? env_.now() : SteadyTime();
   SHOAL_CO_TRY(step_, co_await options_.store->begin(env_.interrupted()));
   if (step_.global_step > context_.global_step()) {  // Others went on while this one was at a checkpoint.
     context_.set_global_step(step_.global_step);
@@ -156,6 +170,8 @@ Task<Result<bool>> TrainingLoop::iterate() {
   if (fault_) co_return co_await leave_out_step();
   step_.save_follows = options_.store->hears_of_saves() && saves_after(step_.global_step + 1);
   SHOAL_CO_TRY(const cluster::Outcome outcome, co_await options_.store->commit(step_, scalars_));
+  context_.set_global_step(outcome.global_step);
+  count_step(begun);
   SHOAL_CO_TRY_VOID(co_await after_update(outcome));
   co_return may_go_on();
 }
@@ -164,6 +180,7 @@ Task<Result<bool>> TrainingLoop::iterate() {
 /// ask for a stop; it is an error either way.
 Task<Result<bool>> TrainingLoop::leave_out_step() {
   env_.sometimes("trainer.step_left_out");
+  if (options_.meters) options_.meters->loss.set(step_.loss);
   const auto see = [this]() -> Result<void> {
     options_.store->withdraw();
     return call_after_step();
@@ -190,7 +207,6 @@ bool TrainingLoop::saves_after(uint64_t step) const {
 }
 
 Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
-  context_.set_global_step(outcome.global_step);
   context_.count_iteration();
   if (options_.observer) options_.observer->stepped(int(options_.trainer_index), outcome.global_step);
   job_stops_ = outcome.stop;
@@ -303,6 +319,7 @@ Task<Result<void>> TrainingLoop::compute_and_exchange() {
 /// Replicas whose input has ended take part no more. Hooks see the first of the others.
 Result<void> TrainingLoop::compute_step() {
   fault_.reset();
+  step_examples_ = 0;
   SHOAL_TRY_VOID(call_before_step());
   SHOAL_TRY(const bool any, draw_batches());
   if (!any) return end_of_input();
@@ -388,13 +405,16 @@ Result<bool> TrainingLoop::draw_batch(size_t replica) {
 Result<bool> TrainingLoop::next_of(TrainingInput& input, data::Batch& batch) {
   const SteadyTime asked = env_.now();
   Result<bool> more = input.iterator->next(batch);
-  input_watch_.waited(env_.now() - asked);
+  const Duration waited = env_.now() - asked;
+  input_watch_.waited(waited);
+  if (options_.meters) options_.meters->input_wait.add(waited);
   return more;
 }
 
 Result<void> TrainingLoop::begin_program(size_t replica, bool observed) {
   data::Batch& batch = replicas_[replica].batch;
   SHOAL_TRY(const int64_t size, batch_size(batch));
+  step_examples_ += uint64_t(size);
   SHOAL_TRY(const SymbolSizes sizes, options_.model->sizes_of(batch));
   SHOAL_TRY(BoundProgram* const program, options_.model->program(sizes, request_.fetches() && observed));
   const uint64_t number = options_.inputs[replica]->iterator->ordinal();

@@ -14,6 +14,7 @@
 #include "shoal/cluster/update_observer.h"
 #include "shoal/data/iterator.h"
 #include "shoal/estimator/hook.h"
+#include "shoal/monitor/task_meters.h"
 #include "train/checkpoint_saver.h"
 #include "train/input_watch.h"
 
@@ -49,6 +50,7 @@ struct LoopOptions {
   /// True if errors that otherwise end training with NanLoss end it quietly (NanGuardOptions::fail).
   bool stops_quietly = false;
   cluster::UpdateObserver* observer = nullptr;  ///< Null in programs: observers are for simulations and tests.
+  monitor::TaskMeters* meters = nullptr;  ///< Null if the task has no endpoint for monitoring systems.
   /// Tells the leading task whether model_dir is still this run's. Called at an interval on the compute thread. An error
   /// other than Unavailable ends the training. Null: no check.
   std::function<Result<void>()> check_place;
@@ -101,6 +103,8 @@ class TrainingLoop {
   Task<Result<bool>> leave_out_step();
   Task<Result<void>> after_update(const cluster::Outcome& outcome);
   Task<Result<void>> look_at_place();
+  void count_step(SteadyTime begun);
+  void set_phase(monitor::TaskPhase phase);
   Task<Result<void>> compute_final_values();
   bool saves_after(uint64_t step) const;
   uint64_t step_after() const;
@@ -149,6 +153,7 @@ class TrainingLoop {
   std::vector<cluster::RowGradients> row_gradients_;  // Views into the program, set after each run.
   std::vector<float> scalar_values_;                  // Values of the scalars that are known only after the step.
   cluster::Step step_;
+  uint64_t step_examples_ = 0;  // Of the batches of all replicas.
   SteadyTime next_look_at_place_{};
   InputWatch input_watch_;
   std::optional<Error> fault_;  // The fault of the current step, which must not become an update.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// An interface to observe a job's updates from outside: simulations and tests check jobs by it. Programs have no
-/// observer.
+/// An interface to observe a job's updates from outside: simulations and tests check jobs by it, and the endpoint for
+/// monitoring systems counts by it. Other programs have no observer.
 #include <cstdint>
 
 namespace shoal::cluster {
@@ -19,6 +19,8 @@ struct ObservedUpdate {
   uint64_t ordinal = 0;      ///< The number of batches that the trainer's input had handed out, this one included.
   uint64_t commit = 0;       ///< The number of the update's commit in this epoch.
   uint64_t global_step = 0;  ///< The global step after the update.
+  /// Updates between the weights that the gradient was computed on and those that it is added to.
+  uint64_t staleness = 0;
 };
 
 /// Each function is called on the strand of the task that reports.
@@ -31,7 +33,7 @@ class UpdateObserver {
   virtual void applied(const ObservedUpdate&) {}
   /// After an update: what the buffers of a server's task take, and the most that the formula allows (server_memory.h).
   virtual void holds(int /*shard*/, uint64_t /*bytes*/, uint64_t /*most*/) {}
-  /// A trainer was told by all shards that its update counts. `shard`, `server` and `sequence` are not set.
+  /// A trainer was told by all shards that its update counts. `shard`, `server`, `sequence` and `staleness` are not set.
   virtual void counted(const ObservedUpdate&) {}
   /// A trainer has made a step, or has become ready. `global_step` is what it knows.
   virtual void stepped(int /*trainer*/, uint64_t /*global_step*/) {}
@@ -39,6 +41,9 @@ class UpdateObserver {
   virtual void ended(int /*trainer*/, uint64_t /*global_step*/) {}
   /// A trainer has been away for longer than lost_grace: from now on the others make its share of each step.
   virtual void replaced(int /*trainer*/) {}
+  /// The number of the job's tasks that have a connection to this one has changed: trainers and other servers to a server,
+  /// servers to a trainer.
+  virtual void connected(int /*peers*/) {}
 };
 
 }  // namespace shoal::cluster

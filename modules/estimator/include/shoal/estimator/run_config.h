@@ -202,6 +202,10 @@ struct RunConfigOptions {
   /// Lets updates write values that are not finite, infinite losses and norms count, and checkpoints hold such values. By
   /// default they end training with NanLoss, and nothing of such a step is saved. A loss that is NaN ends it either way.
   bool allow_non_finite = false;
+  /// Where monitoring systems ask this process: /metrics (Prometheus) and /healthz (metrics_endpoint.h). A port of this machine alone,
+  /// "9400", or "ADDRESS:PORT"; port 0 is one that is free, which the log names. Beyond this machine the job needs a token or
+  /// certificates. Default: nowhere.
+  std::optional<std::string> metrics = {};
   UpdateStrategyOptions update_strategy = {};
   /// Heeded by shoal::run, and by run_cluster() where it handles signals; other library calls change no handler.
   OnSigterm on_sigterm = OnSigterm::kEnd;
@@ -241,6 +245,7 @@ struct RunConfigChanges {
   Setting<bool> save_model_description = {};
   Setting<bool> accept_changed_model = {};
   Setting<bool> allow_non_finite = {};
+  Setting<std::string> metrics = {};
   Setting<UpdateStrategyOptions> update_strategy = {};
   Setting<OnSigterm> on_sigterm = {};
   Setting<Placement> placement = {};
@@ -304,6 +309,7 @@ class RunConfig {
   bool save_model_description() const;
   bool accept_changed_model() const;
   bool allow_non_finite() const;
+  const std::optional<std::string>& metrics() const;
   const UpdateStrategyOptions& update_strategy() const;
   OnSigterm on_sigterm() const;
   const Placement& placement() const;

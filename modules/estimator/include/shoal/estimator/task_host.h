@@ -19,7 +19,9 @@
 namespace shoal {
 
 namespace monitor {
+class MetricsEndpoint;
 class ProgressDisplay;
+class TaskMeters;
 }
 class RunConfig;
 
@@ -55,6 +57,9 @@ struct TaskHost {
   uint64_t own_part_bytes = cluster::kOwnPartBytes;
   /// From how many bytes on checkpoints share tables that change little (checkpoint::Sharing).
   uint64_t table_bytes_min = uint64_t(1) << 20;
+  /// What monitoring systems ask (RunConfigOptions::metrics). Null: the first task that runs opens it, where the config asks for one.
+  std::shared_ptr<monitor::MetricsEndpoint> metrics_endpoint = {};
+  std::shared_ptr<monitor::TaskMeters> meters = {};         ///< What it tells of this task. Null: nobody asks.
   std::shared_ptr<monitor::ProgressDisplay> progress = {};  ///< Shown by the local process or the chief.
   bool workers_show_progress = false;                       ///< By each worker, too, whose process is its own.
   std::function<void(const TaskReport&)> report = {};       ///< Called once per task, on its thread.
