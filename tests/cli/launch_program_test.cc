@@ -7,6 +7,7 @@
 #include "fixture.h"
 #include "launch/contradictions.h"
 #include "launch/credentials.h"
+#include "launch/metrics_ports.h"
 #include "launch/program_command.h"
 #include "shoal/estimator/run.h"
 
@@ -29,6 +30,22 @@ TEST(ProgramCommand, AFlagIsTheSameInEverySpelling) {
     words.insert(words.end(), spelling.begin(), spelling.end());
     EXPECT_EQ(read_command(words).value("--model-dir"), "m") << spelling.front();
   }
+}
+
+TEST(MetricsLine, SaysWhereEachTaskAnswers) {
+  const auto line = [](const std::vector<std::string>& words, const cluster::ClusterSize& size) {
+    const auto said = metrics_line(read_command(words), tasks_of(size));
+    return said ? said->value_or("nothing") : "error: " + said.error().message();
+  };
+  const cluster::ClusterSize job{.ps = 1, .workers = 2, .evaluator = true};
+  EXPECT_EQ(line({"p"}, job), "nothing");
+  EXPECT_EQ(line({"p", "--metrics", "9400"}, job),
+            "metrics: chief 0 at 127.0.0.1:9400, and each further task one port above, up to evaluator 0 at 127.0.0.1:9404");
+  EXPECT_EQ(line({"p", "--metrics=[::]:9400"}, {}), "metrics: chief 0 at [::]:9400");
+  EXPECT_EQ(line({"env", "SHOAL_METRICS=0", "p"}, job), "metrics: each task at a free port of 127.0.0.1, which its log names");
+  EXPECT_THAT(line({"p", "--metrics", "65531"}, job), HasSubstr("up to evaluator 0 at 127.0.0.1:65535"));
+  EXPECT_THAT(line({"p", "--metrics", "65532"}, job), HasSubstr("give a lower port"));
+  EXPECT_THAT(line({"p", "--metrics", "node:1"}, job), HasSubstr("error: metrics: \"node:1\""));
 }
 
 TEST(ProgramCommand, AValueIsNoFlag) {

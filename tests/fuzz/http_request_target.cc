@@ -17,7 +17,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   MeterRegistry registry;
   registry.add({.role = "worker", .index = 1})->step({.global_step = 1, .examples = 1, .loss = 1, .time = {}});
   const TaskHealth health(registry, std::chrono::seconds(60));
-  const AnswerSource source{.registry = registry, .health = health, .version = "1", .bearer = open ? "" : std::string(kSecret)};
+  CachedPage page(registry, "1");
+  const AnswerSource source{.page = page, .health = health, .bearer = open ? "" : std::string(kSecret)};
   std::string_view text = input.text();
   while (!text.empty()) {
     HttpParser parser;

@@ -10,14 +10,14 @@
 namespace shoal::monitor {
 namespace {
 
+using std::chrono::seconds;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using std::chrono::seconds;
 
 class MetricsAnswer : public ::testing::Test {
  protected:
   HttpAnswer ask(const RequestHead& head, const std::string& bearer = "") {
-    return answer_to(head, {.registry = registry, .health = health, .version = "1", .bearer = bearer}, now);
+    return answer_to(head, {.page = page, .health = health, .bearer = bearer}, now);
   }
   void pass(Duration time) {
     now += time;
@@ -26,6 +26,7 @@ class MetricsAnswer : public ::testing::Test {
 
   MeterRegistry registry;
   TaskHealth health{registry, seconds(60)};
+  CachedPage page{registry, "1"};
   SteadyTime now{seconds(1000)};
 };
 
@@ -83,6 +84,21 @@ TEST(IsSameSecret, ComparesAllOfIt) {
   EXPECT_FALSE(is_same_secret("bbc", "abc"));
 }
 
+TEST_F(MetricsAnswer, IsNoOlderThanATenthOfASecond) {
+  const auto task = registry.add({});
+  const auto step = [&](uint64_t number) { task->step({.global_step = number, .examples = 1, .loss = 1, .time = {}}); };
+  const auto page_has = [&](const char* text) {
+    return ask({.method = "GET", .target = "/metrics"}).body.find(text) != std::string::npos;
+  };
+  step(1);
+  EXPECT_TRUE(page_has("index=\"0\"} 1\n"));
+  step(22);
+  now += std::chrono::milliseconds(99);
+  EXPECT_FALSE(page_has("} 22\n"));
+  now += std::chrono::milliseconds(1);
+  EXPECT_TRUE(page_has("} 22\n"));
+}
+
 TEST_F(MetricsAnswer, SaysThatNoTaskHasBegun) {
   EXPECT_EQ(ask({.method = "GET", .target = "/healthz"}).body, "ok\nno task has begun yet\n");
 }
@@ -137,14 +153,15 @@ TEST(MetricsAddress, IsAPortOrAnAddress) {
   EXPECT_EQ(read("0.0.0.0:9400"), "0.0.0.0:9400");
   EXPECT_EQ(read("[::1]:65535"), "[::1]:65535");
   EXPECT_EQ(read("localhost:1"), "127.0.0.1:1");
-  for (const char* wrong : {"", ":", ":9400", "65536", "-1", "9400 ", "host:9400", "::1:9400", "[::1:9400", "[]:1", "[127.0.0.1]:1",
-                            "1.2.3:4", "127.0.0.1", "127.0.0.1:", "9400x", "tcp://127.0.0.1:1"}) {
+  for (const char* wrong : {"", ":", ":9400", "65536", "-1", "9400 ", "host:9400", "::1:9400", "[::1:9400", "[]:1",
+                            "[127.0.0.1]:1", "1.2.3:4", "127.0.0.1", "127.0.0.1:", "9400x", "tcp://127.0.0.1:1"}) {
     EXPECT_THAT(read(wrong), HasSubstr("write a port, as 9400")) << wrong;
   }
 }
 
 TEST(MetricsAddress, KnowsWhatIsBeyondThisMachine) {
-  for (const char* own : {"9400", "127.255.0.1:1", "[::1]:1"}) EXPECT_TRUE(is_loopback(parse_metrics_address(own).value())) << own;
+  for (const char* own : {"9400", "127.255.0.1:1", "[::1]:1"})
+    EXPECT_TRUE(is_loopback(parse_metrics_address(own).value())) << own;
   for (const char* other : {"0.0.0.0:1", "[::]:1", "128.0.0.1:1", "[::ffff:127.0.0.1]:1", "10.0.0.1:1"}) {
     EXPECT_FALSE(is_loopback(parse_metrics_address(other).value())) << other;
   }

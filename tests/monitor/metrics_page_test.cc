@@ -106,7 +106,7 @@ TEST(MetricsPage, WritesNumbersAndLabelsAsTheFormatHasThem) {
 }
 
 TEST(ProcessMeters, KnowThisProcess) {
-  const auto process = read_process_meters();
+  const auto process = ProcessReader().read();
   ASSERT_TRUE(process);
   EXPECT_GT(process->resident_bytes, 1'000'000u);
   EXPECT_LT(process->resident_bytes, process->virtual_bytes);

@@ -23,7 +23,7 @@ struct WipedBytes {
   ~WipedBytes() { OPENSSL_cleanse(bytes.data(), bytes.size()); }
 };
 
-std::string_view bytes_of(const std::array<unsigned char, 32>& bytes) {
+std::string_view text_of_key(const std::array<unsigned char, 32>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -54,7 +54,7 @@ Result<ScrapeAccess> access_by(const Token& token) {
     return internal_error("OpenSSL has no HKDF-SHA256");
   SHOAL_TRY(KeyPair own, self_signed(key.bytes, serial));
   return ScrapeAccess{.own = std::move(own),
-                      .bearer = Secret("shoal-metrics-" + to_base64(bytes_of(bearer.bytes), Base64::kUrl)),
+                      .bearer = Secret("shoal-metrics-" + to_base64(text_of_key(bearer.bytes), Base64::kUrl)),
                       .authorities = {}};
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics_answer.h"
 
-#include "metrics_page.h"
-
 namespace shoal::monitor {
 namespace {
 
@@ -21,12 +19,6 @@ bool may_ask(const RequestHead& head, std::string_view bearer) {
   if (bearer.empty()) return true;
   if (head.authorization.size() != 1 || !begins_with_scheme(head.authorization.front())) return false;
   return is_same_secret(head.authorization.front().substr(kScheme.size()), bearer);
-}
-
-HttpAnswer metrics_answer(const AnswerSource& source) {
-  const auto tasks = source.registry.tasks();
-  return {.type = kMetricsPageType,
-          .body = metrics_page({.version = source.version, .tasks = tasks, .process = read_process_meters()})};
 }
 
 HttpAnswer health_answer(const AnswerSource& source, SteadyTime now) {
@@ -66,7 +58,7 @@ HttpAnswer answer_to(const RequestHead& head, const AnswerSource& source, Steady
   if (head.has_body) return refusal(413);
   if (head.method != "GET" && head.method != "HEAD") return refusal(405);
   const std::string_view path = head.target.substr(0, head.target.find('?'));
-  if (path == "/metrics") return metrics_answer(source);
+  if (path == "/metrics") return {.type = kMetricsPageType, .body = source.page.at(now)};
   if (path == "/healthz") return health_answer(source, now);
   return refusal(404);
 }

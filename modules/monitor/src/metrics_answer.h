@@ -5,16 +5,16 @@
 #include <string_view>
 #include <vector>
 
-#include "shoal/monitor/task_meters.h"
+#include "cached_page.h"
 #include "task_health.h"
 
 namespace shoal::monitor {
 
 struct RequestHead {
-  std::string_view method;  ///< "GET".
-  std::string_view target;  ///< "/metrics?x=1".
+  std::string_view method;                        ///< "GET".
+  std::string_view target;                        ///< "/metrics?x=1".
   std::vector<std::string_view> authorization{};  ///< The values of all fields Authorization.
-  bool has_body = false;    ///< The head announces one.
+  bool has_body = false;                          ///< The head announces one.
 };
 
 struct HttpAnswer {
@@ -28,9 +28,8 @@ struct HttpAnswer {
 
 /// What requests are about.
 struct AnswerSource {
-  const MeterRegistry& registry;
+  CachedPage& page;
   const TaskHealth& health;
-  std::string version;
   std::string bearer;  ///< Empty: anyone may ask.
 };
 

@@ -35,7 +35,8 @@ class Endpoint final : public MetricsEndpoint {
   explicit Endpoint(MetricsEndpointOptions options)
       : health_(registry_, options.health_deadline),
         look_every_(std::min<Duration>(kLookEvery, options.health_deadline / 4)),
-        source_{.registry = registry_, .health = health_, .version = std::move(options.version), .bearer = {}},
+        page_(registry_, std::move(options.version)),
+        source_{.page = page_, .health = health_, .bearer = {}},
         address_(std::move(options.address)) {}
   ~Endpoint() override {
     io_.stop();
@@ -60,6 +61,7 @@ class Endpoint final : public MetricsEndpoint {
   MeterRegistry registry_;
   TaskHealth health_;
   const Duration look_every_;
+  CachedPage page_;
   AnswerSource source_;
   MetricsAddress address_;
   asio::io_context io_{1};
@@ -93,9 +95,10 @@ Result<void> Endpoint::set_up_gate(const std::function<Result<MetricsGate>()>& g
   source_.bearer = made.bearer;
   return {};
 #else
-  return failed_precondition("metrics " + to_string(address_) +
-                             ": is beyond this machine, and this build has no TLS: build with -DSHOAL_TLS=ON (needs libssl-dev), or "
-                             "give a port of this machine alone");
+  return failed_precondition(
+      "metrics " + to_string(address_) +
+      ": is beyond this machine, and this build has no TLS: build with -DSHOAL_TLS=ON (needs libssl-dev), or "
+      "give a port of this machine alone");
 #endif
 }
 
@@ -103,9 +106,10 @@ Result<void> Endpoint::listen() {
   NetError error;
   const auto failed = [&](const char* what) {
     const bool taken = error == asio::error::address_in_use;
-    return unavailable("metrics " + to_string(address_) + ": " + what + ": " + error.message() +
-                       (taken ? "; another program, or another task, listens at this port: give another one, or 0 for one that is free"
-                              : ""));
+    return unavailable(
+        "metrics " + to_string(address_) + ": " + what + ": " + error.message() +
+        (taken ? "; another program, or another task, listens at this port: give another one, or 0 for one that is free"
+               : ""));
   };
   const auto host = asio::ip::make_address(address_.host, error);
   if (error) return failed("no address");

@@ -18,8 +18,8 @@ class PageWriter {
   explicit PageWriter(const MetricsPageFacts& facts) : facts_(facts) {
     for (const auto& task : facts.tasks) {
       const TaskLabels& labels = task->labels();
-      labels_.push_back("task=\"" + escaped_label(task->name()) + "\",role=\"" + escaped_label(labels.role) + "\",index=\"" +
-                        std::to_string(labels.index) + "\"");
+      labels_.push_back("task=\"" + escaped_label(task->name()) + "\",role=\"" + escaped_label(labels.role) +
+                        "\",index=\"" + std::to_string(labels.index) + "\"");
     }
   }
 
@@ -43,7 +43,8 @@ class PageWriter {
     });
   }
   void counter(std::string_view name, std::string_view help, Counter Meters::*counter) {
-    by_task(name, "counter", help, [counter](const Meters& task) { return std::optional(double((task.*counter).value())); });
+    by_task(name, "counter", help,
+            [counter](const Meters& task) { return std::optional(double((task.*counter).value())); });
   }
   void by_task(std::string_view name, std::string_view type, std::string_view help,
                const std::function<std::optional<double>(const Meters&)>& value) {
@@ -107,12 +108,16 @@ void write_training(PageWriter& page) {
   page.gauge("shoal_loss", "The loss of the task's last batch.", &Meters::loss);
   page.counter("shoal_steps_total", "Steps that this process of the task has made.", &Meters::steps);
   page.counter("shoal_examples_total", "Examples in the batches of these steps.", &Meters::examples);
-  page.histogram("shoal_step_duration_seconds", "How long each step took, the wait for input included.", &Meters::step_seconds);
+  page.histogram("shoal_step_duration_seconds", "How long each step took, the wait for input included.",
+                 &Meters::step_seconds);
   page.by_task("shoal_input_wait_seconds_total", "counter", "Time that steps have waited for their batches.",
                [](const Meters& task) { return std::optional(task.input_wait.seconds()); });
-  page.gauge("shoal_checkpoint_step", "The global step of the newest checkpoint that the task has written.", &Meters::checkpoint_step);
-  page.gauge("shoal_checkpoint_timestamp_seconds", "When that checkpoint was written, in seconds since 1970.", &Meters::checkpoint_time);
-  page.histogram("shoal_checkpoint_duration_seconds", "How long each checkpoint took to write.", &Meters::checkpoint_seconds);
+  page.gauge("shoal_checkpoint_step", "The global step of the newest checkpoint that the task has written.",
+             &Meters::checkpoint_step);
+  page.gauge("shoal_checkpoint_timestamp_seconds", "When that checkpoint was written, in seconds since 1970.",
+             &Meters::checkpoint_time);
+  page.histogram("shoal_checkpoint_duration_seconds", "How long each checkpoint took to write.",
+                 &Meters::checkpoint_seconds);
 }
 
 void write_evaluations(PageWriter& page, const MetricsPageFacts& facts) {
@@ -141,11 +146,13 @@ void write_evaluations(PageWriter& page, const MetricsPageFacts& facts) {
 
 void write_cluster(PageWriter& page, const MetricsPageFacts& facts) {
   page.gauge("shoal_peers_connected", "How many tasks of the job are connected to this one.", &Meters::peers_connected);
-  page.counter("shoal_updates_applied_total", "Updates of trainers that this parameter server has applied.", &Meters::updates);
-  page.histogram("shoal_staleness_steps", "How many updates older the weights were that each applied update was computed from.",
-                 &Meters::staleness);
+  page.counter("shoal_updates_applied_total", "Updates of trainers that this parameter server has applied.",
+               &Meters::updates);
+  page.histogram("shoal_staleness_steps",
+                 "How many updates older the weights were that each applied update was computed from.", &Meters::staleness);
   if (facts.tasks.empty()) return;
-  page.family("shoal_wire_bytes_total", "counter", "Bytes of messages that the task has exchanged with the others of its job.");
+  page.family("shoal_wire_bytes_total", "counter",
+              "Bytes of messages that the task has exchanged with the others of its job.");
   for (size_t i = 0; i < facts.tasks.size(); ++i) {
     const TaskAccess::WireBytes bytes = facts.tasks[i]->wire_bytes();
     page.sample(page.labels(i) + ",direction=\"sent\"", double(bytes.sent));

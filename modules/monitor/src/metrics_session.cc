@@ -122,8 +122,10 @@ std::shared_ptr<MetricsSession> make_plain_session(asio::ip::tcp::socket socket,
 }
 
 #if SHOAL_MONITOR_TLS
-std::shared_ptr<MetricsSession> make_tls_session(asio::ip::tcp::socket socket, asio::ssl::context& context, SessionCalls calls) {
-  return std::make_shared<StreamSession<beast::ssl_stream<beast::tcp_stream>>>(std::move(calls), std::move(socket), context);
+std::shared_ptr<MetricsSession> make_tls_session(asio::ip::tcp::socket socket, asio::ssl::context& context,
+                                                 SessionCalls calls) {
+  return std::make_shared<StreamSession<beast::ssl_stream<beast::tcp_stream>>>(std::move(calls), std::move(socket),
+                                                                               context);
 }
 #endif
 

@@ -19,8 +19,9 @@ namespace shoal::monitor {
 // Limits of one connection.
 inline constexpr uint32_t kHeadBytesMax = 8 * 1024;
 inline constexpr auto kRequestTimeout = std::chrono::seconds(10);  // Of a handshake, a request's head, an answer.
-inline constexpr auto kIdleTimeout = std::chrono::seconds(120);    // Between requests: Prometheus asks once a minute or more often.
-inline constexpr auto kLingerTimeout = std::chrono::seconds(2);    // For the peer to read the last answer.
+inline constexpr auto kIdleTimeout =
+    std::chrono::seconds(120);  // Between requests: Prometheus asks once a minute or more often.
+inline constexpr auto kLingerTimeout = std::chrono::seconds(2);  // For the peer to read the last answer.
 inline constexpr size_t kLingerBytesMax = 64 * 1024;
 
 /// All calls are on the thread of the socket's executor.

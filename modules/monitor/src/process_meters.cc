@@ -25,7 +25,9 @@ double read_boot_time() {
 
 }  // namespace
 
-std::optional<ProcessMeters> read_process_meters() {
+ProcessReader::ProcessReader() : boot_time_(read_boot_time()) {}
+
+std::optional<ProcessMeters> ProcessReader::read() const {
   std::ifstream file("/proc/self/stat");
   std::string line;
   if (!std::getline(file, line)) return std::nullopt;
@@ -38,12 +40,11 @@ std::optional<ProcessMeters> read_process_meters() {
   if (fields.size() <= kResident) return std::nullopt;
   const auto number = [&fields](size_t at) { return double(std::strtoull(fields[at].c_str(), nullptr, 10)); };
   const double ticks = double(::sysconf(_SC_CLK_TCK));
-  const double boot = read_boot_time();
   return ProcessMeters{.cpu_seconds = (number(kUser) + number(kSystem)) / ticks,
                        .resident_bytes = uint64_t(number(kResident)) * uint64_t(::sysconf(_SC_PAGESIZE)),
                        .virtual_bytes = uint64_t(number(kVirtual)),
                        .threads = uint64_t(number(kThreads)),
-                       .start_time = boot > 0 ? boot + number(kStart) / ticks : 0};
+                       .start_time = boot_time_ > 0 ? boot_time_ + number(kStart) / ticks : 0};
 }
 
 }  // namespace shoal::monitor

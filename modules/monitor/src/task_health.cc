@@ -39,7 +39,8 @@ HealthReport TaskHealth::report(SteadyTime now) const {
     const Duration silent = asked ? now - found->second.alive : Duration::zero();
     if (silent > deadline_ && task->phase() != TaskPhase::kEnded) {
       report.healthy = false;
-      lines += formatted("; its strand has not answered for %.0f s, and no step was finished meanwhile", to_seconds(silent));
+      lines +=
+          formatted("; its strand has not answered for %.0f s, and no step was finished meanwhile", to_seconds(silent));
     }
     lines += "\n";
   }

@@ -14,10 +14,11 @@ namespace {
 
 Result<monitor::MetricsGate> gate_of(const TaskHost& host, const std::string& address) {
   if (!host.credential) {
-    return failed_precondition(
-        "metrics " + address +
-        ": is beyond this machine, where anyone who reaches the port could read: give the job a token (shoal keys token, then "
-        "SHOAL_TOKEN or --token-file) or certificates (--tls-dir), or listen on this machine alone, as with --metrics 9400");
+    return failed_precondition("metrics " + address +
+                               ": is beyond this machine, where anyone who reaches the port could read: give the job a "
+                               "token (shoal keys token, then "
+                               "SHOAL_TOKEN or --token-file) or certificates (--tls-dir), or listen on this machine alone, "
+                               "as with --metrics 9400");
   }
   SHOAL_TRY(transport::ScrapeAccess access, transport::scrape_access(*host.credential));
   return monitor::MetricsGate{.certificate = std::move(access.own.certificate),
@@ -69,8 +70,8 @@ int32_t number_in_job(const cluster::TaskConfig& task) {
   return 0;
 }
 
-Result<std::shared_ptr<monitor::MetricsEndpoint>> open_metrics_endpoint(const std::optional<std::string>& metrics, const TaskHost& host,
-                                                                        Logger& log) {
+Result<std::shared_ptr<monitor::MetricsEndpoint>> open_metrics_endpoint(const std::optional<std::string>& metrics,
+                                                                        const TaskHost& host, Logger& log) {
   if (!metrics) return std::shared_ptr<monitor::MetricsEndpoint>();
   SHOAL_TRY(const monitor::MetricsAddress address, monitor::parse_metrics_address(*metrics));
   const auto gate = [&host, shown = to_string(address)] { return gate_of(host, shown); };

@@ -15,8 +15,8 @@ int32_t number_in_job(const cluster::TaskConfig& task);
 
 /// Opens the endpoint that `config` asks for. `host`: of the process; it says the credential. Null: nothing is asked for. Errors: those of
 /// start_metrics_endpoint(); FailedPrecondition: an address beyond this machine without a token or certificate.
-Result<std::shared_ptr<monitor::MetricsEndpoint>> open_metrics_endpoint(const std::optional<std::string>& metrics, const TaskHost& host,
-                                                                        Logger& log);
+Result<std::shared_ptr<monitor::MetricsEndpoint>> open_metrics_endpoint(const std::optional<std::string>& metrics,
+                                                                        const TaskHost& host, Logger& log);
 
 /// While it lives, the endpoint of the process shows the task.
 class MeteredTask {

@@ -29,7 +29,7 @@ std::string to_string(const MetricsAddress& address);
 struct MetricsGate {
   std::string certificate, key;  ///< In PEM.
   std::string bearer;            ///< What a request has to bring as "Authorization: Bearer ..."; empty: nothing.
-  std::string authorities;       ///< In PEM: CAs, of one of which whoever asks needs a certificate; empty: none is asked for.
+  std::string authorities;  ///< In PEM: CAs, of one of which whoever asks needs a certificate; empty: none is asked for.
 };
 
 struct MetricsEndpointOptions {

@@ -30,7 +30,7 @@ const char* to_string(TaskPhase phase);
 struct TaskLabels {
   std::string role = "local";  ///< "chief", "worker", "ps", "evaluator", "master"; "local" for a task without a cluster.
   int32_t index = 0;
-  std::string backend = {};    ///< What computes; empty: it is not known.
+  std::string backend = {};  ///< What computes; empty: it is not known.
 };
 
 /// Of one finished training step.
@@ -38,7 +38,7 @@ struct StepMeasure {
   uint64_t global_step = 0;
   uint64_t examples = 0;  ///< How many examples the task's own batch had.
   double loss = 0;        ///< May be NaN or infinite.
-  Duration time{};        ///< From the request for the weights to the answer that the update counts, the wait for input included.
+  Duration time{};  ///< From the request for the weights to the answer that the update counts, the wait for input included.
 };
 
 /// How a task can be reached from another thread while it runs.
