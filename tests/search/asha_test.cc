@@ -9,7 +9,7 @@
 
 #include "shoal/base/random.h"
 
-namespace shoal::search {
+namespace shoal::tuning {
 namespace {
 
 using ::testing::ElementsAre;
@@ -97,4 +97,4 @@ TEST(IsBetter, TakesNaNForTheWorst) {
 }
 
 }  // namespace
-}  // namespace shoal::search
+}  // namespace shoal::tuning

@@ -6,7 +6,7 @@
 
 #include "shoal/search/space.h"
 
-namespace shoal::search {
+namespace shoal::tuning {
 
 /// The space of parameters that are written as for `shoal tune --param`.
 inline Space space_of(const std::vector<std::string>& texts) {
@@ -15,4 +15,4 @@ inline Space space_of(const std::vector<std::string>& texts) {
   return Space::create(std::move(parameters)).value();
 }
 
-}  // namespace shoal::search
+}  // namespace shoal::tuning

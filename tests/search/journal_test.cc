@@ -9,7 +9,7 @@
 
 #include "../base/temporary_folder.h"
 
-namespace shoal::search {
+namespace shoal::tuning {
 namespace {
 
 using ::testing::HasSubstr;
@@ -160,4 +160,4 @@ TEST(Journal, ParsesNames) {
 }
 
 }  // namespace
-}  // namespace shoal::search
+}  // namespace shoal::tuning

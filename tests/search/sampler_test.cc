@@ -11,7 +11,7 @@
 
 #include "fixture.h"
 
-namespace shoal::search {
+namespace shoal::tuning {
 namespace {
 
 std::vector<std::string> all_of(Sampler& sampler, size_t count_max = 1000) {
@@ -78,4 +78,4 @@ TEST(GridSampler, EndsBehindItsLastCombination) {
 TEST(GridSampler, PassesOnTheErrorsOfAGrid) { EXPECT_FALSE(grid_sampler(space_of({"lr=0..1"}))); }
 
 }  // namespace
-}  // namespace shoal::search
+}  // namespace shoal::tuning

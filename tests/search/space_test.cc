@@ -7,7 +7,7 @@
 
 #include "fixture.h"
 
-namespace shoal::search {
+namespace shoal::tuning {
 namespace {
 
 using ::testing::ElementsAre;
@@ -141,4 +141,4 @@ TEST(Space, CountsTrialsThatDiffer) {
 }
 
 }  // namespace
-}  // namespace shoal::search
+}  // namespace shoal::tuning

@@ -11,7 +11,7 @@
 #include "fixture.h"
 #include "shoal/base/random.h"
 
-namespace shoal::search {
+namespace shoal::tuning {
 namespace {
 
 using ::testing::ElementsAre;
@@ -242,4 +242,4 @@ TEST(Tuner, LosesNoTrialAndEndsNoneTwiceWhereverItIsCutOff) {
 }
 
 }  // namespace
-}  // namespace shoal::search
+}  // namespace shoal::tuning

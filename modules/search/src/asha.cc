@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace shoal::search {
+namespace shoal::tuning {
 
 bool is_better(double a, double b, Goal goal) {
   if (std::isnan(a)) return false;
@@ -43,4 +43,4 @@ std::optional<Asha::Observation> Asha::observe(int64_t trial, int64_t step, doub
   return Observation{.rung = rung, .goes_on = !std::isnan(value) && better < go_on};
 }
 
-}  // namespace shoal::search
+}  // namespace shoal::tuning

@@ -3,7 +3,7 @@
 
 #include <span>
 
-namespace shoal::search {
+namespace shoal::tuning {
 namespace {
 
 constexpr uint64_t kJournalBytesMax = uint64_t(1) << 30;
@@ -76,4 +76,4 @@ Result<Journal> Journal::open(Storage& storage, const std::string& folder, const
 
 Result<void> Journal::append(const Record& record) { return append_durably(*file_, line_of(record)); }
 
-}  // namespace shoal::search
+}  // namespace shoal::tuning

@@ -8,7 +8,7 @@
 #include "shoal/json/fields.h"
 #include "shoal/search/journal.h"
 
-namespace shoal::search {
+namespace shoal::tuning {
 namespace {
 
 using Json = json::Json;
@@ -253,4 +253,4 @@ Result<std::optional<JournalContents>> parse_journal(std::string_view text, cons
   return contents;
 }
 
-}  // namespace shoal::search
+}  // namespace shoal::tuning

@@ -7,7 +7,7 @@
 #include "shoal/base/number_text.h"
 #include "shoal/search/space.h"
 
-namespace shoal::search {
+namespace shoal::tuning {
 namespace {
 
 constexpr size_t kNameBytesMax = 200;
@@ -187,4 +187,4 @@ std::string text_of(const Parameter& parameter) {
   return text;
 }
 
-}  // namespace shoal::search
+}  // namespace shoal::tuning

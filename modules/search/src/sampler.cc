@@ -9,7 +9,7 @@
 #include "shoal/base/number_text.h"
 #include "shoal/base/random.h"
 
-namespace shoal::search {
+namespace shoal::tuning {
 namespace {
 
 constexpr size_t kGridMax = 100'000;
@@ -101,4 +101,4 @@ std::unique_ptr<Sampler> random_sampler(const Space& space, int64_t seed) {
   return std::make_unique<RandomSampler>(space, seed);
 }
 
-}  // namespace shoal::search
+}  // namespace shoal::tuning

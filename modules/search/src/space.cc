@@ -10,7 +10,7 @@
 #include "shoal/base/number_text.h"
 #include "shoal/json/events.h"
 
-namespace shoal::search {
+namespace shoal::tuning {
 namespace {
 
 constexpr size_t kParametersMax = 1'000;
@@ -237,4 +237,4 @@ std::optional<size_t> Space::count(size_t count_max) const {
   return combinations.walk() ? std::optional(combinations.found().size()) : std::nullopt;
 }
 
-}  // namespace shoal::search
+}  // namespace shoal::tuning

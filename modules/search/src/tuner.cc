@@ -6,7 +6,7 @@
 #include <cmath>
 #include <csignal>
 
-namespace shoal::search {
+namespace shoal::tuning {
 namespace {
 
 constexpr int kNanStatus = 3;
@@ -113,13 +113,13 @@ TrialEnded Tuner::judge(const Trial& trial, const AttemptEnd& end) const {
     ended.value = trial.value;
     ended.step = trial.step;
   }
-  if (attempts_[size_t(trial.number)].decided) {
+  const bool clean = end.status == 0 && !end.interrupted;
+  if (attempts_[size_t(trial.number)].decided && !(clean && end.value)) {
     const bool out_of_time = attempts_[size_t(trial.number)].out_of_time;
     ended.outcome = ended.value ? Outcome::kStopped : Outcome::kFailed;
     ended.error = !out_of_time ? "" : ended.value ? "its time was over" : "its time was over before its first evaluation";
     return ended;
   }
-  const bool clean = end.status == 0 && !end.interrupted;
   if (clean) {
     ended.outcome = ended.value ? Outcome::kComplete : Outcome::kFailed;
     return ended;
@@ -271,4 +271,4 @@ const Trial* Tuner::best() const {
   return best;
 }
 
-}  // namespace shoal::search
+}  // namespace shoal::tuning

@@ -12,7 +12,7 @@
 
 #include "shoal/base/result.h"
 
-namespace shoal::search {
+namespace shoal::tuning {
 
 enum class Goal : uint8_t { kMin, kMax };
 
@@ -53,4 +53,4 @@ class Asha {
   std::map<int64_t, int64_t> highest_;       // The highest rung of each trial.
 };
 
-}  // namespace shoal::search
+}  // namespace shoal::tuning

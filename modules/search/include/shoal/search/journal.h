@@ -15,7 +15,7 @@
 #include "shoal/search/asha.h"
 #include "shoal/search/space.h"
 
-namespace shoal::search {
+namespace shoal::tuning {
 
 enum class Algorithm : uint8_t { kGrid, kRandom, kAsha };
 /// "grid", "random", "asha".
@@ -108,4 +108,4 @@ class Journal {
   std::unique_ptr<WritableFile> file_;
 };
 
-}  // namespace shoal::search
+}  // namespace shoal::tuning

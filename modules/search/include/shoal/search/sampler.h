@@ -8,7 +8,7 @@
 
 #include "shoal/search/space.h"
 
-namespace shoal::search {
+namespace shoal::tuning {
 
 /// Gives the parameters of the trials one after the other, from trial 0 on.
 class Sampler {
@@ -29,4 +29,4 @@ std::unique_ptr<Sampler> random_sampler(const Space& space, int64_t seed);
 /// One draw: the values of `trial`, in the attempt `attempt`, whatever was given before.
 Assignment draw(const Space& space, int64_t seed, int64_t trial, int64_t attempt);
 
-}  // namespace shoal::search
+}  // namespace shoal::tuning

@@ -20,7 +20,7 @@
 
 #include "shoal/base/result.h"
 
-namespace shoal::search {
+namespace shoal::tuning {
 
 using Value = std::variant<int64_t, double, std::string>;
 
@@ -80,4 +80,4 @@ class Space {
   std::vector<Parameter> parameters_;
 };
 
-}  // namespace shoal::search
+}  // namespace shoal::tuning

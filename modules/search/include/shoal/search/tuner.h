@@ -14,7 +14,7 @@
 #include "shoal/search/journal.h"
 #include "shoal/search/sampler.h"
 
-namespace shoal::search {
+namespace shoal::tuning {
 
 struct TunerOptions {
   std::optional<int64_t> trials{};                 ///< How many trials there are; nothing: all that the sampler has.
@@ -122,4 +122,4 @@ class Tuner {
   bool interrupted_ = false;
 };
 
-}  // namespace shoal::search
+}  // namespace shoal::tuning
