@@ -221,6 +221,11 @@ ALLOWED = {
     ],
     "The search: it decides by what it is told, as the launcher's policy does": [
         ("modules/search/src/tuner.cc", "system", "numbers of signals"),
+        ("modules/search/src/search.cc", "edge", "a call of programs, whose trials run in the process: files, and how long a trial took"),
+        ("modules/cli/src/tune/trial_process.cc", "file system", "the lock that a trial's processes share, its log, the link to the best"),
+        ("modules/cli/src/tune/running_trial.cc", "thread system", "how processes ended"),
+        ("modules/cli/src/tune/search_run.cc", "edge system", "numbers of signals; who holds the folder"),
+        ("modules/cli/src/tune/tune_command.cc", "edge", "cores of this machine, and whether it is a task of a launch"),
     ],
     "The launcher: it runs processes, beside which nothing is simulated; what it decides by (policy.*) is told the time": [
         ("modules/cli/src/launch/policy.cc", "system", "numbers and names of signals"),
@@ -244,7 +249,7 @@ ALLOWED = {
     ],
     "Edges: where a program begins, looks up what it passes in, and prints": [
         ("modules/cli/src/tool_main.cc", "print edge", "the program's streams, and whether people look at them"),
-        ("modules/cli/src/tools.cc", "host", "the file that this process runs, which is to be launched"),
+        ("modules/cli/src/this_program.cc", "host", "the file that this process runs, which is to be launched"),
         ("modules/estimator/src/program_commands.cc", "global", "commands that are part of the program, set before its main()"),
         ("modules/cli/src/cli.cc", "edge", "files for the commands"),
         ("modules/cli/src/doctor_command.cc", "edge file host", "what this process may use, and how much room a disk has"),

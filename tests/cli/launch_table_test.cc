@@ -161,16 +161,16 @@ TEST(LaunchTable, TakesBackWhatItHasDrawnAndPutsLinesAbove) {
   LiveTable table;
   const std::vector<TableRow> row{{.task = "chief 0", .state = "training"}};
   const std::string drawn = "task     state     step  steps/s  examples/s  restarts\nchief 0  training\n";
-  EXPECT_EQ(table.redraw(row, {}), drawn);
-  EXPECT_EQ(table.redraw(row, {}), "\x1b[2A\r\x1b[J" + drawn);
+  EXPECT_EQ(table.redraw(table_lines(row, {}), 80), drawn);
+  EXPECT_EQ(table.redraw(table_lines(row, {}), 80), "\x1b[2A\r\x1b[J" + drawn);
   table.above() << "[ps 0] a warning\n";
-  EXPECT_EQ(table.redraw(row, {}), "\x1b[2A\r\x1b[J[ps 0] a warning\n" + drawn);
-  EXPECT_EQ(table.redraw(row, {}), "\x1b[2A\r\x1b[J" + drawn);
+  EXPECT_EQ(table.redraw(table_lines(row, {}), 80), "\x1b[2A\r\x1b[J[ps 0] a warning\n" + drawn);
+  EXPECT_EQ(table.redraw(table_lines(row, {}), 80), "\x1b[2A\r\x1b[J" + drawn);
   // In a terminal of 20 columns its head wraps to three lines.
-  EXPECT_THAT(table.redraw(row, {.columns = 20}), ::testing::StartsWith("\x1b[4A\r\x1b[J"));
+  EXPECT_THAT(table.redraw(table_lines(row, {.columns = 20}), 20), ::testing::StartsWith("\x1b[4A\r\x1b[J"));
   table.above() << "[ps 0] another\n";
   EXPECT_EQ(table.close(80), "\x1b[2A\r\x1b[J[ps 0] another\n");
-  EXPECT_EQ(table.redraw(row, {}), drawn);
+  EXPECT_EQ(table.redraw(table_lines(row, {}), 80), drawn);
   table.leave_behind();
   EXPECT_EQ(table.close(80), "");
 }

@@ -51,12 +51,14 @@ std::string unexpected(const CLI::App& app, const std::vector<std::string>& word
   const CLI::App& command = named_command(app);
   const std::string word = words.front().substr(0, words.front().find('='));
   std::string sentence = "not expected: " + CLI::detail::join(words, " ");
-  if (command.get_name() == "launch" && !has_separator && !self.program.empty()) {
-    return sentence + "; flags of " + self.name + " itself stand behind --, as in " + line_of(command) + " --workers 2 -- " +
+  const bool starts_programs = command.get_name() == "launch" || command.get_name() == "tune";
+  const std::string option = command.get_name() == "tune" ? " --dir d" : " --workers 2";
+  if (starts_programs && !has_separator && !self.program.empty()) {
+    return sentence + "; flags of " + self.name + " itself stand behind --, as in " + line_of(command) + option + " -- " +
            words.front();
   }
-  if (command.get_name() == "launch" && !has_separator && !word.starts_with("-")) {
-    return sentence + "; the program to launch stands behind --, as in " + line_of(command) + " --workers 2 -- " +
+  if (starts_programs && !has_separator && !word.starts_with("-")) {
+    return sentence + "; the program to " + command.get_name() + " stands behind --, as in " + line_of(command) + option + " -- " +
            words.front();
   }
   const std::vector<std::string> known = known_words(command, word);
@@ -75,11 +77,11 @@ std::vector<std::string> words_left(const CLI::App& app) {
   return words;
 }
 
-/// How many words the program parses itself: `launch` and `data bench` leave the words behind -- to the program that they
-/// start.
+/// How many words the program parses itself: `launch`, `tune` and `data bench` leave the words behind -- to the program that
+/// they start.
 int count_own_words(int argc, const char* const* argv) {
   const auto is = [&](int word, std::string_view text) { return argc > word && argv[word] == text; };
-  if (!is(1, "launch") && !(is(1, "data") && is(2, "bench"))) return argc;
+  if (!is(1, "launch") && !is(1, "tune") && !(is(1, "data") && is(2, "bench"))) return argc;
   return int(std::find(argv, argv + argc, std::string_view("--")) - argv);
 }
 
@@ -97,8 +99,8 @@ std::vector<std::string> command_names() {
 int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& out, std::ostream& err,
              Terminals terminals, const Self& self) {
   CLI::App app(
-      "Looks at what Shoal's training runs wrote, predicts with it, makes keys for new runs, launches them, and looks "
-      "at files of data. Prints JSON, CSV or text; changes no file that is there.",
+      "Looks at what Shoal's training runs wrote, predicts with it, makes keys for new runs, launches them, searches for "
+      "hyper-parameters, and looks at files of data. Prints JSON, CSV or text; changes no file that is there.",
       self.name);
   app.set_version_flag("--version", "shoal " SHOAL_VERSION);
   app.require_subcommand(1);
@@ -127,7 +129,8 @@ int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& 
   }
   const std::unique_ptr<Storage> storage = make_file_storage();
   Context context{.in = in, .out = out, .err = err, .storage = *storage, .terminals = terminals, .name = self.name};
-  if (!self.program.empty()) context.program.push_back(self.program);
+  context.program_is_own = !self.program.empty();
+  if (context.program_is_own) context.program.push_back(self.program);
   if (own_words < argc) context.program.insert(context.program.end(), argv + own_words + 1, argv + argc);
   const Result<Result<int>> ran = call_user(self.name, [&] { return selected(context); });
   const Result<int> status = ran ? *ran : Result<int>(ran.error());

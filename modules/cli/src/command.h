@@ -24,7 +24,8 @@ struct Context {
   Terminals terminals{};
   /// False: the status speaks of something else, whether what is printed could be written or not.
   bool output_is_the_product = true;
-  std::vector<std::string> program{};  ///< For `launch` and `data bench`: the program and its arguments.
+  std::vector<std::string> program{};  ///< For `launch`, `tune` and `data bench`: the program and its arguments.
+  bool program_is_own = false;         ///< True: the program is the one that these commands belong to.
   std::string name = "shoal";          ///< Of the program that these commands belong to.
 
   /// One sentence on `err`.
@@ -48,5 +49,6 @@ void add_launch_command(CLI::App& app, Action& selected);
 void add_predict_command(CLI::App& app, Action& selected);
 void add_profile_command(CLI::App& app, Action& selected);
 void add_status_command(CLI::App& app, Action& selected);
+void add_tune_command(CLI::App& app, Action& selected);
 
 }  // namespace shoal::cli

@@ -13,6 +13,9 @@ std::span<const AddCommand> all_commands() {
 #endif
         &add_doctor_command, &add_events_command, &add_export_command, &add_keys_command, &add_launch_command,
         &add_predict_command, &add_profile_command, &add_status_command,
+#if SHOAL_CLI_EXPERIMENTS
+        &add_tune_command,
+#endif
   };
   return kCommands;
 }

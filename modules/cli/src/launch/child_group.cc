@@ -58,6 +58,7 @@ struct Beginning {
   pid_t parent = -1;
   bool told_of_parents_death = true;
   std::optional<rlim_t> files{};
+  int kept = -1;
 
   [[noreturn]] void run() const {
     ::setpgid(0, 0);
@@ -69,6 +70,7 @@ struct Beginning {
     // As systemd has it: who writes a line while its launcher is dead shall save what it has, and not end by that line.
     ::signal(SIGPIPE, SIG_IGN);
     if (files) set_open_files(*files);
+    if (kept >= 0) ::fcntl(kept, F_SETFD, 0);
     sigset_t none;
     sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -168,6 +170,16 @@ OrphanAdoption::OrphanAdoption() {
 }
 OrphanAdoption::~OrphanAdoption() { ::prctl(PR_SET_CHILD_SUBREAPER, before_); }
 
+void reap_adopted(pid_t guard, std::span<const pid_t> groups) {
+  for (;;) {
+    siginfo_t ended{};
+    if (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) return;
+    if (ended.si_pid == guard) return;  // Its look() has to see that; there will be another signal.
+    if (std::ranges::find(groups, ::getpgid(ended.si_pid)) != groups.end()) return;  // So has that of the group.
+    if (::waitpid(ended.si_pid, nullptr, WNOHANG) <= 0) return;
+  }
+}
+
 Result<ChildGroup> ChildGroup::start(const Program& program) {
   SHOAL_TRY(Pipe output, make_pipe());
   SHOAL_TRY(Pipe errors, make_pipe());
@@ -184,12 +196,13 @@ Result<ChildGroup> ChildGroup::start(const Program& program) {
                             .command = command.data(),
                             .environment = environment.data(),
                             .input = input.reader.number(),
-                            .output = output.writer.number(),
-                            .errors = errors.writer.number(),
+                            .output = program.log < 0 ? output.writer.number() : program.log,
+                            .errors = program.log < 0 ? errors.writer.number() : program.log,
                             .failure = failure.writer.number(),
                             .parent = ::getpid(),
                             .told_of_parents_death = program.told_of_our_death,
-                            .files = program.files};
+                            .files = program.files,
+                            .kept = program.kept};
   const pid_t id = ::fork();
   if (id == 0) beginning.run();
   if (id < 0) return unavailable("no process can be made: " + no_thread_text(errno));

@@ -38,12 +38,20 @@ class OrphanAdoption {
   int before_ = 0;
 };
 
+/// Takes note of the ends of processes that an OrphanAdoption has brought: what a program started in a session of its own, and left.
+/// `guard` and the processes of `groups` are left to those who wait for them.
+void reap_adopted(pid_t guard, std::span<const pid_t> groups);
+
 struct Program {
   std::string file;                      ///< What find_program() gives.
   std::vector<std::string> command;      ///< The name, and the arguments.
   std::vector<std::string> environment;  ///< "NAME=value".
   std::optional<rlim_t> files{};         ///< How many it may have open; nothing: as many as this process.
   bool reads_input = false;              ///< True: it reads what comes to input(); false: from /dev/null.
+  /// A descriptor for all that it writes, in the place of output() and errors(); -1: these two.
+  int log = -1;
+  /// A descriptor that stays open in it, under its number; -1: none.
+  int kept = -1;
   bool told_of_our_death = true;         ///< Whether the kernel sends it a SIGTERM when the thread that starts it dies.
 };
 

@@ -83,7 +83,7 @@ class Launcher {
         recoveries_(names_of(tasks)),
         lost_steps_(tasks.size()),
         progress_(roles_of(tasks)),
-        screen_(context, shows_table(context, options), options.json, [this] { return rows(); }),
+        screen_(context, shows_table(context, options), options.json, [this](TableSize size) { return table_lines(rows(), size); }),
         machines_(std::move(machines)) {
     for (const JobTask& task : tasks) seats_.push_back({.task = task});
   }
@@ -101,7 +101,6 @@ class Launcher {
 
   void read_outputs();
   Result<void> heed(const std::vector<int>& signals);
-  void reap_adopted();
   Result<void> settle_ends();
   Result<void> end(size_t task);
   Ending ending_of(size_t task) const;
@@ -317,26 +316,16 @@ Result<void> Launcher::heed(const std::vector<int>& signals) {
         if (seat.running) seat.running->group().look();
       }
       SHOAL_TRY_VOID(guard_->look());
-      reap_adopted();
+      std::vector<pid_t> groups;
+      for (Seat& seat : seats_) {
+        if (seat.running) groups.push_back(seat.running->group().id());
+      }
+      reap_adopted(guard_->id(), groups);
     } else {  // A terminal that closes is no reason to lose what was trained.
       SHOAL_TRY_VOID(carry_out(policy_.interrupted(signal == SIGHUP ? SIGTERM : signal, steady_now())));
     }
   }
   return {};
-}
-
-/// What a task started in a session of its own, and left: adopted when its parent ended (OrphanAdoption), and over now.
-void Launcher::reap_adopted() {
-  for (;;) {
-    siginfo_t ended{};
-    if (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) return;
-    if (ended.si_pid == guard_->id()) return;  // Its look() has to see that; there will be another signal.
-    const pid_t group = ::getpgid(ended.si_pid);
-    for (Seat& seat : seats_) {
-      if (seat.running && seat.running->group().id() == group) return;  // look() will be asked for it, by another signal.
-    }
-    if (::waitpid(ended.si_pid, nullptr, WNOHANG) <= 0) return;
-  }
 }
 
 Result<void> Launcher::settle_ends() {

@@ -29,24 +29,6 @@ bool is_in_all_tables(const Column& column) {
   return column.text != &TableRow::host && column.text != &TableRow::memory && column.text != &TableRow::waiting_for;
 }
 
-/// What a task wrote may be anything: what moves the cursor becomes a space.
-std::string padded(std::string text, size_t width, bool right) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return uint8_t(c) < 0x20 || c == 0x7f; }, ' ');
-  const std::string space(width - std::min(width, text.size()), ' ');
-  return right ? space + text : text + space;
-}
-
-/// At most `width` bytes of `line`, no character of UTF-8 cut in two, and no spaces behind.
-std::string cut(std::string line, size_t width) {
-  if (line.size() > width) {
-    while (width > 0 && (uint8_t(line[width]) & 0xc0) == 0x80) --width;
-    line.resize(width);
-  }
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line;
-}
-
 std::vector<const TableRow*> shown_rows(const std::vector<TableRow>& rows, size_t room) {
   std::vector<const TableRow*> shown;
   for (const bool settled : {false, true}) {  // Those that somebody should see come in for sure.
@@ -61,24 +43,18 @@ std::vector<const TableRow*> shown_rows(const std::vector<TableRow>& rows, size_
 }  // namespace
 
 std::vector<std::string> table_lines(const std::vector<TableRow>& rows, TableSize size) {
-  // Below the table stands the cursor; a line that is full would wrap, and could not be taken back.
-  const size_t room = size_t(std::max(size.lines - 1, 2)), width = size_t(std::max(size.columns - 1, 10));
+  const size_t room = size_t(std::max(size.lines - 1, 2));  // Below the table stands the cursor.
   const bool all = rows.size() + 1 <= room;
   const std::vector<const TableRow*> shown = shown_rows(rows, all ? rows.size() : room - 2);
-  std::vector<std::string> lines(shown.size() + 1);
+  std::vector<TextColumn> table;
   for (const Column& column : kColumns) {
-    size_t widest = 0;
-    for (const TableRow* row : shown) widest = std::max(widest, (row->*column.text).size());
-    if (widest == 0 && !is_in_all_tables(column)) continue;
-    widest = std::max(widest, column.title.size());
-    const auto add = [&](std::string& line, const std::string& text) {
-      line += (line.empty() ? "" : "  ") + padded(text, widest, column.right);
-    };
-    add(lines.front(), std::string(column.title));
-    for (size_t i = 0; i < shown.size(); ++i) add(lines[i + 1], shown[i]->*column.text);
+    TextColumn text{.title = std::string(column.title), .right = column.right};
+    for (const TableRow* row : shown) text.cells.push_back(row->*column.text);
+    const bool empty = std::ranges::all_of(text.cells, [](const std::string& cell) { return cell.empty(); });
+    if (!empty || is_in_all_tables(column)) table.push_back(std::move(text));
   }
-  if (!all) lines.push_back("and " + std::to_string(rows.size() - shown.size()) + " more tasks");
-  for (std::string& line : lines) line = cut(std::move(line), width);
+  std::vector<std::string> lines = text_table(table, size.columns);
+  if (!all) lines.push_back(fitted_line("and " + std::to_string(rows.size() - shown.size()) + " more tasks", size.columns));
   return lines;
 }
 
@@ -90,9 +66,9 @@ std::string LiveTable::take_back(int columns) {
   return lines == 0 ? "" : "\x1b[" + std::to_string(lines) + "A\r\x1b[J";  // Up, and away with all below.
 }
 
-std::string LiveTable::redraw(const std::vector<TableRow>& rows, TableSize size) {
-  std::string text = close(size.columns);
-  for (const std::string& line : table_lines(rows, size)) {
+std::string LiveTable::redraw(const std::vector<std::string>& lines, int columns) {
+  std::string text = close(columns);
+  for (const std::string& line : lines) {
     text += line + "\n";
     drawn_.push_back(line.size());
   }

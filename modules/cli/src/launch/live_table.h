@@ -7,17 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "launch/text_table.h"
+
 namespace shoal::cli::launch {
 
 struct TableRow {
   std::string task{}, host{}, state{}, step{}, steps_per_second{}, examples_per_second{}, restarts{}, memory{},
       waiting_for{};
   bool settled = true;  ///< Nothing is the matter with it: it may be left out where there is no room for all.
-};
-
-struct TableSize {
-  int columns = 80;
-  int lines = 24;
 };
 
 /// The lines of the table, its head first, each at most as wide as the terminal; a column that is empty in all rows is left
@@ -29,8 +26,8 @@ class LiveTable {
  public:
   /// Where lines are written to that shall stand above the table; whole ones.
   std::ostream& above() { return above_; }
-  /// What is to be written to the terminal, so that what has come is above, and `rows` are the table.
-  std::string redraw(const std::vector<TableRow>& rows, TableSize size);
+  /// What is to be written to a terminal of so many columns, so that what has come is above, and `lines` are the table.
+  std::string redraw(const std::vector<std::string>& lines, int columns);
   /// The same without a table.
   std::string close(int columns);
   /// What was drawn is somewhere above now: others have written to the terminal.

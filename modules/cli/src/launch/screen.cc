@@ -15,8 +15,8 @@ constexpr Duration kSurelyStopped = std::chrono::seconds(2);
 
 }  // namespace
 
-Screen::Screen(Context& context, bool table, bool json, Rows rows)
-    : context_(context), json_(json), rows_(std::move(rows)) {
+Screen::Screen(Context& context, bool table, bool json, Lines lines, std::string name)
+    : context_(context), json_(json), lines_(std::move(lines)), name_(std::move(name)) {
   if (table) table_.emplace();
 }
 
@@ -47,7 +47,7 @@ void Screen::draw(SteadyTime now) {
   if (!terminal.in_foreground || was_stopped) table_->leave_behind();
   next_draw_ = now + kDrawEvery;
   if (terminal.in_foreground) {
-    context_.err << table_->redraw(rows_(), {.columns = terminal.columns, .lines = terminal.lines});
+    context_.err << table_->redraw(lines_({.columns = terminal.columns, .lines = terminal.lines}), terminal.columns);
   } else {
     context_.err << table_->close(terminal.columns);
   }

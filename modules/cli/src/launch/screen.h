@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The output of a launch: lines go to its streams as they come, or to a terminal, above a table of the tasks.
+/// The output of a command that runs programs: lines go to its streams as they come, or to a terminal, above a table that
+/// renews itself.
 #include <functional>
 #include <optional>
 #include <string>
@@ -14,17 +15,19 @@ namespace shoal::cli::launch {
 
 class Screen {
  public:
-  using Rows = std::function<std::vector<TableRow>()>;
-  /// `rows` supplies the table, if there is one. `json`: nothing goes to standard output.
-  Screen(Context& context, bool table, bool json, Rows rows);
+  /// Makes the table's lines for a terminal of this size.
+  using Lines = std::function<std::vector<std::string>(TableSize size)>;
+  /// `lines` supplies the table, if there is one. `json`: nothing goes to standard output. `name` stands before the command's
+  /// own lines.
+  Screen(Context& context, bool table, bool json, Lines lines, std::string name = "launch");
 
   bool has_table() const { return table_.has_value(); }
   /// The streams for tasks' standard output and standard error. Ask again after the table has ended, since they change
   /// then.
   std::ostream& output();
   std::ostream& errors();
-  /// Writes a line of the launcher's own.
-  void say(const std::string& text) { errors() << "[launch] " + text + "\n"; }
+  /// Writes a line of the command's own.
+  void say(const std::string& text) { errors() << "[" + name_ + "] " + text + "\n"; }
 
   /// The time of the next update().
   std::optional<SteadyTime> next_update() const { return table_ ? std::optional(next_draw_) : std::nullopt; }
@@ -40,7 +43,8 @@ class Screen {
 
   Context& context_;
   const bool json_;
-  const Rows rows_;
+  const Lines lines_;
+  const std::string name_;
   std::optional<LiveTable> table_{};
   SteadyTime next_draw_{};
 };

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/text_table.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace shoal::cli::launch {
+namespace {
+
+std::string padded(std::string text, size_t width, bool right) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return uint8_t(c) < 0x20 || c == 0x7f; }, ' ');
+  const std::string space(width - std::min(width, text.size()), ' ');
+  return right ? space + text : text + space;
+}
+
+}  // namespace
+
+std::string fitted_line(std::string line, int columns) {
+  size_t width = size_t(std::max(columns - 1, 10));
+  if (line.size() > width) {
+    while (width > 0 && (uint8_t(line[width]) & 0xc0) == 0x80) --width;
+    line.resize(width);
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+std::vector<std::string> text_table(const std::vector<TextColumn>& table, int columns) {
+  std::vector<std::string> lines(1 + (table.empty() ? 0 : table.front().cells.size()));
+  for (const TextColumn& column : table) {
+    size_t widest = column.title.size();
+    for (const std::string& cell : column.cells) widest = std::max(widest, cell.size());
+    const auto add = [&](std::string& line, const std::string& text) {
+      line += (line.empty() ? "" : "  ") + padded(text, widest, column.right);
+    };
+    add(lines.front(), column.title);
+    for (size_t i = 0; i < column.cells.size(); ++i) add(lines[i + 1], column.cells[i]);
+  }
+  for (std::string& line : lines) line = fitted_line(std::move(line), columns);
+  return lines;
+}
+
+}  // namespace shoal::cli::launch

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/running_trial.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+
+#include "launch/inbox.h"
+#include "shoal/base/utc_text.h"
+#include "tune/trial_command.h"
+#include "tune/trial_results.h"
+
+namespace shoal::cli::tune {
+namespace {
+
+constexpr int kSignalBase = 128;  // As shells have it.
+
+int64_t status_of(int status) { return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status); }
+
+std::string log_file(const TuneOptions& options, int64_t trial) { return join_path(trial_folder(options, trial), "log.txt"); }
+
+/// The results of an attempt before this one say nothing of it.
+Result<void> remove_report(Storage& storage, const std::string& file) {
+  const Result<void> removed = storage.remove(file);
+  return removed || removed.error().kind() == ErrorKind::kNotFound ? Result<void>() : removed;
+}
+
+}  // namespace
+
+std::string running_file(const TuneOptions& options, int64_t trial) { return join_path(trial_folder(options, trial), ".running"); }
+
+Result<std::optional<RunningTrial>> RunningTrial::start(Storage& storage, const TuneOptions& options, const std::string& file,
+                                                        const tuning::Trial& trial) {
+  SHOAL_TRY_VOID(storage.make_folders(trial_folder(options, trial.number)));
+  SHOAL_TRY(const std::optional<RunningLock> lock, RunningLock::take(running_file(options, trial.number)));
+  if (!lock) return std::optional<RunningTrial>();
+  SHOAL_TRY_VOID(remove_report(storage, report_file(options, trial.number)));
+  SHOAL_TRY(const launch::Descriptor log, open_log(log_file(options, trial.number)));
+  const launch::Program program{.file = file,
+                                .command = trial_words(options, trial),
+                                .environment = launch::environment_with(trial_variables(options, trial.number)),
+                                .log = log.number(),
+                                .kept = lock->number()};
+  SHOAL_TRY(launch::ChildGroup group, launch::ChildGroup::start(program));
+  lock->say(group.id());
+  return std::optional<RunningTrial>(RunningTrial(storage, options, trial.number, std::move(group)));
+}
+
+RunningTrial::RunningTrial(Storage& storage, const TuneOptions& options, int64_t number, launch::ChildGroup group)
+    : storage_(&storage),
+      options_(&options),
+      number_(number),
+      group_(std::move(group)),
+      watch_(std::make_unique<TrialWatch>(storage, join_path(trial_folder(options, number), "eval"), options.header.metric)),
+      begun_(launch::steady_now()) {}
+
+bool RunningTrial::is_gone() {
+  if (group_.program_status() && !group_.is_gone()) {
+    group_.send(SIGKILL);
+    group_.look();
+  }
+  return group_.program_status() && group_.is_gone();
+}
+
+std::vector<Evaluation> RunningTrial::new_evaluations() {
+  std::vector<Evaluation> evaluations = watch_->take();
+  if (!evaluations.empty()) last_ = evaluations.back();
+  return evaluations;
+}
+
+uint64_t RunningTrial::settled_bytes() {
+  bytes_ = std::max(bytes_, group_.resident_bytes().value_or(0));
+  return last_ || has_ended() ? bytes_ : 0;
+}
+
+tuning::AttemptEnd RunningTrial::attempt_end() {
+  tuning::AttemptEnd end{.status = status_of(*group_.program_status()), .seconds = to_seconds(launch::steady_now() - begun_)};
+  new_evaluations();
+  const auto report = read_report(*storage_, report_file(*options_, number_), options_->header.metric);
+  if (report) end.interrupted = report->interrupted;
+  if (report && report->value) {
+    end.value = report->value;
+    end.step = report->step;
+  } else if (last_) {
+    end.value = last_->value;
+    end.step = last_->step;
+  }
+  if (end.status != 0) {
+    end.error = last_words(*storage_, log_file(*options_, number_));
+  } else if (!end.value) {
+    const std::string there = report && !report->metrics.empty() ? "it has reported " + report->metrics : "it has reported nothing";
+    end.error = "there is no metric " + options_->header.metric + " (--metric); " + there;
+  }
+  return end;
+}
+
+}  // namespace shoal::cli::tune

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/search_run.h"
+
+#include <algorithm>
+#include <csignal>
+#include <list>
+
+#include "launch/guard.h"
+#include "launch/inbox.h"
+#include "launch/screen.h"
+#include "shoal/base/process_info.h"
+#include "shoal/base/utc_text.h"
+#include "tune/running_trial.h"
+#include "tune/search_end.h"
+#include "tune/search_table.h"
+#include "tune/trial_command.h"
+
+namespace shoal::cli::tune {
+namespace {
+
+using launch::steady_now;
+using tuning::Trial;
+
+constexpr Duration kLook = std::chrono::milliseconds(50);
+constexpr Duration kPatienceOfGuard = std::chrono::seconds(20);
+constexpr Duration kPatienceWithOldProcess = std::chrono::seconds(60);
+
+bool table_is_shown(const Context& context, const TuneOptions& options) {
+  return !options.quiet && context.terminals.errors && (context.terminals.output || options.json);
+}
+
+std::unique_ptr<tuning::Sampler> random_trials(const TuneOptions& options) {
+  return tuning::random_sampler(options.header.space, options.header.seed);
+}
+
+class SearchRun {
+ public:
+  SearchRun(Context& context, const TuneOptions& options, tuning::Tuner tuner, std::string file)
+      : context_(context),
+        options_(options),
+        tuner_(std::move(tuner)),
+        file_(std::move(file)),
+        screen_(
+            context, table_is_shown(context, options), options.json,
+            [this](launch::TableSize size) { return search_lines(tuner_, size); }, "tune") {}
+
+  Result<int> run();
+
+ private:
+  Result<void> prepare();
+  Result<void> search();
+  Result<void> carry_out(const tuning::TunerActions& actions);
+  Result<void> begin(int64_t trial);
+  Result<void> turn();
+  void wait();
+  Result<void> heed(const std::vector<int>& signals);
+  Result<void> begin_held_back();
+  Result<void> look_at_evaluations();
+  Result<void> settle_ends();
+  Result<void> end(std::list<RunningTrial>::iterator running);
+  Result<void> heed_memory();
+  void tell(const tuning::Record& record);
+  void say(const std::string& text) {
+    if (!options_.quiet) screen_.say(text);
+  }
+
+  Context& context_;
+  const TuneOptions& options_;
+  tuning::Tuner tuner_;
+  const std::string file_;
+  launch::Screen screen_;
+  launch::OrphanAdoption adoption_;
+  std::unique_ptr<StorageLock> lock_;
+  std::optional<tuning::Journal> journal_;
+  std::optional<launch::SignalInbox> inbox_;
+  std::optional<launch::Guard> guard_;
+  std::list<RunningTrial> running_;
+  std::vector<std::pair<int64_t, SteadyTime>> held_back_;  // Trials whose old process still runs, and until when to wait for it.
+  SteadyTime next_look_{};
+  uint64_t bytes_of_a_trial_ = 0;  // The most that a trial had that has evaluated.
+};
+
+Result<int> SearchRun::run() {
+  SHOAL_TRY_VOID(prepare());
+  const Result<void> done = search();
+  running_.clear();  // Nothing runs any more, unless there was an error.
+  screen_.remove_table();
+  if (!done) return done.error();
+  SHOAL_TRY_VOID(write_results(context_.storage, options_, tuner_));
+  return print_results(context_, options_, tuner_);
+}
+
+Result<void> SearchRun::prepare() {
+  SHOAL_TRY_VOID(context_.storage.make_folders(join_path(options_.folder, "trials")));
+  const ProcessInfo self = read_process_info();
+  auto lock = context_.storage.lock(join_path(options_.folder, "search_lock"),
+                                    "process " + std::to_string(self.process_id) + " on " + self.host_name);
+  if (!lock) return std::move(lock).error().with_context("another search runs in " + options_.folder);
+  lock_ = *std::move(lock);
+  SHOAL_TRY(tuning::Journal journal, tuning::Journal::open(context_.storage, options_.folder, options_.header));
+  if (auto replayed = tuner_.replay(journal.records()); !replayed) {
+    return std::move(replayed).error().with_context(join_path(options_.folder, "search.jsonl"));
+  }
+  journal_.emplace(std::move(journal));
+  SHOAL_TRY(launch::SignalInbox inbox, launch::SignalInbox::open());
+  inbox_.emplace(std::move(inbox));
+  SHOAL_TRY(launch::Guard guard, launch::Guard::start("", kPatienceOfGuard));
+  guard_.emplace(std::move(guard));
+  if (!tuner_.trials().empty()) {
+    const auto ended = std::ranges::count_if(tuner_.trials(), &Trial::has_ended);
+    say("going on in " + options_.folder + ": " + std::to_string(ended) + " of " + std::to_string(tuner_.trials().size()) +
+        " trials have ended");
+  }
+  return {};
+}
+
+Result<void> SearchRun::search() {
+  if (options_.memory_bytes > 0) static_cast<void>(tuner_.set_parallel(1, steady_now()));
+  SHOAL_TRY_VOID(carry_out(tuner_.begin(steady_now())));
+  while (!tuner_.is_done()) SHOAL_TRY_VOID(turn());
+  return {};
+}
+
+Result<void> SearchRun::carry_out(const tuning::TunerActions& actions) {
+  for (const tuning::TunerAction& action : actions) {
+    if (const auto* note = std::get_if<tuning::Note>(&action)) {
+      SHOAL_TRY_VOID(journal_->append(note->record));
+      tell(note->record);
+    } else if (const auto* start = std::get_if<tuning::StartTrial>(&action)) {
+      SHOAL_TRY_VOID(begin(start->trial));
+    } else {
+      const auto& send = std::get<tuning::SendSignal>(action);
+      for (RunningTrial& running : running_) {
+        if (running.number() == send.trial) running.send(send.signal);
+      }
+    }
+  }
+  return {};
+}
+
+/// Starts the process of a trial, or holds it back for as long as its old process runs.
+Result<void> SearchRun::begin(int64_t number) {
+  auto running = RunningTrial::start(context_.storage, options_, file_, tuner_.trials()[size_t(number)]);
+  if (!running) {
+    const tuning::AttemptEnd end{.status = exit_status(running.error().kind()), .error = running.error().message()};
+    return carry_out(tuner_.ended(number, end, steady_now()));
+  }
+  if (*running) {
+    guard_->add((*running)->group().id());
+    running_.push_back(*std::move(*running));
+    return {};
+  }
+  held_back_.emplace_back(number, steady_now() + kPatienceWithOldProcess);
+  return {};
+}
+
+Result<void> SearchRun::begin_held_back() {
+  const auto held_back = std::exchange(held_back_, {});
+  for (const auto& [number, until] : held_back) {
+    if (tuner_.was_interrupted()) {
+      SHOAL_TRY_VOID(carry_out(tuner_.ended(number, {.interrupted = true}, steady_now())));
+    } else if (steady_now() >= until) {
+      const std::string lock = running_file(options_, number);
+      SHOAL_TRY_VOID(carry_out(tuner_.ended(
+          number,
+          {.status = 2,
+           .error = "its old process " + holder_of(context_.storage, lock) + " still runs; end it, and start the search again"},
+          steady_now())));
+    } else {
+      SHOAL_TRY_VOID(begin(number));
+      if (!held_back_.empty() && held_back_.back().first == number) held_back_.back().second = until;
+    }
+  }
+  return {};
+}
+
+Result<void> SearchRun::turn() {
+  wait();
+  SHOAL_TRY_VOID(heed(inbox_->take()));
+  SHOAL_TRY_VOID(begin_held_back());
+  if (steady_now() >= next_look_) {
+    next_look_ = steady_now() + kLook;
+    SHOAL_TRY_VOID(look_at_evaluations());
+    SHOAL_TRY_VOID(heed_memory());
+  }
+  SHOAL_TRY_VOID(settle_ends());
+  const auto next = tuner_.next_time();
+  if (next && *next <= steady_now()) SHOAL_TRY_VOID(carry_out(tuner_.time_passed(steady_now())));
+  screen_.update(steady_now());
+  return {};
+}
+
+/// Until a signal comes, such as that of a process's end, or something is due. Early ends need evaluations as soon as they come; nobody
+/// tells of those, nor of the end of an old process.
+void SearchRun::wait() {
+  std::optional<SteadyTime> until = tuner_.next_time();
+  const auto not_after = [&until](SteadyTime time) { until = std::min(until.value_or(time), time); };
+  const bool looks = options_.header.algorithm == tuning::Algorithm::kAsha || options_.memory_bytes > 0 || screen_.has_table();
+  if (looks && !running_.empty()) not_after(next_look_);
+  if (!held_back_.empty()) not_after(steady_now() + kLook);
+  if (const auto update = screen_.next_update()) not_after(*update);
+  const int signals = inbox_->descriptor();
+  static_cast<void>(launch::wait_for_input(std::span(&signals, 1), until));
+}
+
+Result<void> SearchRun::heed(const std::vector<int>& signals) {
+  for (const int signal : signals) {
+    if (signal == SIGCHLD) {
+      std::vector<pid_t> groups;
+      for (RunningTrial& running : running_) {
+        running.group().look();
+        groups.push_back(running.group().id());
+      }
+      SHOAL_TRY_VOID(guard_->look());
+      launch::reap_adopted(guard_->id(), groups);
+    } else {
+      say(tuner_.was_interrupted() ? "a second signal: trials are killed" : "a signal: trials save what they have, and end");
+      SHOAL_TRY_VOID(carry_out(tuner_.interrupted(signal == SIGHUP ? SIGTERM : signal, steady_now())));
+    }
+  }
+  return {};
+}
+
+Result<void> SearchRun::look_at_evaluations() {
+  for (RunningTrial& running : running_) {
+    for (const Evaluation& one : running.new_evaluations()) {
+      if (running.has_ended()) continue;  // Its last one is part of its end.
+      SHOAL_TRY_VOID(carry_out(tuner_.evaluated(running.number(), one.step, one.value, steady_now())));
+    }
+  }
+  return {};
+}
+
+/// As many trials run as the memory has room for, going by the largest one so far.
+Result<void> SearchRun::heed_memory() {
+  if (options_.memory_bytes == 0) return {};
+  for (RunningTrial& running : running_) bytes_of_a_trial_ = std::max(bytes_of_a_trial_, running.settled_bytes());
+  if (bytes_of_a_trial_ == 0) return {};
+  const uint64_t fit = std::clamp<uint64_t>(options_.memory_bytes / bytes_of_a_trial_, 1, uint64_t(options_.tuner.parallel));
+  return carry_out(tuner_.set_parallel(int(fit), steady_now()));
+}
+
+Result<void> SearchRun::settle_ends() {
+  for (auto running = running_.begin(); running != running_.end();) {
+    const auto next = std::next(running);
+    if (running->is_gone()) SHOAL_TRY_VOID(end(running));
+    running = next;
+  }
+  return {};
+}
+
+Result<void> SearchRun::end(std::list<RunningTrial>::iterator running) {
+  const int64_t number = running->number();
+  guard_->remove(running->group().id());
+  // Evaluations that came at the very end are observations, too.
+  for (const Evaluation& one : running->new_evaluations()) {
+    SHOAL_TRY_VOID(carry_out(tuner_.evaluated(number, one.step, one.value, steady_now())));
+  }
+  const tuning::AttemptEnd end = running->attempt_end();
+  running_.erase(running);
+  return carry_out(tuner_.ended(number, end, steady_now()));
+}
+
+void SearchRun::tell(const tuning::Record& record) {
+  if (const auto* created = std::get_if<tuning::TrialCreated>(&record)) {
+    if (!screen_.has_table()) say("trial " + std::to_string(created->trial) + ": " + tuning::text_of(created->parameters));
+  }
+  const auto* ended = std::get_if<tuning::TrialEnded>(&record);
+  if (!ended || (screen_.has_table() && ended->error.empty())) return;
+  const char* const again = ended->outcome == tuning::Outcome::kRetry ? "failed, and is started again" : nullptr;
+  std::string text = "trial " + std::to_string(ended->trial) + ": " + (again ? again : std::string(to_string(ended->outcome)));
+  if (ended->value) text += ", " + options_.header.metric + " " + tuning::text_of(*ended->value) + " at step " + std::to_string(ended->step);
+  say(text + (ended->error.empty() ? "" : "; " + ended->error));
+}
+
+}  // namespace
+
+Result<int> run_search(Context& context, const TuneOptions& options) {
+  SHOAL_TRY(std::string file, launch::find_program(options.launch.empty() ? options.header.program.front() : options.launch.front()));
+  std::unique_ptr<tuning::Sampler> sampler;
+  if (options.header.algorithm == tuning::Algorithm::kGrid) {
+    SHOAL_TRY(sampler, tuning::grid_sampler(options.header.space));
+  } else {
+    sampler = random_trials(options);
+  }
+  std::optional<tuning::Asha> asha;
+  if (options.header.algorithm == tuning::Algorithm::kAsha) {
+    SHOAL_TRY(asha, tuning::Asha::create({.min_steps = options.header.min_steps,
+                                          .max_steps = options.header.max_steps,
+                                          .eta = options.header.eta,
+                                          .goal = options.header.goal}));
+  }
+  tuning::Tuner tuner(options.tuner, std::move(sampler), std::move(asha));
+  return SearchRun(context, options, std::move(tuner), std::move(file)).run();
+}
+
+}  // namespace shoal::cli::tune

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The trials of a search as tables: for a terminal, and as a CSV file.
+#include <string>
+#include <vector>
+
+#include "launch/text_table.h"
+#include "shoal/search/space.h"
+#include "shoal/search/tuner.h"
+
+namespace shoal::cli::tune {
+
+/// A head, the best trial, those that run, and then the others, the newest first. If there are more than the terminal has room for, the
+/// last line says how many are left out.
+std::vector<std::string> search_lines(const tuning::Tuner& tuner, launch::TableSize size);
+
+/// All trials in order, by RFC 4180, with a head: trial, state, value, step, seconds, attempts, status, error, and a column
+/// "param.NAME" for each parameter of the space, which is empty in trials that do not have it.
+std::string trials_csv(const tuning::Tuner& tuner, const tuning::Space& space);
+
+}  // namespace shoal::cli::tune

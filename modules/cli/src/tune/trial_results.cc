@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/trial_results.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "shoal/base/number_text.h"
+#include "shoal/estimator/export_names.h"
+#include "shoal/json/text.h"
+
+namespace shoal::cli::tune {
+namespace {
+
+constexpr uint64_t kReportMaxBytes = uint64_t(16) << 20;
+constexpr uint64_t kLastBytes = uint64_t(64) * 1024;
+constexpr size_t kWordsMax = 1'000;
+
+/// A number, or one of the words that stand for numbers that JSON does not have.
+std::optional<double> number_in(const json::Json& value) {
+  if (value.is_number()) return value.get<double>();
+  if (!value.is_string()) return std::nullopt;
+  const std::string& word = value.get_ref<const std::string&>();
+  if (word == "NaN" || word == "nan") return std::numeric_limits<double>::quiet_NaN();
+  return std::nullopt;
+}
+
+std::optional<std::string> last_bytes(Storage& storage, const std::string& path) {
+  const auto file = storage.open(path);
+  if (!file) return std::nullopt;
+  const uint64_t size = (*file)->size(), count = std::min(size, kLastBytes);
+  std::string text(count, '\0');
+  if (!(*file)->read_at(size - count, std::as_writable_bytes(std::span(text)))) return std::nullopt;
+  return text;
+}
+
+}  // namespace
+
+std::optional<TrialReport> read_report(Storage& storage, const std::string& file, const std::string& metric) {
+  const auto text = storage.read_all(file, kReportMaxBytes);
+  if (!text) return std::nullopt;
+  const auto object = json::parse_object(*text);
+  if (!object) return std::nullopt;
+  TrialReport report;
+  const auto interrupted = object->find("interrupted");
+  report.interrupted = interrupted != object->end() && interrupted->is_boolean() && interrupted->get<bool>();
+  if (const auto step = object->find("global_step"); step != object->end() && step->is_number_integer()) {
+    report.step = step->get<int64_t>();
+  }
+  for (const auto& [name, value] : object->items()) {
+    const std::optional<double> number = number_in(value);
+    if (!number) continue;
+    if (name == metric) report.value = number;
+    report.metrics.append(report.metrics.empty() ? "" : ", ").append(name);
+  }
+  return report;
+}
+
+std::string last_words(Storage& storage, const std::string& log) {
+  constexpr std::string_view kError = "error: ";
+  const std::string text = last_bytes(storage, log).value_or("");
+  std::string last, error;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, std::min(end - begin, kWordsMax));
+    if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
+    if (const size_t at = line.find(kError); at != std::string::npos) error = line.substr(at + kError.size());
+    begin = end + 1;
+  }
+  return error.empty() ? last : error;
+}
+
+std::optional<std::string> newest_export(Storage& storage, const std::string& trial_folder) {
+  const std::string exports = join_path(trial_folder, "export");
+  if (!storage.exists(exports)) return std::nullopt;
+  const auto exporters = storage.list(exports);
+  if (!exporters) return std::nullopt;
+  std::optional<std::string> newest, newest_name;
+  for (const FileInfo& exporter : *exporters) {
+    if (!exporter.is_folder) continue;
+    const std::string folder = join_path(exports, exporter.name);
+    const auto names = exports_in(storage, folder);
+    if (!names || names->empty() || (newest_name && names->back() <= *newest_name)) continue;
+    newest_name = names->back();
+    newest = join_path(folder, names->back());
+  }
+  return newest;
+}
+
+}  // namespace shoal::cli::tune

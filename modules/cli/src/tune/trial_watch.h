@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The evaluations of a trial, read from its event files while it runs.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "shoal/base/storage.h"
+#include "shoal/monitor/event_reader.h"
+
+namespace shoal::cli::tune {
+
+struct Evaluation {
+  int64_t step = 0;
+  double value = 0;
+};
+
+class TrialWatch {
+ public:
+  /// Looks for values with the tag `metric` in the event files of `folder`, which may be made later.
+  TrialWatch(Storage& storage, std::string folder, std::string metric);
+
+  /// What has come since the last call, in order. A file that is damaged or cannot be read is passed over.
+  std::vector<Evaluation> take();
+
+ private:
+  Storage& storage_;
+  const std::string folder_, metric_;
+  std::map<std::string, monitor::EventFileReader> files_;  // By path, which is the order of the history.
+};
+
+}  // namespace shoal::cli::tune

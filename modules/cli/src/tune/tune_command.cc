@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implements `shoal tune [OPTIONS] -- PROGRAM ARGS...`.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+
+#include "command.h"
+#include "launch/hosts/ssh_command.h"
+#include "launch/program_command.h"
+#include "shoal/base/number_text.h"
+#include "shoal/base/process_info.h"
+#include "shoal/cluster/launched.h"
+#include "shoal/cluster/tf_config.h"
+#include "this_program.h"
+#include "tune/search_run.h"
+#include "tune/trial_command.h"
+
+namespace shoal::cli {
+namespace {
+
+using tuning::Algorithm;
+using tuning::Goal;
+using tune::TuneOptions;
+
+constexpr int64_t kTrialsMax = 1'000'000;
+constexpr uint64_t kSpaceBytesMax = uint64_t(16) << 20;
+
+constexpr const char* kTuneAbout =
+    "Searches for hyper-parameters: shoal tune [OPTIONS] -- PROGRAM [ARGUMENTS...] trains PROGRAM many times, each time with other "
+    "values of its flags, and says which were the best. The same command goes on after whatever ended it";
+
+constexpr const char* kTuneExamples = R"(
+Examples:
+  shoal tune --dir s --param learning-rate=1e-4..1e-1:log --param hidden-units='64,32|128,64' --trials 32 -- ./train
+  shoal tune --dir s --param learning-rate=1e-4..1e-1:log:4 --param batch='32|64' --algorithm grid -- ./train
+  shoal tune --dir s --param optimizer='sgd|adam' --param 'momentum=0.5..0.99 if optimizer=sgd' \
+      --algorithm asha --max-steps 8100 --min-steps 300 --metric auc --trials 64 -- ./train
+
+A parameter is a range of numbers (LOW..HIGH, with :int for whole numbers, :log for a logarithmic scale, and for a grid a
+count of points, as :4), a list of texts (A|B|C), or one text, and may have a condition behind it ( if OTHER=A|B).
+
+PROGRAM is a program on shoal::run(). Each trial is a process of it with the parameters as flags, --model-dir DIR/trials/0007, and
+one compute thread (--threads). What it writes is in log.txt there, and its results are in report.json.
+)";
+
+struct TuneArguments {
+  std::vector<std::string> parameters{};
+  std::optional<std::string> space_file{};
+  std::string algorithm = "random";
+  std::optional<int64_t> trials{};
+  std::string metric = "loss";
+  std::optional<std::string> goal{};
+  int64_t seed = 1;
+  std::optional<int> parallel{};
+  int64_t threads = 1;
+  uint64_t memory_bytes = 0;
+  std::string folder{};
+  std::optional<int64_t> min_steps{}, max_steps{};
+  int64_t eta = 3;
+  int retries = tuning::TunerOptions().retries;
+  std::optional<double> time_limit_secs{};
+  std::optional<std::string> launch{};
+  bool json = false, quiet = false;
+};
+
+/// The goal of metrics whose names say it.
+Result<Goal> goal_of(const TuneArguments& arguments) {
+  if (arguments.goal) return tuning::parse_goal(*arguments.goal);
+  const auto says = [&](std::string_view word) { return arguments.metric.find(word) != std::string::npos; };
+  static constexpr std::array<std::string_view, 2> kLess{"loss", "error"};
+  static constexpr std::array<std::string_view, 4> kMore{"accuracy", "auc", "precision", "recall"};
+  if (std::ranges::any_of(kLess, says)) return Goal::kMin;
+  if (std::ranges::any_of(kMore, says)) return Goal::kMax;
+  return invalid_argument("whether more or less of the metric " + arguments.metric + " is better is not known: give --goal min or --goal max");
+}
+
+Result<tuning::Space> space_from(Storage& storage, const TuneArguments& arguments) {
+  if (arguments.space_file) {
+    if (!arguments.parameters.empty()) return invalid_argument("--space and --param exclude each other: give one of them");
+    SHOAL_TRY(const std::string text, storage.read_all(*arguments.space_file, kSpaceBytesMax));
+    return tuning::Space::from_json(text, *arguments.space_file);
+  }
+  std::vector<tuning::Parameter> parameters;
+  for (const std::string& text : arguments.parameters) {
+    auto parameter = tuning::parse_parameter(text);
+    if (!parameter) return std::move(parameter).error().with_context("--param");
+    parameters.push_back(*std::move(parameter));
+  }
+  return tuning::Space::create(std::move(parameters));
+}
+
+/// How long a trial trains: --max-steps, or the program's own --steps.
+Result<void> take_steps(const TuneArguments& arguments, tuning::SearchHeader& header) {
+  const std::optional<std::string> own = launch::read_command(header.program).value("--steps");
+  if (own && arguments.max_steps) return invalid_argument("--max-steps and the program's --steps say the same: give one of them");
+  header.max_steps = arguments.max_steps.value_or(own ? number_from<int64_t>(*own).value_or(0) : 0);
+  if (header.algorithm != Algorithm::kAsha) {
+    if (arguments.min_steps) return invalid_argument("--min-steps is for --algorithm asha alone: leave it out");
+    if (own) header.max_steps = 0;  // The program's flag says it.
+    return {};
+  }
+  if (header.max_steps < 2) {
+    return invalid_argument("--algorithm asha needs to know how many steps a trial takes that is not ended early: give --max-steps");
+  }
+  header.eta = arguments.eta;
+  const int64_t three_rungs = header.max_steps / (arguments.eta * arguments.eta * arguments.eta);
+  header.min_steps = arguments.min_steps.value_or(std::max<int64_t>(1, three_rungs));
+  auto asha = tuning::Asha::create({.min_steps = header.min_steps, .max_steps = header.max_steps, .eta = header.eta});
+  if (!asha) return std::move(asha).error().with_context("--algorithm asha");
+  return {};
+}
+
+/// `launch` and its options, up to the program. A job without an evaluator gets a master, since nobody would evaluate.
+Result<std::vector<std::string>> launch_words(const TuneArguments& arguments) {
+  if (!arguments.launch) return std::vector<std::string>();
+  auto options = launch::words_of(*arguments.launch);
+  if (!options) return std::move(options).error().with_context("--launch");
+  std::vector<std::string> words{file_of_this_program("shoal"), "launch"};
+  words.insert(words.end(), options->begin(), options->end());
+  const bool evaluates = std::ranges::any_of(*options, [](const std::string& word) {
+    return word == "--evaluator" || word == "--master" || word == "--size" || word.starts_with("--size=");
+  });
+  if (!evaluates) words.emplace_back("--master");
+  words.insert(words.end(), {"--no-logs", "--no-table", "--"});
+  return words;
+}
+
+int trials_at_once(const TuneArguments& arguments) {
+  if (arguments.parallel) return *arguments.parallel;
+  if (arguments.launch) return 1;
+  return int(std::max<int64_t>(1, read_process_info().usable_cores / std::max<int64_t>(1, arguments.threads)));
+}
+
+Result<TuneOptions> tune_options_from(const Context& context, const TuneArguments& arguments) {
+  TuneOptions options{.folder = arguments.folder, .header = {}, .tuner = {}, .threads = arguments.threads, .memory_bytes = arguments.memory_bytes};
+  while (options.folder.size() > 1 && options.folder.ends_with('/')) options.folder.pop_back();
+  options.json = arguments.json;
+  options.quiet = arguments.quiet;
+  tuning::SearchHeader& header = options.header;
+  SHOAL_TRY(header.space, space_from(context.storage, arguments));
+  SHOAL_TRY(header.algorithm, tuning::parse_algorithm(arguments.algorithm));
+  header.metric = arguments.metric;
+  SHOAL_TRY(header.goal, goal_of(arguments));
+  header.seed = arguments.seed;
+  header.program = context.program;
+  SHOAL_TRY_VOID(tune::check_program(context.program, header.space));
+  SHOAL_TRY_VOID(take_steps(arguments, header));
+  SHOAL_TRY(options.launch, launch_words(arguments));
+  options.launches_itself = context.program_is_own && arguments.launch.has_value();
+  if (arguments.launch && arguments.memory_bytes > 0) {
+    return invalid_argument("--memory counts processes of this search, and not those of the jobs of --launch: leave one out");
+  }
+  if (header.algorithm != Algorithm::kGrid) options.tuner.trials = arguments.trials.value_or(20);
+  if (header.algorithm == Algorithm::kGrid) options.tuner.trials = arguments.trials;
+  options.tuner.parallel = trials_at_once(arguments);
+  options.tuner.retries = arguments.retries;
+  options.tuner.goal = header.goal;
+  if (arguments.time_limit_secs) options.tuner.time_limit = seconds_to_duration(*arguments.time_limit_secs);
+  return options;
+}
+
+Result<int> tune_program(Context& context, const TuneArguments& arguments) {
+  if (context.program.empty()) {
+    return invalid_argument(
+        "the program to tune is missing: it stands behind --, as in shoal tune --dir s --param learning-rate=1e-4..1e-1:log -- ./train");
+  }
+  if (cluster::was_launched(cluster::process_getenv)) {
+    return invalid_argument("this process is a task that shoal launch has started; shoal tune launches jobs by its own option --launch");
+  }
+  SHOAL_TRY(const TuneOptions options, tune_options_from(context, arguments));
+  return tune::run_search(context, options);
+}
+
+void add_search_options(CLI::App& app, TuneArguments& arguments) {
+  app.add_option("--dir", arguments.folder, "Folder of the search: its journal, its trials, its results")->required()->group("Search");
+  app.add_option("--param", arguments.parameters, "A parameter and its values, as learning-rate=1e-4..1e-1:log")
+      ->type_name("NAME=VALUES")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group("Search");
+  app.add_option("--space", arguments.space_file, "A JSON file of parameters, {\"learning-rate\": \"1e-4..1e-1:log\"}, in the place of --param")
+      ->type_name("FILE")
+      ->group("Search");
+  app.add_option("--algorithm", arguments.algorithm, "How trials are chosen: grid, random, or asha, which ends the worse ones early")
+      ->capture_default_str()
+      ->group("Search");
+  app.add_option("--trials", arguments.trials, "How many trials; more of them may be given later")
+      ->check(CLI::Range(int64_t(1), kTrialsMax))
+      ->default_str("20; of a grid: all")
+      ->group("Search");
+  app.add_option("--metric", arguments.metric, "The metric of the last evaluation that is compared")->capture_default_str()->group("Search");
+  app.add_option("--goal", arguments.goal, "min or max: which value of the metric is the best")
+      ->default_str("min of losses and errors, max of accuracies, AUCs, precisions and recalls")
+      ->group("Search");
+  app.add_option("--seed", arguments.seed, "Another seed draws other values")->capture_default_str()->group("Search");
+}
+
+void add_asha_options(CLI::App& app, TuneArguments& arguments) {
+  app.add_option("--max-steps", arguments.max_steps, "Steps that a trial trains (--steps of the program)")
+      ->check(CLI::Range(int64_t(1), INT64_MAX))
+      ->group("Early ends");
+  app.add_option("--min-steps", arguments.min_steps, "With asha: steps before the first comparison")
+      ->check(CLI::Range(int64_t(1), INT64_MAX))
+      ->default_str("max-steps / eta^3")
+      ->group("Early ends");
+  app.add_option("--eta", arguments.eta, "With asha: one of so many trials goes on at each comparison, for so many times the steps")
+      ->check(CLI::Range(int64_t(2), int64_t(1000)))
+      ->capture_default_str()
+      ->group("Early ends");
+}
+
+void add_trial_options(CLI::App& app, TuneArguments& arguments) {
+  app.add_option("--parallel", arguments.parallel, "How many trials run at the same time")
+      ->check(CLI::Range(1, 10'000))
+      ->default_str("cores of this machine / threads; 1 with --launch")
+      ->group("Trials");
+  app.add_option("--threads", arguments.threads, "Compute threads of each trial; 0: trials choose")
+      ->check(CLI::Range(int64_t(0), int64_t(1024)))
+      ->capture_default_str()
+      ->group("Trials");
+  app.add_option("--memory", arguments.memory_bytes,
+                 "Memory of all trials together, in bytes or as 2GiB: no more of them run than fit, by the largest so far")
+      ->transform(CLI::AsSizeValue(true))
+      ->group("Trials");
+  app.add_option("--retries", arguments.retries, "How often a trial is started again after failures that may go away")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str()
+      ->group("Trials");
+  app.add_option("--time-limit", arguments.time_limit_secs, "Seconds that a trial may run; then it is ended, and its value counts")
+      ->check(CLI::Range(0.001, 1e9))
+      ->group("Trials");
+  app.add_option("--launch", arguments.launch,
+                 "Each trial is a job of shoal launch with these options, as in --launch '--ps 1 --workers 2'")
+      ->type_name("OPTIONS")
+      ->group("Trials");
+}
+
+}  // namespace
+
+void add_tune_command(CLI::App& app, Action& selected) {
+  CLI::App* command = app.add_subcommand("tune", kTuneAbout);
+  command->footer(kTuneExamples);
+  const auto arguments = std::make_shared<TuneArguments>();
+  add_search_options(*command, *arguments);
+  add_asha_options(*command, *arguments);
+  add_trial_options(*command, *arguments);
+  command->add_flag("--json", arguments->json, "The results as one line of JSON on standard output")->group("Output");
+  command->add_flag("--quiet", arguments->quiet, "No lines and no table while trials run")->group("Output");
+  command->callback(
+      [&selected, arguments] { selected = [arguments](Context& context) { return tune_program(context, *arguments); }; });
+}
+
+}  // namespace shoal::cli
