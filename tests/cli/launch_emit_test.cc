@@ -66,14 +66,15 @@ TEST(LaunchEmit, RefusesWhatCannotBe) {
     return emitted(std::move(options), std::move(command));
   };
   expect_refused(with({"--emit", "nomad"}), "nomad is none of kubernetes, slurm, systemd, compose");
-  expect_refused(emitted({"--emit", "compose"}), "one task needs nobody");
+  expect_refused(emitted({"--emit", "compose"}), "a job of one task needs no engine");
   expect_refused(with({"--master", "--emit", "compose"}), "leave --master out");
   expect_refused(emitted({"--workers", "1", "--emit", "slurm"}), "SHOAL_PS (--ps) is 0");
   expect_refused(shoal_program({"launch", "--ps", "1", "--emit", "slurm", "--"}), "what to launch is missing");
   expect_refused(with({"--emit", "slurm"}, {"/p"}), "have no --model-dir");
   expect_refused(with({"--emit", "kubernetes"}, {"/p", "--model-dir", "m"}), "--model-dir is m, and has to begin with '/'");
   expect_refused(with({"--emit", "kubernetes"}, {"/p", "--model-dir", "/a:b"}), "may have no ':'");
-  expect_refused(with({"--emit", "compose"}, {"/p", "--model-dir", "/m", "--spare-dir", "/s"}), "--spare-dir: what is written lets");
+  expect_refused(with({"--emit", "compose"}, {"/p", "--model-dir", "/m", "--spare-dir", "/s"}),
+                 "--spare-dir: the emitted files let");
   expect_refused(with({"--emit", "systemd", "--rendezvous", "b:1"}, {"/p", "--model-dir", "/a\nb"}), "control characters");
   expect_refused(with({"--emit", "slurm"}, {"/p", "--model-dir", "/m", "\xff"}), "word 4 behind -- is no UTF-8");
   expect_refused(with({"--emit", "slurm"}, {"-p", "--model-dir", "/m"}), "begins with '-'");
@@ -85,7 +86,7 @@ TEST(LaunchEmit, RefusesWhatCannotBe) {
   expect_refused(with({"--emit", "systemd"}), "on which board is rank 0? --rendezvous");
   expect_refused(with({"--emit", "systemd", "--rendezvous", "b"}), "--rendezvous");
   expect_refused(with({"--emit", "systemd", "--rendezvous", "b:1"}, {"p", "--model-dir", "/m"}),
-                 "names its program from '/' on");
+                 "needs the whole path of the program on the boards, from '/' on");
   expect_refused(with({"--emit", "compose", "--rendezvous", "b:1"}), "--rendezvous is for --emit systemd");
   expect_refused(with({"--emit", "compose", "--dry-run"}), "--dry-run");
   expect_refused(with({"--emit", "compose", "--json"}), "--json");

@@ -100,7 +100,7 @@ TEST(LaunchPolicy, StartsATaskAgainAfterAWhileThatDoubles) {
     EXPECT_THAT(job.deeds(), ElementsAre("start 2"));
   }
   job.end(kWorker, killed(SIGKILL));
-  EXPECT_THAT(job.said(), HasSubstr("worker 0 was ended by signal 9 (Killed) after 5 restarts, as many as there may be"));
+  EXPECT_THAT(job.said(), HasSubstr("worker 0 was ended by signal 9 (Killed) after 5 restarts, the most that are allowed"));
   EXPECT_THAT(job.deeds(), ElementsAre("send 15 to 0", "send 15 to 1", "send 15 to 3"));
   for (const size_t task : {kChief, kPs, kEvaluator}) job.end(task, status(0));
   EXPECT_EQ(job.status_of_job(), 1);
@@ -159,7 +159,7 @@ TEST(LaunchPolicy, DoesNotLetServersWaitForAChiefThatWillNotCome) {
   job.said();
   ASSERT_TRUE(job.wait(seconds(2)));
   EXPECT_THAT(job.deeds(), ElementsAre("send 9 to 1"));
-  EXPECT_EQ(job.said(), "killed, since nobody is left to end the job: ps 0\n");
+  EXPECT_EQ(job.said(), "killed, since no task is left that could end the job: ps 0\n");
 }
 
 TEST(LaunchPolicy, AFailureAfterTheEndOfTheChiefChangesNothing) {

@@ -38,7 +38,7 @@ TEST(Secrets, AreFoundInsideOfWordsAndNotShown) {
     const auto checked = check_no_secrets(words, "the way out");
     ASSERT_FALSE(checked) << words.back();
     EXPECT_EQ(checked.error().kind(), ErrorKind::kInvalidArgument);
-    EXPECT_THAT(checked.error().message(), AllOf(HasSubstr("a secret, which whoever reads"), HasSubstr("; the way out"),
+    EXPECT_THAT(checked.error().message(), AllOf(HasSubstr("a secret, which every reader"), HasSubstr("; the way out"),
                                                  Not(HasSubstr("opensesame")), Not(HasSubstr("AAAA"))));
   }
   for (const std::vector<std::string>& words :

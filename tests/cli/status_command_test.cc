@@ -78,7 +78,7 @@ TEST_F(StatusCommand, AsksAServerOfTfConfigAboutItsTrainers) {
   set("TF_CONFIG", cluster + "ps\"}}");
   expect_fails(shoal_program({"status", "--live"}), 1, kNobody);
   set("TF_CONFIG", cluster + "evaluator\"}}");
-  expect_fails(shoal_program({"status", "--live"}), 2, "nobody can be asked about it");
+  expect_fails(shoal_program({"status", "--live"}), 2, "no task can be asked about it");
 }
 
 TEST_F(StatusCommand, HelpIsForNewcomers) {

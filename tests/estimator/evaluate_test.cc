@@ -53,7 +53,7 @@ TEST(Evaluate, BatchesWithoutRowsHaveNoWeight) {
   const Metrics metrics = place.estimator(linear_model).evaluate(batches_of({0, 2, 0, 0, 1, 0}));
   EXPECT_EQ(metrics, place.estimator(linear_model).evaluate(batches_of({2, 1})));
   EXPECT_EQ(metrics.at("loss"), 15);
-  EXPECT_EQ(place.log.count('W', "has no rows, and is passed over"), 1);
+  EXPECT_EQ(place.log.count('W', "has no rows and is skipped"), 1);
   refusal([&] { (void)place.estimator(linear_model).evaluate(batches_of({0, 0})); }, ErrorKind::kInvalidArgument);
 }
 

@@ -173,7 +173,7 @@ TEST(Poison, ALossThatIsNanOnAWorkerFailsThatWorkerAlone) {
     expect_finite_checkpoints(world);
     // Those of steps 30, 40 and 50 were due while it was known that a task had failed for good (CONTRACT CK-17).
     for (const int64_t step : steps_listed(world)) EXPECT_TRUE(step < 30 || step >= 60) << step;
-    EXPECT_EQ(world.count_log("no checkpoint is written until the task is back that has failed for good"), 1U);
+    EXPECT_EQ(world.count_log("no checkpoint is written until a task that has failed for good is back"), 1U);
   }
 }
 

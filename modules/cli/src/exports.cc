@@ -16,7 +16,7 @@ Result<std::string> find_export(Storage& storage, const std::string& path) {
 }
 
 void add_runtime_options(CLI::App& command, RuntimeOptions& runtime) {
-  command.add_option("--backend", runtime.backend, "What computes: onednn, reference");
+  command.add_option("--backend", runtime.backend, "The backend that computes: onednn, reference");
   command.add_option("--threads", runtime.threads, "Compute threads")->check(CLI::PositiveNumber);
 }
 

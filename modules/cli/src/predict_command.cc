@@ -166,18 +166,19 @@ void add_predict_command(CLI::App& app, Action& selected) {
             "Names of the columns, for a table whose first line does not name them; with a comma in it: 'a,\"b, c\"'");
   add_names("--unused", arguments->unused, "Columns that are not for the model");
   add_names("--copy", arguments->copied, "Columns that are written in front of the predictions");
-  add_names("--keys", arguments->keys, "Which predictions, in this order; without it, all");
-  command->add_option("--signature", arguments->signature, "Which signature's outputs instead of the predictions");
-  command->add_option("--separator", arguments->separator, "What stands between fields: one character, or tab")
+  add_names("--keys", arguments->keys, "Only these predictions, in this order; default: all");
+  command->add_option("--signature", arguments->signature,
+                      "Write the outputs of this signature instead of the predictions");
+  command->add_option("--separator", arguments->separator, "The character between fields, or the word tab")
       ->check([](const std::string& text) {
         return text.size() == 1 || text == "tab" ? std::string() : "one character, or tab, not \"" + text + "\"";
       })
       ->capture_default_str();
   command->add_option("--missing", arguments->table.missing_text,
-                      "What a field says whose value is missing, beside nothing");
+                      "The text of a field whose value is missing, besides an empty field");
   command->add_flag("--trim", arguments->table.trim_blanks, "Blanks around fields do not count");
   command->add_flag("--no-quoting", arguments->no_quoting,
-                    "A quote is a character as any other, as in 5\" nails; what is written has quotes all the same");
+                    "A quote is a character as any other, as in 5\" nails; the output has quotes all the same");
   command->add_option("--skip-lines", arguments->table.header_lines, "Lines before the table that are passed over")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--line-bytes-max", arguments->table.line_bytes_max, "The most bytes of one row")

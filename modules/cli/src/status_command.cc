@@ -80,7 +80,7 @@ Result<Question> question_of_own_task() {
   if (task.mode == cluster::TaskMode::kLocal) {
     return invalid_argument(
         "which task? Give the address of a parameter server or of a rendezvous, as in shoal status 127.0.0.1:23456; the "
-        "variables of this environment are of no job");
+        "variables of this environment describe no job");
   }
   Question question{.endpoints = {}, .task = task.name(), .run = {}, .itself = false};
   if (task.place) {
@@ -99,7 +99,7 @@ Result<Question> question_of_own_task() {
   if (task.mode == cluster::TaskMode::kEvaluator || servers.empty()) {
     return invalid_argument(
         "TF_CONFIG says that this is " + task.name() +
-        ", to which nobody has a connection: nobody can be asked about it; look whether its process runs");
+        ", to which no other task has a connection, so no task can be asked about it; look whether its process runs");
   }
   question.endpoints = {{"", servers.front().address}};
   return question;
@@ -145,7 +145,7 @@ Task<Result<Heard>> ask_at(Environment& env, transport::Endpoint at, transport::
 }
 
 Task<Result<Answer>> ask_first(Environment& env, Question question, transport::LinkOptions link, Deadline deadline) {
-  Error last = unavailable("nobody was asked");
+  Error last = unavailable("no task was asked");
   for (const transport::Endpoint& endpoint : question.endpoints) {
     auto asking = ask_at(env, endpoint, link, deadline);
     Result<Heard> heard = co_await std::move(asking);
@@ -271,7 +271,7 @@ void add_status_command(CLI::App& app, Action& selected) {
   CLI::Option* live = status->add_flag("--live", arguments->live, "As a liveness probe: status 0 unless the task is gone");
   status->add_flag("--ready", arguments->ready, "As a readiness probe: status 0 if it is alive, and its job trains")
       ->excludes(live);
-  status->add_option("--timeout-secs", arguments->timeout_secs, "Seconds until whoever is asked has to have answered")
+  status->add_option("--timeout-secs", arguments->timeout_secs, "Seconds within which the task has to answer")
       ->check(CLI::Range(0.001, 3600.0))
       ->capture_default_str();
   add_link_options(*status, arguments->link);

@@ -104,7 +104,7 @@ void put(const Tensor& value, Tensor& into, size_t at) {
 Error twice(const std::string& name, const std::string& who) {
   return invalid_argument(
       who + ": the table has column " + data::csv_field(name) +
-      " more than once, so that nobody can tell which is meant; rename all but one, or name all with --columns");
+      " more than once, so it is not clear which one is meant; rename all but one, or name all with --columns");
 }
 
 /// The columns of an input's values, in order. `only`: the export has no other input.

@@ -118,7 +118,7 @@ void Flags::add_for_body() {
       ->group("Training");
   app_.add_option("--data-dir", line.data_dir, "Folder of the data")->envname("SHOAL_DATA")->group("Files");
   app_.add_option("--throttle-secs", line.throttle_secs,
-                  "Least seconds between the starts of two evaluations; the last step's comes at the end in any case")
+                  "Least seconds between the starts of two evaluations; the last step is evaluated in any case")
       ->check(reads_as<int64_t>("INT"))
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str()
@@ -151,15 +151,15 @@ void Flags::add_training_and_files() {
       ->group("Files");
   CLI::Option* save_steps =
       app_.add_option("--save-checkpoints-steps", parsed_.save_steps,
-                      "A checkpoint every so many global steps; what is evaluated while training goes on is a checkpoint")
+                      "Global steps between two checkpoints; evaluations during training use checkpoints")
           ->check(reads_as<int64_t>("INT"))
           ->group("Files");
-  CLI::Option* save_secs = app_.add_option("--save-checkpoints-secs", parsed_.save_secs, "The same, every so many seconds")
+  CLI::Option* save_secs = app_.add_option("--save-checkpoints-secs", parsed_.save_secs, "Seconds between two checkpoints")
                                ->check(reads_as<double>("NUMBER"))
                                ->group("Files");
   app_.add_flag(
           "--accept-changed-model", parsed_.config.accept_changed_model,
-          "Go on with the weights of a checkpoint although words, classes, buckets or boundaries are others than it has")
+          "Use the weights of a checkpoint although its words, classes, buckets or boundaries differ from the model's")
       ->group("Files");
   if (program_.save_checkpoints_steps) {
     save_steps->default_str(std::to_string(*program_.save_checkpoints_steps));
@@ -171,7 +171,7 @@ void Flags::add_training_and_files() {
 void Flags::add_running() {
   app_.add_option_function<std::string>(
           kParam, [](const std::string&) {},
-          "The same as --NAME VALUE, for any flag: how a search over hyper-parameters gives them")
+          "The same as --NAME VALUE, for any flag: the form in which a search over hyper-parameters gives flags")
       ->type_name("NAME=VALUE")
       ->group("Running");
   app_.add_option(
@@ -182,8 +182,8 @@ void Flags::add_running() {
       ->group("Running");
   app_.add_option(
           "--measure-input", parsed_.measure_input,
-          "Instead of training: read what is trained on for so many seconds, and say how fast that goes and which stage "
-          "is the slowest; with --json as one JSON object")
+          "Instead of training: read the training input for so many seconds, and report how fast it is and which stage is "
+          "the slowest; with --json as one JSON object")
       ->type_name("SECONDS")
       ->check(reads_as<double>("NUMBER"))
       ->check(is_positive())
@@ -201,7 +201,7 @@ void Flags::add_running() {
                     CLI::detail::to_string(kThreadsReadyTimeoutSecs))
       ->group("Running");
   app_.add_option("--transport", parsed_.runtime.transport,
-                  "How tasks talk: " + CLI::detail::join(transport_names(program_.plugins), ", ") +
+                  "The transport between tasks: " + CLI::detail::join(transport_names(program_.plugins), ", ") +
                       " (auto: tasks of one machine share memory, others talk over tcp)")
       ->check(one_of(transport_names(program_.plugins)))
       ->group("Running");
@@ -217,21 +217,23 @@ void Flags::add_running() {
       ->group("Running");
   app_.add_option(
           "--replicas-to-aggregate", parsed_.config.update_strategy.replicas_to_aggregate,
-          "With sync: gradients per update; fewer than there are trainers: the first count, and the rest are backups")
+          "With sync: gradients per update; with fewer than there are trainers, the first ones count and the rest are "
+          "dropped")
       ->check(reads_as<int64_t>("INT"))
       ->group("Running");
   app_.add_option("--replicas", parsed_.runtime.replicas,
-                  "Without a cluster: so many trainers in this process; the weights of a synchronous cluster of as many")
+                  "Without a cluster: trainers in this process; the weights become those of a synchronous cluster of as "
+                  "many trainers")
       ->check(reads_as<int32_t>("INT"))
       ->check(is_positive())
       ->capture_default_str()
       ->group("Running");
   app_.add_option("--backend", parsed_.runtime.backend,
-                  "What computes: " + CLI::detail::join(backend_names(program_.plugins), ", "))
+                  "The backend that computes: " + CLI::detail::join(backend_names(program_.plugins), ", "))
       ->check(one_of(backend_names(program_.plugins)))
       ->group("Running");
   app_.add_option("--compute-dtype", parsed_.compute_dtype,
-                  "What products multiply: float32, or bfloat16 (weights and sums stay float32)")
+                  "The type that matrix products multiply: float32, or bfloat16 (weights and sums stay float32)")
       ->check(CLI::IsMember({"float32", "bfloat16"}))
       ->capture_default_str()
       ->group("Running");
@@ -249,11 +251,12 @@ void Flags::add_running() {
       ->check(is_positive())
       ->group("Running");
   app_.add_option("--memory-limit", parsed_.runtime.memory_limit,
-                  "The most memory of this process, in bytes or as 200MiB: what needs more is refused, with what to change")
+                  "The most memory of this process, in bytes or as 200MiB; a model that needs more is refused, with advice")
       ->transform(CLI::AsSizeValue(true))
       ->group("Running");
   app_.add_option("--heartbeat-secs", parsed_.runtime.heartbeat_secs,
-                  "Seconds between two signs of life of this task; who gives none for three times that is gone")
+                  "Seconds between two heartbeats of this task; a peer that is silent for three times as long counts as "
+                  "lost")
       ->check(reads_as<double>("NUMBER"))
       ->capture_default_str()
       ->group("Running");
@@ -298,8 +301,8 @@ void Flags::add_place() {
       ->excludes("--cluster")
       ->group("Running");
   add("--source", "SHOAL_SOURCE",
-      "What alone says which task this is: local, TF_CONFIG, slurm, open-mpi, ... (shoal config names it); or set "
-      "SHOAL_SOURCE");
+      "The only source that says which task this is: local, TF_CONFIG, slurm, open-mpi, ... (shoal config names it); or "
+      "set SHOAL_SOURCE");
 }
 
 /// Adds flags that say who may join the job, and where a task listens.
@@ -318,7 +321,8 @@ void Flags::add_security() {
       ->excludes("--cluster")
       ->group("Running");
   app_.add_flag("--insecure", parsed_.insecure,
-                "Without a token or certificate: allow plain tcp to other machines: whoever reaches the ports can join")
+                "Without a token or certificate: allow plain tcp to other machines, where everybody who reaches the "
+                "ports can join")
       ->envname("SHOAL_INSECURE")
       ->group("Running");
 }

@@ -92,7 +92,8 @@ Error needs_credential() {
 Result<void> check_task(const RunConfig& config) {
   SHOAL_TRY_VOID(cluster::check_runnable(config.task()));
   if (!config.task().has_met()) {
-    return failed_precondition("this task knows its rank and nobody's address; RunConfig::from_environment() finds them");
+    return failed_precondition(
+        "this task knows its rank, but no addresses of other tasks; RunConfig::from_environment() finds them");
   }
   if (config.task().has_ended) return {};  // The task has no peers.
   SHOAL_TRY_VOID(check_replicas(config));

@@ -35,7 +35,7 @@ Result<void> check(const Call& call) {
   if ((local || master) && !call.config().saves_checkpoints()) {
     return invalid_argument(std::string("train_and_evaluate: checkpoints are disabled, and ") +
                             (local ? "local evaluation" : "the evaluation of a master") +
-                            " hangs on them; set save_checkpoints_steps or save_checkpoints_secs");
+                            " needs them; set save_checkpoints_steps or save_checkpoints_secs");
   }
   return check_task(call.config());
 }

@@ -60,7 +60,7 @@ class Hosts(HostsTest):
     def test_a_status_arrives_as_it_is(self):
         ended = self.run_to_end(["--ps", "1"], self.script("if [ $role = chief ]; then exit 3; fi; exec sleep 1000"))
         self.assertEqual(ended.returncode, 3, ended.stderr)
-        self.assertIn("chief 0 ended with status 3 (the loss was not a number), which no restart mends", ended.stderr)
+        self.assertIn("chief 0 ended with status 3 (the loss was not a number), which a restart cannot repair", ended.stderr)
         self.expect_nothing_left()
 
     def test_what_a_program_gets_is_what_was_said(self):

@@ -150,7 +150,7 @@ class Launch(unittest.TestCase):
         status, _, err = self.run_to_end(["--ps", "1"], "if [ $role = chief ]; then exit 3; fi; exec sleep 1000")
         self.assertEqual(status, 3)
         self.assertEqual(len(self.started("chief")), 1)
-        self.assertIn("chief 0 ended with status 3 (the loss was not a number), which no restart mends", err)
+        self.assertIn("chief 0 ended with status 3 (the loss was not a number), which a restart cannot repair", err)
 
     def test_a_program_that_cannot_be_run_is_a_sentence(self):
         file = self.folder / "broken"

@@ -60,8 +60,8 @@ void add_data_arguments(CLI::App& command, DataArguments& arguments) {
   command.add_option("FILE", arguments.files, "Files, plain or compressed by gzip, zstd or lz4, or a folder of images")
       ->required();
   command.add_option("--format", arguments.read.format,
-                     "Instead of what the contents say: csv, json-lines, tf-example, tf-record, npy, npz, tar, idx, image, "
-                     "image-folder or text");
+                     "The format, if the contents do not show it: csv, json-lines, tf-example, tf-record, npy, npz, tar, "
+                     "idx, image, image-folder or text");
   command
       .add_option_function<std::string>(
           "--separator",
@@ -70,7 +70,7 @@ void add_data_arguments(CLI::App& command, DataArguments& arguments) {
               throw CLI::ValidationError("--separator", wrong);
             }
           },
-          "Of CSV files: what stands between two fields (tab for tabs); default: what makes them a table")
+          "Of CSV files: the character between two fields (tab for tabs); default: the one that makes them a table")
       ->type_name("TEXT");
   CLI::Option* header = command.add_flag_callback(
       "--header", [&arguments] { arguments.read.header = true; }, "Of CSV files: the first record names the columns");
@@ -80,7 +80,7 @@ void add_data_arguments(CLI::App& command, DataArguments& arguments) {
           "Of CSV files: the first record is no header; default: it is one if no field of it is empty or a number")
       ->excludes(header);
   command.add_option("--missing", arguments.read.missing,
-                     "Of CSV files: a text that says that a field is missing, as an empty one does");
+                     "Of CSV files: a text that marks a missing field, besides an empty field");
   command.add_flag("--json", arguments.json, "Print one JSON object");
 }
 

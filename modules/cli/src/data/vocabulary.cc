@@ -140,11 +140,11 @@ void add_vocabulary(CLI::App& data, Action& selected) {
   const auto arguments = std::make_shared<VocabularyArguments>();
   add_data_arguments(*command, *arguments);
   command->add_option("--column", arguments->column, "The field; not needed for lines of text");
-  command->add_option("--size", arguments->size, "The most frequent so many alone")->check(CLI::PositiveNumber);
-  command->add_option("--min-count", arguments->count_min, "Those alone that occur so many times")
+  command->add_option("--size", arguments->size, "Only so many texts, the most frequent ones")->check(CLI::PositiveNumber);
+  command->add_option("--min-count", arguments->count_min, "Only texts that occur at least so many times")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_option("--most", arguments->most, "How many different ones may be counted; more are an error")
+  command->add_option("--most", arguments->most, "How many different texts may be counted; more are an error")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_flag("--words", arguments->splits, "Split texts at blanks, and count the words");

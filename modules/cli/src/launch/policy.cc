@@ -190,12 +190,11 @@ void JobPolicy::chief_ended(SteadyTime now) {
 /// Handles the failure of a task that the job needs.
 void JobPolicy::failed(size_t task, const Ending& ending, SteadyTime now) {
   if (const char* reason = permanent(ending)) {
-    give_up(task, how(ending) + " (" + reason + "), which no restart mends", ending.status, now);
+    give_up(task, how(ending) + " (" + reason + "), which a restart cannot repair", ending.status, now);
   } else if (tasks_[task].restarts >= options_.max_restarts) {
     give_up(task,
             how(ending) + " after " + std::to_string(tasks_[task].restarts) +
-                " restarts, as many as there may be"
-                " (--max-restarts)",
+                " restarts, the most that are allowed (--max-restarts)",
             ending.exit_status(), now);
   } else {
     retry(task, ending, now);
@@ -305,7 +304,7 @@ void JobPolicy::past_the_limit() {
     names += (names.empty() ? "" : ", ") + entry.task.name;
   }
   if (names.empty()) return;
-  say((servers_alone_ ? "killed, since nobody is left to end the job: "
+  say((servers_alone_ ? "killed, since no task is left that could end the job: "
                       : "killed, since they have not left within " + seconds_text(options_.stop_limit) + ": ") +
       names);
   send_all(SIGKILL, !waits_for_evaluator);

@@ -21,7 +21,7 @@ class BatchesWithRows final : public data::Iterator {
       if (!rows || *rows > 0) return true;  // A batch whose tensors disagree is refused later, where its types are taken.
       env_.log().warning_once("batch without rows",
                               "batch " + std::to_string(all_->ordinal()) +
-                                  " of the input has no rows, and is passed over; later ones are passed over without a word");
+                                  " of the input has no rows and is skipped; later ones are skipped without a warning");
     }
     return invalid_argument("the input gave " + std::to_string(kEmptyInARowMax) +
                             " batches without rows, one after another; look at its filter or generator");

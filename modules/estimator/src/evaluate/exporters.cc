@@ -209,7 +209,7 @@ void BestExporter::tell_of_nan(const ExportRequest& request) const {
   const std::string what = has_nan_loss(request.eval_result) ? "the loss" : "what is compared";
   request.env.log().warning("export " + name_ + ": " + what + " of the evaluation at global step " +
                             std::to_string(int64_t(request.eval_result.at("global_step"))) +
-                            " is NaN, so it is no best one, and not exported");
+                            " is NaN, so this evaluation is not the best one and is not exported");
 }
 
 /// Logs the first skip of a process that was started again. It may export nothing for a while, and its user should see that

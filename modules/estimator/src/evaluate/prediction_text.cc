@@ -44,7 +44,8 @@ Result<void> PredictionText::write_csv(const data::TensorMap& row) {
   } else if (columns != *header_) {
     return invalid_argument("--predict: the predictions for row " + std::to_string(rows_) + " are " +
                             std::to_string(columns.size()) + " values, and those for the first are " +
-                            std::to_string(header_->size()) + ", which a table cannot say; with --json rows may differ");
+                            std::to_string(header_->size()) +
+                            ", which do not fit into one table; with --json rows may differ");
   }
   std::vector<std::string> fields;
   for (const auto& [name, tensor] : row) {

@@ -358,8 +358,9 @@ void BuiltModel::log_plan(const backends::ProgramInfo& info, const SymbolSizes& 
   if (!log_ || plans_logged_ > kPlansLoggedMax) return;
   if (plans_logged_++ < kPlansLoggedMax) return log_->info(plan_text(info, sizes_text(sizes)));
   log_->info(
-      "more programs are compiled, for batches of other sizes, and not told of; fewer sizes are faster: of the last " +
-      std::to_string(kProgramsMax) + " programs each is kept");
+      "more programs are compiled for batches of other sizes, and no longer logged; input of fewer sizes is faster, "
+      "since only the last " +
+      std::to_string(kProgramsMax) + " programs are kept");
 }
 
 /// Adds up the memory of the kept programs. If the budget has no room for the newest, which is first in the list, that one

@@ -41,7 +41,8 @@ Result<void> check_signatures(const std::vector<nn::ExportSignature>& signatures
   }
   if (signatures.size() > 1 && !names.contains(nn::kDefaultSignature)) {
     return invalid_argument("of " + std::to_string(signatures.size()) + " signatures none is called " +
-                            std::string(nn::kDefaultSignature) + ", the one for who asks for none");
+                            std::string(nn::kDefaultSignature) +
+                            "; give one of them this name: callers that name no signature get it");
   }
   return {};
 }

@@ -43,7 +43,7 @@ class LearnedFile {
     Result<const json::Json*> value = object ? json::member(*object, "value") : Result<const json::Json*>(object.error());
     if (value) return std::optional((*value)->dump());
     return data_loss(path_ + ": " + value.error().message() +
-                     "; delete the file to have it made anew of the data as they are now, which the model may not fit");
+                     "; delete the file to have it made again from the present data, which may not fit the model");
   }
 
   /// Logs that a kept value has served no checkpoint yet. A start that failed before its first checkpoint leaves what it
@@ -52,8 +52,8 @@ class LearnedFile {
     const auto newest = checkpoint::latest(env_.storage(), *config_.model_dir());
     if (!newest || *newest) return;  // Training itself reports a damaged checkpoint.
     env_.log().info("learned " + name_ +
-                    " is what an earlier start has made, which saved no checkpoint; to have it made anew of "
-                    "the data as they are now, delete " +
+                    " was made by an earlier start, which saved no checkpoint; to have it made again from the present "
+                    "data, delete " +
                     path_);
   }
 
@@ -97,10 +97,10 @@ class LearnedFile {
     const Result<std::string> found = make_value(name_, calls);
     if (!found) {
       env_.log().warning("learned " + name_ + ": the data could not be looked at again (" + found.error().message() +
-                         "); the run goes on with what it has, which is in " + path_);
+                         "); the run goes on with the kept value in " + path_);
     } else if (const std::string news = calls.news(kept, *found); !news.empty()) {
       env_.log().warning("learned " + name_ + ": the data have " + news +
-                         "; the run goes on with what it began with, which is in " + path_);
+                         "; the run goes on with the kept value in " + path_);
     }
   }
 

@@ -126,7 +126,7 @@ Result<void> check_fields(const RunConfigOptions& options) {
   const bool sync = strategy.kind == UpdateStrategyKind::kSync;
   if (!sync && (strategy.replicas_to_aggregate || strategy.total_replicas)) {
     return invalid_argument(
-        "RunConfig: replicas_to_aggregate and total_replicas mean something with update_strategy sync only; choose that, "
+        "RunConfig: replicas_to_aggregate and total_replicas have an effect with update_strategy sync only; choose that, "
         "or "
         "leave them out");
   }

@@ -88,7 +88,7 @@ Task<Result<bool>> CheckpointSaver::somebody_failed(cluster::Store& store) {
   SHOAL_CO_TRY(const std::optional<cluster::JobFailure> failure, co_await store.failure());
   if (!failure) co_return false;
   env_.log().warning_once("failure",
-                          "no checkpoint is written until the task is back that has failed for good: " + failure->sentence);
+                          "no checkpoint is written until a task that has failed for good is back: " + failure->sentence);
   co_return true;
 }
 

@@ -45,7 +45,7 @@ Result<void> check_size(const cluster::ClusterSize& size) {
   SHOAL_TRY_VOID(size.check());
   if (size.tasks() == 1) {
     return invalid_argument(
-        "--emit: one task needs nobody who tells it of others; --ps and --workers, or --size, say more");
+        "--emit: a job of one task needs no engine; ask for more tasks with --ps and --workers, or with --size");
   }
   if (size.master) {
     return invalid_argument(
@@ -76,11 +76,11 @@ Result<void> check_rendezvous(const std::string& rendezvous) {
   if (!json::is_utf8(rendezvous) || has_noncharacter(rendezvous)) return invalid_argument("--rendezvous: is no UTF-8");
   if (address->port == 0) {
     return invalid_argument("--rendezvous: " + rendezvous +
-                            ": port 0 means any free one, where nobody finds rank 0; name a port");
+                            ": port 0 means any free port, and the other tasks would not find rank 0; name a port");
   }
   if (address->host == "0.0.0.0" || address->host == "[::]") {
     return invalid_argument("--rendezvous: " + rendezvous +
-                            ": is every address of a board, and to others none; name the board of rank 0");
+                            ": means all addresses of a board on that board, and none elsewhere; name the board of rank 0");
   }
   return {};
 }

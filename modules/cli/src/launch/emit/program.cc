@@ -52,12 +52,12 @@ Result<void> check_own_flags(const ProgramCommand& command, const Engine& engine
   for (const char* flag : {"--token-file", "--tls-dir"}) {
     if (!command.flag(flag)) continue;
     return invalid_argument("--emit: leave " + std::string(flag) +
-                            " out of the program's arguments: what is emitted says itself where the job's token is");
+                            " out of the program's arguments: the emitted files themselves say where the job's token is");
   }
   for (const char* name : {"SHOAL_TOKEN", "SHOAL_TOKEN_FILE", "SHOAL_TLS_DIR"}) {
     if (command.variable(name).value_or("").empty()) continue;
     return invalid_argument("--emit: leave " + std::string(name) +
-                            " out of env: what is emitted says itself where the job's token is");
+                            " out of env: the emitted files themselves say where the job's token is");
   }
   const auto contradicts = [&](const std::optional<std::string>& meaning) {
     return meaning && *meaning != engine.on_sigterm;
@@ -117,7 +117,7 @@ Result<void> check_model_dir(const std::string& path, const std::string& program
 Result<void> check_unit(const std::vector<std::string>& words, const ProgramCommand& command, const Engine& engine) {
   const std::string& program = words.front();
   if (program.front() != '/') {
-    return refused(engine, program + ": a unit names its program from '/' on, as it is called on the boards");
+    return refused(engine, program + ": a unit needs the whole path of the program on the boards, from '/' on");
   }
   if (is_no_path_of_units(program) || program.back() == '/' || is_winding(program)) {
     return refused(engine,
@@ -155,8 +155,8 @@ Result<void> check_program(EmitJob& job, const Engine& engine) {
   }
   SHOAL_TRY_VOID(check_model_dir(job.model_dir, job.command[command.program], engine));
   if (command.value("--spare-dir") && engine.on_other_machines) {
-    return refused(engine, "--spare-dir: what is written lets tasks write to the folder of the model alone; leave it out here, and add it, with its "
-                           "folder, to what is written");
+    return refused(engine, "--spare-dir: the emitted files let tasks write to the model's folder only; leave it out "
+                           "here, and add it, with its folder, to those files");
   }
   return engine.name == "systemd" ? check_unit(job.command, command, engine) : Result<void>();
 }

@@ -125,7 +125,7 @@ bool names_a_secret(std::string_view name) {
 Result<void> check_no_secrets(std::span<const std::string> words, std::string_view way_out) {
   const auto refused = [&](size_t word, const std::string& what) {
     return invalid_argument("--emit: word " + std::to_string(word + 1) + " behind -- is " + what +
-                            ", a secret, which whoever reads the manifest would know; " + std::string(way_out));
+                            ", a secret, which every reader of the manifest would know; " + std::string(way_out));
   };
   for (size_t i = 0; i < words.size(); ++i) {
     if (const auto secret = secret_in(words[i])) return refused(i, *secret);

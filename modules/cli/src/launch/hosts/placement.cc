@@ -17,8 +17,8 @@ Result<void> check_addresses(const std::vector<size_t>& places, std::span<const 
   const auto remote = std::find_if(used.begin(), used.end(), [&](size_t host) { return !is_loopback(hosts[host]); });
   if (local == used.end() || remote == used.end()) return {};
   return invalid_argument(hosts[*remote].name + " cannot reach " + hosts[*local].address +
-                          ", which every machine calls itself; address=NAME in the line of " + hosts[*local].name +
-                          " says where others find it");
+                          ", which means each machine itself; write address=NAME into the line of " + hosts[*local].name +
+                          ", by which the others reach it");
 }
 
 }  // namespace
