@@ -74,7 +74,7 @@ TEST_F(BestHistory, TheNewestExportIsToBeBeaten) {
   write_export(10);
   record(20, 60);
   EXPECT_FALSE(exports(30, 100));
-  EXPECT_EQ(lines_with("at global step 10, of which the newest export is, was as good or better"), 1);
+  EXPECT_EQ(lines_with("at global step 10, from which the newest export was made, was as good or better"), 1);
   EXPECT_TRUE(exports(40, 10));
   EXPECT_FALSE(exports(50, 20));
 }
@@ -176,7 +176,7 @@ TEST_F(BestHistory, NanInTheHistoryIsPassedOver) {
   write_export(10);  // An earlier version may have made it.
   record(20, 50);
   EXPECT_FALSE(exports(30, 55));
-  EXPECT_EQ(lines_with("the one at global step 10: what is compared is NaN"), 1);
+  EXPECT_EQ(lines_with("the one at global step 10: the compared value is NaN"), 1);
 }
 
 TEST_F(BestHistory, AHistoryOfNanAloneIsNone) {
@@ -187,7 +187,7 @@ TEST_F(BestHistory, AHistoryOfNanAloneIsNone) {
 TEST_F(BestHistory, AComparedMetricThatIsNanIsNeverExported) {
   best = best_exporter("best", {.compare = larger_accuracy});
   EXPECT_FALSE(exports(10, {{"loss", 1}, {"accuracy", kNotANumber}}));
-  EXPECT_EQ(place.log.count('W', "what is compared of the evaluation at global step 10 is NaN"), 1);
+  EXPECT_EQ(place.log.count('W', "the compared value of the evaluation at global step 10 is NaN"), 1);
   EXPECT_TRUE(exports(20, {{"loss", 1}, {"accuracy", 0.1}, {"recall", kNotANumber}})) << "recall is not compared";
   EXPECT_FALSE(exports(30, {{"loss", 1}, {"accuracy", kNotANumber}}));
 }

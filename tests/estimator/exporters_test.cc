@@ -256,7 +256,7 @@ TEST(Exporting, AStartExportsOnlyWhatBeatsTheStartsBefore) {
   };
   EXPECT_EQ(start(20, {0.5f, 0.3f}), 20);
   EXPECT_EQ(start(40, {0.6f, 0.4f}), 20);
-  EXPECT_EQ(place.log.count('I', "export best: an earlier evaluation, at global step 20, of which the newest export is,"),
+  EXPECT_EQ(place.log.count('I', "export best: an earlier evaluation, at global step 20, from which the newest export was made,"),
             1);
   EXPECT_EQ(start(60, {0.3f, 0.2f}), 60);  // Equal is not better.
 }

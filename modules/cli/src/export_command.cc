@@ -121,7 +121,7 @@ Result<int> write_onnx_file(Context& context, const OnnxRequest& request) {
 void add_onnx_command(CLI::App& exports, Action& selected) {
   CLI::App* onnx = exports.add_subcommand("onnx", "Writes an export as an ONNX file, for onnxruntime and others");
   const auto request = std::make_shared<OnnxRequest>();
-  onnx->add_option("EXPORT", request->path, "An export, or a folder of exports, of which the newest counts")->required();
+  onnx->add_option("EXPORT", request->path, "An export, or a folder of exports, whose newest is taken")->required();
   onnx->add_option("-o,--output", request->file, "The file to write, which must not be there")->required();
   onnx->add_option("--signature", request->signature, "Only the outputs of this signature, with its names for them");
   onnx->callback(
@@ -198,7 +198,7 @@ void add_cpp_command(CLI::App& exports, Action& selected) {
   CLI::App* cpp = exports.add_subcommand("c++", "Writes an export as plain C++17, for boards and programs without Shoal");
   const auto request = std::make_shared<CppRequest>();
   request->options.name = request->options.name_space = "model";
-  cpp->add_option("EXPORT", request->path, "An export, or a folder of exports, of which the newest counts")->required();
+  cpp->add_option("EXPORT", request->path, "An export, or a folder of exports, whose newest is taken")->required();
   cpp->add_option("-o,--output", request->directory, "The folder to write to; it is made if it is missing")->required();
   cpp->add_option("--name", request->options.name, "The name of the files")->capture_default_str();
   cpp->add_option("--namespace", request->options.name_space, "The namespace of the functions")->capture_default_str();
@@ -224,7 +224,7 @@ void add_export_command(CLI::App& app, Action& selected) {
   list->callback([&selected, folder] { selected = [folder](Context& context) { return list_exports(context, *folder); }; });
   CLI::App* show = exports->add_subcommand(
       "show", "What an export takes and gives: inputs, predictions, and by signature the prediction behind each output");
-  show->add_option("EXPORT", *folder, "An export, or a folder of exports, of which the newest counts")->required();
+  show->add_option("EXPORT", *folder, "An export, or a folder of exports, whose newest is taken")->required();
   show->callback([&selected, folder] { selected = [folder](Context& context) { return show_export(context, *folder); }; });
   add_onnx_command(*exports, selected);
   add_cpp_command(*exports, selected);

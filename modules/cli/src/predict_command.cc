@@ -58,7 +58,7 @@ Result<data::CsvReader> open_table(Context& context, const PredictArguments& arg
   auto reader = data::CsvReader::open(context.storage, arguments.file, arguments.table);
   if (reader || reader.error().kind() != ErrorKind::kFailedPrecondition) return reader;
   return failed_precondition(reader.error().message() +
-                             "; what is no file can come on standard input: give - for its name");
+                             "; input that is not a file can come by standard input: give - as the name");
 }
 
 /// Reads up to one batch of rows into `rows`, whose memory is reused. At the end of the rows `end` becomes true, or an
@@ -156,7 +156,7 @@ void add_predict_command(CLI::App& app, Action& selected) {
   CLI::App* command = app.add_subcommand(
       "predict", "What an exported model predicts for the rows of a CSV table, as CSV or as one JSON object per row");
   const auto arguments = std::make_shared<PredictArguments>();
-  command->add_option("EXPORT", arguments->folder, "An export, or a folder of exports, of which the newest counts")
+  command->add_option("EXPORT", arguments->folder, "An export, or a folder of exports, whose newest is taken")
       ->required();
   command->add_option("FILE", arguments->file, "The table, plain or compressed (gzip, zstd, lz4); -: standard input")->capture_default_str();
   const auto add_names = [command](const char* option, NameLists& lists, const char* help) {

@@ -43,11 +43,11 @@ Result<int> run_bench(Context& context, const BenchArguments& arguments) {
 
 void add_bench(CLI::App& data, Action& selected) {
   CLI::App* command = data.add_subcommand("bench",
-                                          "Times how fast a program on shoal::run() reads what it trains on, without "
-                                          "training: elements and bytes a second, and which stage "
-                                          "is the slowest. The program and its arguments stand behind --");
+                                          "Measures how fast a program on shoal::run() reads its training input, without "
+                                          "training: elements and bytes per second, and the slowest stage. "
+                                          "The program and its arguments stand behind --");
   const auto arguments = std::make_shared<BenchArguments>();
-  command->add_option("--seconds", arguments->seconds, "How long batches are read, behind the first one")
+  command->add_option("--seconds", arguments->seconds, "How long batches are read, after the first one")
       ->check(CLI::Range(0.01, 86400.0))
       ->capture_default_str();
   command->add_option("--threads", arguments->threads, "Threads of the program")->check(CLI::Range(1, 4096));

@@ -30,7 +30,7 @@ Result<void> FieldSummaries::add(const std::vector<Cell>& cells) {
     if (is_new) {
       if (fields_.size() >= bounds_.fields_max) {
         return invalid_argument("there are more than " + std::to_string(bounds_.fields_max) +
-                                " fields, of which each takes memory; choose some with --column");
+                                " fields, and each takes memory; choose some with --column");
       }
       const size_t part = fields_.size() < bounds_.full_fields_max ? 1 : 8;
       fields_.emplace_back(cell.name, bounds_.sketch_capacity / part, bounds_.distinct_max / part);

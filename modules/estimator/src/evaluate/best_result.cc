@@ -55,7 +55,7 @@ void keep_comparable(History& history, const Metrics& current, const ExportReque
     if (is_nan && !*is_nan) return false;
     if (why.empty())
       why = "the one at global step " + std::to_string(entry.first) + ": " +
-            (is_nan ? "what is compared is NaN" : is_nan.error().message());
+            (is_nan ? "the compared value is NaN" : is_nan.error().message());
     return true;
   });
   if (why.empty()) return;

@@ -151,7 +151,7 @@ Result<void> EvaluatorTask::look_at_run() {
   if (run_.empty() || id == run_) return {};
   return failed_precondition("evaluation: model_dir " + options_.estimator.model_dir() + " was that of run " + run_ +
                              ", and " + (id.empty() ? "has no run.json any more" : "is that of run " + id) +
-                             ": the folder was removed, moved or replaced while the evaluator was at work; start it anew");
+                             ": the folder was removed, moved or replaced while the evaluator was at work; start it again");
 }
 
 Result<EvalStatus> EvaluatorTask::look_for_checkpoint() {

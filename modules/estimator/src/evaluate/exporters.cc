@@ -206,7 +206,7 @@ class BestExporter final : public Exporter {
 };
 
 void BestExporter::tell_of_nan(const ExportRequest& request) const {
-  const std::string what = has_nan_loss(request.eval_result) ? "the loss" : "what is compared";
+  const std::string what = has_nan_loss(request.eval_result) ? "the loss" : "the compared value";
   request.env.log().warning("export " + name_ + ": " + what + " of the evaluation at global step " +
                             std::to_string(int64_t(request.eval_result.at("global_step"))) +
                             " is NaN, so this evaluation is not the best one and is not exported");
@@ -216,7 +216,7 @@ void BestExporter::tell_of_nan(const ExportRequest& request) const {
 /// this is intended.
 void BestExporter::tell_of_first_skip(const Best& best, const ExportRequest& request) const {
   request.env.log().info("export " + name_ + ": an earlier evaluation, at global step " + std::to_string(best.global_step) +
-                         (best.exported ? ", of which the newest export is," : "") +
+                         (best.exported ? ", from which the newest export was made," : "") +
                          " was as good or better, so this one is not exported");
 }
 

@@ -113,8 +113,8 @@ Result<void> check_names(const WarmStartOrigin& origin, const std::vector<WarmSt
   return invalid_argument(origin.title() + " has no " + missing + "; there are: " + listed(origin.names()) +
                           (origin.checkpoint()
                                ? ""
-                               : "; WarmStart::layers and names say what a variable starts from, and "
-                                 "variables which of them start from the file (std::nullopt: what is named)"));
+                               : "; map variables of the model to these names by WarmStart::layers or names, or "
+                                 "choose fewer of them by variables (std::nullopt: only mapped ones)"));
 }
 
 /// Refuses a layer whose source has a tensor, such as a bias, that the model leaves out: the layer would compute something

@@ -11,10 +11,10 @@ namespace {
 bool is_finite_loss(float loss) { return is_finite(loss); }
 bool is_a_number(float loss) { return !is_nan(loss); }
 
-std::string kind_of_value(double value) { return is_nan(value) ? "NaN" : "infinite, which is as good as NaN"; }
+std::string kind_of_value(double value) { return is_nan(value) ? "NaN" : "infinite, which counts as NaN"; }
 
 std::string what_follows(uint64_t global_step) {
-  return " at global step " + std::to_string(global_step) + ", of which no update was made";
+  return " at global step " + std::to_string(global_step) + ", and the step made no update";
 }
 
 }  // namespace

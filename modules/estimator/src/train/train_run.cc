@@ -119,7 +119,7 @@ Task<Result<bool>> TrainRun::give_way(TrainingLoop& loop) {
   if (saved && !*saved) co_return true;
   if (!saved && loop.is_recoverable(saved.error())) {
     env_.log().warning(
-        "this task gives way while a server is lost: what was trained since the last checkpoint is lost with it");
+        "this task gives way while a server is lost: the steps since the last checkpoint are lost with it");
   } else if (!saved && !gives_way(env_, saved.error())) {
     co_return saved;
   }

@@ -38,7 +38,7 @@ Result<void> check_words(const std::vector<std::string>& words, const ProgramCom
                             " bytes, and a manifest holds at most " + std::to_string(kCommandBytesMax) +
                             "; keep what is long in a file that the program reads");
   }
-  if (command.program >= words.size()) return invalid_argument("--emit: behind env there is no program");
+  if (command.program >= words.size()) return invalid_argument("--emit: there is no program behind env");
   for (const std::string& name : {words.front(), words[command.program]}) {
     if (!name.empty() && name.front() != '-') continue;
     return invalid_argument("--emit: the program's name is empty, or begins with '-'");
