@@ -279,7 +279,7 @@ void JobPolicy::after_an_end(SteadyTime now) {
   if (any_runs() || any_waits()) return;
   switch (phase_) {
     case Phase::kTraining:
-    case Phase::kMoving: break;  // Some task runs or will.
+    case Phase::kMoving: break;  // A task runs or will run.
     case Phase::kFinishing:
     case Phase::kStopping: over_ = failure_; break;
     case Phase::kInterrupted: over_ = status_of_all(); break;

@@ -26,8 +26,8 @@ struct Self {
 std::vector<std::string> command_names();
 
 /// Runs `shoal argv[1] ...`. Results go to `out` as JSON (one object, or one per line) or CSV, errors go to `err` as
-/// sentences. `in` is standard input; only commands that are told to read it. Commands do not change existing files: `keys`
-/// writes new ones, and `launch` runs a job.
+/// sentences. `in` is standard input, which a command reads only if it is told to. Commands do not change existing files:
+/// `keys` writes new ones, and `launch` runs a job.
 ///
 /// Returns the exit status: 0 for success; 2 wrong usage or configuration; 3 a loss that is not a number; 4 damaged data or
 /// checkpoint; 5 deadline; 1 for other errors.
