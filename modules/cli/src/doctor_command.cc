@@ -27,18 +27,18 @@ namespace shoal::cli {
 namespace {
 
 constexpr const char* kDoctorAbout =
-    "Looks at this machine, as a training would find it, and says what is fine and what to change: processor, threads, memory, clock, "
-    "disk, the other tasks, and the secret";
+    "Examines this machine before a training run, and says what is fine and what to change: processor, threads, memory, "
+    "clock, disk, the other tasks, and the secret";
 
 constexpr const char* kDoctorMore = R"(
 Examples:
   shoal doctor                                       the machine alone
-  shoal doctor --model-dir /srv/m                    and whether checkpoints can be written there
-  shoal doctor --peer board1:4000 --peer board2:4000 and whether these tasks are reached
+  shoal doctor --model-dir /srv/m                    also whether checkpoints can be written there
+  shoal doctor --peer board1:4000 --peer board2:4000 also whether these tasks can be reached
 
-Where the environment is that of a task (TF_CONFIG), the parameter servers and the model's folder that it names are looked at, too.
-A line begins with what was looked at, and with "fine" or "look". The status is 0 if everything is fine, and 1 if something is not.
-What it writes in the model's folder is removed again.)";
+If the environment describes a task (TF_CONFIG), the command also examines the parameter servers and the model's folder that
+it names. Each line begins with the subject, and with "fine" or "look". The status is 0 if everything is fine, and 1 if
+something is not. The command removes the files again that it writes in the model's folder.)";
 
 constexpr uint64_t kDiskBytesMin = uint64_t(1) << 30;
 constexpr uint64_t kMemoryBytesMin = uint64_t(64) << 20;

@@ -19,8 +19,8 @@ using cluster::TaskConfig;
 using cluster::TaskStatus;
 
 constexpr const char* kStatusAbout =
-    "Asks a running task how it is: a parameter server at its address, or rank 0 at the rendezvous of its job. Without an "
-    "address: about the task that this environment is of";
+    "Asks a running task for its state: a parameter server at its address, or rank 0 at the rendezvous of its job. Without "
+    "an address: asks about the task that the variables of this environment describe";
 
 constexpr const char* kStatusMore = R"(
 Examples:
@@ -28,18 +28,18 @@ Examples:
   shoal status node1:4000 --ready         ends with 0 once the job trains
   shoal status --live                     in a container: whether the task that runs there is alive
 
-An address is host:port, as in TF_CONFIG. The task is looked for there over tcp, and then in this machine's shared memory
-(--transport shm); tcp://... or shm://... is the one of them alone.
+An address is host:port, as in TF_CONFIG. The command tries tcp first, and then the shared memory of this machine
+(--transport shm); an address with tcp:// or shm:// in front is tried in that way only.
 
-input_wait is the share of its last ten seconds that a trainer waited for its input: a job of trainers near 1 needs a faster input,
-of which `shoal data bench` tells the slowest stage.
+input_wait is the share of its last ten seconds that a trainer waited for its input. If it is near 1, the job needs a faster
+input; `shoal data bench` shows the slowest stage of the input.
 
-Asking disturbs nothing: who asks has no part in the job, and nobody waits for them. As any peer they need the job's token
-or a certificate (SHOAL_TOKEN, --token-file, --tls-dir) where the tasks have one.
+The question does not disturb the job: the asking command takes no part in it, and no task waits for the command. As any
+peer it needs the job's token or a certificate (SHOAL_TOKEN, --token-file, --tls-dir) if the tasks have one.
 
-Only parameter servers and rank 0 of a rendezvous can be asked. Of a worker or evaluator, and of a chief with TF_CONFIG,
-those tell that it is connected: without an address, this command finds out whom to ask. Its status is then 0 with --live
-also where they do not answer, since nothing is known against the task.)";
+Only parameter servers and rank 0 of a rendezvous can be asked. They also know whether a worker, an evaluator, or a chief
+with TF_CONFIG is connected: without an address, this command finds out which of them to ask. With --live its status is then
+0 even if they do not answer, since nothing is known against the task.)";
 
 struct StatusArguments {
   std::string address;

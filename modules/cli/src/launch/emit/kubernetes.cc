@@ -72,7 +72,7 @@ spec:
   template:
     spec:
       subdomain: "@name@-tasks"
-      restartPolicy: Never  # in place of a pod that failed comes another one
+      restartPolicy: Never  # the Job replaces a failed pod by another one
       terminationGracePeriodSeconds: @stop_secs@
       automountServiceAccountToken: false
       enableServiceLinks: false
