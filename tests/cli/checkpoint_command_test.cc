@@ -21,7 +21,7 @@ class CheckpointCommand : public testing::InFolder {
     const Tensor kernel = Tensor::of<float>({2, 2}, {1.5f, -2, NAN, float(step)});
     const Tensor count = Tensor::scalar<int64_t>(step);
     const Tensor flags = Tensor::of<bool>({3, 1}, {true, false, true});
-    const uint16_t halves[2] = {0x3c00, 0xc100};  // They are 1 and -2.5 as float16.
+    const uint16_t halves[2] = {0x3c00, 0xc100};  // 1 and -2.5 as float16.
     const TensorView half{DType::kFloat16, {2}, reinterpret_cast<const std::byte*>(halves)};
     const TensorView bfloat{DType::kBFloat16, {2}, reinterpret_cast<const std::byte*>(halves)};
     const std::vector<checkpoint::Writer::NamedTensor> tensors{{"kernel", kernel.view()},
@@ -70,7 +70,7 @@ TEST_F(CheckpointCommand, ListsTheRetainedOnes) {
   EXPECT_EQ(everything(), before);
 }
 
-/// CONTRACT RU-5, CK-6: the list tells which one is the newest, and neither steps nor times of files do.
+/// CONTRACT RU-5, CK-6: the `checkpoint` list decides which checkpoint is the newest; steps and times of files do not.
 TEST_F(CheckpointCommand, ListsInTheOrderOfTheList) {
   for (int64_t step : {30, 10, 20}) save(step);
   const auto soon = std::filesystem::file_time_type::clock::now() + std::chrono::hours(1);
@@ -206,7 +206,7 @@ TEST_F(CheckpointCommand, ShowRefusesWhatIsNotThere) {
 
 TEST_F(CheckpointCommand, DamageEndsWithFour) {
   save(10);
-  flip_last_bit(data(10));  // The bit is of "bfloat", the last tensor in the file.
+  flip_last_bit(data(10));  // Changes a bit of "bfloat", the last tensor in the file.
   EXPECT_EQ(shoal_program({"checkpoint", "show", folder + "/model.ckpt-10", "--values", "kernel"}).status, 0);
   const Output values = shoal_program({"checkpoint", "show", folder + "/model.ckpt-10", "--values", "bfloat"});
   EXPECT_EQ(values.status, 4);

@@ -122,7 +122,7 @@ TEST_F(Config, PrintsTheEvaluatorWithoutAPlace) {
   EXPECT_EQ(outcome.lines[0]["num_workers"], 0);
 }
 
-/// Without a look at the network: nobody answers at these names.
+/// The command does not use the network: no host has these names.
 TEST_F(Config, NamesWhatStartedThisProcessWithRankAndSize) {
   for (const auto& [name, value] : slurm_step()) setenv(name, value, 1);
   setenv("SHOAL_RENDEZVOUS", "n1:4000", 1);

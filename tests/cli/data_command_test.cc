@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `shoal data`: what it refuses, and how. What it says of files is compared with other programs by data_test.py.
+// `shoal data`: the inputs that it refuses, and its errors. data_test.py compares its results with other programs.
 #include "data/cell.h"
 #include "data/number_summary.h"
 #include "data/picture.h"

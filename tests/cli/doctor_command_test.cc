@@ -68,7 +68,7 @@ TEST_F(Doctor, SaysWhatToDoOfAFolderThatCannotBe) {
 }
 
 TEST_F(Doctor, AsksPeers) {
-  // Nobody listens at port 1 of the loopback, and "nobody.invalid" is no host by RFC 2606.
+  // No process listens at port 1 of the loopback, and "nobody.invalid" is no host by RFC 2606.
   const Output run =
       shoal_program({"doctor", "--peer", "127.0.0.1:1", "--peer", "nobody.invalid:4000", "--peer", "nothing", "--timeout-secs", "1"});
   EXPECT_EQ(run.status, 1);

@@ -84,7 +84,7 @@ TEST_F(ExportCommand, ShowsWhatAnExportTakesAndGives) {
   EXPECT_EQ(everything(), before);
 }
 
-/// Doubles by an op of its own, which the program shoal does not have.
+/// A model that doubles its features by an op of its own, which the program shoal does not have.
 EstimatorSpec model_with_own_op(const Features& features, const Labels& labels, Mode mode, const Params& params,
                                 const RunConfig& config) {
   EstimatorSpec spec = model(features, labels, mode, params, config);
@@ -116,13 +116,13 @@ TEST_F(ExportCommand, ShowsAnExportWithAnOpThatThisProgramLacks) {
   EXPECT_EQ(shown["signatures"], (Json{{"serving_default", {{"own", "own"}}}}));
   EXPECT_EQ(shown["inputs"], Json::array({Json{{"name", ""}, {"dtype", "float32"}, {"shape", {-1, 3}}}}));
   EXPECT_EQ(shown["variables"].size(), 2u);
-  // What has to be loaded is refused still, and so is damage.
+  // Commands that have to load the model still refuse it, and damage is still an error.
   EXPECT_EQ(shoal_program({"predict", path}).status, 2);
   write("exports/" + path.substr(path.rfind('/') + 1) + "/graph.json", "{}");
   EXPECT_EQ(shoal_program({"export", "show", path}).status, 4);
 }
 
-/// CONTRACT RU-5: the number tells, and no time of a file.
+/// CONTRACT RU-5: the number of an export decides, not the time of a file.
 TEST_F(ExportCommand, TheNewestOfAFolderHasTheLargestNumber) {
   const std::string path = exported(), base = path.substr(0, path.rfind('/'));
   std::filesystem::copy(path, base + "/0000000007", std::filesystem::copy_options::recursive);  // It is written later.

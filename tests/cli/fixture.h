@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Runs the program in process and looks at what it printed.
+/// Runs the program within the test's process, and reads its output.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,9 +23,9 @@ struct Output {
   std::string out;
   std::string err;
 
-  /// The one object that it printed.
+  /// The one object that the program printed.
   Json json() const { return Json::parse(out); }
-  /// The objects that it printed, one per line.
+  /// The objects that the program printed, one per line.
   std::vector<Json> lines() const {
     std::vector<Json> lines;
     std::istringstream text(out);
@@ -34,7 +34,7 @@ struct Output {
   }
 };
 
-/// `input` comes on standard input.
+/// Runs the program with `input` on standard input.
 inline Output shoal_program(std::vector<std::string> arguments, const std::string& input = "") {
   arguments.insert(arguments.begin(), "shoal");
   std::vector<const char*> argv;
@@ -57,7 +57,7 @@ class InFolder : public ::testing::Test {
     text << std::ifstream(folder + "/" + name, std::ios::binary).rdbuf();
     return text.str();
   }
-  /// Names, sizes and times of everything in the folder: tools never change anything.
+  /// Names, sizes and times of everything in the folder, to see that a command changed nothing.
   std::string everything() const {
     std::string text;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {

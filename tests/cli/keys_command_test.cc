@@ -126,7 +126,7 @@ TEST_F(CertificateCommands, NeverOverwrite) {
     EXPECT_EQ(again.status, 2);
     EXPECT_THAT(again.err, HasSubstr("nothing was changed"));
   }
-  write("half/task.key", "something of another's");  // The command writes this file last.
+  write("half/task.key", "something of another's");  // The command would write this file last.
   EXPECT_EQ(make_task("half").status, 2);
   EXPECT_FALSE(std::filesystem::exists(folder + "/half/ca.pem"));
   EXPECT_EQ(read("half/task.key"), "something of another's");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `shoal launch` says before it starts anything. Jobs are run by tests/cluster/processes/launch_test.py.
+// The checks of `shoal launch` before it starts anything. tests/cluster/processes/launch_test.py runs whole jobs.
 #include <algorithm>
 
 #include "fixture.h"
@@ -39,7 +39,7 @@ TEST(LaunchCommand, RunsTasksBehindAWrapper) {
   const Output plan = shoal_program({"launch", "--wrapper", "taskset -c '0'", "--dry-run", "--", "/bin/echo", "--x"});
   EXPECT_EQ(plan.status, 0) << plan.err;
   EXPECT_THAT(plan.out, HasSubstr(" taskset -c 0 /bin/echo --x\n"));
-  // On other machines, too; what --copy sends there is the program.
+  // The same holds for other machines. --copy sends the program there.
   const TemporaryFolder folder;
   const std::string hosts = folder.write("hosts", "board1\n");
   const Output there = shoal_program({"launch", "--wrapper", "nice", "--hosts", hosts, "--dry-run", "--json", "--", "train"});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `shoal launch --emit`: what it refuses, and quotes. What it writes is read by others in emit_test.py.
+// `shoal launch --emit`: what it refuses, and its quoting. emit_test.py reads the emitted files with other programs.
 #include <algorithm>
 
 #include "fixture.h"
@@ -34,7 +34,7 @@ TEST(LaunchEmit, WritesWhatStartsTheJobElsewhere) {
                                HasSubstr("\n#SBATCH --signal=TERM@120\n")));
 }
 
-/// Other machines may have more cores.
+/// A named size is not cut to this machine, since other machines may have more cores.
 TEST(LaunchEmit, NamedSizesAreWhole) {
   const Output premium = emitted({"--size", "premium", "--emit", "slurm"});
   EXPECT_THAT(premium.out, HasSubstr("\n#SBATCH --ntasks=32\n"));

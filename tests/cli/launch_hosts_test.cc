@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs on several machines: lists of hosts, who goes where, how ssh is called, what sessions say. Whole jobs are run by
-// tests/cluster/processes/hosts_test.py.
+// Jobs on several machines: lists of hosts, placement of tasks, ssh commands, reports of sessions.
+// tests/cluster/processes/hosts_test.py runs whole jobs.
 #include "fixture.h"
 #include "launch/hosts/hosts_file.h"
 #include "launch/hosts/marked_lines.h"
@@ -97,7 +97,7 @@ TEST(LaunchPlacement, RefusesWhatDoesNotFit) {
   ASSERT_FALSE(unreachable);
   EXPECT_THAT(unreachable.error().message(),
               AllOf(HasSubstr("board1 cannot reach localhost"), HasSubstr("line of board0")));
-  EXPECT_TRUE(place_tasks(tasks_of({}), mixed));  // The other one has no task.
+  EXPECT_TRUE(place_tasks(tasks_of({}), mixed));  // The other host has no task.
 }
 
 TEST(LaunchSsh, WordsAreThoseOfAShell) {
@@ -156,7 +156,7 @@ TEST(LaunchMarkedLines, AreNotHeldWithoutEnd) {
   EXPECT_LE(said[0].size(), MarkedLines::kLineBytesMax);
 }
 
-TEST(LaunchCopies, HaveTheSumThatCksumPrints) {  // By GNU coreutils 9.1.
+TEST(LaunchCopies, HaveTheSumThatCksumPrints) {  // The sums are those of GNU coreutils 9.1.
   EXPECT_EQ(cksum_text(""), "4294967295 0");
   EXPECT_EQ(cksum_text("123456789"), "930766865 9");
   EXPECT_EQ(cksum_text(std::string(1000, '\xFF')), "2124716915 1000");

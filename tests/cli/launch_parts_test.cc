@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the launcher is made of, apart from its policy and its processes.
+// The parts of the launcher, except its policy and its processes.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -68,7 +68,7 @@ TEST(LaunchTasks, GetTheirPlacesByTfConfig) {
     const auto config = cluster::parse_tf_config((*configs)[i]);
     ASSERT_TRUE(config);
     EXPECT_EQ(config->name(), tasks[i].name);
-    EXPECT_EQ(config->tasks_on_host, i == 4 ? 5 : 4);  // By this they share the cores.
+    EXPECT_EQ(config->tasks_on_host, i == 4 ? 5 : 4);  // Tasks divide the cores by this number.
     if (tasks[i].has_address()) {
       EXPECT_EQ(config->rpc_address, addresses[i]);
     }
@@ -94,7 +94,7 @@ TEST(LaunchTasks, RefuseADescriptionThatNoProcessCanBeGiven) {
   EXPECT_THAT(refused.error().message(), HasSubstr("8002 tasks are too many"));
 }
 
-// Another source may come before TF_CONFIG in the environment that the launcher passes on.
+// The environment that the launcher passes on may have a source that takes precedence over TF_CONFIG.
 TEST(LaunchTasks, AreToldWhereTheirPlaceIsWritten) {
   EXPECT_THAT(variables_of("{}", {}, ""), ::testing::Contains(Variable("SHOAL_SOURCE", "TF_CONFIG")));
 }
@@ -159,7 +159,8 @@ TEST(LaunchRecoveries, SayHowOftenAndHowLong) {
   recoveries.ended(1, true, now);
   recoveries.started(1, true, now += milliseconds(100));
   EXPECT_TRUE(recoveries.any_awaited(now));
-  recoveries.ended(1, false, now += milliseconds(100));  // Before it was back: it is away since the first time.
+  // The task was not back yet, so it has been away since the first end.
+  recoveries.ended(1, false, now += milliseconds(100));
   recoveries.started(1, true, now += seconds(1));
   recoveries.listens(1, now += milliseconds(300));
   recoveries.listens(1, now += seconds(5));  // It listens on.
@@ -182,7 +183,8 @@ TEST(LaunchRecoveries, DoNotWaitForEverForWhoDoesNotListen) {
   EXPECT_THAT(recoveries.lines(), ElementsAre("chief 0 was started again 1 time"));
 }
 
-// Servers were lost three times: the worker was away at the second, and the chief killed before it could tell of the third.
+// Servers were lost three times: the worker was away at the second, and the chief was killed before it could report the
+// third.
 TEST(LaunchLostSteps, AreCountedOncePerFallOfTheGlobalStep) {
   const auto fall = [](int from, int to) {
     return "2026-11-26 W global step goes back from " + std::to_string(from) + " to " + std::to_string(to) +
@@ -222,7 +224,7 @@ enum class Loopback { kReached = 10, kRefused = 11, kNoNamespace = 12 };
 
 TEST(LaunchPorts, ALoopbackThatIsDownIsRefused) {
   ASSERT_TRUE(check_loopback());
-  // A network of its own, whose loopback nobody has started.
+  // A network namespace of its own, whose loopback interface is down.
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
@@ -244,7 +246,7 @@ TEST(LaunchPorts, ALoopbackThatIsDownIsRefused) {
   EXPECT_EQ(WEXITSTATUS(status), int(Loopback::kRefused));
 }
 
-/// A socket as tasks have it: bound with SO_REUSEADDR, if that succeeds, and listening.
+/// Binds a socket with SO_REUSEADDR, as tasks do, and listens. Returns whether that succeeded.
 bool listen_at(int socket, uint16_t port) {
   const int yes = 1;
   sockaddr_in address{};

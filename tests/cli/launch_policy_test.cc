@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of a job when its tasks end, without processes and without time passing.
+// The policy of a job when its tasks end, without processes and without time passing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ class Job {
     keep(policy_.begin(now_));
   }
 
-  /// What to do and to say, since it was asked last.
+  /// The actions and sentences since the last call.
   std::vector<std::string> deeds() { return std::exchange(deeds_, {}); }
   std::string said() { return std::exchange(said_, {}); }
 
@@ -81,7 +81,7 @@ TEST(LaunchPolicy, StartsAllAndSucceedsWhenTheChiefDid) {
   job.end(kChief, status(0));
   EXPECT_TRUE(job.policy().trained());
   job.end(kPs, status(0));
-  EXPECT_EQ(job.status_of_job(), std::nullopt);  // The last evaluation is waited for.
+  EXPECT_EQ(job.status_of_job(), std::nullopt);  // The launcher waits for the last evaluation.
   job.end(kEvaluator, status(0));
   EXPECT_EQ(job.status_of_job(), 0);
   EXPECT_THAT(job.deeds(), IsEmpty());
@@ -131,7 +131,7 @@ TEST(LaunchPolicy, DoesNotRetryWhatNoRestartMends) {
     }
   }
   Job other;
-  other.end(kWorker, status(5));  // A deadline passes, and may not the next time.
+  other.end(kWorker, status(5));  // A deadline was missed, which a restart may repair.
   EXPECT_TRUE(other.wait(seconds(1)));
 }
 
@@ -139,7 +139,7 @@ TEST(LaunchPolicy, StopsAllWhenTheJobHasFailed) {
   Job job({.stop_limit = seconds(60), .servers_alone = seconds(2)});
   job.end(kPs, status(1));
   job.deeds();
-  job.end(kChief, status(3));  // Meanwhile the server waits to be started again, and is not any more.
+  job.end(kChief, status(3));  // The server waited to be started again, and now no longer does.
   EXPECT_THAT(job.deeds(), ElementsAre("send 15 to 2", "send 15 to 3"));
   EXPECT_EQ(job.waiting(), seconds(60));
   job.end(kWorker, status(0));
@@ -235,7 +235,7 @@ TEST(LaunchPolicy, SaysThatItWaitsForTheEvaluatorAndForHowLong) {
 TEST(LaunchPolicy, PassesASignalOnAndEndsWithZeroIfTheTasksDo) {
   for (const int signal : {SIGINT, SIGTERM}) {
     Job job;
-    job.end(kWorker, status(1));  // Waits to be started again, and is not.
+    job.end(kWorker, status(1));  // The worker waits to be started again, and is not started.
     job.deeds();
     job.interrupt(signal);
     const std::string send = "send " + std::to_string(signal) + " to ";
@@ -260,7 +260,7 @@ TEST(LaunchPolicy, AnInterruptedJobRestartsNothingAndTellsOfAFailure) {
   EXPECT_THAT(job.deeds(), IsEmpty());
 }
 
-// It comes while a task starts, which has not learnt to take it.
+// The signal comes while a task starts and cannot handle it yet.
 TEST(LaunchPolicy, WhoDiesOfTheSignalThatAsksItToLeaveHasLeft) {
   for (const size_t task : {kPs, kWorker, kChief}) {
     Job job;
@@ -273,16 +273,16 @@ TEST(LaunchPolicy, WhoDiesOfTheSignalThatAsksItToLeaveHasLeft) {
   }
 }
 
-// CONTRACT FA-12: SIGTERM means that this launcher will be started again, too.
+// CONTRACT FA-12: SIGTERM means that this launcher will be started again as well.
 TEST(LaunchPolicy, AJobThatGivesWayEndsWith143) {
   Job job({.terminate_means_leave = true});
-  job.end(kWorker, killed(SIGKILL));  // Waits to be started again, and is not.
+  job.end(kWorker, killed(SIGKILL));  // The worker waits to be started again, and is not started.
   job.deeds();
   job.interrupt(SIGTERM);
   EXPECT_THAT(job.deeds(), ElementsAre("send 15 to 0", "send 15 to 1", "send 15 to 3"));
   job.end(kChief, status(143));
   EXPECT_EQ(job.waiting(), PolicyOptions().stop_limit);  // Servers take the time that they need.
-  job.end(kPs, killed(SIGTERM));                         // It had not learnt to take a signal yet.
+  job.end(kPs, killed(SIGTERM));                         // The task could not handle a signal yet.
   EXPECT_EQ(job.status_of_job(), std::nullopt);
   job.end(kEvaluator, status(143));
   EXPECT_EQ(job.status_of_job(), 143);
@@ -323,7 +323,7 @@ TEST(LaunchPolicy, AnEvaluationThatWasDroppedIsLeftForTheNextStart) {
   EXPECT_EQ(job.status_of_job(), 143);
 }
 
-// Somebody else has sent it a SIGTERM: no fault of the task's, so it uses up no restart.
+// The SIGTERM does not come from the launcher and is no fault of the task, so it uses up no restart.
 TEST(LaunchPolicy, ATaskThatGaveWayIsStartedAgainHoweverOften) {
   Job job({.max_restarts = 0, .first_wait = seconds(1), .longest_wait = seconds(4)});
   job.deeds();
@@ -345,7 +345,9 @@ TEST(LaunchPolicy, ASecondSignalEndsAtOnce) {
   job.end(kWorker, status(0));
   job.deeds();
   job.pass(milliseconds(499));
-  job.interrupt(SIGTERM);  // Told twice: who passes a signal on, and who sends it to all processes of a service.
+  // The request comes twice: from a process that passes a signal on, and from the sender that signals all processes of a
+  // service.
+  job.interrupt(SIGTERM);
   EXPECT_THAT(job.deeds(), IsEmpty());
   job.pass(milliseconds(1));
   job.interrupt(SIGINT);
@@ -354,7 +356,7 @@ TEST(LaunchPolicy, ASecondSignalEndsAtOnce) {
   EXPECT_EQ(job.status_of_job(), 128 + SIGINT);
 }
 
-// The chief saves already, and a SIGTERM more would end it at once.
+// The chief is saving already, and a further SIGTERM would end it at once.
 TEST(LaunchPolicy, TheFirstSignalOfAJobThatFailsKillsNobody) {
   Job job;
   job.end(kWorker, status(3));
@@ -453,7 +455,7 @@ TEST(LaunchPolicy, AFailureOfATaskThatChaosMissedCounts) {
   job.deeds();
   job.wait(seconds(15));
   const size_t victim = size_t(job.deeds()[0].back() - '0');
-  job.end(victim, status(3));  // It had ended by then.
+  job.end(victim, status(3));  // The task had ended by then.
   for (const size_t task : {kChief, kPs, kWorker, kEvaluator}) {
     if (task != victim) job.end(task, status(0));
   }

@@ -86,7 +86,7 @@ TEST(ProgramCommand, EnvSetsVariablesBeforeTheProgram) {
   EXPECT_EQ(read_command(std::vector<std::string>{"./train"}).program, 0);
 }
 
-/// The lists of flags are those of shoal::run(), whose help shows each with a value or without.
+/// The flags are those of shoal::run(), whose help shows which of them have values.
 TEST(ProgramCommand, KnowsTheFlagsOfEveryProgram) {
   ::testing::internal::CaptureStdout();
   const char* const argv[] = {"program", "--help"};
@@ -173,11 +173,11 @@ TEST(Contradictions, AreFoundBeforeAnythingIsStarted) {
   expect_refused({"/usr/bin/shoal", "launch", "--", "/bin/true"}, "the program is shoal launch itself");
 }
 
-/// A task of a launched job that launches, by a script say.
+/// A task of a launched job that launches a job itself, for example by a script.
 TEST(Contradictions, ALaunchedTaskLaunchesNothing) {
   const auto launch = [] { return shoal_program({"launch", "--no-logs", "--dry-run", "--", "/bin/true"}); };
   setenv("TF_CONFIG", R"({"cluster":{"chief":["127.0.0.1:1"]},"task":{"type":"chief","index":0}})", 1);
-  EXPECT_EQ(launch().status, 0);  // Somebody else has set it.
+  EXPECT_EQ(launch().status, 0);  // TF_CONFIG was not set by a launcher.
   setenv("SHOAL_SOURCE", "TF_CONFIG", 1);
   setenv("SHOAL_REPORT_FILE", "/tmp/r", 1);
   const Output inner = launch();

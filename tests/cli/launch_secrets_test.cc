@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Secrets among the words of a command, which come into no manifest.
+// Secrets among the words of a command, which must not get into a manifest.
 #include "fixture.h"
 #include "launch/emit/secrets.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The far ends of sessions, run by this machine's shell without ssh, and the near ends.
+// Both ends of sessions. The far ends run in this machine's shell, without ssh.
 #include <signal.h>
 #include <unistd.h>
 
@@ -22,7 +22,8 @@ using ::testing::StartsWith;
 constexpr const char* kMark = "@@mark";
 constexpr Duration kTestLimit = seconds(60);
 
-/// What ssh would run for a script. It leads a group of processes, as it does under sshd. `shell`: what /bin/sh is there.
+/// The command that ssh would run for a script. It leads a group of processes, as it does under sshd. `shell` stands for
+/// /bin/sh.
 Program shell_for(const std::string& script, const std::string& shell = "/bin/sh") {
   std::string command = bootstrap(script.size());
   command.replace(command.find("/bin/sh"), 7, shell);
@@ -43,7 +44,8 @@ bool is_alive(pid_t process) {
   std::string text;
   std::getline(std::ifstream("/proc/" + std::to_string(process) + "/stat"), text);
   const size_t state = text.rfind(") ");
-  return state != std::string::npos && text[state + 2] != 'Z';  // A zombie is one that nobody has asked for its end.
+  // A zombie has ended, but no process has asked for its status.
+  return state != std::string::npos && text[state + 2] != 'Z';
 }
 
 class LaunchSupervision : public ::testing::Test {
@@ -66,7 +68,7 @@ class LaunchSupervision : public ::testing::Test {
                        TaskStream("worker 1", errors_, nullptr), std::move(link));
   }
 
-  /// One look at it, as the launcher has them.
+  /// Reads and writes once, as the launcher does in each of its turns.
   static void turn(TaskProcess& process) {
     const std::vector<int> readers{process.group().output().number(), process.group().errors().number()};
     const std::vector<int> writers{process.waits_to_write()};
@@ -139,9 +141,9 @@ TEST_F(LaunchSupervision, PassesSignalsOn) {
   EXPECT_THAT(output_.str(), HasSubstr("told"));
 }
 
-// The shells hear of the word and of the program's end at the same time.
+// The shells receive the word and notice the program's end at the same time.
 TEST_F(LaunchSupervision, KnowsTheStatusOfWhatEndsWhileItIsToldTo) {
-  // It is /bin/sh in many places, and loses such a status more easily than dash, which is Debian's.
+  // bash is /bin/sh in many places, and loses such a status more easily than dash, which is Debian's.
   if (std::filesystem::exists("/bin/bash")) shell_ = "/bin/bash";
   for (int i = 0; i < 40; ++i) {
     TaskProcess process = start(running_script("echo ready" + std::to_string(i) + "; exec sleep 1000"));
@@ -176,7 +178,7 @@ TEST_F(LaunchSupervision, ReplacesWhatACutSessionHasLeft) {
   EXPECT_THAT(names_in(folder_), ElementsAre("worker-1.notes"));
   TaskProcess second = start(running_script("echo second"));
   EXPECT_TRUE(end_of(second).clean());
-  EXPECT_TRUE(end_of(first).connection_lost);  // Its shell has not come to say anything.
+  EXPECT_TRUE(end_of(first).connection_lost);  // Its shell did not come to report anything.
 }
 
 TEST_F(LaunchSupervision, LeavesAProcessAloneThatOnlyHasTheSameNumber) {
@@ -286,7 +288,7 @@ TEST(LaunchSessionLink, IsLostWithoutAWord) {
   EXPECT_FALSE(link.ending().clean());
   EXPECT_TRUE(link.send(SIGKILL, {}));
   EXPECT_EQ(link.ending().signal, SIGKILL);
-  EXPECT_FALSE(link.time_passed(SteadyTime() + SessionLink::kKillLimit));  // It is to be killed itself.
+  EXPECT_FALSE(link.time_passed(SteadyTime() + SessionLink::kKillLimit));  // The session itself is to be killed.
   link.take("@@mark ended 1 taken\n");
   EXPECT_EQ(link.ending().status, 1);
   EXPECT_TRUE(link.ending().port_taken);
@@ -295,7 +297,7 @@ TEST(LaunchSessionLink, IsLostWithoutAWord) {
 TEST(LaunchSessionLink, IsEndedItselfWhereNothingRuns) {
   SessionLink link({}, "", kMark, {});
   EXPECT_FALSE(link.send(SIGTERM, {}));
-  EXPECT_TRUE(link.ending().clean());  // It had nothing to save.
+  EXPECT_TRUE(link.ending().clean());  // The task had nothing to save.
   EXPECT_FALSE(link.send(SIGKILL, {}));
   EXPECT_EQ(link.ending().signal, SIGKILL);
 }

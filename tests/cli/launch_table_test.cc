@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launch shows on a terminal: what it reads out of the lines of its tasks, and the table that it makes of it.
+// The display of a launch on a terminal: the facts that it reads from the lines of its tasks, and the table that it draws.
 #include "fixture.h"
 #include "launch/child_group.h"
 #include "launch/job_progress.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Names of columns from a file's header to `shoal predict`: all work, or are refused early.
+/// Names of columns on their way from a file's header to `shoal predict`: each works, or is refused early.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 using testing::Output;
 using testing::shoal_program;
 
-/// Names that Shoal has itself, that have its separators in them, or that other programs have trouble with.
+/// Names that Shoal uses itself, that contain its separators, or that other programs have trouble with.
 const std::vector<std::string>& numbers() {
   static const std::vector<std::string> names{"bias",     "bias_column", "loss",   "global_step", "a",   "a/weights", "A",
                                               "features", "features/a",  "labels", "1",           "x/0", "x/0/0",     ""};
@@ -163,7 +163,7 @@ TEST_F(Names, ThatAreTooLongForAVariableAreRefusedBeforeTraining) {
               HasSubstr("names have at most 256 bytes, and this one has 315; give the column or layer"));
 }
 
-/// What a program's own dataset gives as names is refused before anything is trained.
+/// Names from a program's own dataset are refused before anything is trained.
 TEST_F(Names, OfAnyInputThatAreNoUtf8AreRefusedBeforeTraining) {
   const auto refused = [this](data::TensorMap features, data::TensorMap labels) {
     Estimator estimator(

@@ -39,7 +39,7 @@ class PredictTable : public testing::InFolder {
       using namespace columns;
       RunConfigOptions options;
       options.model_dir = place / "m";
-      options.random_seed = 7;  // With some others all hidden units are dead, and all rows give one result.
+      options.random_seed = 7;  // With some other seeds all hidden units are dead, and all rows give one result.
       const Column colour = categorical_by_vocabulary("colour", {"red", "blue"}, {.missing_bucket = true});
       Estimator estimator =
           dnn_classifier({.columns = {numeric("x", {.default_value = 0.5}), indicator(colour)}, .hidden_units = {4}},
@@ -158,7 +158,7 @@ TEST_F(PredictTable, TablesOfOtherForms) {
 }
 
 TEST_F(PredictTable, AQuoteWithinAFieldIsNoQuoting) {
-  // Four rows, of which a reader that takes each quote for the begin or end of a quoted field makes three.
+  // Four rows. A reader that takes each quote for the begin or end of a quoted field would read three.
   const std::string rows = "size,x,colour\n5\" nail,1,red\n6\" nail,2,red\nscrew,3,red\n7 mm,4,red\n";
   const Output refused = shoal_program({"predict", exported(), "--copy", "size", "--keys", "class_ids"}, rows);
   EXPECT_EQ(refused.status, exit_status(ErrorKind::kDataLoss));
@@ -250,7 +250,7 @@ TEST_F(PredictTable, NamesOfColumnsMayHaveCommas) {
       shoal_program({"predict", exported(), "--copy", "\"fee, EUR\",\"the \"\"id\"\"\"", "--keys", "classes"}, table);
   ASSERT_EQ(run.status, 0) << run.err;
   EXPECT_EQ(lines_of(run.out)[0], "\"fee, EUR\",\"the \"\"id\"\"\",classes");
-  // A header line is what --columns takes.
+  // A header line has the form that --columns takes.
   const size_t end = table.find('\n');
   const Output named = shoal_program({"predict", "--columns", table.substr(0, end), "--copy", "\"fee, EUR\"", "--copy",
                                       "\"the \"\"id\"\"\"", "--keys", "classes", exported()},
@@ -320,7 +320,7 @@ TEST_F(PredictVectors, AnOnlyInputTakesAllColumns) {
     EXPECT_EQ(fields[0], i == 0 ? "7" : "8");
     for (size_t j = 0; j < 2; ++j) EXPECT_EQ(std::stof(fields[j + 1]), y[2 * i + j]);
   }
-  // By its own names the order of columns does not count.
+  // With its own names a table may have its columns in any order.
   const Output named = shoal_program({"predict", path}, "/2,/0,id,/1\n3,1,7,2\n6,4,8,5\n");
   ASSERT_EQ(named.status, 0) << named.err;
   EXPECT_EQ(split(lines_of(named.out)[2]), (std::vector{split(rows[2])[1], split(rows[2])[2]}));
@@ -362,7 +362,7 @@ TEST_F(PredictVectors, NeedsTheColumnsThatPredictionsAreMadeOfAndNoOthers) {
   EXPECT_EQ(shoal_program({"predict", path}, "x\n3\n4\n").out, "y\n6.0\n8.0\n");
   EXPECT_EQ(shoal_program({"predict", path}, "note,x,label\n,3,\n").out, "y\n6.0\n");
   EXPECT_THAT(shoal_program({"predict", path}, "weight\n3\n").err, HasSubstr("input \"x\" needs a column x"));
-  // A program may go on giving all that the model was exported with.
+  // A program may go on giving all features that the model was exported with.
   const auto model = load_exported_model(path);
   ASSERT_EQ(model->inputs().size(), 1u);
   const Tensor x = Tensor::of<float>({1}, {3}), weight = Tensor::of<float>({1}, {1});
@@ -371,7 +371,7 @@ TEST_F(PredictVectors, NeedsTheColumnsThatPredictionsAreMadeOfAndNoOthers) {
   EXPECT_THROW(model->predict({{"x", x}, {"wait", weight}}), Exception);
 }
 
-/// Gives back a byte and a flag, and what no column can say.
+/// A model that returns a byte and a flag, and predictions that no column can hold.
 EstimatorSpec kinds(const Features& features, Mode mode) {
   EstimatorSpec spec;
   spec.mode = mode;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A folder with an exported model that has little in it.
+/// A folder with a tiny exported model.
 #include <string>
 
 #include "fixture.h"
@@ -10,7 +10,7 @@
 
 namespace shoal::cli {
 
-/// Doubles; nothing to learn.
+/// Doubles its features, with nothing to learn.
 inline EstimatorSpec model(const Features& features, const Labels&, Mode mode, const Params&, const RunConfig&) {
   EstimatorSpec spec;
   spec.mode = mode;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `shoal status` where there is nothing to ask, or nobody. Real tasks are asked by tests/cluster/processes/status_test.py.
+// `shoal status` where no task can be asked, or none answers. tests/cluster/processes/status_test.py asks real tasks.
 #include <cstdlib>
 
 #include "fixture.h"
@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 using testing::Output;
 using testing::shoal_program;
 
-/// Port 1 of the loopback, where nobody listens.
+/// Port 1 of the loopback, where no process listens.
 constexpr const char* kNobody = "127.0.0.1:1";
 
 class StatusCommand : public ::testing::Test {
@@ -26,7 +26,7 @@ class StatusCommand : public ::testing::Test {
     }
   }
   static void set(const char* name, const std::string& value) { setenv(name, value.c_str(), 1); }
-  /// Of a chief, a server, a worker; nobody answers.
+  /// Makes the environment that of a chief, a server or a worker, whose rendezvous does not answer.
   static void be_rank(const std::string& rank) {
     set("SHOAL_RANK", rank);
     set("SHOAL_WORLD_SIZE", "3");
@@ -57,7 +57,7 @@ TEST_F(StatusCommand, FailsWhereNobodyIs) {
   }
 }
 
-/// Rank 0 is asked itself. Of the others it only tells, and while it is away nothing speaks against them.
+/// Rank 0 is asked about itself. For other ranks it only reports, so while it is away nothing speaks against them.
 TEST_F(StatusCommand, ARankThatNobodyTellsOfIsAliveAndNotReady) {
   be_rank("2");
   const Output live = shoal_program({"status", "--live"});

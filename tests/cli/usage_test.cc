@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the program says to wrong usage; every command's help.
+// The program's answers to wrong usage, and every command's help.
 #include "fixture.h"
 #include "json_out.h"
 
@@ -36,7 +36,7 @@ TEST(Usage, WrongUsageIsASentenceAndStatusTwo) {
   }
 }
 
-/// Help for a command that there is none of is the sentence that its name alone gets.
+/// Help for an unknown command gives the same sentence as the unknown name alone.
 TEST(Usage, AnUnknownCommandIsUnknownWithHelpToo) {
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{{"plot", "--help"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the best exporter treats results and exports that earlier processes left (CONTRACT EX-6).
+// How the best exporter treats results and exports of earlier processes (CONTRACT EX-6).
 #include <cmath>
 #include <limits>
 
@@ -19,7 +19,7 @@ constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 
 bool larger_accuracy(const Metrics& best, const Metrics& current) { return current.at("accuracy") > best.at("accuracy"); }
 
-/// A folder with results and exports of one's choosing, and a process that comes to it.
+/// A folder with given results and exports, and a process that starts with it.
 struct BestHistory : ::testing::Test {
   Place place;
   VirtualWorld world;
@@ -32,7 +32,7 @@ struct BestHistory : ::testing::Test {
   void SetUp() override { estimator.train(endless, {.steps = 1}); }
 
   enum class Writer { kEvaluation, kOther };
-  /// A result as an evaluation of a checkpoint leaves it, or numbers of another program.
+  /// Writes a result as an evaluation of a checkpoint does, or the numbers of another program.
   std::string record(int64_t step, const Metrics& metrics, Writer by = Writer::kEvaluation, const char* folder = "eval") {
     world.run_for(std::chrono::seconds(1));
     const auto writer = value_or_raise(monitor::EventWriter::open(env, estimator.model_dir() + "/" + folder));
@@ -57,7 +57,7 @@ struct BestHistory : ::testing::Test {
         .has_value();
   }
   bool exports(int64_t step, double loss) { return exports(step, Metrics{{"loss", loss}}); }
-  /// Another process comes.
+  /// Another process starts.
   void start_again() { best = best_exporter("best", {.exports_to_keep = std::nullopt}); }
   std::string newest_name() { return value_or_raise(exports_in(*make_file_storage(), export_folder())).back(); }
   int lines_with(const std::string& part) const { return place.log.count('I', part); }
@@ -96,7 +96,7 @@ TEST_F(BestHistory, AResultWithoutItsExportIsExportedWhenItIsEvaluatedAgain) {
 }
 
 /// A process was killed after it had recorded the result of step 20 and before it exported that step. Training has gone on
-/// since, so nobody evaluates step 20 again.
+/// since, so step 20 is not evaluated again.
 TEST_F(BestHistory, AResultWithoutItsExportIsNotToBeBeaten) {
   record(10, 60);
   write_export(10);
@@ -110,7 +110,7 @@ TEST_F(BestHistory, AStepIsNotComparedWithItselfWhereNothingIsExported) {
 }
 
 TEST_F(BestHistory, WhatIsExportedIsNotExportedAgain) {
-  record(10, 0.3);  // As float32 it is a little more than 0.3.
+  record(10, 0.3);  // As float32 the value is slightly above 0.3.
   write_export(10);
   EXPECT_FALSE(exports(10, 0.3));
   start_again();
@@ -120,7 +120,7 @@ TEST_F(BestHistory, WhatIsExportedIsNotExportedAgain) {
 
 TEST_F(BestHistory, TheLastOfSeveralResultsOfAStepCounts) {
   record(10, 50);
-  record(10, 70);  // The data of the evaluation were others.
+  record(10, 70);  // The evaluation used other data then.
   write_export(10);
   EXPECT_TRUE(exports(20, 60));
 }
@@ -165,7 +165,7 @@ TEST_F(BestHistory, ScalarsOfOthersAreNoHistory) {
   EXPECT_TRUE(exports(20, 55));
 }
 
-TEST_F(BestHistory, AHistoryThatNamesNoCheckpointsCounts) {  // Another program wrote it.
+TEST_F(BestHistory, AHistoryThatNamesNoCheckpointsCounts) {  // Another program wrote these results.
   record(10, {{"loss", 50}}, Writer::kOther);
   EXPECT_FALSE(exports(20, 55));
   EXPECT_TRUE(exports(30, 45));
@@ -173,7 +173,7 @@ TEST_F(BestHistory, AHistoryThatNamesNoCheckpointsCounts) {  // Another program 
 
 TEST_F(BestHistory, NanInTheHistoryIsPassedOver) {
   record(10, kNotANumber);
-  write_export(10);  // An earlier version may have made it.
+  write_export(10);  // An earlier version may have written this export.
   record(20, 50);
   EXPECT_FALSE(exports(30, 55));
   EXPECT_EQ(lines_with("the one at global step 10: the compared value is NaN"), 1);
@@ -204,7 +204,7 @@ TEST_F(BestHistory, ReadsDamagedFilesUpToTheDamage) {
   write_file(cut, read_file(cut) + "cut");
   const std::string damaged = record(20, Metrics{{"loss", 45}});
   std::string contents = read_file(damaged);
-  contents[contents.rfind("m/model.ckpt")] = 'M';  // So the record lacks its end.
+  contents[contents.rfind("m/model.ckpt")] = 'M';  // The record now lacks its end.
   write_file(damaged, contents);
   EXPECT_FALSE(exports(30, 60));
   EXPECT_TRUE(exports(40, 48));
@@ -227,7 +227,7 @@ TEST_F(BestHistory, AFolderOfOthersIsNoExport) {
   EXPECT_TRUE(exports(30, 55));
 }
 
-/// Two evaluators of one folder: one that was taken for dead, and the one that took its place.
+/// Two evaluators of one folder: one that was taken for dead, and the one that replaced it.
 TEST_F(BestHistory, WhatAnotherProcessExportsMeanwhileIsToBeBeaten) {
   EXPECT_TRUE(exports(10, 0.5));
   record(20, 0.2);

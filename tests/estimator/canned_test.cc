@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Canned estimators: what they start from, one step by hand, what they learn, what they refuse.
+// Canned estimators: their initial values, one step by hand, what they learn, what they refuse.
 #include "shoal/estimator/canned.h"
 
 #include <cmath>
@@ -17,7 +17,7 @@ using namespace columns;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// One example: x = 3, and 2 is to be predicted.
+/// One example: x = 3 with the label 2.
 Dataset three() {
   return Dataset::from_tensor_slices({{"x", Tensor::of<float>({1}, {3})}}, Tensor::of<float>({1}, {2})).batch(1);
 }

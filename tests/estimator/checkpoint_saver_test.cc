@@ -29,7 +29,7 @@ TEST(CheckpointSaver, AStateThatOthersHaveBroughtToTheLastStepIsLeftToTheEnd) {
   EXPECT_EQ(last.last_name(), "model.ckpt-0");
 }
 
-/// A store whose server is lost just when it is told to let go of what it held.
+/// A store whose server is lost at the moment when it is asked to release its snapshot.
 class LostAtRelease final : public cluster::Store {
  public:
   explicit LostAtRelease(std::unique_ptr<cluster::Store> store) : store_(std::move(store)) {}
@@ -110,7 +110,7 @@ class HoursRuleRun {
         store_(cluster::make_local_store(env_, value_or_raise(cluster::plan_shards({kVariable}, 1, 0)))) {
     value_or_raise(store_->bind({"w"}, {}));
   }
-  /// Goes on from `step`, and saves every 30 minutes for so long.
+  /// Continues from `step`, and saves every 30 minutes for `how_long`.
   void train(uint64_t step, Duration how_long) {
     Start start(step);
     value_or_raise(env_.run(store_->prepare(step > 0 ? &start : nullptr, kNoDeadline)));
@@ -167,11 +167,12 @@ TEST(CheckpointSaver, OneMorePerSoManyHoursStaysOnDisk) {
   // Step i is saved after i / 2 hours. The first one after 2 h is 5; then the limit is 4 h, and so on.
   std::vector<int64_t> expected;
   for (int64_t step = 5; step < 95; step += 4) expected.push_back(step);
-  expected.insert(expected.end(), {95, 96});  // These are in the list.
+  expected.insert(expected.end(), {95, 96});  // The checkpoints in the list.
   EXPECT_EQ(steps_on(*disk), expected);
   EXPECT_THAT((*checkpoint::read_pointer(*disk, "m"))->retained, ::testing::ElementsAre("model.ckpt-95", "model.ckpt-96"));
 
-  // A second run counts its hours anew; what the first one kept stays, what it listed does not.
+  // A second run counts its hours from its own start. Checkpoints that the first run kept for good stay; those in its list
+  // do not.
   HoursRuleRun(disk, 2).train(96, std::chrono::hours(6));
   expected.resize(expected.size() - 2);
   expected.insert(expected.end(), {101, 105, 107, 108});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A small table of text and numbers whose labels can be told from them.
+/// A small table of text and numbers, from which a model can learn the labels.
 #include <string>
 #include <vector>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Early stopping: what its hooks read, when they look, and when they stop (CONTRACT HK-12).
+// Early stopping: which results its hooks read, when they look, and when they stop (CONTRACT HK-12).
 #include "shoal/estimator/early_stopping.h"
 
 #include <cmath>
@@ -25,7 +25,7 @@ EarlyStoppingOptions each_step_from(int64_t min_steps) {
   return options;
 }
 
-/// A training of five steps at most, beside results of evaluations that were written before.
+/// A training run of at most five steps, beside results of evaluations that were written before.
 struct EarlyStop : ::testing::Test {
   Place place;
   VirtualWorld world;
@@ -42,7 +42,7 @@ struct EarlyStop : ::testing::Test {
     value_or_raise(writer->close());
     return writer->path();
   }
-  /// The results of CONTRACT HK-12.
+  /// The results in the example of CONTRACT HK-12.
   void write_example() {
     write_events({{1000, {{"loss", .8}, {"accuracy", .5}}},
                   {2000, {{"loss", .7}, {"accuracy", .6}}},
@@ -209,12 +209,12 @@ TEST_F(EarlyStop, InLocalModeEndsAtTheEvaluationThatSaysSo) {
   const auto mark = end_mark(place.model_dir());
   EXPECT_EQ(mark->reason, checkpoint::EndReason::kStopRequested);
   EXPECT_EQ(mark->checkpoint, "model.ckpt-20");
-  // Nothing of the decision is left: without the hook the job goes on.
+  // Nothing of the decision remains: without the hook the job goes on.
   train_and_evaluate(estimator, {.input_fn = endless, .max_steps = 50}, {.input_fn = [] { return losses({.5f}); }});
   EXPECT_EQ(end_mark(place.model_dir())->global_step, 50);
 }
 
-/// A start that ends after one step, with status 0, says why, and what helps.
+/// A start that ends after one step, with status 0, logs the reason and a remedy.
 TEST_F(EarlyStop, AStopThatRepeatsAtOnceSaysWhatHelps) {
   Estimator estimator = place.estimator(counting_model, {.save_checkpoints_steps = 10});
   const auto start = [&](int64_t max_steps, int64_t min_steps) {
@@ -234,7 +234,7 @@ TEST_F(EarlyStop, AStopThatRepeatsAtOnceSaysWhatHelps) {
   EXPECT_EQ(place.log.count('W', "early stopping"), 0);
 }
 
-/// Calls a hook as a trainer of one step a second does, and notes at which steps it looked.
+/// Calls a hook as a trainer with one step per second does, and returns the steps at which it looked.
 std::vector<uint64_t> looks_of(EarlyStoppingOptions options, std::vector<std::pair<uint64_t, uint64_t>> runs,
                                bool is_chief = true) {
   TemporaryFolder folder;
@@ -272,7 +272,7 @@ TEST(EarlyStopInterval, MayBeInSteps) {
       << "after a recovery that took the job back";
 }
 
-/// Calls a hook at each of ten steps of a second each, of which some save and some evaluate before.
+/// Calls a hook at each of ten steps of a second each. Before some steps there is a save or an evaluation.
 std::vector<uint64_t> looks_beside(std::vector<uint64_t> saves, std::vector<uint64_t> evaluations, bool is_chief = true) {
   TemporaryFolder folder;
   VirtualWorld world;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an Estimator is made of, and what its model_fn may return (CONTRACT 9).
+// The parts of an Estimator, and the specifications that its model_fn may return (CONTRACT 9).
 #include <filesystem>
 
 #include "fixture.h"
@@ -11,7 +11,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// What a model_fn may not return (EST-7).
+// Specifications that a model_fn may not return (EST-7).
 
 TEST(ModelFn, WhatASpecLacksIsNamed) {
   const auto refused = [](ModelFn model, ErrorKind kind = ErrorKind::kInvalidArgument) {
@@ -72,7 +72,7 @@ TEST(Estimator, WithoutModelDirUsesAFreshTemporaryFolder) {
   EXPECT_NE(a.model_dir(), b.model_dir());
   for (const std::string& folder : {a.model_dir(), b.model_dir()}) {
     EXPECT_THAT(printed, HasSubstr(folder));
-    EXPECT_TRUE(std::filesystem::remove(folder));  // It exists and is empty.
+    EXPECT_TRUE(std::filesystem::remove(folder));  // The folder exists and is empty.
   }
 }
 

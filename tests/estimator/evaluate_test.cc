@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Estimator::evaluate: what it computes, on what, and what it writes (CONTRACT 9.3 and 12).
+// Estimator::evaluate: its results, the weights and data that it uses, and its events (CONTRACT 9.3 and 12).
 #include <set>
 
 #include "fixture.h"
@@ -62,7 +62,8 @@ TEST(Evaluate, TrainingPassesOverBatchesWithoutRows) {
     Place place;
     Estimator estimator = place.estimator(linear_model, {.save_checkpoints_steps = 1, .random_seed = 1});
     estimator.train(batches_of(sizes));
-    estimator.train(batches_of(sizes));  // It goes on behind the end, where nothing is left, or anew.
+    // Training continues behind the end of its input, where nothing is left, or begins a new pass.
+    estimator.train(batches_of(sizes));
     return estimator.evaluate(batches_of({3}));
   };
   EXPECT_EQ(trained_on({0, 2, 0, 1, 0}), trained_on({2, 1}));
@@ -133,7 +134,7 @@ TEST(Evaluate, WritesOneRecordOfItsMetricsAndTheCheckpoint) {
         return true;
       }));
   EXPECT_TRUE(damage.empty());
-  EXPECT_EQ(written.size(), 2u);  // The name global_step is no metric.
+  EXPECT_EQ(written.size(), 2u);  // global_step is not written as a metric.
   for (const char* name : {"loss", "average_loss"}) EXPECT_FLOAT_EQ(float(written.at(name)), float(metrics.at(name)));
   EXPECT_THAT(texts, ElementsAre("checkpoint_path " + place.model_dir() + "/model.ckpt-1"));
   EXPECT_THAT(steps, ElementsAre(1));

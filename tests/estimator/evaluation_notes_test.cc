@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run says once where it evaluated less than one may think, and which field is to be changed (CONTRACT ES-3).
+// Notes of a run that evaluated less than its user may expect, and the field that each tells to change (CONTRACT ES-3).
 #include "fixture.h"
 
 namespace shoal::testing {
@@ -50,7 +50,7 @@ TEST_F(EvaluationNotes, SayNothingWhereAllWasEvaluatedOrNobodyCould) {
 }
 
 TEST_F(EvaluationNotes, DoNotReadOnToFindOutHowMuchThereIs) {
-  int given = 0;  // So many elements were asked for in an evaluation.
+  int given = 0;  // The number of elements that an evaluation asked for.
   const Dataset data = Dataset::from_generator([&given] {
     given = 0;
     return [&given](data::Element& element) -> Result<bool> {

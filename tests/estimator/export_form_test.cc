@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exports with a file in another form beside them: which files there are, obstacles that are named before training, and proof that the
-// file computes what Shoal predicts.
+// Exports with a file in another form: their files, obstacles that are named before training, and the proof that the file
+// computes Shoal's predictions.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -34,11 +34,11 @@ class BytesFile final : public ReadableFile {
   std::string bytes_;
 };
 
-/// A disk whose files of one kind have other bytes in one place than were written: as if the converter had put them there.
+/// A disk that changes one place in files of one kind, as if the converter had made a mistake there.
 class ChangingDisk final : public ForwardingStorage {
  public:
   using ForwardingStorage::ForwardingStorage;
-  std::string from, to;             ///< What is changed, and to what. Empty: nothing.
+  std::string from, to;             ///< The text to change, and its replacement. Empty: nothing is changed.
   std::string kind = "model.onnx";  ///< In which files.
 
   Result<std::unique_ptr<ReadableFile>> open(const std::string& path) override {
@@ -73,7 +73,7 @@ TEST_F(OnnxExport, IsAnExportWithOneMoreFile) {
   EXPECT_THAT(names, ::testing::Not(::testing::Contains("proof.json")));
   EXPECT_EQ(bits(load_exported_model(folder, kReference)->predict(features(5))),
             bits(load_exported_model(write(), kReference)->predict(features(5))));
-  // The file that is written from a plain export later is the same one.
+  // Writing the file later, from a plain export, gives the same bytes.
   EXPECT_THAT(write_onnx(write(), place.folder / "later.onnx"), ::testing::IsEmpty());
   EXPECT_EQ(read_file(place.folder / "later.onnx"), read_file(folder + "/model.onnx"));
 }
@@ -127,7 +127,7 @@ TEST_F(OnnxExport, BadProofsAreRefused) {
   EXPECT_FALSE(std::filesystem::exists(base) && !std::filesystem::is_empty(base));
 }
 
-/// Two numbers in, two out; the weights are known.
+/// A model with two inputs, two outputs and known weights.
 EstimatorSpec known_weights(const Features& features, const Labels&, Mode mode, const Params&, const RunConfig&) {
   EstimatorSpec spec;
   spec.mode = mode;
@@ -143,7 +143,7 @@ EstimatorSpec known_weights(const Features& features, const Labels&, Mode mode, 
   return spec;
 }
 
-/// In eight bits numbers differ by more, and the share of right classes counts.
+/// In eight bits numbers differ more, so the share of correct classes decides.
 TEST_F(OnnxExport, EightBitsAreProvedByTheirAccuracy) {
   const InputFn labelled = [] { return numbered().batch(3); };
   const auto export_with = [&](double accuracy_loss) {
@@ -160,7 +160,7 @@ TEST_F(OnnxExport, EightBitsAreProvedByTheirAccuracy) {
   EXPECT_THAT(export_with(-1).error().message(), HasSubstr("accuracy_loss must be in [0, 1]"));
 }
 
-/// A regression has no classes, so its numbers count.
+/// A regression has no classes, so its numbers decide.
 TEST_F(OnnxExport, EightBitsWithoutClassesAreProvedByTheirNumbers) {
   const ModelFn model = [](const Features& inputs, Mode mode) {
     EstimatorSpec spec;
@@ -184,7 +184,7 @@ TEST_F(OnnxExport, EightBitsWithoutClassesAreProvedByTheirNumbers) {
   EXPECT_EQ(proof_in(*good).at("tolerance"), 0.1);
 }
 
-/// A machine without a compiler cannot prove C++, which is said before training.
+/// A machine without a compiler cannot prove C++, which is an error before training.
 TEST_F(OnnxExport, AProofWithoutACompilerIsNamedBeforeTraining) {
   const char* const before = std::getenv("CXX");
   const std::string kept = before ? before : "";
@@ -244,7 +244,7 @@ TEST_F(PlantedError, ATransposedWeightIsRefused) {
   EXPECT_THAT(left, ElementsAre(good));
 }
 
-/// The number as the source has it.
+/// The number in the notation of the source.
 std::string hexadecimal(float number) {
   char text[32];
   std::snprintf(text, sizeof text, "%af", double(number));
@@ -279,7 +279,7 @@ TEST_F(PlantedError, ATransposedWeightInTheSourceIsRefused) {
   EXPECT_THAT(left, ElementsAre(good));
 }
 
-/// A lone prediction has a name in the file, which is not there then.
+/// The file has a name for a lone prediction, which is changed here.
 TEST_F(PlantedError, AFileWithoutTheLonePredictionIsRefused) {
   const ModelFn model = [](const Features& features, Mode mode) {
     EstimatorSpec spec;
@@ -299,7 +299,7 @@ TEST_F(PlantedError, AFileWithoutTheLonePredictionIsRefused) {
   EXPECT_THAT(refused.error().message(), AllOf(HasSubstr("cannot be proved"), HasSubstr("has no output \"predictions\"")));
 }
 
-/// The exporters go on: the last good export stays the newest, and training ends as it would have.
+/// Training goes on: the last good export stays the newest, and the outcome is that of training without the exporter.
 TEST_F(PlantedError, AMissingBiasIsRefusedAndTrainingGoesOn) {
   disk->from = bytes_of({0.75f, 0.75f});
   disk->to = bytes_of({0, 0});
@@ -326,7 +326,7 @@ TEST_F(PlantedError, AMissingBiasIsRefusedAndTrainingGoesOn) {
   EXPECT_TRUE(result.exports.at(0));
 }
 
-/// What cannot be written is named before the first step.
+/// Nodes that cannot be written are named before the first step.
 TEST_F(OnnxExport, WhatCannotBeWrittenIsNamedBeforeTraining) {
   const ModelFn model = [](const Features& inputs, Mode mode) {
     EstimatorSpec spec;

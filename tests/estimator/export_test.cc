@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 struct Export : ExportedClassifier {
   const RuntimeOptions runtime = kReference;
-  /// Makes an export of it as versions without checksums wrote one, whose files can be changed.
+  /// Changes an export into one of a version without checksums, so that tests can change its files.
   static void take_checksums_away(const std::string& folder) {
     ExportDescription description = value_or_raise(decode_export(read_file(folder + "/export.json")));
     description.files.reset();
@@ -70,7 +70,7 @@ TEST_F(Export, WithoutSignaturesHasOneOverAllPredictions) {
   const std::string description = read_file(folder + "/export.json");
   const size_t at = description.find(",\n  \"signatures\"");
   ASSERT_NE(at, std::string::npos);
-  write_file(folder + "/export.json", description.substr(0, at) + "\n}\n");  // As older versions wrote it.
+  write_file(folder + "/export.json", description.substr(0, at) + "\n}\n");  // The form of older versions.
   const auto model = load_exported_model(folder, runtime);
   ASSERT_EQ(model->signatures().size(), 1u);
   EXPECT_EQ(model->signatures()[0].name, "serving_default");
@@ -239,7 +239,7 @@ TEST_F(ExportWithoutCheckpoints, ACheckpointThatIsWrittenLaterIsNewer) {
   without.train(training, {.steps = 7});
   const Estimator copy = without;
   Estimator saving = without.with_config(other.config({.save_checkpoints_steps = 5}));
-  saving.train(training, {.steps = 2});  // This training begins anew, since the other one left no checkpoint.
+  saving.train(training, {.steps = 2});  // This training run begins at step 0, since the other one left no checkpoint.
   EXPECT_EQ(exported(saving)->global_step(), 2);
   EXPECT_EQ(exported(copy)->global_step(), 7);
 }
@@ -278,7 +278,8 @@ TEST_F(ExportWithoutCheckpoints, RefusesWordsOfAnotherMeaning) {
 
 // Damage.
 
-/// Checksums do not find texts that were written so, and exports of older versions have none.
+/// Damage that checksums do not find: the damaged text has its own checksum, or the export is of a version without
+/// checksums.
 TEST_F(Export, DamagedFilesAreRefusedByName) {
   const std::string folder = write();
   take_checksums_away(folder);
@@ -303,7 +304,7 @@ TEST_F(Export, DamagedFilesAreRefusedByName) {
         changed(description, "\"float32\"", "\"float99\""), changed(description, "\"float32\"", "\"string\""),
         changed(description, "\"node\": \"", "\"node\": \"not-"), changed(description, "\"output\": 0", "\"output\": 77"),
         changed(description, "\"output\": 0", "\"output\": -1"),
-        // Numbers that a conversion would cut to others, and lists that are none.
+        // Numbers that a conversion would cut, and values that should be lists.
         changed(description, "\"output\": 0", "\"output\": 4294967296"),
         changed(description, "\"output\": 0", "\"output\": 0.5"),
         changed(description, "\"output\": 0", "\"output\": 1e300"),
@@ -330,7 +331,7 @@ TEST_F(Export, DamagedFilesAreRefusedByName) {
   for (const auto& entry : std::filesystem::directory_iterator(folder + "/variables")) {
     const std::string file = "variables/" + entry.path().filename().string();
     std::string bytes = read_file(folder + "/" + file);
-    if (!file.ends_with("/checkpoint")) {  // That one is text for people to edit.
+    if (!file.ends_with("/checkpoint")) {  // The file `checkpoint` is text for people to edit.
       std::string flipped = bytes;
       for (size_t i = 0; i < bytes.size(); i += 4) flipped[i] ^= 4;
       EXPECT_THAT(with(file, flipped), HasSubstr("variables")) << file;

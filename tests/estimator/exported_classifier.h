@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A small classifier of words, trained and exported: what tests of exports load.
+// A small classifier of words, trained and exported, for tests that load exports.
 #include "fixture.h"
 #include "shoal/estimator/exported_model.h"
 #include "shoal/nn/head.h"
@@ -40,7 +40,7 @@ inline std::map<std::string, std::string> bits(const data::TensorMap& tensors) {
   return all;
 }
 
-/// One thread, on the backend that is everywhere.
+/// One thread, on the backend that every build has.
 inline const RuntimeOptions kReference{.threads = 1, .backend = "reference"};
 
 /// Trains for 7 steps, with a checkpoint of step 5, too.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One exported model on many threads: each gets what it would get alone (CONTRACT EST-13).
+// One exported model on many threads: each thread gets the results that it would get alone (CONTRACT EST-13).
 #include <barrier>
 #include <thread>
 
@@ -15,7 +15,7 @@ constexpr int kThreads = 64, kCalls = 8;
 constexpr int kThreads = 1000, kCalls = 4;
 #endif
 
-/// Features that no other `number` has, in batches of 1 to 5.
+/// Features that are different for each `number`, in batches of 1 to 5.
 data::TensorMap numbered_features(int number) {
   const int64_t size = 1 + number % 5;
   Tensor x(DType::kFloat32, {size, 2});
@@ -37,7 +37,7 @@ void together(int count, const std::function<void(int)>& work) {
 }
 
 struct ExportedModelThreads : ExportedClassifier {
-  /// The predictions of another model of the same folder, on one thread.
+  /// The predictions of a second model from the same folder, on one thread.
   std::vector<std::map<std::string, std::string>> alone(const std::string& folder, int count,
                                                         const RuntimeOptions& runtime) {
     const auto model = load_exported_model(folder, runtime);
@@ -105,7 +105,7 @@ TEST_F(ExportedModelThreads, TheFolderMayGoMeanwhile) {
   EXPECT_EQ(odd, 0);
 }
 
-/// Text features are looked up in vocabularies that all share; wrong features of one thread are no other's.
+/// All threads share the vocabularies of text features. Wrong features on one thread are an error on that thread only.
 TEST_F(ExportedModelThreads, WordsAndErrorsStayWithTheirThread) {
   const auto model = load_exported_model(SHOAL_TEST_DATA "/export_before_checksums", kReference);
   const std::vector<std::string> districts = {"centre", "harbour", "north", "south"};
@@ -148,7 +148,7 @@ TEST_F(ExportedModelThreads, SignaturesAndProfilesGoOnBesideEachOther) {
   EXPECT_EQ(odd, 0);
 }
 
-/// Memory may run out while one more is made: whoever wanted it has an error, and others may try again.
+/// If memory runs out while a predictor is made, the thread that asked for it gets an error, and others may try again.
 TEST_F(ExportedModelThreads, APredictorThatIsNotMadeTakesNoPlace) {
   int calls = 0;
   PredictorPool pool(nullptr, 2, [&]() -> Result<std::unique_ptr<Predictor>> {

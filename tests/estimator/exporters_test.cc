@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exporters: when they write and what they delete (CONTRACT 13).
+// Exporters: when they write, and which exports they delete (CONTRACT 13).
 #include "shoal/estimator/exporter.h"
 
 #include <algorithm>
@@ -16,14 +16,14 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// One checkpoint in a folder, and exporters called with results of one's choosing.
+/// One checkpoint in a folder, and exporters that are called with given results.
 struct Exporters : ::testing::Test {
   Place place;
   Estimator estimator = place.estimator(counting_model);
   std::shared_ptr<Environment> env = make_task_environment(estimator.config());
   const InputFn serving = [] { return losses({1}); };
   int64_t step = 0;
-  std::string exported_checkpoint;  // The one to export; empty for the newest.
+  std::string exported_checkpoint;  // The checkpoint to export; empty for the newest.
 
   void SetUp() override { estimator.train(endless, {.steps = 1}); }
 
@@ -41,13 +41,13 @@ struct Exporters : ::testing::Test {
     std::sort(names.begin(), names.end());
     return names;
   }
-  /// Writes what the best exporter reads of an export: the step that it is of.
+  /// Writes the part of an export that the best exporter reads: its step.
   void write_export(const Exporter& exporter, const std::string& name, int64_t global_step) const {
     const std::string folder = path(exporter) + "/" + name;
     std::filesystem::create_directories(folder);
     write_file(folder + "/export.json", encode_export({.global_step = global_step}));
   }
-  /// Writes as if exports of long ago were there, and other things beside them.
+  /// Adds old exports, and other files and folders beside them.
   void clutter(const Exporter& exporter) const {
     for (const char* folder :
          {"0000000001", "0000000002", "0000000003", "00000000001", "000000001", "000000001x", "notes"}) {
@@ -90,7 +90,8 @@ TEST_F(Exporters, NumbersOfOneSecondFollowEachOther) {
   EXPECT_NEAR(double(first), double(now), 600);
 }
 
-/// CONTRACT EST-13, EX-7: what a clock that was wrong named is no obstacle, and does not cost the export that was just made.
+/// CONTRACT EST-13, EX-7: an export that a wrong clock named is no obstacle, and does not make the collection delete the
+/// new export.
 TEST_F(Exporters, AnExportFollowsTheNewestOneWhateverTheClockSays) {
   const auto latest = latest_exporter("latest", {.exports_to_keep = 1});
   write_export(*latest, "5000000000", 7);
@@ -152,7 +153,7 @@ TEST_F(Exporters, BestDecidesForEachModelDirByItself) {
   Estimator other = elsewhere.estimator(counting_model);
   other.train(endless, {.steps = 1});
   std::swap(estimator, other);
-  EXPECT_TRUE(call(*best, 0.6));  // This is the first one there.
+  EXPECT_TRUE(call(*best, 0.6));  // The first export there.
   EXPECT_FALSE(call(*best, 0.7));
   std::swap(estimator, other);
   EXPECT_FALSE(call(*best, 0.55));
@@ -162,14 +163,15 @@ TEST_F(Exporters, BestDecidesForEachModelDirByItself) {
 TEST_F(Exporters, BestIsOnlyWhatWasExported) {
   const auto best = best_exporter("best");
   const auto fail = [&](double loss) {
-    std::filesystem::rename(estimator.model_dir(), estimator.model_dir() + "-away");  // Its checkpoint moves with it.
+    // The checkpoint moves with the folder.
+    std::filesystem::rename(estimator.model_dir(), estimator.model_dir() + "-away");
     EXPECT_THROW(call(*best, loss), Exception);
     std::filesystem::remove_all(estimator.model_dir());
     std::filesystem::rename(estimator.model_dir() + "-away", estimator.model_dir());
   };
   exported_checkpoint = *estimator.latest_checkpoint();
   fail(0.3);
-  EXPECT_TRUE(call(*best, 0.5));  // It is still the first.
+  EXPECT_TRUE(call(*best, 0.5));  // The first export, still.
   fail(0.3);
   EXPECT_TRUE(call(*best, 0.4));
   EXPECT_FALSE(call(*best, 0.4));
@@ -179,7 +181,7 @@ TEST_F(Exporters, BestCollectsAfterItsOwnExports) {
   const auto best = best_exporter("best", {.exports_to_keep = 2});
   EXPECT_TRUE(call(*best, 1));
   clutter(*best);
-  EXPECT_FALSE(call(*best, 2));  // Without an export there is no collection.
+  EXPECT_FALSE(call(*best, 2));  // Old exports are only collected after an export.
   EXPECT_EQ(written(*best).size(), 9u);
   EXPECT_TRUE(call(*best, 0.5));
   EXPECT_EQ(written(*best).size(), 7u);
@@ -212,7 +214,7 @@ TEST(ExporterOptions, AreChecked) {
   EXPECT_THAT(refusal([] { best_exporter(""); }), HasSubstr("name"));
 }
 
-// What follows is about train_and_evaluate.
+// The tests below use train_and_evaluate.
 
 TEST(Exporting, FollowsTheLossesOfTheEvaluations) {
   Place place;
@@ -233,7 +235,7 @@ TEST(Exporting, FollowsTheLossesOfTheEvaluations) {
   const auto count = [&](const std::string& name) {
     return std::distance(std::filesystem::directory_iterator(place.model_dir() + "/export/" + name), {});
   };
-  EXPECT_EQ(count("best"), 2);  // The two are of 0.5 and 0.4.
+  EXPECT_EQ(count("best"), 2);  // The exports have the losses 0.5 and 0.4.
   EXPECT_EQ(count("last"), 1);
   EXPECT_EQ(place.log.count('W', "never made"), 0);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the tests of the estimator share: tiny models on the reference backend, inputs that are counted, recorders, and
-// readers of what a run left in its folder.
+// Fixtures for the tests of the estimator: tiny models on the reference backend, inputs that count their calls, recorders,
+// and readers of the files that a run leaves in its folder.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -67,15 +67,15 @@ inline cluster::GetEnv environment(std::string tf_config) {
   return [tf_config](std::string_view name) { return name == "TF_CONFIG" ? std::optional(tf_config) : std::nullopt; };
 }
 
-/// A folder with a log: what one test's runs write to.
+/// A folder and a log for one test's runs.
 struct Place {
   TemporaryFolder folder;
   Log log;
-  TaskReport report;  ///< What the last run reported.
+  TaskReport report;  ///< The report of the last run.
   StopSource interrupt;
 
   std::string model_dir() const { return folder / "m"; }
-  /// Fills in where, which backend and one thread, and the host that catches log lines.
+  /// Sets model_dir, the reference backend, one thread, and the host that catches log lines.
   RunConfig config(RunConfigOptions options = {}) {
     if (!options.model_dir) options.model_dir = model_dir();
     if (!options.runtime) options.runtime = RuntimeOptions{.threads = 1, .backend = "reference"};
@@ -91,8 +91,8 @@ struct Place {
   }
 };
 
-/// Only counts: its train_op advances the step and nothing else. The loss is the mean of the features, so an input
-/// scripts the losses; the prediction is twice the features.
+/// A model that only counts: its train_op advances the step and nothing else. The loss is the mean of the features, so the
+/// input determines the losses; the prediction is twice the features.
 inline EstimatorSpec counting_model(const Features& features, const Labels&, Mode mode, const Params&, const RunConfig&) {
   EstimatorSpec spec;
   spec.mode = mode;
@@ -170,7 +170,7 @@ class RecordingHook : public Hook {
   std::vector<std::string>& calls_;
 };
 
-/// A hook made of functions.
+/// A hook whose callbacks are functions.
 struct FunctionHook : Hook {
   std::function<void(HookSetup&)> at_begin;
   std::function<void(RunContext&)> at_ready;
@@ -243,7 +243,7 @@ class RecordingExporter : public Exporter {
   std::string name_;
 };
 
-/// What `call` raises: its kind is checked, its sentence returned.
+/// Calls `call`, checks the kind of the exception that it raises, and returns the sentence.
 template <class Call>
 std::string refusal(Call&& call, ErrorKind kind = ErrorKind::kInvalidArgument) {
   try {
@@ -256,7 +256,7 @@ std::string refusal(Call&& call, ErrorKind kind = ErrorKind::kInvalidArgument) {
   return "";
 }
 
-// Readers of what is on disk, beside the Estimator.
+// Readers of files on disk that do not use the Estimator.
 
 /// The names in the `checkpoint` file, oldest to newest.
 inline std::vector<std::string> retained(const std::string& model_dir) {
@@ -266,7 +266,7 @@ inline std::vector<std::string> retained(const std::string& model_dir) {
   EXPECT_EQ(pointer->newest, pointer->retained.back());
   return pointer->retained;
 }
-/// The names of checkpoints of which there is an index on disk, sorted.
+/// The names of the checkpoints that have an index on disk, sorted.
 inline std::vector<std::string> on_disk(const std::string& model_dir) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(model_dir)) {

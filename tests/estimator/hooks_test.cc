@@ -128,7 +128,7 @@ TEST(NanGuard, FailsAfterTheCallersHooksSawTheStep) {
   }, ErrorKind::kNanLoss);
   EXPECT_THAT(message, AllOf(HasSubstr("NaN"), HasSubstr("step 4")));
   EXPECT_EQ(exit_status(ErrorKind::kNanLoss), 3);
-  EXPECT_EQ(hook->calls().back(), "after 4 (nan)");  // It is seen, and is no end.
+  EXPECT_EQ(hook->calls().back(), "after 4 (nan)");  // The hook sees the step, and end() is not called.
   // A checkpoint was due at that step.
   EXPECT_THAT(retained(place.model_dir()), ElementsAre("model.ckpt-0", "model.ckpt-2"));
 }
@@ -149,7 +149,7 @@ TEST(NanGuard, WithoutADueCheckpointSavesNothing) {
   EXPECT_THAT(retained(place.model_dir()), ElementsAre("model.ckpt-0"));
   EXPECT_EQ(end_mark(place.model_dir()), std::nullopt);
   EXPECT_FALSE(std::filesystem::exists(place.model_dir() + "/eval"));
-  // The hook comes after the guard in the list, and is never told of the step.
+  // The hook comes after the guard in the list, and does not see the step.
   EXPECT_EQ(model_hook->calls().back(), "before 2");
 }
 
@@ -177,7 +177,7 @@ TEST(HookValues, AreFetchedWithTheStepsThatAsk) {
   hook->at_begin = [](HookSetup& setup) {
     const Value features = setup.graph().find("features");
     ASSERT_TRUE(features.valid());
-    setup.fetch("tripled", features * 3.0);  // The graph may still be added to.
+    setup.fetch("tripled", features * 3.0);  // begin() may still add to the graph.
     setup.fetch("again", setup.loss() * 1.0);
   };
   hook->before = [](RunContext& run, StepRequest& request) {
@@ -206,7 +206,7 @@ EstimatorSpec model_with_a_counter(const Features& features, const Labels& label
   return spec;
 }
 
-/// What a hook fetches of the counter in each second step of six, as "step: value".
+/// The values of the counter that a hook fetches in each second step of six, as "step: value".
 std::vector<std::string> counts_seen(Place& place, RunConfigOptions config) {
   std::vector<std::string> seen;
   auto hook = std::make_shared<FunctionHook>();
@@ -225,7 +225,7 @@ std::vector<std::string> counts_seen(Place& place, RunConfigOptions config) {
 
 TEST(HookValues, MayBeVariablesThatTrainingDoesNotRead) {
   Place place, place_of_two;
-  const auto expected = ElementsAre("2: 1", "4: 3", "6: 5");  // As they were before the step.
+  const auto expected = ElementsAre("2: 1", "4: 3", "6: 5");  // The values from before the step.
   EXPECT_THAT(counts_seen(place, {}), expected);
   EXPECT_THAT(counts_seen(place_of_two, {.runtime = RuntimeOptions{.replicas = 2}}), expected);
 }
@@ -293,7 +293,7 @@ TEST(HookFeeds, OfAnotherShapeAreRefused) {
               HasSubstr("features"));
 }
 
-// The built-in hooks, by what they leave in the folder and the log.
+// The built-in hooks, tested by what they leave in the folder and in the log.
 
 TEST(SummarySaver, RecordsTheFirstStepAndThenEveryN) {
   Place place;
@@ -386,11 +386,11 @@ TEST(StopAtStep, CountsFromTheStartOrAbsolutely) {
   const auto four_more = stop_at_step({.num_steps = 4});
   estimator.train(endless, {.hooks = {four_more}});
   EXPECT_EQ(estimator.latest_checkpoint(), place.model_dir() + "/model.ckpt-4");
-  estimator.train(endless, {.hooks = {four_more}});  // The same hook in another run counts anew.
+  estimator.train(endless, {.hooks = {four_more}});  // The same hook counts from 0 in another run.
   EXPECT_EQ(estimator.latest_checkpoint(), place.model_dir() + "/model.ckpt-8");
   estimator.train(endless, {.hooks = {stop_at_step({.last_step = 11})}});
   EXPECT_EQ(estimator.latest_checkpoint(), place.model_dir() + "/model.ckpt-11");
-  estimator.train(endless, {.hooks = {stop_at_step({.last_step = 11})}});  // It looks after the update.
+  estimator.train(endless, {.hooks = {stop_at_step({.last_step = 11})}});  // The hook looks after the update.
   EXPECT_EQ(estimator.latest_checkpoint(), place.model_dir() + "/model.ckpt-12");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hook that evaluates while it trains, and what it reads: variables between steps (CONTRACT HK-11).
+// The hook that evaluates while it trains, and the variables that it reads between steps (CONTRACT HK-11).
 #include "shoal/estimator/in_memory_evaluator.h"
 
 #include "fixture.h"
@@ -15,7 +15,7 @@ using ::testing::IsEmpty;
 Dataset points() { return line({0, 1, 2, 3}).repeat().batch(2); }
 Dataset test_points() { return line({4, 5, 6}).batch(2); }
 
-/// A linear model that is trained so many steps, with the hook.
+/// A linear model that is trained for a number of steps with the hook.
 struct InMemory : ::testing::Test {
   Place place;
   RunConfigOptions config;
@@ -109,7 +109,7 @@ TEST_F(InMemory, AFailedEvaluationEndsTheRun) {
   EXPECT_THROW(train(3, {broken}), std::runtime_error);
 }
 
-/// Evaluates another network than it trains.
+/// A model that builds different networks for training and evaluation.
 EstimatorSpec two_faced_model(const Features& features, const Labels& labels, Mode mode, const Params& params,
                               const RunConfig& config) {
   if (mode == Mode::kTrain) return linear_model(features, labels, mode, params, config);

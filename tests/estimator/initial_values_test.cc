@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other starts of variables than their layers say, and what counts beside them (CONTRACT EST-6, EST-14).
+// Initial values that differ from those of the layers, and their precedence (CONTRACT EST-6, EST-14).
 #include "shoal/estimator/initial_value.h"
 
 #include "shoal/estimator/run_cluster.h"
@@ -25,7 +25,7 @@ ModelFn with_values(Given given, ModelFn model = word_model) {
 std::string bits_of(const std::vector<float>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
 }
-/// A table that no initializer makes: row i is i + 0.25, i + 0.5, i + 0.75.
+/// A table that no initializer can make: row i is i + 0.25, i + 0.5, i + 0.75.
 std::vector<float> numbered(int64_t rows) {
   std::vector<float> values;
   for (int64_t i = 0; i < rows; ++i) values.insert(values.end(), {float(i) + 0.25f, float(i) + 0.5f, float(i) + 0.75f});
@@ -35,7 +35,7 @@ Tensor numbered_table(int64_t rows) { return Tensor::of<float>({rows, 3}, number
 
 class InitialValuesTest : public WarmStartTest {
  protected:
-  /// Bits of the first checkpoint of a model that starts so.
+  /// The bits of the first checkpoint of a model with these initial values.
   Bits begun_with(Given given, std::optional<WarmStart> start = {}) {
     Place place;
     Estimator estimator = place.estimator(with_values(std::move(given)), {.random_seed = 8});
@@ -181,7 +181,7 @@ TEST_F(InitialValuesTest, CountOnceForAllReplicasOfAProcess) {
 }
 
 TEST_F(InitialValuesTest, ServersBeginWithTheBitsOfOneProcess) {
-  const Params params{{"words", 96}};  // A table that three servers split.
+  const Params params{{"words", 96}};  // The table is split among three servers.
   const ModelFn model = with_values({{"words/table", numbered_table(96)},
                                      {"out/kernel", nn::uniform(0, 9)},
                                      {"batch_norm/moving_mean", nn::constant(4)}});

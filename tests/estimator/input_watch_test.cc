@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a training is said to wait for its input.
+// When training is reported to wait for its input.
 #include "train/input_watch.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 class InputWatchOf : public ::testing::Test {
  protected:
-  /// Steps of 100 ms for `time`, in each of which a batch took `waited` to come.
+  /// Trains in steps of 100 ms for `time`; each waited `waited` for its batch.
   void train(Duration time, Duration waited) {
     for (Duration gone{}; gone < time; gone += milliseconds(100)) {
       watch_.waited(waited);
@@ -47,7 +47,8 @@ TEST_F(InputWatchOf, KnowsTheShareOfTheLastFullWindow) {
   train(seconds(2), milliseconds(50));
   ASSERT_TRUE(watch_.share());
   EXPECT_NEAR(*watch_.share(), 0.5, 0.02);
-  train(seconds(22), milliseconds(250));  // Threads that wait at once may wait for longer than the time that goes by.
+  // Threads that wait at the same time may together wait longer than the time that passes.
+  train(seconds(22), milliseconds(250));
   EXPECT_EQ(watch_.share(), 1.0);
 }
 

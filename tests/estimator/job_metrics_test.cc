@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a chief tells of all trainers, from a server's counts.
+/// The chief's report about all trainers, from a server's counts.
 #include "hooks/job_metrics.h"
 
 #include <gmock/gmock.h>

@@ -41,7 +41,7 @@ TEST_F(LocalMode, WorksAsTheContractsExample) {
   EXPECT_THAT(exporter->calls, ElementsAre("10", "20", "22 final"));
   EXPECT_THAT(exporter->checkpoints, ElementsAre("model.ckpt-10", "model.ckpt-20", "model.ckpt-22"));
   EXPECT_EQ(exporter->path, place.model_dir() + "/export/recorder");
-  // Each input once per opening: training once, evaluation once per evaluation.
+  // Each opening of an input is one call: training opens it once, and each evaluation once.
   EXPECT_THAT(train_input.modes, ElementsAre(Mode::kTrain));
   EXPECT_THAT(eval_input.modes, ElementsAre(Mode::kEval, Mode::kEval, Mode::kEval));
   EXPECT_EQ(result.metrics, (Metrics{{"loss", 0.5}, {"global_step", 22}}));
@@ -199,7 +199,7 @@ TEST_F(LocalMode, ListenerMayAskToStop) {
                                  "before 20", "after 20 model.ckpt-20", "end 20"));
 }
 
-/// Does something to the folder behind the back of the run, when it has saved step 20.
+/// Changes the folder without the run's knowledge, after the save of step 20.
 class Tampers final : public CheckpointListener {
  public:
   explicit Tampers(std::function<void(const std::string& folder)> tamper) : tamper_(std::move(tamper)) {}
@@ -228,7 +228,7 @@ TEST_F(LocalMode, EvaluatesNothingButWhatItHasJustWritten) {  // See CONTRACT LO
   };
   EXPECT_THAT(refused_after(remove("checkpoint")), HasSubstr("now there is none"));
   EXPECT_THAT(refused_after(remove("model.ckpt-20.index")), HasSubstr("model.ckpt-20"));
-  // Damage is damage (CONTRACT FA-10).
+  // A damaged list is DataLoss (CONTRACT FA-10).
   const auto confuse = [](const std::string& folder) { write_file(folder + "/checkpoint", "nonsense"); };
   EXPECT_THAT(refused_after(confuse, ErrorKind::kDataLoss), HasSubstr("line 1"));
   const auto cut = [](const std::string& folder) { std::filesystem::resize_file(folder + "/model.ckpt-20.index", 100); };
@@ -251,7 +251,7 @@ TEST_F(LocalMode, AStepThatIsSavedAgainAfterARecoveryIsNotEvaluatedAgain) {  // 
   };
   EXPECT_FALSE(save(0));
   EXPECT_FALSE(save(10));
-  EXPECT_FALSE(save(10));  // A run does so that has lost its servers and got them back.
+  EXPECT_FALSE(save(10));  // A run that has lost its servers and recovered saves like this.
   EXPECT_THAT(evaluations(), ElementsAre(10));
 }
 
@@ -305,7 +305,7 @@ TEST_F(LocalMode, ACallThatTrainsNothingLeavesTheMarkAsItIs) {
   run({.max_steps = 12}, {});
   EXPECT_EQ(read_file(path), mark);
   EXPECT_EQ(std::filesystem::last_write_time(path), written);
-  // Without one, since the run was killed right before it, there is one afterwards.
+  // If the file is missing, because the run was killed right before it was written, it is there afterwards.
   std::filesystem::remove(path);
   run({.max_steps = 12}, {});
   ASSERT_TRUE(end_mark(place.model_dir()));
@@ -357,7 +357,7 @@ TEST_F(LocalMode, WarnsOfNothingInAPlainRun) {
   EXPECT_THAT(place.log.all('E'), IsEmpty());
 }
 
-// CONTRACT 5: which procedure runs, and that arguments are checked before anything is written or opened.
+// CONTRACT 5: the choice of the procedure, and the check of arguments before anything is written or opened.
 
 RunConfig task_config(Place& place, const std::string& tf_config) {
   const RunConfig given = place.config();

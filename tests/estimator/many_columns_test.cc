@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models of tables that have thousands of columns.
+// Models for tables with thousands of columns.
 #include "fixture.h"
 #include "shoal/columns/column.h"
 #include "shoal/estimator/canned.h"

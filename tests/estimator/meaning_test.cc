@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights are of use with the meaning that they were trained with alone: words, classes, columns (CONTRACT RU-2).
+// Weights are of use only with the meaning that they were trained with: words, classes, columns (CONTRACT RU-2).
 #include "shoal/graph/meaning.h"
 #include "fixture.h"
 #include "model/export_format.h"
@@ -21,7 +21,7 @@ const WoodModel kTurned{.words = {"yew", "oak", "fir", "elm"}};
 
 class ChangedModel : public ::testing::Test {
  protected:
-  /// Trains 20 steps more.
+  /// Trains 20 further steps.
   void train(const WoodModel& model, RunConfigOptions options = {}) {
     place_.estimator(model, std::move(options)).train([] { return all_woods().repeat(); }, {.steps = 20});
   }
@@ -29,7 +29,7 @@ class ChangedModel : public ::testing::Test {
     const std::string name = retained(place_.model_dir()).back();
     return value_or_raise(checkpoint::decode_manifest(read_file(place_.folder / ("m/" + name + ".index")))).info;
   }
-  /// Changes what the newest checkpoint says of itself.
+  /// Changes the description in the newest checkpoint.
   void change_newest(const std::function<void(checkpoint::SaveInfo&)>& change) {
     const std::string path = place_.folder / ("m/" + retained(place_.model_dir()).back() + ".index");
     checkpoint::Manifest manifest = value_or_raise(checkpoint::decode_manifest(read_file(path)));
@@ -52,7 +52,7 @@ class ChangedModel : public ::testing::Test {
   Place place_;
 };
 
-/// The tutorial's program: the words are those of the table, the most frequent first.
+/// The tutorial's program takes its words from the table, the most frequent first.
 TEST_F(ChangedModel, ATableWithOtherWordsIsRefused) {
   const auto program = [&](const Words& rows) {
     const Dataset table = woods(rows);
@@ -101,7 +101,7 @@ TEST_F(ChangedModel, EachReaderRefusesOtherClasses) {
   EXPECT_THAT(refused([&] { changed.export_model(place_.folder / "e", all_woods); }), HasSubstr(head));
 }
 
-/// An exporter builds the model for predictions, of which the evaluation before it knows nothing.
+/// An exporter builds the model for predictions, which the evaluation before it does not.
 TEST_F(ChangedModel, AnExporterRefusesOtherWords) {
   const auto model = [](const Features& features, const Labels& labels, Mode mode) {
     return (mode == Mode::kPredict ? kTurned : WoodModel{})(features, labels, mode);
@@ -148,7 +148,7 @@ TEST_F(ChangedModel, IsAWarningWhereItIsAccepted) {
   EXPECT_EQ(place_.log.count('W', "accept_changed_model allows: "), 1);
   EXPECT_NE(newest().meaning, before);
   place_.log.clear();
-  train(kTurned);  // This is what the folder has now.
+  train(kTurned);  // The folder now has this meaning.
   EXPECT_EQ(place_.log.count('W', "accept"), 0);
   EXPECT_THAT(refused([&] { train({}); }), HasSubstr("number 0 of the words was \"yew\" and is \"elm\""));
 }
@@ -218,7 +218,7 @@ TEST_F(ChangedModel, AWarmStartTellsOfOtherWords) {
   EXPECT_EQ(begin(start, {.classes = {"yes", "no"}}), 1);
 }
 
-/// A model function without a head says what its ids are called.
+/// A model function without a head names its ids itself.
 TEST_F(ChangedModel, NamesOfAModelFunctionCount) {
   const auto model = [](Words names) {
     const auto list = std::make_shared<const Vocabulary>(value_or_raise(Vocabulary::make(std::move(names))));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flag --measure-input SECONDS: how fast the input of the training comes, without training.
+// The flag --measure-input SECONDS: measures the speed of the training input without training.
 #include <atomic>
 #include <nlohmann/json.hpp>
 
@@ -34,8 +34,8 @@ TEST_F(MeasureInputTest, CountsWhatComesAndTrainsNothing) {
   const Outcome outcome = run({"--measure-input", "60", "--json"}, [] { return numbers(1000).batch(10); });
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   const Json json = Json::parse(outcome.out);
-  EXPECT_EQ(json["ended"], true);  // Before the minute was over.
-  EXPECT_EQ(json["batches"], 99);  // The first one is not counted.
+  EXPECT_EQ(json["ended"], true);  // The input ended before the minute was over.
+  EXPECT_EQ(json["batches"], 99);  // The first batch is not counted.
   EXPECT_EQ(json["elements"], 990);
   EXPECT_EQ(json["bytes"], 990 * 8);
   EXPECT_GT(json["elements_per_second"].get<double>(), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RuntimeOptions::memory_limit: a program that needs more is refused before it is computed, with a change that helps (docs/memory.md).
+// RuntimeOptions::memory_limit: a program that needs more is refused before it is computed, with advice (docs/memory.md).
 #include "fixture.h"
 #include "shoal/base/resident_bytes.h"
 #include "shoal/graph/ops_reduce.h"
@@ -13,7 +13,7 @@ using ::testing::MatchesRegex;
 
 constexpr int64_t kMiB = 1 << 20;
 
-/// Its kernel has 16 MiB, so weights, gradients and one slot have 48.
+/// The kernel has 16 MiB, so weights, gradients and one slot have 48.
 EstimatorSpec wide_model(const Features& features, const Labels& labels, Mode mode, const Params&, const RunConfig&) {
   EstimatorSpec spec;
   spec.mode = mode;
@@ -28,7 +28,7 @@ EstimatorSpec wide_model(const Features& features, const Labels& labels, Mode mo
 
 class MemoryLimit : public ::testing::Test {
  protected:
-  /// A limit that is `bytes` above what the process holds now.
+  /// A limit that exceeds the present memory of the process by `bytes`.
   static RunConfigOptions beside_what_there_is(int64_t bytes) {
     return {.runtime = RuntimeOptions{
                 .threads = 1, .backend = "reference", .memory_limit = int64_t(resident_bytes()) + bytes}};

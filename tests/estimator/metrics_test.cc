@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Metrics: counts are whole numbers, beyond what a float32 holds, too.
+// Metrics: counts are whole numbers, also beyond the whole numbers of float32.
 #include "shoal/estimator/metrics.h"
 
 #include "fixture.h"
@@ -12,10 +12,10 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// One more than float32 numbers can tell from its neighbour.
+// One above the range in which float32 has all whole numbers.
 constexpr int64_t kBeyondFloat = (int64_t(1) << 24) + 1;
 
-/// Says the class that the label is; how often an example counts is its feature. What is missing goes to other cells.
+/// Predicts the label as the class; the feature is the weight of the example. Examples without a class go to other cells.
 EstimatorSpec telling_model(const Features& features, const Labels& labels, Mode mode) {
   EstimatorSpec spec;
   spec.mode = mode;
@@ -28,7 +28,7 @@ EstimatorSpec telling_model(const Features& features, const Labels& labels, Mode
   }
   return spec;
 }
-/// Class 0 once by half, class 1 as often as kBeyondFloat says.
+/// Class 0 once with the weight 0.5, class 1 with the weight kBeyondFloat.
 Dataset counted() {
   return Dataset::from_tensor_slices(Tensor::of<float>({3}, {0.5f, float(kBeyondFloat - 1), 1}),
                                      Tensor::of<int64_t>({3}, {0, 1, 1}))
@@ -48,7 +48,7 @@ TEST(Metrics, OfAnEvaluationHaveExactCounts) {
   EXPECT_EQ(metrics.integer("loss"), 0);
   EXPECT_EQ(metrics.count_of("loss"), std::nullopt) << "a whole number by chance";
   EXPECT_EQ(place.log.count('I', "confusion/1/1 = 16777217, "), 1);
-  // Events are as they were: float32.
+  // Events still hold float32.
   EXPECT_EQ(scalars(estimator.eval_dir(), "confusion/1/1"), (Scalars{{0, double(kBeyondFloat - 1)}}));
 }
 
@@ -71,7 +71,7 @@ TEST(Metrics, NameThoseThatThereAreForOneThatThereIsNot) {
   EXPECT_THAT(refusal([&] { (void)Metrics().at("loss"); }, ErrorKind::kNotFound), HasSubstr("among none"));
 }
 
-/// What the program prints that trains and evaluates the model.
+/// The output of a program that trains and evaluates the model.
 std::string printed(std::vector<const char*> flags) {
   Place place;
   const std::string model_dir = place.model_dir();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model_fn may look like.
+// The forms that a model_fn may have.
 #include "shoal/estimator/model_fn.h"
 
 #include <algorithm>
@@ -91,7 +91,7 @@ TEST(InputFn, MayBeADataset) {
   EXPECT_EQ(estimator.evaluate(losses({1, 3})).at("global_step"), 3);
 }
 
-/// Two points, one tower: are they on the same side? What is in a checkpoint, what an export computes.
+/// A model of two points that share one tower: are they on the same side? Tests look at its checkpoints and exports.
 struct Siamese {
   static EstimatorSpec model(const Features& features, const Labels& labels, Mode mode) {
     nn::Shared tower("tower", [](Value x) { return nn::dense(x, {.units = 3, .activation = nn::Activation::kTanh}); });

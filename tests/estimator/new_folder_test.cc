@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model_dir that did not exist stays there after a power loss: what holds it is synced before anything is written.
+// A new model_dir survives a power loss: the folder above it is synced before anything is written.
 #include <vector>
 
 #include "fixture.h"
@@ -11,7 +11,7 @@
 namespace shoal::testing {
 namespace {
 
-/// Notes the order of the calls on which a new folder depends.
+/// Records the order of the calls on which a new folder depends.
 class RecordingDisk final : public ForwardingStorage {
  public:
   RecordingDisk() : ForwardingStorage(std::make_shared<SimulatedDisk>()) {}

@@ -38,7 +38,7 @@ inline EstimatorSpec own_model(const Features& features, const Labels& labels, M
   spec.mode = mode;
   const Value x = nn::dense(features.single(), {.units = 6, .name = "hidden"});
   const Value squashed = x.graph().add("squash", {x}, {{"slope", params.get_real("slope", 2.0)}}, "squash")[0];
-  // Rounded to eighths, with the gradient of what is not rounded.
+  // Rounded to eighths. The gradient is that of the value before rounding.
   const Value eighths = x.graph().add("round_off", {squashed * 8.0}, {}, "eighths")[0] * 0.125;
   const Value straight = squashed + ops::stop_gradient(eighths - squashed);
   const Value y = nn::dense(straight, {.units = 1, .name = "linear"});

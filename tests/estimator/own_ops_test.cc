@@ -35,7 +35,7 @@ class OwnOps : public ::testing::Test {
     return [] { return points().repeat(); };
   }
   static Tensor x() { return Tensor::of<float>({3, 1}, {-0.75f, 0.25f, 1.25f}); }
-  /// A model whose loss goes through one op.
+  /// A model whose loss depends on one op.
   static ModelFn model_with(std::string op) {
     return [op](const Features& features, const Labels&, Mode mode, const Params&, const RunConfig&) {
       EstimatorSpec spec;
@@ -48,7 +48,7 @@ class OwnOps : public ::testing::Test {
       return spec;
     };
   }
-  /// What training by `op` ends with.
+  /// The error that ends training with `op`.
   Error error_of(OpDef op, const RunConfigOptions& options = {}) {
     Estimator made = place_.estimator(model_with(op.name), options);
     made.use_ops({std::move(op)});
@@ -84,7 +84,7 @@ TEST_F(OwnOps, OfCopiesOfAnEstimatorAreThoseOfTheOriginal) {
   EXPECT_EQ(own.with_config(own.config()).ops(), own.ops());
 }
 
-/// The estimator and the definitions may go before the predictions.
+/// The estimator and the definitions may be destroyed before the predictions.
 TEST_F(OwnOps, LiveAsLongAsPredictionsDo) {
   std::unique_ptr<Predictions> predictions;
   {
@@ -157,7 +157,8 @@ TEST_F(OwnOps, FailByNameAndWhatTheyThrowComesOut) {
   EXPECT_EQ(error_of(cost).message(), "it trained");
 }
 
-/// Nobody starts a program again whose kernel, hook or map function reads a tensor as another type than it has.
+/// If a kernel, hook or map function reads a tensor as another type than it has, the error is permanent, so no restart
+/// repeats it.
 TEST_F(OwnOps, ThatReadAnotherTypeFailByName) {
   OpDef reads = identity("reads");
   reads.kernel = [](const OpCall& call) -> Result<void> {
@@ -203,7 +204,7 @@ TEST_F(OwnOps, WhoseResultsAreNotFiniteEndTraining) {
   EXPECT_EQ(error.kind(), ErrorKind::kNanLoss) << error.message();
 }
 
-/// A view of more bytes than there are would read what is not its own.
+/// A view of more bytes than the tensor has would read memory of others.
 TEST_F(OwnOps, ThatAreNoViewsAreRefused) {
   OpDef view = identity("wide");
   view.view = true;
@@ -229,7 +230,7 @@ TEST_F(OwnOps, AndAnOptimizerOfOnesOwnGoOnAfterARestartWithTheSameBits) {
   EXPECT_EQ(tensors(again.model_dir() + "/" + retained(again.model_dir()).back()), expected);
 }
 
-/// Whoever uses weights without training on (CONTRACT RU-2).
+/// The calls that use weights without training (CONTRACT RU-2).
 TEST_F(OwnOps, OfAnotherVersionAreRefusedWhereNobodyTrains) {
   const auto newer = [this](bool accept) {
     Estimator made = place_.estimator(own_model, {.accept_changed_model = accept});
@@ -253,7 +254,8 @@ TEST_F(OwnOps, OfAnotherVersionAreRefusedWhereNobodyTrains) {
   newer(true).export_model(place_.folder / "exports", serving);
   EXPECT_EQ(place_.log.count('W', "trained with other ops, which accept_changed_model allows: op squash (version 1 there"),
             3);
-  newer(false).train(training(), {.max_steps = 4});  // As after every change that somebody makes on purpose.
+  // Training continues, as after every change that a user makes on purpose.
+  newer(false).train(training(), {.max_steps = 4});
   newer(false).evaluate(points);
   newer(false).predict(serving);
 }
@@ -345,7 +347,7 @@ TEST_F(OwnOps, OfAnotherVersionAreToldAfterARestart) {
   EXPECT_EQ(place_.log.count('I', "op squash (version 1 before, version 2 now)") +
                 place_.log.count('W', "op squash (version 1 before, version 2 now)"),
             1);
-  // So is a constant of the optimizer, which is a graph like any other.
+  // A constant of the optimizer counts, too, since the optimizer is a graph like any other.
   place_.log.clear();
   estimator({}, {{"slope", 3.0}}).train(training(), {.max_steps = 6});
   EXPECT_EQ(place_.log.count('I', "squash (version 2 before, version 1 now)") +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RuntimeOptions::plugins and ProgramInfo::plugins: backends and transports that a program brings along.
+// RuntimeOptions::plugins and ProgramInfo::plugins: backends and transports that a program supplies.
 #include "shoal/estimator/plugins.h"
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// The reference backend under another name, which counts what it compiles.
+/// The reference backend under another name, which counts its compilations.
 class Counting final : public backends::Backend {
  public:
   explicit Counting(std::string name, std::atomic<int>& compiled) : name_(std::move(name)), compiled_(compiled) {}
@@ -37,7 +37,7 @@ class Counting final : public backends::Backend {
   const std::unique_ptr<backends::Backend> reference_ = value_or_raise(backends::make_backend("reference"));
 };
 
-/// inproc under another scheme, which counts connections.
+/// The transport inproc under another scheme, which counts connections.
 class Renamed final : public transport::Transport {
  public:
   Renamed(std::shared_ptr<transport::Transport> inner, std::atomic<int>& connected)
@@ -84,7 +84,7 @@ class OwnPlugins : public ::testing::Test {
     Estimator estimator(linear_model, std::move(config), {{"learning_rate", 0.01}});
     train_and_evaluate(estimator, {.input_fn = points().repeat(), .max_steps = line.steps}, {.input_fn = points()});
   }
-  /// What RunConfig says of these plug-ins.
+  /// The error of RunConfig for these plug-ins.
   static std::string refusal_of(Plugins plugins) {
     return refusal([&] { RunConfig({.runtime = runtime("reference", std::move(plugins))}); });
   }
@@ -125,14 +125,14 @@ TEST_F(OwnPlugins, FlagsTakeTheirNames) {
                   train, own);
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_GT(compiled_, 0);
-  EXPECT_GE(connected_, 2);  // By the chief and the worker.
+  EXPECT_GE(connected_, 2);  // The chief and the worker have connected.
   const Outcome help = run_program({"--help"}, {}, own);
   EXPECT_THAT(help.out, AllOf(HasSubstr("counted"), HasSubstr("carried"), HasSubstr("reference"), HasSubstr("inproc")));
   EXPECT_THAT(run_program({"--backend", "count"}, {}, own).err, HasSubstr("count is none of "));
   EXPECT_EQ(run_program({"--backend", "counted"}).status, 2);
 }
 
-/// They would wait for each other for hours, each in a hall of its own.
+/// Two processes would wait for each other for hours, since each has a hub of its own.
 TEST_F(OwnPlugins, ATransportBetweenThreadsConnectsNoProcesses) {
   const std::string tf_config = R"({"cluster": {"chief": ["a:1"], "ps": ["b:1"]}, "task": {"type": "chief", "index": 0}})";
   const auto train = [&] {

@@ -21,7 +21,7 @@ using ::testing::Not;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-/// Its loss is `loss` of (1 + w) x, with w starting at 0.
+/// A model whose loss is `loss` of (1 + w) x, with w starting at 0.
 ModelFn one_weight_model(std::function<Value(Value product)> loss, std::optional<nn::Optimizer> optimizer = {}) {
   return [loss = std::move(loss), optimizer](const Features& features, const Labels&, Mode mode, const Params&,
                                              const RunConfig&) {
@@ -68,7 +68,7 @@ TEST(Poison, AStepWhoseLossIsNotFiniteMakesNoUpdate) {
   }
 }
 
-/// The loss is fine, and its gradient is not: sqrt at 0.
+/// The loss is finite and its gradient is not: sqrt at 0.
 TEST(Poison, AValueThatAnUpdateMadeInfiniteEndsTrainingAndIsNeverSaved) {
   for (const int replicas : {1, 2}) {
     Place place;
@@ -131,7 +131,7 @@ TEST(Poison, MayBeAllowed) {
                  {.save_checkpoints_steps = 1, .allow_non_finite = true})
       .train([] { return rows_of_one({std::numeric_limits<float>::infinity()}); });
   EXPECT_THAT(retained(place.model_dir()), ElementsAre("model.ckpt-0", "model.ckpt-1"));
-  // What begins with it is exempt, so the folder can be trained on without.
+  // A variable that begins with such a value is exempt, so training can go on without allow_non_finite; then the loss fails it.
   const std::string message = refusal(
       [&] {
         place.estimator(one_weight_model([](Value product) { return product; }), {.save_checkpoints_steps = 1}).train([] {

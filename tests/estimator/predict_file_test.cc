@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flag --predict FILE: the program's own features for the rows of a file, and the newest checkpoint's predictions.
+// The flag --predict FILE: the newest checkpoint predicts for the rows of a file, which the program reads by its own
+// function.
 #include <nlohmann/json.hpp>
 
 #include "run_program.h"
@@ -12,7 +13,7 @@ using ::testing::HasSubstr;
 
 const data::CsvOptions kTable{.columns = {{"x", DType::kFloat32}}, .header_lines = 1};
 
-/// Files of one column, x; what the model takes is half of it.
+/// Reads files of one column, x. The model's feature is half of x.
 Dataset half_of(const std::string& path) {
   return Dataset::csv({path}, kTable)
       .map([](data::Element row) {
@@ -22,7 +23,7 @@ Dataset half_of(const std::string& path) {
       .batch(2);
 }
 
-/// Trains counting_model, which predicts twice of what it is given; `with` sets predict_input.
+/// Trains counting_model, which predicts twice its feature; `with` sets predict_input.
 ProgramBody program(const std::function<void(TrainSpec&, EvalSpec&)>& with) {
   return [with](RunConfig config, const CommandLine& line) {
     Estimator estimator(counting_model, std::move(config));

@@ -143,7 +143,7 @@ TEST(Predict, DropsLabelsAndUsesTheNewestOrTheNamedCheckpoint) {
 
 EstimatorSpec classifier(const Features& features, const Labels& labels, Mode mode, const Params& params,
                          const RunConfig&) {
-  // Logits are the features, so the class is where the largest is.
+  // The logits are the features, so the class is the index of the largest feature.
   const bool text = params.has("text");
   nn::HeadInput input{.mode = mode, .labels = labels, .logits = features.single()};
   input.train_op = [](Value) { return nn::train_op({}); };
@@ -181,7 +181,7 @@ TEST(Predict, FiltersByKeys) {
     return got;
   };
   EXPECT_THAT(keys_of({"logits", "class_ids"}), ElementsAre("class_ids", "logits"));
-  // Classes are made from class_ids, which is not handed out.
+  // Classes are made from class_ids, which is not returned.
   EXPECT_THAT(keys_of({"classes"}), ElementsAre("classes"));
   EXPECT_THAT(keys_of({"logits", "unknown"}), ElementsAre("logits"));
   EXPECT_THAT(refusal([&] { (void)estimator.predict(logits, {.keys = {"probabilites"}}); }),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The profiler hook, profiles of exports, and what is said of memory plans.
+// The profiler hook, profiles of exports, and log lines about memory plans.
 #include "shoal/estimator/profiler.h"
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Built-in hooks where the global step goes back, since a server lost what it held (CONTRACT HK-7, FA-4, FA-5).
+// Built-in hooks when the global step goes back because a server lost its state (CONTRACT HK-7, FA-4, FA-5).
 #include "fixture.h"
 #include "hooks/loop_context.h"
 #include "shoal/base/virtual.h"

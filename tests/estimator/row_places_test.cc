@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors about a row of a batch tell the record of a file that the row was read from.
+// Errors about a row of a batch name the place in the file from which the row was read.
 #include "fixture.h"
 #include "shoal/columns/column.h"
 #include "shoal/estimator/canned.h"
@@ -12,7 +12,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// Two files of 30 records each, of which one, in line 12 of the second, has another label and another x than the rest.
+/// Two files of 30 records each. One record, line 12 of the second file, has another label and another x than the rest.
 struct Tables {
   Place place;
   std::vector<std::string> files;
@@ -97,7 +97,7 @@ TEST(RowPlaces, OfLabelsThatARegressionRefuses) {
   EXPECT_THAT(training_error(estimator, tables.csv(DType::kInt64).shuffle(100).batch(8)), HasSubstr(tables.where()));
 }
 
-/// What a model made of the labels has rows of its own.
+/// A tensor that the model computes from labels has its own rows.
 TEST(RowPlaces, AreNotGuessedOfWhatTheModelMakes) {
   Tables tables("3", "-7");
   const ModelFn model = [](const Features& features, const Labels& labels, Mode mode, const Params&, const RunConfig&) {

@@ -36,7 +36,7 @@ cluster::GetEnv environment(std::string tf_config) {
   return [tf_config](std::string_view name) { return name == "TF_CONFIG" ? std::optional(tf_config) : std::nullopt; };
 }
 
-/// "steps/secs", "-" for None: the way the tables of RC-6 and RC-7 read.
+/// "steps/secs", with "-" for None, as in the tables of RC-6 and RC-7.
 std::string cadence(const RunConfig& config) {
   const auto text = [](const auto& value) { return value ? std::to_string(int64_t(*value)) : "-"; };
   return text(config.save_checkpoints_steps()) + "/" + text(config.save_checkpoints_secs());
@@ -352,7 +352,7 @@ TEST(RunConfig, ReplacesByName) {
                             .compression = {.gradients = transport::Encoding::kInt8, .weights = transport::Encoding::kInt8},
                             .replicas = 3,
                             .heartbeat_secs = 1.5}));
-  // One part of runtime leaves the others; None for all of it does not.
+  // A change of one part of runtime leaves the other parts; None for runtime resets all.
   EXPECT_EQ(
       config.replace({{"runtime.threads", "none"}, {"runtime.compute_dtype", "float32"}, {"runtime.compression", "none"}})
           .runtime(),
@@ -450,7 +450,7 @@ TEST(RunConfig, UnitesModelDirFromBothPlaces) {
   EXPECT_THAT(refusal([&] { (void)from("a", R"({"model_dir": "b"})"); }), AllOf(HasSubstr("\"a\""), HasSubstr("\"b\"")));
   EXPECT_THAT(refusal([&] { (void)from("", R"({"model_dir": "b"})"); }), HasSubstr("RunConfig: model_dir: is the empty"));
   EXPECT_THAT(refusal([&] { (void)from("a", R"({"model_dir": ""})"); }), HasSubstr("TF_CONFIG: model_dir: is the empty"));
-  // The same holds where the description did not come through the parser.
+  // The same check works for a description that did not come through the parser.
   cluster::TaskConfig task;
   task.model_dir = "b";
   EXPECT_EQ(RunConfig({}, task).model_dir(), "b");

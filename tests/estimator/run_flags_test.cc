@@ -62,7 +62,7 @@ TEST(RunFlags, DefaultsSuitRunsOfMinutes) {
   const auto none = [](const RunConfig& config, const CommandLine&) { EXPECT_FALSE(config.saves_checkpoints()); };
   EXPECT_EQ(run_program({"--save-checkpoints-steps", "0"}, none, plain).calls, 1);
   const std::string help = run_program({"--help"}, {}, plain).out;
-  EXPECT_THAT(help, ContainsRegex("--save-checkpoints-secs [^\n]*60"));  // How a default is shown is CLI11's.
+  EXPECT_THAT(help, ContainsRegex("--save-checkpoints-secs [^\n]*60"));  // CLI11 decides how a default is shown.
   EXPECT_THAT(help, ContainsRegex("--throttle-secs [^\n]*60"));
   EXPECT_THAT(help, ContainsRegex("--ready-timeout-secs [^\n]*7200, with --cluster 600"));
   EXPECT_THAT(run_program({"--help"}).out, ContainsRegex("--save-checkpoints-steps [^\n]*50"));
@@ -138,7 +138,7 @@ TEST(RunFlags, ReadsEveryFlag) {
   EXPECT_FALSE(outcome.line.flags.get_bool("shuffle"));
 }
 
-/// LA-5: a search over hyper-parameters gives them all in one way.
+/// LA-5: a search over hyper-parameters passes all of them in one form.
 TEST(RunFlags, ParamsAreFlagsByName) {
   const Outcome outcome = run_program({"--param", "learning_rate=0.25", "--param=units=7", "--param", "augment=true",
                                        "--param", "shuffle=false", "--param", "batch=5", "--param=model=cnn"});
@@ -219,7 +219,7 @@ TEST(RunFlags, AListThatIsNoneNamesFlagPlaceAndText) {
 
 TEST(RunFlags, ListsAreInTheHelpAndInTheResults) {
   const std::string help = run_program({"--help"}, {}, kListProgram).out;
-  EXPECT_THAT(help, ContainsRegex("--hidden-units INT,INT,[^\n]*64,32"));  // How a default is shown is CLI11's.
+  EXPECT_THAT(help, ContainsRegex("--hidden-units INT,INT,[^\n]*64,32"));  // CLI11 decides how a default is shown.
   EXPECT_THAT(help, ContainsRegex("--rates NUMBER,NUMBER,[^\n]*0.1,5e-04"));
   EXPECT_THAT(help, HasSubstr(R"(age,"a,b","")"));
   EXPECT_THAT(help, HasSubstr("of {oak,pine}"));
@@ -368,7 +368,8 @@ TEST(RunFlags, KnowsItsRunFromTheEnvironment) {
   setenv("SHOAL_RUN", "night 7", 1);
   run_program({}, look);
   EXPECT_EQ(seen, "night 7");
-  EXPECT_EQ(value_or_raise(process_host())->shoal_run, "night 7");  // A program without shoal::run() has it, too.
+  // A program without shoal::run() reads the variable, too.
+  EXPECT_EQ(value_or_raise(process_host())->shoal_run, "night 7");
   for (const std::string& bad : {std::string("two\nlines"), std::string(201, 'x'), std::string("na\xC3\xAFve")}) {
     setenv("SHOAL_RUN", bad.c_str(), 1);
     const Outcome refused = run_program({}, look);

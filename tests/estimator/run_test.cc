@@ -51,7 +51,7 @@ TEST(Run, ErrorsBecomeSentencesAndStatuses) {
   EXPECT_EQ(run_program({}, [](const RunConfig&, const CommandLine&) { throw 7; }).status, 1);
 }
 
-/// The program's own exception comes out of train_and_evaluate() as it was thrown; what was found out about it is told all the same.
+/// The program's own exception leaves train_and_evaluate() as it was thrown; the facts about its place are logged.
 TEST(Run, AnExceptionInAMapIsToldWithFileAndLine) {
   TemporaryFolder folder;
   const std::string path = folder.write("t.csv", "x\n1\n2\nthree\n4\n");
@@ -110,7 +110,7 @@ TEST(Run, WithJsonTheLastLineIsOneObject) {
   EXPECT_TRUE(outcome.out.ends_with("}\n"));
 }
 
-/// CONTRACT HK-12: a run of seconds, where the look once a minute would see its first step alone.
+/// CONTRACT HK-12: in a run of seconds, a look per minute would only see the first step.
 TEST(Run, AShortJobIsStoppedByItsEvaluations) {
   for (const char* cluster : {"", "ps:1,worker:1,evaluator", "master,ps:1,worker:1"}) {
     SCOPED_TRACE(cluster);
@@ -141,7 +141,7 @@ TEST(Run, AShortJobIsStoppedByItsEvaluations) {
 
 TEST(Run, TheObjectSaysWhichRunItIsAndWhatWasBest) {
   Place place;
-  // The loss of an evaluation is the step that it is made at, but for the second, whose loss is 0.
+  // The loss of each evaluation is its step, except the second, whose loss is 0.
   const ProgramBody body = [](RunConfig config, const CommandLine& line) {
     Estimator estimator(counting_model, std::move(config));
     int evaluations = 0;
@@ -261,7 +261,7 @@ TEST(Run, NanLossIsStatus3AndADamagedFolderStatus4) {
   EXPECT_EQ(run_program({"--model-dir", place.model_dir(), "--backend", "reference"}, training()).status, 4);
 }
 
-/// Trains until it is told otherwise; the first trainer to make its fifth step raises `signal`. 0: until --steps.
+/// Trains until it is stopped; the first trainer to make its fifth step raises `signal`. 0: trains until --steps.
 ProgramBody signalled(int signal) {
   return [signal](RunConfig config, const CommandLine& line) {
     const bool raises = signal != 0 && config.trainer_index() == 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RunConfigOptions::spare_dir: where a checkpoint goes that cannot be written to model_dir.
+// RunConfigOptions::spare_dir: the folder for checkpoints that cannot be written to model_dir.
 #include <set>
 
 #include "fixture.h"
@@ -131,7 +131,7 @@ TEST_F(SpareDir, AStartGoesOnFromIt) {
   EXPECT_EQ(place_.log.count('I', "/model.ckpt-4 at global step 4"), 1);
   EXPECT_THAT(retained("m"), ElementsAre("model.ckpt-0", "model.ckpt-2", "model.ckpt-4", "model.ckpt-6"));
   EXPECT_THAT(spared(), ElementsAre());
-  // The same as without a full disk.
+  // The same bits as without a full disk.
   Place undisturbed;
   auto whole = undisturbed.estimator(linear_model, {.save_checkpoints_steps = 2, .random_seed = 7});
   whole.train([] { return line({1, 2, 3, 4}).repeat().batch(2); }, {.max_steps = 4});
@@ -177,7 +177,7 @@ TEST_F(SpareDir, HelpsWhereModelDirIsDamaged) {
   EXPECT_EQ(place_.log.count('W', "training goes on from the spare folder"), 1);
 }
 
-/// The first evaluation of a checkpoint in model_dir comes after those that are left out.
+/// The next evaluation is that of the first checkpoint in model_dir after the ones in the spare folder.
 TEST_F(SpareDir, TrainAndEvaluateGoesOnWithoutAnEvaluation) {
   auto trained = estimator();
   const auto fill = after_each_step([this](RunContext& run, const StepValues&) {
@@ -191,7 +191,7 @@ TEST_F(SpareDir, TrainAndEvaluateGoesOnWithoutAnEvaluation) {
   EXPECT_THAT(spared(), ElementsAre());
 }
 
-/// A disk that takes no byte at all: events and the description of the graph are on it, too.
+/// The disk takes no byte at all, and events and the description of the graph are on it as well.
 TEST_F(SpareDir, EventsThatCannotBeWrittenAreDropped) {
   auto config = estimator().config().replace({.save_summary_steps = 1, .log_step_count_steps = 1});
   Estimator trained(linear_model, config);

@@ -50,7 +50,7 @@ std::string refusal(const Spec& spec, ErrorKind kind = ErrorKind::kInvalidArgume
   return checked.error().message();
 }
 
-// Stands for train_and_evaluate: the specs are written in place.
+// Takes the place of train_and_evaluate, with specs written in place.
 Result<void> check_both(TrainSpec train, EvalSpec eval) {
   SHOAL_TRY_VOID(train.check());
   return eval.check();
@@ -141,7 +141,7 @@ TEST(EvalSpec, ChecksEachField) {
   EXPECT_THAT(refusal(EvalSpec{.input_fn = input, .name = ""}), HasSubstr("name"));
   EXPECT_THAT(refusal(EvalSpec{.input_fn = input, .name = "../x"}), HasSubstr("../x"));
   EXPECT_THAT(refusal(EvalSpec{.input_fn = input, .name = std::string("a\0b", 3)}), HasSubstr("eval_<name>"));
-  EXPECT_TRUE((EvalSpec{.input_fn = input, .name = ".."}.check()));  // eval_.. is a folder as others.
+  EXPECT_TRUE((EvalSpec{.input_fn = input, .name = ".."}.check()));  // eval_.. is an ordinary folder name.
   for (const char* name : {".", "..", "a/b"}) {
     EXPECT_THAT(refusal(EvalSpec{.input_fn = input, .exporters = {named(name)}}),
                 HasSubstr("exporters: names must not be"));

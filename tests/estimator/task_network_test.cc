@@ -32,8 +32,8 @@ TEST(TaskNetwork, AServerHasTheCoresOfAHostWhereItsTrainersWait) {
   EXPECT_EQ(threads(UpdateStrategyKind::kSync, 20), 1);
 }
 
-/// Three servers on three machines, each with a trainer beside it: no third of a machine, though either of its two tasks may
-/// be a server for all that is known.
+/// Three servers on three machines, each with a trainer beside it. A server does not take a third of its machine, although
+/// nothing tells which of the two tasks there is the server.
 TEST(TaskNetwork, AServerSharesNoCoresWithThoseOfOtherHosts) {
   const char* const cluster = R"({"cluster": {"ps": ["a:1", "b:1", "c:1"], "chief": ["a:2"], "worker": ["b:2", "c:2"]},
                                   "task": {"type": "ps", "index": 1}})";

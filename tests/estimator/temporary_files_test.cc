@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Temporary files that a killed process left are removed by the next one that starts.
+// The next process that starts removes the temporary files of a killed one.
 #include <gmock/gmock.h>
 
 #include "fixture.h"
@@ -12,7 +12,7 @@ void age(const std::filesystem::path& path) {
   std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
 }
 
-/// Whoever holds the folder's lock is the only one that writes such files (CONTRACT CK-18).
+/// Only the process that holds the folder's lock writes such files (CONTRACT CK-18).
 TEST(TemporaryFiles, OfAChiefAreRemovedByTheNextOne) {
   Place place;
   age(place.folder.write("m/training_finished.tmp-17", "half"));

@@ -17,7 +17,7 @@ std::shared_ptr<const Vocabulary> animals() {
   return std::make_shared<const Vocabulary>(value_or_raise(Vocabulary::make({"cat", "dog", "eel"})));
 }
 
-/// Whether an animal in a colour is liked. One feature is looked up in a vocabulary and hashed, too.
+/// A model that predicts whether an animal in a colour is liked. One feature is both looked up in a vocabulary and hashed.
 EstimatorSpec liking(const Features& features, const Labels& labels, Mode mode, const Params& params, const RunConfig&) {
   const TextEncoding pets{
       .vocabulary = animals(), .refuse_unknown = params.has("strict"), .unknown_id = 3, .missing_id = 3};
@@ -71,7 +71,7 @@ TEST(TextFeatures, TrainEvaluatePredictAndExportAlike) {
                 model->predict({{"pet", Tensor::of<int64_t>({1}, {1})}, {"colours", Tensor::of_strings({1, 2}, {"", ""})}});
               }),
               HasSubstr("input features/pet is int64 [1]; the model was built for string [1]"));
-  model->profile({.batch = 2, .runs = 1});  // On texts that say that nothing is there.
+  model->profile({.batch = 2, .runs = 1});  // The profile uses texts that mean missing values.
 }
 
 TEST(TextFeatures, AnUnknownTextIsNamedWithItsRow) {

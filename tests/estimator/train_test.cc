@@ -43,7 +43,7 @@ TEST(Train, APassPerCallWhenTheInputHasEnded) {
   const auto watch = after_each_step([&](RunContext&, const StepValues& values) { seen.push_back(values.loss()); });
   const InputFn pass = [] { return losses({1, 2, 3}); };
   estimator.train(pass, {.steps = 2, .hooks = {watch}});
-  estimator.train(pass, {.hooks = {watch}});  // This is what is left of the pass.
+  estimator.train(pass, {.hooks = {watch}});  // The rest of the pass.
   EXPECT_THAT(seen, ElementsAre(1, 2, 3));
   estimator.train(pass, {.hooks = {watch}});  // This is a new pass.
   EXPECT_THAT(seen, ElementsAre(1, 2, 3, 1, 2, 3));
@@ -295,7 +295,7 @@ TEST_P(Resume, EqualsTheUninterruptedRunBitForBit) {
   const auto expected = tensors(whole.model_dir() + "/model.ckpt-33");
   EXPECT_EQ(tensors(parts.model_dir() + "/model.ckpt-33"), expected);
   EXPECT_GE(expected.size(), 4u);
-  // The oracle can tell: another seed gives other bits.
+  // The comparison is able to fail: another seed gives other bits.
   Place other;
   other.estimator(noisy_model, {.save_checkpoints_steps = 100, .random_seed = 8}, params).train(input, {.max_steps = 33});
   EXPECT_NE(tensors(other.model_dir() + "/model.ckpt-33"), expected);
@@ -338,7 +338,7 @@ TEST(Resume, SaysWhatAnotherOptimizerOrModelLeavesBehind) {
   train(place, "SGD", 8);
   EXPECT_EQ(place.log.count('W', "does not take"), 0);
   EXPECT_EQ(tensors(place.model_dir() + "/model.ckpt-8").size(), 4u);
-  // What is missing is no loss but an error.
+  // A missing slot is an InvalidArgument, not DataLoss.
   EXPECT_THAT(refusal([&] { train(place, "Adam", 10); }), HasSubstr("has no variable dense/kernel/m; the model or its optimizer changed"));
 }
 
@@ -450,8 +450,8 @@ TEST(Train, ErrorsOfTheInputNameIt) {
               }), HasSubstr("features"));
 }
 
-/// How often the event files of `folder` say that training begins (anew) with `first_step`, below 128: an Event with that
-/// step and a SessionLog whose status is START (tests/monitor/event.proto).
+/// How often the event files of `folder` record a start of training with `first_step`, below 128: an Event with that step
+/// and a SessionLog whose status is START (tests/monitor/event.proto).
 int starts_at(const std::string& folder, int first_step) {
   const std::string record = std::string("\x10") + char(first_step) + "\x3a\x02\x08\x01";
   int found = 0;
@@ -470,7 +470,7 @@ TEST(Train, EventFilesSayWhereTrainingBeginsAnew) {
   EXPECT_EQ(starts_at(place.model_dir(), 1), 1);
   estimator.train(endless, {.steps = 3});
   EXPECT_EQ(starts_at(place.model_dir(), 6), 1);
-  // A start whose newest checkpoint is gone makes steps again that an earlier file has.
+  // A start whose newest checkpoint is gone repeats steps that an earlier file has.
   for (const auto& entry : std::filesystem::directory_iterator(place.model_dir())) {
     if (entry.path().filename().string().starts_with("model.ckpt-8")) std::filesystem::remove_all(entry.path());
   }

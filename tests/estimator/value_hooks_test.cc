@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hooks that tell values of the model: log_values() and final_values(), and the names that they find (CONTRACT HK-3, HK-8).
+// Hooks that report values of the model: log_values() and final_values(), and the names that they find (CONTRACT HK-3,
+// HK-8).
 #include "shoal/estimator/value_hooks.h"
 
 #include <cmath>
@@ -21,7 +22,7 @@ using ::testing::MatchesRegex;
 
 // Names of values.
 
-/// counting_model with a value that has a name, one that only the model function knows, and a hook for that.
+/// counting_model with a named value, a value that only the model function knows, and a hook for that one.
 EstimatorSpec model_with_names(const Features& features, const Labels& labels, Mode mode, const Params& params,
                                const RunConfig& config) {
   EstimatorSpec spec = counting_model(features, labels, mode, params, config);
@@ -30,7 +31,7 @@ EstimatorSpec model_with_names(const Features& features, const Labels& labels, M
   return spec;
 }
 
-/// The lines that log_values() writes of one step with the loss 4.
+/// The lines that log_values() writes for one step with the loss 4.
 std::vector<std::string> lines_of(std::vector<ToldValue> values, const ModelFn& model = model_with_names) {
   Place place;
   place.estimator(model).train([] { return losses({4}); }, {.hooks = {log_values(std::move(values))}});
@@ -105,7 +106,7 @@ std::string refusal_of(const ModelFn& model, std::vector<std::shared_ptr<Hook>> 
   return refusal([&] { place.estimator(model).train(endless, {.steps = 1, .hooks = std::move(hooks)}); });
 }
 
-/// A name of a value hides nothing else.
+/// Two values of one name are refused, so that none hides the other.
 TEST(ValueNames, OfTwoValuesAreRefusedWithBoth) {
   const std::pair<const char*, const char*> taken[] = {{"loss", "the loss"},
                                                        {"twice", "a prediction"},
@@ -170,7 +171,7 @@ TEST(ValueText, ShowsNumbersAndTheBeginningOfTensors) {
 
 // When values are logged.
 
-/// At which of so many iterations, of one second each, the hook asks for its values.
+/// The iterations, of one second each, at which the hook asks for its values.
 std::vector<uint64_t> asked_at(const std::shared_ptr<Hook>& hook, uint64_t iterations) {
   VirtualWorld world;
   LoopContext context(world.add_task({.task = "trainer"}));
@@ -280,7 +281,7 @@ TEST(LogValues, RefuseWhatMeansNothing) {
 
 // Final values.
 
-/// What final_values() gives its function, as one number each.
+/// The values that final_values() gives its function, as one number each.
 struct Finals {
   std::vector<double> values;
   std::vector<uint64_t> steps;
@@ -306,7 +307,7 @@ TEST(FinalValues, AreComputedOnceFromTheLastWeightsAndTheLastBatch) {
       EXPECT_EQ(place.log.count('I', "final values at step 5: linear/bias = "), 1);
       if (*saves == 0) continue;
       EXPECT_EQ(float(finals.values[0]), estimator.variable_value("linear/bias").as<float>()[0]);
-      if (replicas > 1) continue;  // They draw from one input in another order.
+      if (replicas > 1) continue;  // Replicas draw from one input in another order.
       const Metrics last = estimator.evaluate([] { return line({4}).batch(1); });
       EXPECT_FLOAT_EQ(float(finals.values[1]), float(last.at("loss"))) << "by the weights after the last update";
     }
@@ -373,7 +374,7 @@ TEST(FinalValues, WhatTheirFunctionThrowsEndsTheRun) {
   EXPECT_THROW(place.estimator(counting_model).train(endless, {.steps = 1, .hooks = {hook}}), std::runtime_error);
 }
 
-/// The bits of a training do not depend on whether somebody wants final values of it.
+/// The bits of training do not depend on final values.
 TEST(FinalValues, LeaveTheTrainingAsItIs) {
   Place with, without;
   Finals finals;

@@ -9,13 +9,13 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// A batch of sequences "x" [batch, time] of all one length, and a label for each.
+/// A batch of sequences "x" [batch, time] of equal length, and a label for each.
 struct Sequences {
   std::vector<std::vector<float>> x;
   std::vector<float> y;
 };
 
-/// Of 3, 1, 4 and again 3 positions, the second of another number of examples.
+/// Sequences of 3, 1, 4 and again 3 positions; the second batch has another number of examples.
 const std::vector<Sequences> kBatches{{{{1, 2, 3}, {0, -1, 2}}, {1, 2}},
                                       {{{2}}, {-1}},
                                       {{{1, 0, 0, 1}, {2, -2, 1, 0}}, {0, 3}},
@@ -41,7 +41,7 @@ Dataset batches(const std::vector<Sequences>& all = kBatches, bool labels = true
   });
 }
 
-/// y = w * (the sum of the sequence); w begins at 0. Predicts that, and each position times 2.
+/// y = w * (the sum of the sequence); w begins at 0. Predicts y, and each position times 2.
 EstimatorSpec sum_model(const Features& features, const Labels& labels, Mode mode, const Params&, const RunConfig&) {
   EstimatorSpec spec;
   spec.mode = mode;
@@ -181,7 +181,7 @@ TEST(VaryingAxes, SaysWhatIsWrong) {
   EXPECT_THAT(refusal([&] { estimator.evaluate(batches()); }), HasSubstr("names 2 axes of it beside the batch"));
   estimator.vary({{"features/x", {"time"}}, {"labels", {""}}});
   estimator.train(batches(kBatches), {.steps = 1});
-  EXPECT_TRUE(estimator.predict(batches(kBatches, false))->next());  // Predictions have no labels.
+  EXPECT_TRUE(estimator.predict(batches(kBatches, false))->next());  // A batch for prediction has no labels.
 }
 
 TEST(VaryingAxes, ManySizesAreNotAllTold) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables that start from files of other programs: which tensors, what is said of mistakes. That recipes of layers are right:
-// tests/torch/compare_weights.py.
+// Variables that start from files of other programs: which tensors are taken, and the errors.
+// tests/torch/compare_weights.py checks the mapping of layers.
 #include "model/warm_start_source.h"
 #include "shoal/base/virtual.h"
 #include "shoal/data/npy.h"
@@ -75,13 +75,13 @@ Bits with_state(Bits fresh) {
   return fresh;
 }
 
-// What is taken.
+// Taken tensors.
 
 TEST_F(WarmStartFileTest, LayersBringTheirVariablesAndMovingStatisticsToo) {
   const Bits expected = with_state(begun({}));
   EXPECT_EQ(begun({{.from = npz(state_dict()), .layers = kLayers}}), expected);
   EXPECT_EQ(begun({{.from = file("w.safetensors", safetensors_of(state_dict())), .layers = kLayers}}), expected);
-  // The first bytes say what a file is, and not its name.
+  // The first bytes tell the type of a file; its name does not.
   EXPECT_EQ(begun({{.from = file("weights", safetensors_of(state_dict())), .layers = kLayers}}), expected);
 }
 
@@ -157,7 +157,7 @@ TEST_F(WarmStartFileTest, RowsMoveWithTheirTokens) {
       expected);
 }
 
-/// A table may be divided over servers: each part is read for itself.
+/// A table may be divided among servers, and each part is read by itself.
 TEST_F(WarmStartFileTest, APartOfAVariableIsReadByItsRows) {
   const std::string path = npz({{"plain", floats({5, 2}, 0)}, {"turned", floats({2, 5}, 0)}});
   VirtualWorld world(1);
@@ -197,7 +197,7 @@ TEST_F(WarmStartFileTest, AnIndexLeadsToSeveralFiles) {
   EXPECT_THAT(refused({.from = path}, {}, ErrorKind::kDataLoss), HasSubstr("stand beside their index"));
 }
 
-// What is refused.
+// Refused warm starts.
 
 TEST_F(WarmStartFileTest, AllMissingNamesAreInOneSentence) {
   const std::string path = npz(state_dict());
@@ -254,7 +254,7 @@ TEST_F(WarmStartFileTest, LayersThatDifferAreRefused) {
       refused(
           {.from = path, .variables = std::nullopt, .layers = {{"words", {{"table", "emb.weight"}, {"bias", "fc.bias"}}}}}),
       HasSubstr("has tensor fc.bias, and the model has no variable words/bias for it"));
-  // Neither has one.
+  // Neither layer has a bias.
   EXPECT_NO_THROW(begun(
       {{.from = path, .variables = std::nullopt, .layers = {{"words", {{"table", "emb.weight"}, {"bias", "emb.bias"}}}}}}));
 }

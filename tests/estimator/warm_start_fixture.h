@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A model that reads words, an old one that was trained, and what a new one begins with.
+// A model that reads words, an old trained one, and the initial values of a new one.
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,8 +13,8 @@
 
 namespace shoal::testing {
 
-/// One vector of three numbers for each of "words" ids, normalized, and a layer that tells "classes" apart; Adam, so there
-/// are slots. "scope" is the name of that layer.
+/// A model with one vector of three numbers for each of "words" ids, normalized, and a layer of logits for "classes". Its
+/// optimizer is Adam, so there are slots. "scope" is the name of that layer.
 inline EstimatorSpec word_model(const Features& features, const Labels& labels, Mode mode, const Params& params,
                                 const RunConfig&) {
   const Value words =
@@ -49,11 +49,11 @@ class WarmStartTest : public ::testing::Test {
     old_ = std::make_unique<Estimator>(old_place_.estimator(word_model, {.save_checkpoints_steps = 2}));
     old_->train(sentences, {.steps = 4});
   }
-  /// A new model whose own initial values are others than the old one's.
+  /// A new model whose own initial values differ from the old model's.
   Estimator make(Params params = {}, ModelFn model = word_model) {
     return place_.estimator(std::move(model), {.random_seed = 8}, std::move(params));
   }
-  /// What a new model of these parameters begins with, slots too: bits of its first checkpoint.
+  /// The initial values of a new model with these parameters, slots too: the bits of its first checkpoint.
   Bits begun(std::optional<WarmStart> start, const Params& params = {}) {
     Place place;
     Estimator estimator = place.estimator(word_model, {.random_seed = 8}, params);
@@ -62,7 +62,7 @@ class WarmStartTest : public ::testing::Test {
     EXPECT_THAT(retained(place.model_dir()), ::testing::ElementsAre("model.ckpt-0", "model.ckpt-1"));
     return tensors(place.model_dir() + "/model.ckpt-0");
   }
-  /// What training says that ends before its first step, and without a checkpoint.
+  /// The error of training that ends before its first step, without a checkpoint.
   std::string refused(WarmStart start, const Params& params = {}, ErrorKind kind = ErrorKind::kInvalidArgument) {
     Place place;
     Estimator estimator = place.estimator(word_model, {.random_seed = 8}, params);

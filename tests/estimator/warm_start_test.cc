@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables that start from another model's: which, from where, and when (CONTRACT EST-14, EST-11, EST-13).
+// Variables that start from another model's: which ones, from which source, and when (CONTRACT EST-14, EST-11, EST-13).
 #include "shoal/estimator/warm_start.h"
 
 #include "shoal/estimator/exported_model.h"
@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 TEST_F(WarmStartTest, TakesAllTrainableVariablesAndNothingElse) {
   const Bits expected = with(begun({}), old_bits(), kTrainable);
   EXPECT_EQ(begun({{.from = from()}}), expected);
-  // The old model has other moving statistics and slots by now, so their equality says that they were left alone.
+  // By now the old model has other moving statistics and slots, so equality shows that these were not taken.
   for (const auto& [name, bits] : old_bits()) {
     const bool chosen = std::ranges::find(kTrainable, name) != kTrainable.end();
     EXPECT_EQ(bits == expected.at(name), chosen) << name;
@@ -105,7 +105,7 @@ TEST_F(WarmStartTest, DamageIsDataLossNamingTheFile) {
 TEST_F(WarmStartTest, ARestartGoesOnFromItsOwnCheckpoint) {
   Estimator estimator = make();
   estimator.warm_start({.from = from()}).train(sentences, {.steps = 1});
-  std::filesystem::remove_all(from());  // It is not even looked for.
+  std::filesystem::remove_all(from());  // The source is not even opened.
   Estimator again = make();
   again.warm_start({.from = from()}).train(sentences, {.steps = 1});
   EXPECT_THAT(retained(place_.model_dir()), ::testing::ElementsAre("model.ckpt-0", "model.ckpt-1", "model.ckpt-2"));
@@ -122,7 +122,7 @@ TEST_F(WarmStartTest, AModelThatWasTrainedWithoutStaysAsItIs) {
   EXPECT_EQ(place_.log.count('I', "warm"), 0);
 }
 
-/// A run that saves nothing has nothing to go on from: it begins once more.
+/// A run that saves nothing cannot resume: the next one begins with the warm start again.
 TEST_F(WarmStartTest, WithoutCheckpointsEachRunBeginsWithIt) {
   for (int run = 0; run < 2; ++run) {
     place_.estimator(word_model, {.save_checkpoints_steps = std::nullopt, .save_checkpoints_secs = std::nullopt})
@@ -178,7 +178,7 @@ TEST_F(WarmStartTest, ExportsWithoutACheckpointWhatItPredicts) {
   EXPECT_EQ(place_.log.count('I', "export: no checkpoint, so the warm-started model is exported"), 1);
 }
 
-/// A layer of recurrences may have such a kernel; what is made of it depends on the shape.
+/// A recurrent layer may have such a kernel, whose values depend on its shape.
 TEST_F(WarmStartTest, OrthogonalVariablesAreInitializedWithoutACheckpoint) {
   const ModelFn model = [](const Features& features, const Labels&, Mode mode, const Params&, const RunConfig&) {
     EstimatorSpec spec;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows that move with their tokens, and what a warm start refuses (CONTRACT EST-14).
+// Rows that move with their tokens, and warm starts that are refused (CONTRACT EST-14).
 #include "shoal/estimator/warm_start.h"
 #include "shoal/graph/vocabulary.h"
 #include "warm_start_fixture.h"
@@ -13,7 +13,7 @@ using Tokens = std::vector<std::string>;
 
 // Rows by token.
 
-/// The old table has five rows: of four tokens, and one behind them. The new one has six, for five tokens.
+/// The old table has five rows: four tokens and one row behind them. The new one has six, for five tokens.
 TEST_F(WarmStartTest, MovesRowsByToken) {
   const Params params{{"words", 6}};
   const WarmStart start{
@@ -83,13 +83,13 @@ TEST_F(WarmStartTest, AMovedVariableMayHaveHadAnotherName) {
   EXPECT_EQ(got.at("classes/bias"), row_of_bits(old, 2, 1) + row_of_bits(old, 1, 1) + row_of_bits(old, 0, 1));
 }
 
-// What is refused.
+// Refused warm starts.
 
 TEST_F(WarmStartTest, APatternThatMatchesNothingIsNamedWithWhatThereIs) {
   EXPECT_THAT(refused({.from = from(), .variables = "batch_norm/moving.*"}),
               AllOf(HasSubstr("\"batch_norm/moving.*\" matches no trainable variable"),
                     HasSubstr("there are: words/table, batch_norm/scale, batch_norm/shift, out/kernel, out/bias")));
-  EXPECT_THAT(refused({.from = from(), .variables = {"out/.*", "batch"}}),  // A pattern is of a whole name.
+  EXPECT_THAT(refused({.from = from(), .variables = {"out/.*", "batch"}}),  // A pattern has to match a whole name.
               AllOf(HasSubstr("\"batch\" matches no variable"), HasSubstr("batch_norm/moving_mean")));
 }
 
@@ -102,11 +102,11 @@ TEST_F(WarmStartTest, ANameThatMatchesNothingIsNamedWithWhatThereIs) {
   const VocabularyChange some{.old_tokens = {"a"}, .new_tokens = {"a"}};
   EXPECT_THAT(refused({.from = from(), .vocabularies = {{"word/table", some}}}),
               AllOf(HasSubstr("vocabularies: the model has no variable word/table"), HasSubstr("words/table")));
-  // By default, too, all variables have to be there.
+  // With the default choice, too, all variables have to be there.
   EXPECT_THAT(refused({.from = from()}, {{"scope", "classes"}}), HasSubstr("has no variable classes/kernel"));
 }
 
-/// What an optimizer keeps is no variable of a model.
+/// The values of an optimizer are no variables of a model.
 TEST_F(WarmStartTest, SlotsAreNoVariables) {
   const std::string slot = old_bits().upper_bound("out/kernel")->first;
   ASSERT_THAT(slot, ::testing::StartsWith("out/kernel/"));

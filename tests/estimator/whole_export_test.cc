@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An export is loaded whole or not at all, wherever it lies (CONTRACT EST-13): its checksums, older exports, other storages,
-// memory, two exports mixed, folders that go while they are read.
+// An export is loaded whole or not at all, wherever it lies (CONTRACT EST-13): checksums, older exports, other storages,
+// memory, mixtures of two exports, folders that disappear during the read.
 #include "exported_classifier.h"
 #include "model/export_format.h"
 #include "shoal/testing/forwarding_storage.h"
@@ -38,7 +38,7 @@ Error error_of(const Files& files) {
   const auto loaded = try_load_exported_model(bytes_of(files), kReference);
   return loaded ? Error(ErrorKind::kInternal, "loaded") : loaded.error();
 }
-/// Nothing, or what is wrong with an error for `name`: it has to name the file, and say what helps.
+/// Checks an error about the file `name`: it has to name the file and give advice. Returns a complaint; "" for none.
 std::string complaint(const Error& error, const std::string& name) {
   const std::string own = name.substr(name.rfind('/') + 1);
   const bool good = error.kind() == ErrorKind::kDataLoss && error.message().find(own) != std::string::npos &&
@@ -58,7 +58,7 @@ TEST_F(WholeExport, ListsEachFileWithItsChecksum) {
   EXPECT_EQ(there.size(), 6u);
 }
 
-/// Any bit: of each byte one is turned over, another one in each byte of eight.
+/// Flips one bit of each byte, a different one for each of eight neighbouring bytes.
 TEST_F(WholeExport, AFlippedBitIsAnErrorThatNamesTheFile) {
   const Files whole = files_of(write());
   ASSERT_EQ(error_of(whole).message(), "loaded");
@@ -76,7 +76,7 @@ TEST_F(WholeExport, AFlippedBitIsAnErrorThatNamesTheFile) {
   EXPECT_GT(count, 5000u);
 }
 
-/// Each other value of a byte where export.json says that it has a checksum at all.
+/// Tries each other value of a byte in the parts of export.json that say whether it has a checksum.
 TEST_F(WholeExport, NoByteOfTheMarksMakesAnOlderExportOfIt) {
   const Files whole = files_of(write());
   Files changed = whole;
@@ -126,7 +126,7 @@ TEST_F(WholeExport, AMissingFileIsAnErrorThatNamesIt) {
   }
 }
 
-/// Somebody copies a newer export into the folder of an older one, and the copy is broken off.
+/// A newer export is copied into the folder of an older one, and the copy stops halfway.
 TEST_F(WholeExport, AMixtureOfTwoExportsIsNoModel) {
   const Files older = files_of(write());
   estimator.train([] { return named().repeat().batch(4); }, {.steps = 7});
@@ -159,7 +159,7 @@ TEST_F(WholeExport, TheSameInAFolder) {
 
 // Older exports.
 
-/// An export that a version before 2026-11-27 wrote, of a model that the program of docs/tutorial.md trained.
+/// An export that a version before 2026-11-27 wrote, of the model of docs/tutorial.md.
 TEST(OlderExport, WithoutChecksumsPredictsAsItDid) {
   const auto model = load_exported_model(SHOAL_TEST_DATA "/export_before_checksums", kReference);
   EXPECT_EQ(model->global_step(), 60);
@@ -181,7 +181,7 @@ TEST_F(WholeExport, OlderExportsAreWrittenAgainAsTheyWere) {
   EXPECT_EQ(encode_export(description), read_file(path));
 }
 
-// Where it is loaded from.
+// Sources of an export.
 
 TEST_F(WholeExport, LoadsFromMemoryWhatIsGoneFromDisk) {
   const std::string folder = write();
@@ -189,7 +189,7 @@ TEST_F(WholeExport, LoadsFromMemoryWhatIsGoneFromDisk) {
   Files files = files_of(folder);
   std::filesystem::remove_all(folder);
   auto model = load_exported_model(bytes_of(files), kReference);
-  files.clear();  // The bytes are not looked at again.
+  files.clear();  // The bytes are not read again.
   EXPECT_EQ(bits(model->predict(features(3))), expected);
   EXPECT_EQ(model->global_step(), 7);
 }
@@ -202,7 +202,7 @@ TEST_F(WholeExport, NamesInMemoryMayBeThoseOfAnArchive) {
               HasSubstr("there are: none"));
 }
 
-/// A storage of a program's own, which counts what is opened, and does something at one of these calls.
+/// A storage of the program's own, which counts the files that are opened, and acts at one of these calls.
 class CountingStorage final : public ForwardingStorage {
  public:
   using ForwardingStorage::ForwardingStorage;
@@ -251,7 +251,7 @@ TEST_F(WholeExport, LoadsFromAStorageOfTheCallers) {
   }
 }
 
-/// Or replaced by another export: the model is one of the two, or there is an error.
+/// The folder may also be replaced by another export: then the model is one of the two, or there is an error.
 TEST_F(WholeExport, AFolderThatGoesWhileItIsLoadedIsAModelOrAnError) {
   const std::string older = write();
   const auto of_older = bits(load_exported_model(older, kReference)->predict(features(3)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled with -fno-exceptions, as users may: public headers have to take it, and errors to come as values.
+// Compiled with -fno-exceptions, as users may do: public headers have to compile so, and errors have to come as values.
 #include "without_exceptions.h"
 
 #include <cmath>

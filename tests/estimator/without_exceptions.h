@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A program that is built without exceptions; the functions of without_exceptions.cc.
+/// A program without exceptions: the functions of without_exceptions.cc.
 #include <string>
 #include <vector>
 
@@ -9,11 +9,11 @@
 
 namespace shoal::testing {
 
-/// Trains y = 2 x + 1 by train_and_evaluate(), looks at the result in every way there is, and exports it to `exports`. What
-/// goes wrong, one sentence each; empty if all went well. `report` is that of the training.
+/// Trains y = 2 x + 1 by train_and_evaluate(), looks at the result in every possible way, and exports it to `exports`.
+/// Returns a sentence for each mistake; empty if all went well. `report` is that of the training.
 std::vector<std::string> train_without_exceptions(const RunConfig& config, const std::string& exports, TaskReport& report);
 
-/// Each way to fail, in order: what the call gave, as "Kind: sentence", or "" where it gave none.
+/// Provokes each error in turn. Returns for each call "Kind: sentence", or "" if it gave no error.
 std::vector<std::string> fail_without_exceptions(const RunConfig& config, const std::string& nowhere);
 
 }  // namespace shoal::testing

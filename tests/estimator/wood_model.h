@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A model whose weights are of use with the words that it was trained with alone: which wood floats?
+/// A model whose weights are of use only with the words that it was trained with: which wood floats?
 #include <string>
 #include <vector>
 
@@ -13,12 +13,12 @@ namespace shoal::testing {
 
 using Words = std::vector<std::string>;
 
-/// What a program chooses: each of it is a field of the table, or of a head.
+/// The choices of the program: each is a field of the table, or a head.
 struct WoodModel {
   Words words = {"elm", "fir", "oak", "yew"};
   Words classes = {"no", "yes"};
   double learning_rate = 0.5;
-  double mean_age = 10;         ///< What a missing age counts as.
+  double mean_age = 10;         ///< The age that a missing one is replaced by.
   bool columns_turned = false;  ///< Whether columns are given in another order.
 
   EstimatorSpec operator()(const Features& features, const Labels& labels, Mode mode) const {
@@ -31,7 +31,7 @@ struct WoodModel {
   }
 };
 
-/// Examples of these woods, of which "oak" and "yew" are "yes".
+/// Examples of these woods; "oak" and "yew" have the label "yes".
 inline data::Dataset woods(const Words& rows) {
   Words label;
   for (const std::string& wood : rows) label.push_back(wood == "oak" || wood == "yew" ? "yes" : "no");
