@@ -85,7 +85,7 @@ TEST_F(StatusCommand, HelpIsForNewcomers) {
   const Output help = shoal_program({"status", "--help"});
   EXPECT_EQ(help.status, 0);
   for (const char* text :
-       {"shoal status 127.0.0.1:23456", "--live", "--ready", "--timeout-secs", "Asking disturbs nothing"}) {
+       {"shoal status 127.0.0.1:23456", "--live", "--ready", "--timeout-secs", "does not disturb the job"}) {
     EXPECT_THAT(help.out, HasSubstr(text));
   }
 }

@@ -131,7 +131,8 @@ TEST(Poison, MayBeAllowed) {
                  {.save_checkpoints_steps = 1, .allow_non_finite = true})
       .train([] { return rows_of_one({std::numeric_limits<float>::infinity()}); });
   EXPECT_THAT(retained(place.model_dir()), ElementsAre("model.ckpt-0", "model.ckpt-1"));
-  // A variable that begins with such a value is exempt, so training can go on without allow_non_finite; then the loss fails it.
+  // A variable that begins with such a value is exempt, so training may go on without allow_non_finite, until its loss is
+  // not finite.
   const std::string message = refusal(
       [&] {
         place.estimator(one_weight_model([](Value product) { return product; }), {.save_checkpoints_steps = 1}).train([] {
