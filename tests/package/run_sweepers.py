@@ -117,6 +117,18 @@ def check_ends(place):
     expect(not (place.folder / "killed/report.json").exists(), "a process that was killed has left a report")
 
 
+def check_cluster(place):
+    """A trial that is a cluster: the launcher's report, and the one in the folder, to which the evaluator has added its evaluations."""
+    file = place.folder / "outcome.json"
+    place.run("shoal", "launch", "--no-logs", "--ps", "1", "--workers", "1", "--evaluator", "--", "./train", "--data-dir", ".", "--model-dir",
+              "cluster", "--steps", "200", SHOAL_REPORT_FILE=str(file), SHOAL_TRIAL="9")
+    whole, report = json.loads(file.read_text()), place.report("cluster")
+    expect(whole["last"]["global_step"] == whole["global_step"] >= 200 and whole["trial"] == "9", f"{whole}")
+    for name in ("status", "last", "best", "export", "trial", "global_step"):
+        expect(report[name] == whole[name], f"{name}: {report}, {whole}")
+    expect("loss" not in report and whole["loss"] == report["last"]["loss"], f"{report}, {whole}")
+
+
 def check_optuna(place):
     found = subprocess.run([PYTHON, "-c", "import optuna"], capture_output=True, check=False, env=place.environment)
     if found.returncode != 0:
@@ -215,7 +227,7 @@ def run_pods(place, command, variables, completions):
 
 
 def main(page, train, shoal):
-    for check in (check_ends, check_make, check_kubernetes, check_optuna):
+    for check in (check_ends, check_cluster, check_make, check_kubernetes, check_optuna):
         with tempfile.TemporaryDirectory() as name:
             place = Place(page, train, shoal, pathlib.Path(name))
             (place.folder / "points.csv").write_text(place.run(PYTHON, "make_points.py"), encoding="utf-8")

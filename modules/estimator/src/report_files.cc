@@ -56,6 +56,27 @@ bool says_complete(Storage& storage, const std::string& path) {
   return report && report->contains("status") && (*report)["status"] == to_string(ExperimentStatus::kComplete);
 }
 
+int64_t step_of_last(const ExperimentReport& report) {
+  return report.last.contains("global_step") ? report.last.integer("global_step") : -1;
+}
+
+/// Adds the evaluations of a cluster's evaluator to the report that the chief has written. A chief that has not written one yet
+/// reads them from the event files.
+Result<void> add_evaluations(Storage& storage, const ExperimentReport& evaluated) {
+  const std::string path = join_path(evaluated.model_dir, kReportName);
+  if (!storage.exists(path)) return {};
+  SHOAL_TRY(const std::string text, storage.read_all(path, kReportBytesMax));
+  const Result<json::Json> report = json::parse_object(text);
+  if (!report || !report->contains("status")) return {};
+  if ((*report)["status"] == to_string(ExperimentStatus::kFailed)) return {};
+  const json::Json own = json::parse_value(evaluated.to_json()).value();
+  json::Json whole = *report;
+  for (const char* name : {"last", "best", "export"}) {
+    if (own.contains(name)) whole[name] = own[name];
+  }
+  return storage.write_atomically(path, json::text_of(whole) + "\n");
+}
+
 void fail(ExperimentReport& report, const std::string& failure) {
   report.status = ExperimentStatus::kFailed;
   report.error = failure;
@@ -73,6 +94,27 @@ bool is_still_ours(Storage& storage, const LedFolder& folder) {
 /// The error is that of the folder's training unless its tasks have ended well and another training was begun after that.
 bool has_failed(const TaskReports& reports, const LedFolder& folder, const LedFolder& last) {
   return folder.model_dir == last.model_dir || !reports.has_report_of(folder.model_dir);
+}
+
+Result<void> write_folder_report(const TaskReports& reports, const CommandLine& line, const LedFolder& folder,
+                                 const std::optional<std::string>& failure) {
+  const std::string path = join_path(folder.model_dir, kReportName);
+  const auto storage = storage_of(folder);
+  // A start that finds nothing left to train leaves the report of the start that trained.
+  if (!folder.trains && says_complete(*storage, path)) return {};
+  if (!is_still_ours(*storage, folder)) return {};
+  const auto found = [&] {
+    ExperimentReport report = reports.merged(line, folder.model_dir);
+    if (failure) fail(report, *failure);
+    add_from_folder(report, *storage, reports.eval_dir(folder.model_dir));
+    return report;
+  };
+  const ExperimentReport report = found();
+  SHOAL_TRY_VOID(storage->write_atomically(path, report.to_json() + "\n"));
+  // An evaluator that ended since the look at its evaluations has found no report to add them to.
+  const ExperimentReport again = found();
+  if (step_of_last(again) <= step_of_last(report)) return {};
+  return storage->write_atomically(path, again.to_json() + "\n");
 }
 
 }  // namespace
@@ -98,19 +140,17 @@ ExperimentReport program_report(const TaskReports& reports, const CommandLine& l
 std::vector<std::string> write_folder_reports(const TaskReports& reports, const CommandLine& line,
                                               const std::optional<std::string>& failure) {
   std::vector<std::string> complaints;
+  const auto heed = [&complaints](const Result<void>& written) {
+    if (!written) complaints.push_back("the report of this run could not be written: " + written.error().message());
+  };
   const std::vector<LedFolder> folders = reports.led_folders();
   for (const LedFolder& folder : folders) {
-    const std::string path = join_path(folder.model_dir, kReportName);
-    const auto storage = storage_of(folder);
-    // A start that finds nothing left to train leaves the report of the start that trained.
-    if (!folder.trains && says_complete(*storage, path)) continue;
-    if (!is_still_ours(*storage, folder)) continue;
-    ExperimentReport report = reports.merged(line, folder.model_dir);
-    if (failure && has_failed(reports, folder, folders.back())) fail(report, *failure);
-    add_from_folder(report, *storage, reports.eval_dir(folder.model_dir));
-    const auto written = storage->write_atomically(path, report.to_json() + "\n");
-    if (!written) complaints.push_back("the report of this run could not be written: " + written.error().message());
+    const bool failed = failure && has_failed(reports, folder, folders.back());
+    heed(write_folder_report(reports, line, folder, failed ? failure : std::nullopt));
   }
+  if (!folders.empty() || failure) return complaints;
+  const ExperimentReport report = program_report(reports, line);
+  if (!report.metrics.empty()) heed(add_evaluations(*make_file_storage(), report));
   return complaints;
 }
 

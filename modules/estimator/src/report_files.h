@@ -23,7 +23,8 @@ ExperimentReport program_report(const TaskReports& reports, const CommandLine& l
                                 const std::optional<std::string>& failure = {});
 
 /// Writes report.json into each folder whose training this process led, and where that is still the folder of this start.
-/// Returns a sentence for each file that could not be written. What was trained is no worse without it.
+/// A process that only evaluated adds its evaluations to the report that the chief has written. Returns a sentence for each
+/// file that could not be written. What was trained is no worse without it.
 std::vector<std::string> write_folder_reports(const TaskReports& reports, const CommandLine& line,
                                               const std::optional<std::string>& failure = {});
 
