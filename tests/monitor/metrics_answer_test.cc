@@ -129,6 +129,7 @@ TEST_F(MetricsAnswer, FindsAStrandThatHangs) {
 TEST_F(MetricsAnswer, TakesProgressForAnAnswer) {
   const auto task = registry.add({});
   task->attach({.post = [](Work) {}, .wire = {}});
+  task->set_phase(TaskPhase::kTraining);
   for (int step = 1; step <= 10; ++step) {
     pass(seconds(50));
     task->step({.global_step = uint64_t(step), .examples = 1, .loss = 1, .time = seconds(50)});
@@ -136,6 +137,12 @@ TEST_F(MetricsAnswer, TakesProgressForAnAnswer) {
     EXPECT_EQ(ask({.method = "GET", .target = "/healthz"}).status, 200) << step;
   }
   pass(seconds(61));
+  EXPECT_EQ(ask({.method = "GET", .target = "/healthz"}).status, 503);
+  task->set_phase(TaskPhase::kSaving);
+  pass(seconds(1));
+  pass(seconds(590));
+  EXPECT_EQ(ask({.method = "GET", .target = "/healthz"}).status, 200);
+  pass(seconds(20));
   EXPECT_EQ(ask({.method = "GET", .target = "/healthz"}).status, 503);
   task->detach();
   task->set_phase(TaskPhase::kEnded);

@@ -28,6 +28,12 @@ void TaskHealth::look_at(const TaskMeters& task, Probe& probe, SteadyTime now) {
   probe.asked = now;
 }
 
+/// A run without servers reads its input, saves and exports on its strand, which may take longer than a step.
+Duration TaskHealth::deadline_of(TaskPhase phase) const {
+  constexpr int kLongWork = 10;
+  return phase == TaskPhase::kTraining || phase == TaskPhase::kServing ? deadline_ : kLongWork * deadline_;
+}
+
 HealthReport TaskHealth::report(SteadyTime now) const {
   HealthReport report;
   std::string lines;
@@ -37,7 +43,7 @@ HealthReport TaskHealth::report(SteadyTime now) const {
     const auto found = probes_.find(task.get());
     const bool asked = found != probes_.end() && found->second.answered;
     const Duration silent = asked ? now - found->second.alive : Duration::zero();
-    if (silent > deadline_ && task->phase() != TaskPhase::kEnded) {
+    if (silent > deadline_of(task->phase()) && task->phase() != TaskPhase::kEnded) {
       report.healthy = false;
       lines +=
           formatted("; its strand has not answered for %.0f s, and no step was finished meanwhile", to_seconds(silent));

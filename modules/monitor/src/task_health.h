@@ -18,6 +18,7 @@ struct HealthReport {
 /// Belongs to the endpoint's thread. Work is left at each strand, which answers by an atomic: nobody waits for anybody.
 class TaskHealth {
  public:
+  /// `deadline`: of a task that trains or serves; others have ten times as long.
   explicit TaskHealth(const MeterRegistry& registry, Duration deadline) : registry_(registry), deadline_(deadline) {}
 
   /// Called every so often, a few times within the deadline.
@@ -32,6 +33,7 @@ class TaskHealth {
     uint64_t progress = 0;
     bool known = false;
   };
+  Duration deadline_of(TaskPhase phase) const;
   static void look_at(const TaskMeters& task, Probe& probe, SteadyTime now);
 
   const MeterRegistry& registry_;

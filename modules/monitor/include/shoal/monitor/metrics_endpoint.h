@@ -37,7 +37,8 @@ struct MetricsEndpointOptions {
   /// Asked once where the address is beyond this machine, and its error is the endpoint's. The gate has a bearer text or authorities.
   std::function<Result<MetricsGate>()> gate;
   std::string version;  ///< Of Shoal, for shoal_build_info.
-  /// A task whose strand has answered nothing for longer, while it finished no step, is not healthy; > 0.
+  /// A task whose strand has answered nothing for longer, while it finished no step, is not healthy; > 0. While a task starts, saves or
+  /// evaluates it has ten times as long.
   Duration health_deadline = std::chrono::seconds(60);
 };
 
