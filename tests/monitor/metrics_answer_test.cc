@@ -17,7 +17,7 @@ using ::testing::Not;
 class MetricsAnswer : public ::testing::Test {
  protected:
   HttpAnswer ask(const RequestHead& head, const std::string& bearer = "") {
-    return answer_to(head, {.page = page, .health = health, .bearer = bearer}, now);
+    return answer_to(head, {.page = cached_page, .health = health, .bearer = bearer}, now);
   }
   void pass(Duration time) {
     now += time;
@@ -26,7 +26,7 @@ class MetricsAnswer : public ::testing::Test {
 
   MeterRegistry registry;
   TaskHealth health{registry, seconds(60)};
-  CachedPage page{registry, "1"};
+  CachedPage cached_page{registry, "1"};
   SteadyTime now{seconds(1000)};
 };
 

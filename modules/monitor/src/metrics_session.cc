@@ -31,14 +31,16 @@ class StreamSession final : public MetricsSession, public std::enable_shared_fro
 
   void start() override {
     lowest().expires_after(kRequestTimeout);
+#if SHOAL_MONITOR_TLS
     if constexpr (!std::is_same_v<Stream, beast::tcp_stream>) {
       stream_.async_handshake(asio::ssl::stream_base::server, [session = self()](HttpError error) {
         if (error || session->closed()) return session->close();
         session->wait_for_request(kRequestTimeout);
       });
-    } else {
-      wait_for_request(kRequestTimeout);
+      return;
     }
+#endif
+    wait_for_request(kRequestTimeout);
   }
   void close() override {
     HttpError ignored;
