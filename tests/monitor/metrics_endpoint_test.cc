@@ -196,7 +196,7 @@ TEST_F(Endpoint, IsReadWhileTasksCount) {
   asks.join();
   RawHttp http(port);
   std::string answer;
-  // The page is made anew ten times a second.
+  // The page is made anew four times a second.
   for (const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(20);
        std::chrono::steady_clock::now() < late;) {
     http.send("GET /metrics HTTP/1.1\r\n\r\n");

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The page for monitoring systems, made at most ten times a second: many may ask, and making it takes most of an answer's time.
+/// The page for monitoring systems, made at most four times a second: many may ask, and making it takes most of an answer's time.
 #include <string>
 
 #include "metrics_page.h"
 
 namespace shoal::monitor {
 
-inline constexpr auto kPageLasts = std::chrono::milliseconds(100);
+inline constexpr auto kPageLasts = std::chrono::milliseconds(250);
 
 /// Of the endpoint's thread.
 class CachedPage {
