@@ -31,8 +31,9 @@ TuneOptions random_search(std::vector<std::string> program) {
 const tuning::Trial kTrial{.number = 7, .parameters = {{"lr", 0.5}, {"optimizer", std::string("a b")}}};
 
 TEST(TrialCommand, GivesParametersFolderAndThreads) {
-  EXPECT_THAT(trial_words(random_search({"./train", "--data-dir", "d"}), kTrial),
-              ElementsAre("./train", "--data-dir", "d", "--lr=0.5", "--optimizer=a b", "--model-dir=s/trials/0007", "--threads=1"));
+  EXPECT_THAT(
+      trial_words(random_search({"./train", "--data-dir", "d"}), kTrial),
+      ElementsAre("./train", "--data-dir", "d", "--lr=0.5", "--optimizer=a b", "--model-dir=s/trials/0007", "--threads=1"));
   EXPECT_THAT(trial_variables(random_search({"./train"}), 7),
               ElementsAre(std::pair("SHOAL_TRIAL", "7"), std::pair("SHOAL_REPORT_FILE", "s/trials/0007/report.json")));
 }
@@ -43,8 +44,8 @@ TEST(TrialCommand, TellsTrialsThatMayEndEarlyWhenToEvaluate) {
   options.header.min_steps = 100;
   options.header.max_steps = 900;
   options.threads = 0;
-  EXPECT_THAT(trial_words(options, {.number = 12345}),
-              ElementsAre("./train", "--model-dir=s/trials/12345", "--steps=900", "--save-checkpoints-steps=100", "--throttle-secs=0"));
+  EXPECT_THAT(trial_words(options, {.number = 12345}), ElementsAre("./train", "--model-dir=s/trials/12345", "--steps=900",
+                                                                   "--save-checkpoints-steps=100", "--throttle-secs=0"));
   options.header.program = {"./train", "--steps", "900", "--save-checkpoints-steps=50", "--param", "throttle_secs=3"};
   EXPECT_EQ(trial_words(options, {}).size(), 7u);
 }
@@ -52,15 +53,17 @@ TEST(TrialCommand, TellsTrialsThatMayEndEarlyWhenToEvaluate) {
 TEST(TrialCommand, LaunchesAJob) {
   TuneOptions options = random_search({"./train", "-x"});
   options.launch = {"shoal", "launch", "--ps", "1", "--"};
-  EXPECT_THAT(trial_words(options, {}), ElementsAre("shoal", "launch", "--ps", "1", "--", "./train", "-x", "--model-dir=s/trials/0000",
-                                                    "--threads=1"));
+  EXPECT_THAT(trial_words(options, {}), ElementsAre("shoal", "launch", "--ps", "1", "--", "./train", "-x",
+                                                    "--model-dir=s/trials/0000", "--threads=1"));
   options.launches_itself = true;
-  EXPECT_THAT(trial_words(options, {}), ElementsAre("shoal", "launch", "--ps", "1", "--", "-x", "--model-dir=s/trials/0000", "--threads=1"));
+  EXPECT_THAT(trial_words(options, {}),
+              ElementsAre("shoal", "launch", "--ps", "1", "--", "-x", "--model-dir=s/trials/0000", "--threads=1"));
 }
 
 TEST(TrialCommand, RefusesFlagsThatAreGivenTwice) {
   EXPECT_TRUE(check_program({"./train", "--steps=3"}, space_of({"lr=0..1"})));
-  EXPECT_THAT(check_program({"./train", "--model-dir=m"}, space_of({"lr=0..1"})).error().message(), HasSubstr("--model-dir"));
+  EXPECT_THAT(check_program({"./train", "--model-dir=m"}, space_of({"lr=0..1"})).error().message(),
+              HasSubstr("--model-dir"));
   EXPECT_THAT(check_program({"./train", "--lr", "3"}, space_of({"lr=0..1"})).error().message(), HasSubstr("leave one out"));
   EXPECT_THAT(check_program({"./train"}, space_of({"json=a|b"})).error().message(), HasSubstr("cannot be searched"));
 }
@@ -150,7 +153,7 @@ TEST(SearchTable, IsCsv) {
 TEST(SearchTable, BeginsWithTheBest) {
   EXPECT_THAT(search_lines(three_trials(), {}),
               ElementsAre("trial  state     value  step  parameters", "    0  best        0.5    10  name a,b",
-                          "    2  complete    nan    10  name e", "    1  failed                name c\"d"));
+                          "    2  complete    nan    10  name e", "    1  failed                 name c\"d"));
 }
 
 TEST(SearchTable, FitsANarrowTerminal) {

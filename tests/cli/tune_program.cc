@@ -16,7 +16,8 @@ shoal::data::Dataset points() {
     x[i] = float(i) / 32;
     y[i] = 2 * x[i];
   }
-  return shoal::data::Dataset::from_tensor_slices({{"x", shoal::Tensor::of<float>({32, 1}, x)}}, shoal::Tensor::of<float>({32, 1}, y));
+  return shoal::data::Dataset::from_tensor_slices({{"x", shoal::Tensor::of<float>({32, 1}, x)}},
+                                                  shoal::Tensor::of<float>({32, 1}, y));
 }
 
 /// Does before training what the flag says.
@@ -47,9 +48,10 @@ class Slow : public shoal::Hook {
 
 void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
   misbehave(line.flags.get_string("fail"), config);
-  shoal::Estimator estimator = shoal::linear_regressor(
-      {.columns = {shoal::columns::numeric("x")}, .optimizer = shoal::nn::sgd({.learning_rate = line.flags.get_real("learning-rate")})},
-      {}, config);
+  shoal::Estimator estimator =
+      shoal::linear_regressor({.columns = {shoal::columns::numeric("x")},
+                               .optimizer = shoal::nn::sgd({.learning_rate = line.flags.get_real("learning-rate")})},
+                              {}, config);
   shoal::TrainSpec training{.input_fn = points().repeat().batch(line.batch), .max_steps = line.steps};
   training.hooks.push_back(std::make_shared<Slow>(line.flags.get_int("slow")));
   shoal::train_and_evaluate(estimator, std::move(training),
@@ -63,11 +65,12 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const shoal::ProgramInfo program{.description = "A tiny program for searches",
-                                   .flags = {{"learning-rate", "The learning rate", 0.1, {}},
-                                             {"fail", "How to fail", std::string("never"), {"never", "once", "always", "usage", "nan"}},
-                                             {"slow", "Milliseconds that a step takes longer", int64_t{0}, {}}},
-                                   .steps = 20,
-                                   .batch = 8};
+  const shoal::ProgramInfo program{
+      .description = "A tiny program for searches",
+      .flags = {{"learning-rate", "The learning rate", 0.1, {}},
+                {"fail", "How to fail", std::string("never"), {"never", "once", "always", "usage", "nan"}},
+                {"slow", "Milliseconds that a step takes longer", int64_t{0}, {}}},
+      .steps = 20,
+      .batch = 8};
   return shoal::run(argc, argv, program, train);
 }

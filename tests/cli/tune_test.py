@@ -146,11 +146,16 @@ class Search(unittest.TestCase):
         until(lambda: len(list(self.dir.glob("trials/*/model.ckpt-*.index"))) >= 2, "checkpoints")
         search.kill()
         search.communicate()
-        begun = time.monotonic()
+
+        def holders():
+            return [path.read_text() for path in sorted(self.dir.glob("trials/*/.running"))]
+
+        before, begun = holders(), time.monotonic()
         search = self.start(*options, program=program)
-        until(lambda: len(self.records("started")) == 4, "the same trials again")
+        until(lambda: all(new and new != old for new, old in zip(holders(), before)), "new processes of the same trials")
         seconds = time.monotonic() - begun
-        search.send_signal(signal.SIGINT)
+        self.assertEqual(len(self.records("started")), 4)
+        search.send_signal(signal.SIGTERM)  # A test in the background inherits that SIGINT is ignored.
         output = search.communicate()[0]
         self.assertEqual(search.returncode, 143, output)
         print(f"resumed after {seconds:.2f} s")
@@ -227,6 +232,8 @@ class Search(unittest.TestCase):
         self.assertEqual(self.table()[0]["error"], "its time was over")
 
     def test_refuses_what_it_cannot_do(self):
+        empty = subprocess.run([SHOAL, "tune", "--dir", "", "--param", "steps=1|2", "--", TUNED], capture_output=True, text=True)
+        self.assertEqual((empty.returncode, "--dir is empty" in empty.stderr), (2, True))
         for options, program, sentence in (
                 ((), (TUNED,), "there is no parameter"),
                 (("--param", "x"), (TUNED,), "no NAME=VALUES"),

@@ -32,8 +32,8 @@ Error raised(Call call) {
 
 TEST(Search, FindsTheBestOfAGrid) {
   const TemporaryFolder folder;
-  const SearchResult result =
-      search({.folder = folder.path(), .parameters = {"x=0..1:5", "name=a|b"}, .algorithm = tuning::Algorithm::kGrid}, parabola);
+  const SearchResult result = search(
+      {.folder = folder.path(), .parameters = {"x=0..1:5", "name=a|b"}, .algorithm = tuning::Algorithm::kGrid}, parabola);
   ASSERT_EQ(result.trials.size(), 10u);
   ASSERT_TRUE(result.best);
   EXPECT_EQ(result.best->value, 0);
@@ -104,7 +104,8 @@ TEST(Search, RefusesWhatCannotBeSearched) {
   EXPECT_THAT(refusal({.parameters = {"x=1"}}), HasSubstr("folder is empty"));
   EXPECT_THAT(refusal({.folder = folder.path()}), HasSubstr("no parameter"));
   EXPECT_THAT(refusal({.folder = folder.path(), .parameters = {"x=1.."}}), HasSubstr("x: "));
-  EXPECT_THAT(refusal({.folder = folder.path(), .parameters = {"x=1"}, .algorithm = tuning::Algorithm::kAsha}), HasSubstr("shoal tune"));
+  EXPECT_THAT(refusal({.folder = folder.path(), .parameters = {"x=1"}, .algorithm = tuning::Algorithm::kAsha}),
+              HasSubstr("shoal tune"));
   EXPECT_THAT(refusal({.folder = folder.path(), .parameters = {"x=0..1"}, .algorithm = tuning::Algorithm::kGrid}),
               HasSubstr("a grid needs to know"));
 }

@@ -28,8 +28,8 @@ Result<tuning::SearchHeader> header_of(const SearchOptions& options) {
   if (options.algorithm == tuning::Algorithm::kAsha) {
     return invalid_argument("search() ends no trial early: take kGrid or kRandom, or shoal tune --algorithm asha");
   }
-  tuning::SearchHeader header{.space = {}, .algorithm = options.algorithm, .seed = options.seed, .metric = options.metric,
-                              .goal = options.goal};
+  tuning::SearchHeader header{
+      .space = {}, .algorithm = options.algorithm, .seed = options.seed, .metric = options.metric, .goal = options.goal};
   std::vector<tuning::Parameter> parameters;
   for (const std::string& text : options.parameters) {
     SHOAL_TRY(tuning::Parameter parameter, tuning::parse_parameter(text));
@@ -58,7 +58,8 @@ class SearchCall {
     SHOAL_TRY_VOID(storage_.make_folders(options_.folder));
     const ProcessInfo self = read_process_info();
     SHOAL_TRY(const std::unique_ptr<StorageLock> lock,
-              storage_.lock(join_path(options_.folder, "search_lock"), "process " + std::to_string(self.process_id) + " on " + self.host_name));
+              storage_.lock(join_path(options_.folder, "search_lock"),
+                            "process " + std::to_string(self.process_id) + " on " + self.host_name));
     SHOAL_TRY(tuning::Journal journal, tuning::Journal::open(storage_, options_.folder, header));
     SHOAL_TRY_VOID(tuner_.replay(journal.records()));
     add(tuner_.begin(SteadyTime{}));

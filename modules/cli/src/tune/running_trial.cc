@@ -18,7 +18,9 @@ constexpr int kSignalBase = 128;  // As shells have it.
 
 int64_t status_of(int status) { return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status); }
 
-std::string log_file(const TuneOptions& options, int64_t trial) { return join_path(trial_folder(options, trial), "log.txt"); }
+std::string log_file(const TuneOptions& options, int64_t trial) {
+  return join_path(trial_folder(options, trial), "log.txt");
+}
 
 /// The results of an attempt before this one say nothing of it.
 Result<void> remove_report(Storage& storage, const std::string& file) {
@@ -28,10 +30,12 @@ Result<void> remove_report(Storage& storage, const std::string& file) {
 
 }  // namespace
 
-std::string running_file(const TuneOptions& options, int64_t trial) { return join_path(trial_folder(options, trial), ".running"); }
+std::string running_file(const TuneOptions& options, int64_t trial) {
+  return join_path(trial_folder(options, trial), ".running");
+}
 
-Result<std::optional<RunningTrial>> RunningTrial::start(Storage& storage, const TuneOptions& options, const std::string& file,
-                                                        const tuning::Trial& trial) {
+Result<std::optional<RunningTrial>> RunningTrial::start(Storage& storage, const TuneOptions& options,
+                                                        const std::string& file, const tuning::Trial& trial) {
   SHOAL_TRY_VOID(storage.make_folders(trial_folder(options, trial.number)));
   SHOAL_TRY(const std::optional<RunningLock> lock, RunningLock::take(running_file(options, trial.number)));
   if (!lock) return std::optional<RunningTrial>();
@@ -52,7 +56,8 @@ RunningTrial::RunningTrial(Storage& storage, const TuneOptions& options, int64_t
       options_(&options),
       number_(number),
       group_(std::move(group)),
-      watch_(std::make_unique<TrialWatch>(storage, join_path(trial_folder(options, number), "eval"), options.header.metric)),
+      watch_(
+          std::make_unique<TrialWatch>(storage, join_path(trial_folder(options, number), "eval"), options.header.metric)),
       begun_(launch::steady_now()) {}
 
 bool RunningTrial::is_gone() {
@@ -75,7 +80,8 @@ uint64_t RunningTrial::settled_bytes() {
 }
 
 tuning::AttemptEnd RunningTrial::attempt_end() {
-  tuning::AttemptEnd end{.status = status_of(*group_.program_status()), .seconds = to_seconds(launch::steady_now() - begun_)};
+  tuning::AttemptEnd end{.status = status_of(*group_.program_status()),
+                         .seconds = to_seconds(launch::steady_now() - begun_)};
   new_evaluations();
   const auto report = read_report(*storage_, report_file(*options_, number_), options_->header.metric);
   if (report) end.interrupted = report->interrupted;
@@ -89,7 +95,8 @@ tuning::AttemptEnd RunningTrial::attempt_end() {
   if (end.status != 0) {
     end.error = last_words(*storage_, log_file(*options_, number_));
   } else if (!end.value) {
-    const std::string there = report && !report->metrics.empty() ? "it has reported " + report->metrics : "it has reported nothing";
+    const std::string there =
+        report && !report->metrics.empty() ? "it has reported " + report->metrics : "it has reported nothing";
     end.error = "there is no metric " + options_->header.metric + " (--metric); " + there;
   }
   return end;

@@ -30,8 +30,11 @@ Json best_json(Storage& storage, const TuneOptions& options, const Trial& best) 
     std::visit([&parameters, &key = name](const auto& one) { parameters[key] = one; }, value);
   }
   const std::string folder = trial_folder(options, best.number);
-  Json json{{"trial", best.number}, {"parameters", std::move(parameters)}, {"value", json::number_json(*best.value)},
-            {"step", best.step},    {"model_dir", folder}};
+  Json json{{"trial", best.number},
+            {"parameters", std::move(parameters)},
+            {"value", json::number_json(*best.value)},
+            {"step", best.step},
+            {"model_dir", folder}};
   if (const auto newest = newest_export(storage, folder)) json["export"] = *newest;
   return json;
 }
@@ -57,8 +60,9 @@ void print_text(Context& context, const TuneOptions& options, const tuning::Tune
   }
   const Trial* const best = tuner.best();
   if (!best) return;
-  context.out << "The best of " << tuner.trials().size() << " trials is trial " << best->number << ": " << options.header.metric << " "
-              << tuning::text_of(*best->value) << " at step " << best->step << ", " << tuning::text_of(best->parameters) << "\n";
+  context.out << "The best of " << tuner.trials().size() << " trials is trial " << best->number << ": "
+              << options.header.metric << " " << tuning::text_of(*best->value) << " at step " << best->step << ", "
+              << tuning::text_of(best->parameters) << "\n";
   const std::string link = launch::shell_word(join_path(options.folder, "best"));
   const bool has_export = newest_export(context.storage, trial_folder(options, best->number)).has_value();
   context.out << (has_export ? "Its newest export is " + link + ": " + context.name + " predict " + link + " FILE\n"
@@ -68,7 +72,8 @@ void print_text(Context& context, const TuneOptions& options, const tuning::Tune
 }  // namespace
 
 Result<void> write_results(Storage& storage, const TuneOptions& options, const tuning::Tuner& tuner) {
-  SHOAL_TRY_VOID(storage.write_atomically(join_path(options.folder, "trials.csv"), trials_csv(tuner, options.header.space)));
+  SHOAL_TRY_VOID(
+      storage.write_atomically(join_path(options.folder, "trials.csv"), trials_csv(tuner, options.header.space)));
   const Trial* const best = tuner.best();
   if (!best) return {};
   const std::string folder = trial_folder(options, best->number);

@@ -75,7 +75,8 @@ class SearchRun {
   std::optional<launch::SignalInbox> inbox_;
   std::optional<launch::Guard> guard_;
   std::list<RunningTrial> running_;
-  std::vector<std::pair<int64_t, SteadyTime>> held_back_;  // Trials whose old process still runs, and until when to wait for it.
+  std::vector<std::pair<int64_t, SteadyTime>>
+      held_back_;  // Trials whose old process still runs, and until when to wait for it.
   SteadyTime next_look_{};
   uint64_t bytes_of_a_trial_ = 0;  // The most that a trial had that has evaluated.
 };
@@ -161,11 +162,11 @@ Result<void> SearchRun::begin_held_back() {
       SHOAL_TRY_VOID(carry_out(tuner_.ended(number, {.interrupted = true}, steady_now())));
     } else if (steady_now() >= until) {
       const std::string lock = running_file(options_, number);
-      SHOAL_TRY_VOID(carry_out(tuner_.ended(
-          number,
-          {.status = 2,
-           .error = "its old process " + holder_of(context_.storage, lock) + " still runs; end it, and start the search again"},
-          steady_now())));
+      SHOAL_TRY_VOID(carry_out(tuner_.ended(number,
+                                            {.status = 2,
+                                             .error = "its old process " + holder_of(context_.storage, lock) +
+                                                      " still runs; end it, and start the search again"},
+                                            steady_now())));
     } else {
       SHOAL_TRY_VOID(begin(number));
       if (!held_back_.empty() && held_back_.back().first == number) held_back_.back().second = until;
@@ -195,7 +196,8 @@ Result<void> SearchRun::turn() {
 void SearchRun::wait() {
   std::optional<SteadyTime> until = tuner_.next_time();
   const auto not_after = [&until](SteadyTime time) { until = std::min(until.value_or(time), time); };
-  const bool looks = options_.header.algorithm == tuning::Algorithm::kAsha || options_.memory_bytes > 0 || screen_.has_table();
+  const bool looks =
+      options_.header.algorithm == tuning::Algorithm::kAsha || options_.memory_bytes > 0 || screen_.has_table();
   if (looks && !running_.empty()) not_after(next_look_);
   if (!held_back_.empty()) not_after(steady_now() + kLook);
   if (const auto update = screen_.next_update()) not_after(*update);
@@ -214,7 +216,8 @@ Result<void> SearchRun::heed(const std::vector<int>& signals) {
       SHOAL_TRY_VOID(guard_->look());
       launch::reap_adopted(guard_->id(), groups);
     } else {
-      say(tuner_.was_interrupted() ? "a second signal: trials are killed" : "a signal: trials save what they have, and end");
+      say(tuner_.was_interrupted() ? "a second signal: trials are killed"
+                                   : "a signal: trials save what they have, and end");
       SHOAL_TRY_VOID(carry_out(tuner_.interrupted(signal == SIGHUP ? SIGTERM : signal, steady_now())));
     }
   }
@@ -236,7 +239,8 @@ Result<void> SearchRun::heed_memory() {
   if (options_.memory_bytes == 0) return {};
   for (RunningTrial& running : running_) bytes_of_a_trial_ = std::max(bytes_of_a_trial_, running.settled_bytes());
   if (bytes_of_a_trial_ == 0) return {};
-  const uint64_t fit = std::clamp<uint64_t>(options_.memory_bytes / bytes_of_a_trial_, 1, uint64_t(options_.tuner.parallel));
+  const uint64_t fit =
+      std::clamp<uint64_t>(options_.memory_bytes / bytes_of_a_trial_, 1, uint64_t(options_.tuner.parallel));
   return carry_out(tuner_.set_parallel(int(fit), steady_now()));
 }
 
@@ -268,15 +272,19 @@ void SearchRun::tell(const tuning::Record& record) {
   const auto* ended = std::get_if<tuning::TrialEnded>(&record);
   if (!ended || (screen_.has_table() && ended->error.empty())) return;
   const char* const again = ended->outcome == tuning::Outcome::kRetry ? "failed, and is started again" : nullptr;
-  std::string text = "trial " + std::to_string(ended->trial) + ": " + (again ? again : std::string(to_string(ended->outcome)));
-  if (ended->value) text += ", " + options_.header.metric + " " + tuning::text_of(*ended->value) + " at step " + std::to_string(ended->step);
+  std::string text =
+      "trial " + std::to_string(ended->trial) + ": " + (again ? again : std::string(to_string(ended->outcome)));
+  if (ended->value)
+    text +=
+        ", " + options_.header.metric + " " + tuning::text_of(*ended->value) + " at step " + std::to_string(ended->step);
   say(text + (ended->error.empty() ? "" : "; " + ended->error));
 }
 
 }  // namespace
 
 Result<int> run_search(Context& context, const TuneOptions& options) {
-  SHOAL_TRY(std::string file, launch::find_program(options.launch.empty() ? options.header.program.front() : options.launch.front()));
+  SHOAL_TRY(std::string file,
+            launch::find_program(options.launch.empty() ? options.header.program.front() : options.launch.front()));
   std::unique_ptr<tuning::Sampler> sampler;
   if (options.header.algorithm == tuning::Algorithm::kGrid) {
     SHOAL_TRY(sampler, tuning::grid_sampler(options.header.space));

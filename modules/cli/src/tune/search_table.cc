@@ -56,8 +56,8 @@ std::vector<std::string> search_lines(const tuning::Tuner& tuner, launch::TableS
   const size_t count = trials.size(), room = size_t(std::max(size.lines - 1, 2));
   const bool all = count + 1 <= room;
   if (!all) trials.resize(room - 2);
-  launch::TextColumn number{.title = "trial", .right = true}, state{.title = "state"}, value{.title = "value", .right = true},
-      step{.title = "step", .right = true}, parameters{.title = "parameters"};
+  launch::TextColumn number{.title = "trial", .right = true}, state{.title = "state"},
+      value{.title = "value", .right = true}, step{.title = "step", .right = true}, parameters{.title = "parameters"};
   for (const Trial* trial : trials) {
     number.cells.push_back(std::to_string(trial->number));
     state.cells.push_back(state_text(*trial, trial == tuner.best()));
@@ -66,7 +66,8 @@ std::vector<std::string> search_lines(const tuning::Tuner& tuner, launch::TableS
     parameters.cells.push_back(tuning::text_of(trial->parameters));
   }
   std::vector<std::string> lines = launch::text_table({number, state, value, step, parameters}, size.columns);
-  if (!all) lines.push_back(launch::fitted_line("and " + std::to_string(count - trials.size()) + " more trials", size.columns));
+  if (!all)
+    lines.push_back(launch::fitted_line("and " + std::to_string(count - trials.size()) + " more trials", size.columns));
   return lines;
 }
 
@@ -80,7 +81,8 @@ std::string trials_csv(const tuning::Tuner& tuner, const tuning::Space& space) {
     text += (!trial.value ? "" : nan ? "nan" : tuning::text_of(*trial.value)) + ",";
     text += (trial.value ? std::to_string(trial.step) : "") + "," + formatted("%.3f", trial.seconds) + ",";
     text += std::to_string(trial.attempts) + "," + std::to_string(trial.status) + "," + field(trial.error);
-    for (const tuning::Parameter& parameter : space.parameters()) text += "," + field(parameter_text(trial, parameter.name));
+    for (const tuning::Parameter& parameter : space.parameters())
+      text += "," + field(parameter_text(trial, parameter.name));
     text += "\r\n";
   }
   return text;

@@ -29,7 +29,8 @@ Result<void> check_program(const std::vector<std::string>& program, const tuning
   }
   for (const tuning::Parameter& parameter : space.parameters()) {
     if (std::ranges::find(kGivenBySearch, parameter.name) != kGivenBySearch.end()) {
-      return invalid_argument("--" + parameter.name + " cannot be searched; leave the parameter " + parameter.name + " out");
+      return invalid_argument("--" + parameter.name + " cannot be searched; leave the parameter " + parameter.name +
+                              " out");
     }
     if (gives(program, "--" + parameter.name)) {
       return invalid_argument("the program's command gives --" + parameter.name +
@@ -43,11 +44,14 @@ std::string trial_folder(const TuneOptions& options, int64_t trial) {
   return join_path(options.folder, "trials/" + formatted("%04lld", static_cast<long long>(trial)));
 }
 
-std::string report_file(const TuneOptions& options, int64_t trial) { return join_path(trial_folder(options, trial), "report.json"); }
+std::string report_file(const TuneOptions& options, int64_t trial) {
+  return join_path(trial_folder(options, trial), "report.json");
+}
 
 std::vector<std::string> trial_words(const TuneOptions& options, const tuning::Trial& trial) {
   std::vector<std::string> words = options.launch;
-  words.insert(words.end(), options.header.program.begin() + (options.launches_itself ? 1 : 0), options.header.program.end());
+  words.insert(words.end(), options.header.program.begin() + (options.launches_itself ? 1 : 0),
+               options.header.program.end());
   const launch::ProgramCommand own = launch::read_command(options.header.program);
   for (const auto& [name, value] : trial.parameters) words.push_back("--" + name + "=" + tuning::text_of(value));
   words.push_back("--model-dir=" + trial_folder(options, trial.number));

@@ -18,15 +18,16 @@
 namespace shoal::cli {
 namespace {
 
+using tune::TuneOptions;
 using tuning::Algorithm;
 using tuning::Goal;
-using tune::TuneOptions;
 
 constexpr int64_t kTrialsMax = 1'000'000;
 constexpr uint64_t kSpaceBytesMax = uint64_t(16) << 20;
 
 constexpr const char* kTuneAbout =
-    "Searches for hyper-parameters: shoal tune [OPTIONS] -- PROGRAM [ARGUMENTS...] trains PROGRAM many times, each time with other "
+    "Searches for hyper-parameters: shoal tune [OPTIONS] -- PROGRAM [ARGUMENTS...] trains PROGRAM many times, each time "
+    "with other "
     "values of its flags, and says which were the best. The same command goes on after whatever ended it";
 
 constexpr const char* kTuneExamples = R"(
@@ -67,11 +68,12 @@ struct TuneArguments {
 Result<Goal> goal_of(const TuneArguments& arguments) {
   if (arguments.goal) return tuning::parse_goal(*arguments.goal);
   const auto says = [&](std::string_view word) { return arguments.metric.find(word) != std::string::npos; };
-  static constexpr std::array<std::string_view, 2> kLess{"loss", "error"};
-  static constexpr std::array<std::string_view, 4> kMore{"accuracy", "auc", "precision", "recall"};
-  if (std::ranges::any_of(kLess, says)) return Goal::kMin;
-  if (std::ranges::any_of(kMore, says)) return Goal::kMax;
-  return invalid_argument("whether more or less of the metric " + arguments.metric + " is better is not known: give --goal min or --goal max");
+  static constexpr std::array<std::string_view, 2> kLessIsBetter{"loss", "error"};
+  static constexpr std::array<std::string_view, 4> kMoreIsBetter{"accuracy", "auc", "precision", "recall"};
+  if (std::ranges::any_of(kLessIsBetter, says)) return Goal::kMin;
+  if (std::ranges::any_of(kMoreIsBetter, says)) return Goal::kMax;
+  return invalid_argument("whether more or less of the metric " + arguments.metric +
+                          " is better is not known: give --goal min or --goal max");
 }
 
 Result<tuning::Space> space_from(Storage& storage, const TuneArguments& arguments) {
@@ -92,7 +94,8 @@ Result<tuning::Space> space_from(Storage& storage, const TuneArguments& argument
 /// How long a trial trains: --max-steps, or the program's own --steps.
 Result<void> take_steps(const TuneArguments& arguments, tuning::SearchHeader& header) {
   const std::optional<std::string> own = launch::read_command(header.program).value("--steps");
-  if (own && arguments.max_steps) return invalid_argument("--max-steps and the program's --steps say the same: give one of them");
+  if (own && arguments.max_steps)
+    return invalid_argument("--max-steps and the program's --steps say the same: give one of them");
   header.max_steps = arguments.max_steps.value_or(own ? number_from<int64_t>(*own).value_or(0) : 0);
   if (header.algorithm != Algorithm::kAsha) {
     if (arguments.min_steps) return invalid_argument("--min-steps is for --algorithm asha alone: leave it out");
@@ -100,7 +103,8 @@ Result<void> take_steps(const TuneArguments& arguments, tuning::SearchHeader& he
     return {};
   }
   if (header.max_steps < 2) {
-    return invalid_argument("--algorithm asha needs to know how many steps a trial takes that is not ended early: give --max-steps");
+    return invalid_argument(
+        "--algorithm asha needs to know how many steps a trial takes that is not ended early: give --max-steps");
   }
   header.eta = arguments.eta;
   const int64_t three_rungs = header.max_steps / (arguments.eta * arguments.eta * arguments.eta);
@@ -132,7 +136,12 @@ int trials_at_once(const TuneArguments& arguments) {
 }
 
 Result<TuneOptions> tune_options_from(const Context& context, const TuneArguments& arguments) {
-  TuneOptions options{.folder = arguments.folder, .header = {}, .tuner = {}, .threads = arguments.threads, .memory_bytes = arguments.memory_bytes};
+  if (arguments.folder.empty()) return invalid_argument("--dir is empty: name the folder of the search");
+  TuneOptions options{.folder = arguments.folder,
+                      .header = {},
+                      .tuner = {},
+                      .threads = arguments.threads,
+                      .memory_bytes = arguments.memory_bytes};
   while (options.folder.size() > 1 && options.folder.ends_with('/')) options.folder.pop_back();
   options.json = arguments.json;
   options.quiet = arguments.quiet;
@@ -148,7 +157,8 @@ Result<TuneOptions> tune_options_from(const Context& context, const TuneArgument
   SHOAL_TRY(options.launch, launch_words(arguments));
   options.launches_itself = context.program_is_own && arguments.launch.has_value();
   if (arguments.launch && arguments.memory_bytes > 0) {
-    return invalid_argument("--memory counts processes of this search, and not those of the jobs of --launch: leave one out");
+    return invalid_argument(
+        "--memory counts processes of this search, and not those of the jobs of --launch: leave one out");
   }
   if (header.algorithm != Algorithm::kGrid) options.tuner.trials = arguments.trials.value_or(20);
   if (header.algorithm == Algorithm::kGrid) options.tuner.trials = arguments.trials;
@@ -162,33 +172,41 @@ Result<TuneOptions> tune_options_from(const Context& context, const TuneArgument
 Result<int> tune_program(Context& context, const TuneArguments& arguments) {
   if (context.program.empty()) {
     return invalid_argument(
-        "the program to tune is missing: it stands behind --, as in shoal tune --dir s --param learning-rate=1e-4..1e-1:log -- ./train");
+        "the program to tune is missing: it stands behind --, as in shoal tune --dir s --param "
+        "learning-rate=1e-4..1e-1:log -- ./train");
   }
   if (cluster::was_launched(cluster::process_getenv)) {
-    return invalid_argument("this process is a task that shoal launch has started; shoal tune launches jobs by its own option --launch");
+    return invalid_argument(
+        "this process is a task that shoal launch has started; shoal tune launches jobs by its own option --launch");
   }
   SHOAL_TRY(const TuneOptions options, tune_options_from(context, arguments));
   return tune::run_search(context, options);
 }
 
 void add_search_options(CLI::App& app, TuneArguments& arguments) {
-  app.add_option("--dir", arguments.folder, "Folder of the search: its journal, its trials, its results")->required()->group("Search");
+  app.add_option("--dir", arguments.folder, "Folder of the search: its journal, its trials, its results")
+      ->required()
+      ->group("Search");
   app.add_option("--param", arguments.parameters, "A parameter and its values, as learning-rate=1e-4..1e-1:log")
       ->type_name("NAME=VALUES")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group("Search");
-  app.add_option("--space", arguments.space_file, "A JSON file of parameters, {\"learning-rate\": \"1e-4..1e-1:log\"}, in the place of --param")
+  app.add_option("--space", arguments.space_file,
+                 "A JSON file of parameters, {\"learning-rate\": \"1e-4..1e-1:log\"}, in the place of --param")
       ->type_name("FILE")
       ->group("Search");
-  app.add_option("--algorithm", arguments.algorithm, "How trials are chosen: grid, random, or asha, which ends the worse ones early")
+  app.add_option("--algorithm", arguments.algorithm,
+                 "How trials are chosen: grid, random, or asha, which ends the worse ones early")
       ->capture_default_str()
       ->group("Search");
   app.add_option("--trials", arguments.trials, "How many trials; more of them may be given later")
       ->check(CLI::Range(int64_t(1), kTrialsMax))
       ->default_str("20; of a grid: all")
       ->group("Search");
-  app.add_option("--metric", arguments.metric, "The metric of the last evaluation that is compared")->capture_default_str()->group("Search");
+  app.add_option("--metric", arguments.metric, "The metric of the last evaluation that is compared")
+      ->capture_default_str()
+      ->group("Search");
   app.add_option("--goal", arguments.goal, "min or max: which value of the metric is the best")
       ->default_str("min of losses and errors, max of accuracies, AUCs, precisions and recalls")
       ->group("Search");
@@ -203,7 +221,8 @@ void add_asha_options(CLI::App& app, TuneArguments& arguments) {
       ->check(CLI::Range(int64_t(1), INT64_MAX))
       ->default_str("max-steps / eta^3")
       ->group("Early ends");
-  app.add_option("--eta", arguments.eta, "With asha: one of so many trials goes on at each comparison, for so many times the steps")
+  app.add_option("--eta", arguments.eta,
+                 "With asha: one of so many trials goes on at each comparison, for so many times the steps")
       ->check(CLI::Range(int64_t(2), int64_t(1000)))
       ->capture_default_str()
       ->group("Early ends");
@@ -226,7 +245,8 @@ void add_trial_options(CLI::App& app, TuneArguments& arguments) {
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str()
       ->group("Trials");
-  app.add_option("--time-limit", arguments.time_limit_secs, "Seconds that a trial may run; then it is ended, and its value counts")
+  app.add_option("--time-limit", arguments.time_limit_secs,
+                 "Seconds that a trial may run; then it is ended, and its value counts")
       ->check(CLI::Range(0.001, 1e9))
       ->group("Trials");
   app.add_option("--launch", arguments.launch,

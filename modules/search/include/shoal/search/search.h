@@ -17,21 +17,22 @@
 namespace shoal {
 
 struct SearchOptions {
-  std::string folder = {};                    ///< Where the journal and the trials' folders are.
-  std::vector<std::string> parameters{};      ///< "learning-rate=1e-4..1e-1:log", and the other texts of tuning::parse_parameter().
+  std::string folder = {};  ///< Where the journal and the trials' folders are.
+  std::vector<std::string>
+      parameters{};  ///< "learning-rate=1e-4..1e-1:log", and the other texts of tuning::parse_parameter().
   tuning::Algorithm algorithm = tuning::Algorithm::kRandom;  ///< kGrid or kRandom.
-  std::optional<int64_t> trials = {};         ///< How many trials; nothing: 20, or all of a grid.
-  std::string metric = "loss";                ///< Which of a trial's metrics is compared.
-  tuning::Goal goal = tuning::Goal::kMin;     ///< Whether less or more of it is better.
-  int64_t seed = 1;                           ///< Another seed draws other values.
-  RunConfigOptions config = {};               ///< What the trials' configs are made of; model_dir is the trial's own.
+  std::optional<int64_t> trials = {};                        ///< How many trials; nothing: 20, or all of a grid.
+  std::string metric = "loss";                               ///< Which of a trial's metrics is compared.
+  tuning::Goal goal = tuning::Goal::kMin;                    ///< Whether less or more of it is better.
+  int64_t seed = 1;                                          ///< Another seed draws other values.
+  RunConfigOptions config = {};  ///< What the trials' configs are made of; model_dir is the trial's own.
 };
 
 struct SearchResult {
-  std::vector<tuning::Trial> trials{};         ///< In order.
-  std::optional<tuning::Trial> best{};         ///< Nothing where no trial has a value.
-  Params best_params{};                        ///< The parameters of the best trial.
-  std::string best_model_dir = {};             ///< Its folder.
+  std::vector<tuning::Trial> trials{};  ///< In order.
+  std::optional<tuning::Trial> best{};  ///< Nothing where no trial has a value.
+  Params best_params{};                 ///< The parameters of the best trial.
+  std::string best_model_dir = {};      ///< Its folder.
 };
 
 /// Trains one trial, and returns its metrics. The config's model_dir is folder/trials/0007, and its trial() is the number.
