@@ -21,14 +21,14 @@ bool says_start(protozero::pbf_reader session) {
 }
 
 std::optional<EventStart> find_start(protozero::pbf_reader event) {
-  using Form = protozero::pbf_wire_type;
+  using Wire = protozero::pbf_wire_type;
   EventStart start;
   bool starts = false;
   while (event.next()) {
     switch (event.tag_and_type()) {
-      case protozero::tag_and_type(event_field::kWallTime, Form::fixed64): start.wall_time = event.get_double(); break;
-      case protozero::tag_and_type(event_field::kStep, Form::varint): start.first_step = event.get_int64(); break;
-      case protozero::tag_and_type(event_field::kSessionLog, Form::length_delimited):
+      case protozero::tag_and_type(event_field::kWallTime, Wire::fixed64): start.wall_time = event.get_double(); break;
+      case protozero::tag_and_type(event_field::kStep, Wire::varint): start.first_step = event.get_int64(); break;
+      case protozero::tag_and_type(event_field::kSessionLog, Wire::length_delimited):
         starts = says_start(event.get_message());
         break;
       default: event.skip();

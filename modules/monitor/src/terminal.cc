@@ -8,19 +8,39 @@
 #include <cstdlib>
 
 namespace shoal::monitor {
+namespace {
+
+bool is_dumb() {
+  const char* kind = std::getenv("TERM");
+  return kind == nullptr || std::string_view(kind) == "dumb";
+}
+
+/// Sets what the terminal says of its size.
+void read_size(int descriptor, int& columns, int& lines) {
+  winsize size{};
+  if (::ioctl(descriptor, TIOCGWINSZ, &size) != 0) return;
+  if (size.ws_col > 0) columns = size.ws_col;
+  if (size.ws_row > 0) lines = size.ws_row;
+}
+
+}  // namespace
 
 Terminal read_terminal() {
   Terminal found;
-  const char* kind = std::getenv("TERM");
-  const bool dumb = kind == nullptr || std::string_view(kind) == "dumb";
-  found.renews_lines = !dumb && ::isatty(STDERR_FILENO) == 1;
+  found.renews_lines = !is_dumb() && ::isatty(STDERR_FILENO) == 1;
   const pid_t group = ::tcgetpgrp(STDERR_FILENO);  // -1: not this process's terminal, so that no shell has a say.
   found.in_foreground = group == -1 || group == ::getpgrp();
-  winsize size{};
-  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0) {
-    if (size.ws_col > 0) found.columns = size.ws_col;
-    if (size.ws_row > 0) found.lines = size.ws_row;
-  }
+  read_size(STDERR_FILENO, found.columns, found.lines);
+  return found;
+}
+
+DrawingTerminal read_output_terminal() {
+  DrawingTerminal found;
+  found.is_terminal = output_is_terminal();
+  found.renews_lines = found.is_terminal && !is_dumb();
+  const char* no_colour = std::getenv("NO_COLOR");
+  found.takes_colours = found.renews_lines && (no_colour == nullptr || *no_colour == '\0');
+  read_size(STDOUT_FILENO, found.columns, found.lines);
   return found;
 }
 

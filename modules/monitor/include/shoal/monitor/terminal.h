@@ -17,6 +17,17 @@ struct Terminal {
 /// What standard error is now.
 Terminal read_terminal();
 
+/// Standard output, as far as something is drawn on it.
+struct DrawingTerminal {
+  bool is_terminal = false;    ///< People read standard output as it comes.
+  bool renews_lines = false;   ///< As Terminal::renews_lines.
+  bool takes_colours = false;  ///< A terminal that is not dumb, and the variable NO_COLOR is not set (https://no-color.org).
+  int columns = 80;            ///< 80 if it does not say.
+  int lines = 24;              ///< 24 if it does not say.
+};
+/// What standard output is now.
+DrawingTerminal read_output_terminal();
+
 /// Whether people read standard output as it comes.
 bool output_is_terminal();
 
