@@ -115,6 +115,7 @@ EDGES = {
     "process_host": "modules/estimator/*/task_host.h modules/estimator/src/task/process_host.cc",
     "process_shoal_run": "modules/estimator/*/task_host.h modules/estimator/src/task/process_host.cc",
     "read_terminal": "modules/monitor/*/terminal.*",
+    "read_output_terminal": "modules/monitor/*/terminal.*",
     "output_is_terminal": "modules/monitor/*/terminal.*",
     "write_to_stderr": "modules/monitor/*/terminal.*",
     "measure_machine_limits": "backends/*/machine_limits.*",
@@ -213,6 +214,7 @@ ALLOWED = {
         ("modules/monitor/src/metrics_address.cc", "network", "inet_pton(): reads an address from a text"),
         ("modules/cluster/src/job/cluster_spec.cc", "network", "inet_pton(): reads an address from a text"),
         ("modules/data/src/list_files.cc", "system", "fnmatch(): compares two texts"),
+        ("modules/cli/src/plot/curves.cc", "system", "the same"),
     ],
     "What transports share that talk to the system; a simulation has transport/sim": [
         ("transport/src/stream/*", "network", "timers and the loop of what tcp and shm share"),
@@ -260,6 +262,7 @@ ALLOWED = {
         ("modules/cli/src/status_command.cc", "edge", "asks a task: a connection, and what lets it in"),
         ("modules/cli/src/data/bench.cc", "thread system", "becomes the program whose input is measured"),
         ("modules/cli/src/data/data_command.cc", "edge", "a clock, for the line on a terminal that says how far it is"),
+        ("modules/cli/src/plot/screen.cc", "edge", "how large the terminal is that curves are drawn on, and a clock to follow a run by"),
         ("modules/cli/src/new_files.cc", "file system", "new files that only their owner may read"),
         ("modules/estimator/src/run.cc", "print edge", "shoal::run: the task of a process, and its results"),
         ("modules/estimator/src/flags.cc", "print", "what is wrong with a command line"),

@@ -26,7 +26,7 @@ FOR_SOURCES = ["json"]
 # Rooms: the folders in `src` of a module that has any, from the ground up; "" is `src` itself, where files may lie. Each may
 # include only itself and those of lower floors.
 ROOMS = {
-    "modules/cli": [[""], ["data", "launch"], ["tune"]],
+    "modules/cli": [[""], ["data", "launch", "plot"], ["tune"]],
     "modules/cluster": [["job"], ["state"], ["server", "trainer"]],
     "modules/convert": [[""], ["cpp", "onnx", "onnx_model"], ["absent"]],
     "modules/data": [[""], ["images"]],

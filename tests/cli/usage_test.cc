@@ -39,10 +39,10 @@ TEST(Usage, WrongUsageIsASentenceAndStatusTwo) {
 /// Help for an unknown command gives the same sentence as the unknown name alone.
 TEST(Usage, AnUnknownCommandIsUnknownWithHelpToo) {
   for (const std::vector<std::string>& arguments :
-       std::vector<std::vector<std::string>>{{"plot", "--help"},
-                                             {"--help", "plot"},
-                                             {"plot", "-h"},
-                                             {"plot", "--version"},
+       std::vector<std::vector<std::string>>{{"paint", "--help"},
+                                             {"--help", "paint"},
+                                             {"paint", "-h"},
+                                             {"paint", "--version"},
                                              {"checkpoint", "lsit", "--help"},
                                              {"events", "a", "--stepz", "--help"},
                                              {"events", "--help", "a", "b"},
@@ -52,11 +52,11 @@ TEST(Usage, AnUnknownCommandIsUnknownWithHelpToo) {
     EXPECT_EQ(run.out, "");
     EXPECT_THAT(run.err, HasSubstr("not expected: ")) << arguments.front();
   }
-  EXPECT_EQ(shoal_program({"plot", "--help"}).err, "shoal: not expected: plot; shoal --help says what is\n");
+  EXPECT_EQ(shoal_program({"paint", "--help"}).err, "shoal: not expected: paint; shoal --help says what is\n");
   EXPECT_EQ(shoal_program({"predcit", "--help"}).err,
             "shoal: not expected: predcit; did you mean predict?; shoal --help says what is\n");
   for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
-           {"events", "--help"}, {"events", "a", "--help"}, {"launch", "--help", "--", "plot", "--help"}}) {
+           {"events", "--help"}, {"events", "a", "--help"}, {"launch", "--help", "--", "paint", "--help"}}) {
     EXPECT_EQ(shoal_program(arguments).status, 0) << arguments.front();
   }
 }

@@ -39,6 +39,7 @@ using Action = std::function<Result<int>(Context&)>;
 using AddCommand = void (*)(CLI::App& app, Action& selected);
 
 void add_checkpoint_command(CLI::App& app, Action& selected);
+void add_compare_command(CLI::App& app, Action& selected);
 void add_config_command(CLI::App& app, Action& selected);
 void add_data_command(CLI::App& app, Action& selected);
 void add_doctor_command(CLI::App& app, Action& selected);
@@ -46,6 +47,7 @@ void add_events_command(CLI::App& app, Action& selected);
 void add_export_command(CLI::App& app, Action& selected);
 void add_keys_command(CLI::App& app, Action& selected);
 void add_launch_command(CLI::App& app, Action& selected);
+void add_plot_command(CLI::App& app, Action& selected);
 void add_predict_command(CLI::App& app, Action& selected);
 void add_profile_command(CLI::App& app, Action& selected);
 void add_status_command(CLI::App& app, Action& selected);

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The scale of an axis: its range, and the numbers that stand on it.
+#include <string>
+#include <vector>
+
+namespace shoal::cli::plot {
+
+struct Range {
+  double low = 0, high = 1;
+};
+
+struct Tick {
+  double value = 0;
+  std::string label;  ///< "0.05", "20k", "1e-06".
+};
+
+/// Round numbers of [low, high], about `wanted` of them and at least one interval apart: the step is 1, 2 or 5 times a power of ten.
+/// Empty where the range is empty or not finite. Source: Paul Heckbert, Nice Numbers for Graph Labels, in Graphics Gems (1990).
+std::vector<Tick> nice_ticks(Range range, int wanted);
+
+/// The same for a logarithmic axis of positive numbers: powers of ten, thinned to about `wanted`; also 2 and 5 times these, where
+/// there are fewer than three powers; those of nice_ticks() where the range has fewer than two of all these.
+std::vector<Tick> log_ticks(Range range, int wanted);
+
+/// A number as short as its size allows: four significant digits, "12.3k", "1.2e-05", "NaN".
+std::string short_number(double value);
+
+/// Where values lie on an axis, from 0 (its low end) to 1.
+class Axis {
+ public:
+  /// `range` must be finite, with low < high; and positive if `log`.
+  Axis(Range range, bool log, int wanted_ticks);
+  /// Not clamped. Finite for values of the range.
+  double place(double value) const;
+  const std::vector<Tick>& ticks() const { return ticks_; }
+  Range range() const { return range_; }
+  bool log() const { return log_; }
+
+ private:
+  Range range_;
+  bool log_;
+  std::vector<Tick> ticks_;
+};
+
+/// `range` with room on both sides, by `share` of its length (of its logarithm if `log`). A range of one value becomes one
+/// around it.
+Range widened(Range range, double share, bool log);
+
+}  // namespace shoal::cli::plot

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implements `shoal plot DIR... [-o FILE.svg]`.
+#include <CLI/CLI.hpp>
+#include <ostream>
+
+#include "command.h"
+#include "plot/confusion.h"
+#include "plot/curves.h"
+#include "plot/distributions.h"
+#include "plot/rates.h"
+#include "plot/run_facts.h"
+#include "plot/run_names.h"
+#include "plot/screen.h"
+#include "plot/svg_figure.h"
+#include "shoal/checkpoint/end_mark.h"
+
+namespace shoal::cli {
+namespace {
+
+enum class PlotKind { kCurves, kHistograms, kConfusion, kRoc, kPrecisionRecall };
+
+struct PlotArguments {
+  std::vector<std::string> folders;
+  std::string output;
+  PlotKind kind = PlotKind::kCurves;
+  plot::CurveOptions curves;
+  std::optional<double> examples_per_step;
+  bool follows = false;
+  std::string title;
+  std::optional<int> width, height;
+};
+
+constexpr size_t kRunsMax = 1000;
+
+/// The runs of a command line, each with its reader.
+class PlottedRuns {
+ public:
+  PlottedRuns(Context& context, const PlotArguments& arguments) : context_(context), arguments_(arguments) {
+    const plot::Kept kept{.histograms = arguments.kind == PlotKind::kHistograms,
+                          .tables = arguments.kind == PlotKind::kConfusion || arguments.kind == PlotKind::kRoc ||
+                                    arguments.kind == PlotKind::kPrecisionRecall,
+                          .newest_files = arguments.follows};
+    for (const std::string& folder : arguments.folders) readers_.emplace_back(context.storage, folder, kept);
+    names_ = plot::run_names(arguments.folders);
+  }
+
+  /// Takes what has come since the last call.
+  Result<void> read() {
+    for (plot::HistoryReader& reader : readers_) {
+      SHOAL_TRY_VOID(reader.read());
+      for (const Error& error : reader.take_damage()) {
+        damaged_ = true;
+        context_.complain(error.message());
+      }
+    }
+    return {};
+  }
+  bool damaged() const { return damaged_; }
+
+  Result<std::vector<plot::RunToDraw>> runs() const {
+    std::vector<plot::RunToDraw> runs;
+    for (size_t i = 0; i < readers_.size(); ++i) {
+      runs.push_back({&readers_[i].history(), names_[i], arguments_.examples_per_step});
+      if (arguments_.curves.x != plot::XAxis::kExamples || arguments_.examples_per_step) continue;
+      SHOAL_TRY(const plot::RunFacts facts, plot::read_run_facts(context_.storage, arguments_.folders[i]));
+      runs.back().examples_per_step = plot::batch_of(facts);
+    }
+    return runs;
+  }
+
+  /// Whether the training of all runs has come to its end.
+  bool ended() const {
+    for (const std::string& folder : arguments_.folders) {
+      const auto mark = checkpoint::read_end_mark(context_.storage, folder);
+      if (mark && !*mark) return false;
+    }
+    return true;
+  }
+
+ private:
+  Context& context_;
+  const PlotArguments& arguments_;
+  std::vector<plot::HistoryReader> readers_;
+  std::vector<std::string> names_;
+  bool damaged_ = false;
+};
+
+Result<plot::Figure> draw(const std::vector<plot::RunToDraw>& runs, const PlotArguments& arguments,
+                          const plot::GridSize& size) {
+  const std::vector<std::string>& tags = arguments.curves.tags;
+  switch (arguments.kind) {
+    case PlotKind::kCurves: return plot::draw_curves(runs, arguments.curves);
+    case PlotKind::kHistograms: return plot::draw_histograms(runs, tags, size);
+    case PlotKind::kConfusion: return plot::draw_confusions(runs, tags);
+    case PlotKind::kRoc: return plot::draw_rates(runs, tags, plot::RateCurve::kRoc);
+    case PlotKind::kPrecisionRecall: return plot::draw_rates(runs, tags, plot::RateCurve::kPrecisionRecall);
+  }
+  return plot::Figure{};
+}
+
+Result<plot::Figure> draw_titled(const PlottedRuns& plotted, const PlotArguments& arguments, const plot::GridSize& size) {
+  SHOAL_TRY(const std::vector<plot::RunToDraw> runs, plotted.runs());
+  SHOAL_TRY(plot::Figure figure, draw(runs, arguments, size));
+  figure.title = arguments.title;
+  return figure;
+}
+
+/// A picture may replace one that this command drew, and no other file.
+Result<void> check_output(Storage& storage, const std::string& path) {
+  if (path == "-" || !storage.exists(path)) return {};
+  SHOAL_TRY(const auto file, storage.open(path));
+  std::string head(size_t(std::min<uint64_t>(file->size(), 200)), '\0');
+  SHOAL_TRY_VOID(file->read_at(0, std::as_writable_bytes(std::span(head))));
+  if (head.find(plot::kSvgMark) != std::string::npos) return {};
+  return failed_precondition(
+      path + ": is there already and is no picture of shoal plot; nothing was changed; give another path, or move it away");
+}
+
+Result<void> check_suffix(const std::string& path) {
+  const size_t dot = path.rfind('.');
+  const std::string suffix = dot == std::string::npos || path.find('/', dot) != std::string::npos ? "" : path.substr(dot);
+  if (suffix != ".png" && suffix != ".pdf" && suffix != ".jpg" && suffix != ".ps") return {};
+  return invalid_argument(
+      "-o " + path +
+      ": pictures are SVG; give a name that ends in .svg, and make others of it by, for example, rsvg-convert -o " + path +
+      " FILE.svg");
+}
+
+Result<void> write_picture(Context& context, const plot::Figure& figure, const PlotArguments& arguments) {
+  plot::SvgSize size;
+  if (arguments.width) size.width = *arguments.width;
+  if (arguments.height) size.height = *arguments.height;
+  const std::string text = plot::svg_figure(figure, size);
+  if (arguments.output == "-") {
+    context.out << text;
+    return {};
+  }
+  return context.storage.write_atomically(arguments.output, text);
+}
+
+plot::GridSize terminal_grid_size(const plot::TerminalStyle& style) {
+  return {.columns = std::max(style.columns - 10, 8), .rows = style.rows};
+}
+
+Result<int> plot_runs(Context& context, const PlotArguments& arguments) {
+  const bool to_file = !arguments.output.empty();
+  if (to_file && arguments.follows)
+    return invalid_argument("--follow draws on a terminal, and -o into a file; give one of them");
+  if (arguments.folders.size() > kRunsMax) {
+    return invalid_argument(std::to_string(arguments.folders.size()) + " folders are given, and at most " +
+                            std::to_string(kRunsMax) + " are drawn");
+  }
+  const auto [least, most] = to_file ? std::pair(200, 10000) : std::pair(20, 1000);
+  if (arguments.width && (*arguments.width < least || *arguments.width > most)) {
+    return invalid_argument("--width: " + std::to_string(*arguments.width) + " is not from " + std::to_string(least) +
+                            " to " + std::to_string(most) + (to_file ? " pixels" : " characters"));
+  }
+  if (arguments.height && (*arguments.height < (to_file ? 150 : 3) || *arguments.height > most)) {
+    return invalid_argument("--height: " + std::to_string(*arguments.height) + " is not from " +
+                            (to_file ? "150 to 10000 pixels" : "3 to 1000 lines"));
+  }
+  if (to_file) {
+    SHOAL_TRY_VOID(check_suffix(arguments.output));
+    SHOAL_TRY_VOID(check_output(context.storage, arguments.output));
+  }
+  PlottedRuns runs(context, arguments);
+  SHOAL_TRY_VOID(runs.read());
+  const plot::ChosenSize chosen{arguments.width, arguments.height};
+  if (arguments.follows) {
+    SHOAL_TRY_VOID(plot::follow(context, chosen, [&]() -> Result<plot::Look> {
+      plot::Look look{.figure = {}, .ended = runs.ended()};  // Asked first: what came before the end is read then.
+      SHOAL_TRY_VOID(runs.read());
+      Result<plot::Figure> figure = draw_titled(runs, arguments, terminal_grid_size(plot::output_style(context, chosen)));
+      const bool waits = !figure && figure.error().kind() == ErrorKind::kNotFound && !look.ended;
+      if (!figure && !waits) return std::move(figure).error();
+      if (waits) {
+        look.figure.notes.push_back("Nothing to draw yet.");
+      } else {
+        look.figure = std::move(figure).value();
+      }
+      return look;
+    }));
+  } else if (to_file) {
+    SHOAL_TRY(const plot::Figure figure, draw_titled(runs, arguments, {}));
+    SHOAL_TRY_VOID(write_picture(context, figure, arguments));
+  } else {
+    const plot::TerminalStyle style = plot::output_style(context, chosen);
+    SHOAL_TRY(const plot::Figure figure, draw_titled(runs, arguments, terminal_grid_size(style)));
+    for (const std::string& line : plot::terminal_figure(figure, style)) context.out << line << '\n';
+  }
+  return runs.damaged() ? exit_status(ErrorKind::kDataLoss) : 0;
+}
+
+void add_curve_options(CLI::App& command, PlotArguments& arguments) {
+  command
+      .add_option("--tag", arguments.curves.tags,
+                  "Only tags that fit this pattern, with * and ?, such as loss, eval/accuracy or train/*; may be given "
+                  "several times; "
+                  "default: loss of training, and loss, accuracy and auc of evaluations")
+      ->allow_extra_args(false);  // A folder may follow.
+  const std::map<std::string, plot::XAxis> axes{
+      {"step", plot::XAxis::kStep}, {"time", plot::XAxis::kTime}, {"examples", plot::XAxis::kExamples}};
+  command
+      .add_option("--x", arguments.curves.x,
+                  "Draw over step (the global step), time (seconds of training since the first event, without the pauses "
+                  "between two starts) or examples (steps times the batch)")
+      ->transform(CLI::Transformer(axes, CLI::ignore_case).description(""))
+      ->type_name("step|time|examples");
+  command
+      .add_option("--examples-per-step", arguments.examples_per_step,
+                  "For --x examples: how many examples a global step stands for; default: the flag batch of report.json")
+      ->check(CLI::PositiveNumber);
+  command
+      .add_option("--smooth", arguments.curves.smooth,
+                  "Smooth curves of training by this weight of what came before, from 0 to 0.999; what was recorded is "
+                  "drawn faintly; default: 0")
+      ->check(CLI::Range(0.0, 0.999));
+  command.add_flag("--log-y", arguments.curves.log_y, "Draw values on a logarithmic axis");
+}
+
+}  // namespace
+
+void add_plot_command(CLI::App& app, Action& selected) {
+  CLI::App* command = app.add_subcommand("plot", "Draws what runs recorded: curves, histograms, confusion matrices, ROC");
+  const auto arguments = std::make_shared<PlotArguments>();
+  command->add_option("DIR", arguments->folders, "The model_dir of each run")->required();
+  command->add_option(
+      "-o,--output", arguments->output,
+      "Write a picture (SVG) to this file, or to standard output if it is -; default: draw in the terminal");
+  const std::map<std::string, PlotKind> kinds{{"curves", PlotKind::kCurves},
+                                              {"histograms", PlotKind::kHistograms},
+                                              {"confusion", PlotKind::kConfusion},
+                                              {"roc", PlotKind::kRoc},
+                                              {"pr", PlotKind::kPrecisionRecall}};
+  command
+      ->add_option("--kind", arguments->kind,
+                   "What to draw: curves of scalars, histograms over steps, confusion matrices, or true against false "
+                   "positives (roc) or precision against recall (pr) of the newest evaluation; default: curves")
+      ->transform(CLI::Transformer(kinds, CLI::ignore_case).description(""))
+      ->type_name("curves|histograms|confusion|roc|pr");
+  add_curve_options(*command, *arguments);
+  command->add_flag("--follow", arguments->follows,
+                    "In a terminal: draw again while the runs go on, until they end or Ctrl-C");
+  command->add_option("--title", arguments->title, "A title above the picture");
+  command->add_option("--width", arguments->width,
+                      "Width: of a picture in pixels (default 960), in a terminal in characters");
+  command->add_option("--height", arguments->height,
+                      "Height: of a picture in pixels, in a terminal in lines for each panel (default 12)");
+  command->callback(
+      [&selected, arguments] { selected = [arguments](Context& context) { return plot_runs(context, *arguments); }; });
+}
+
+}  // namespace shoal::cli

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Curves over the thresholds of a binary classifier: true against false positives (ROC), and precision against recall.
+///
+/// They come from tensors [6, thresholds] with the plug-in pr_curves, as TensorBoard has them: rows of true positives, false positives,
+/// true negatives, false negatives, precision and recall, each by ascending threshold.
+#include "plot/curves.h"
+
+namespace shoal::cli::plot {
+
+enum class RateCurve { kRoc, kPrecisionRecall };
+
+/// The points of a curve, and the area below it.
+struct Rates {
+  std::vector<XY> points;  ///< By ascending x.
+  double area = 0;
+};
+
+/// ROC: FP / (FP + TN) against TP / (TP + FN), from (0, 0) to (1, 1); the area by trapezoids. Nothing if there are no positives or no
+/// negatives. Source: T. Fawcett, An introduction to ROC analysis (2006).
+std::optional<Rates> roc_of(const Table& table);
+
+/// Recall against precision, TP / (TP + FP), without thresholds that nothing is beyond; the area is the average precision, the sum of
+/// each gain in recall times its precision. Nothing if there are no positives.
+std::optional<Rates> precision_recall_of(const Table& table);
+
+/// A panel for each tag that fits `tags` (default: all), with a line for each run. NotFound if there is none.
+Result<Figure> draw_rates(const std::vector<RunToDraw>& runs, const std::vector<std::string>& tags, RateCurve curve);
+
+}  // namespace shoal::cli::plot

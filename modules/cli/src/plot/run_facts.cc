@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plot/run_facts.h"
+
+#include <array>
+
+#include "shoal/checkpoint/directory.h"
+#include "shoal/checkpoint/run_file.h"
+#include "shoal/json/text.h"
+
+namespace shoal::cli::plot {
+namespace {
+
+constexpr uint64_t kReportBytesMax = uint64_t(16) << 20;
+
+/// Keeps damage as a complaint; true if the value is there.
+template <class T>
+Result<bool> heard(const Result<T>& result, RunFacts& facts) {
+  if (result) return true;
+  if (result.error().kind() == ErrorKind::kNotFound) return false;
+  if (result.error().kind() != ErrorKind::kDataLoss) return result.error();
+  facts.complaints.push_back(result.error().message());
+  return false;
+}
+
+void take_report(const json::Json& report, RunFacts& facts) {
+  static constexpr std::array kTaken{"seed",  "version",  "status",  "error",
+                                     "trial", "strategy", "seconds", "examples_per_second"};
+  for (const char* name : kTaken) {
+    if (const auto found = report.find(name); found != report.end() && !found->is_structured()) facts.facts[name] = *found;
+  }
+  const auto flags = report.find("flags");
+  if (flags == report.end() || !flags->is_object()) return;
+  for (const auto& [name, value] : flags->items()) {
+    if (!value.is_structured()) facts.facts["flags." + name] = value;
+  }
+}
+
+Result<void> read_report(Storage& storage, const std::string& model_dir, RunFacts& facts) {
+  const std::string path = join_path(model_dir, "report.json");
+  if (!storage.exists(path)) return {};
+  const Result<std::string> text = storage.read_all(path, kReportBytesMax);
+  SHOAL_TRY(const bool is_there, heard(text, facts));
+  if (!is_there) return {};
+  Result<json::Json> report = json::parse_object(*text);
+  if (!report) report = std::move(report).error().with_context(path);
+  SHOAL_TRY(const bool is_whole, heard(report, facts));
+  if (is_whole) take_report(*report, facts);
+  return {};
+}
+
+Result<void> read_run_file(Storage& storage, const std::string& model_dir, RunFacts& facts) {
+  const auto run = checkpoint::read_run(storage, model_dir);
+  SHOAL_TRY(const bool is_there, heard(run, facts));
+  if (!is_there || !*run) return {};
+  facts.facts["program"] = (*run)->program;
+  facts.facts["run_id"] = (*run)->id;
+  facts.facts.emplace("seed", (*run)->seed);  // A report knows the seed that the last start was given.
+  return {};
+}
+
+Result<void> read_checkpoint(Storage& storage, const std::string& model_dir, RunFacts& facts) {
+  const auto prefix = checkpoint::latest(storage, model_dir);
+  SHOAL_TRY(const bool is_there, heard(prefix, facts));
+  if (!is_there || !*prefix) return {};
+  const auto reader = checkpoint::Reader::open(storage, **prefix);
+  SHOAL_TRY(const bool is_whole, heard(reader, facts));
+  if (!is_whole) return {};
+  const checkpoint::Manifest& manifest = (*reader)->manifest();
+  facts.facts["numerics"] = manifest.info.numerics;
+  facts.facts["fingerprint"] = manifest.info.fingerprint;
+  facts.facts["newest_checkpoint"] = manifest.global_step;
+  return {};
+}
+
+}  // namespace
+
+Result<RunFacts> read_run_facts(Storage& storage, const std::string& model_dir) {
+  RunFacts facts;
+  SHOAL_TRY_VOID(read_report(storage, model_dir, facts));
+  SHOAL_TRY_VOID(read_run_file(storage, model_dir, facts));
+  SHOAL_TRY_VOID(read_checkpoint(storage, model_dir, facts));
+  return facts;
+}
+
+std::optional<double> batch_of(const RunFacts& facts) {
+  const auto batch = facts.facts.find("flags.batch");
+  if (batch == facts.facts.end() || !batch->second.is_number()) return std::nullopt;
+  const double examples = batch->second.get<double>();
+  return examples > 0 ? std::optional(examples) : std::nullopt;
+}
+
+}  // namespace shoal::cli::plot
