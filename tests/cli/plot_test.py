@@ -299,6 +299,15 @@ class Terminals(InFolder):
         self.assertEqual(terminal.end(), 0, terminal.text)
         self.assertIn("m  1.25", terminal.text)
 
+    def test_follow_tells_of_damage_at_the_end(self):
+        folder = self.write("m", scalar(1, "loss", 4.0))
+        (folder / "events.out.tfevents.1000000001.h").write_bytes(b"x" * 40)
+        mark = {"run": 1, "global_step": 3, "checkpoint": "", "reason": "max_steps", "wall_time": 1e9}
+        (folder / "training_finished").write_text(json.dumps(mark) + "\n")
+        terminal = Terminal(80, "plot", folder, "--follow")
+        self.assertEqual(terminal.end(), 4, terminal.text)
+        self.assertLess(terminal.text.rindex("best 4"), terminal.text.rindex("is damaged"))
+
     def test_follow_waits_for_a_run_and_ends_by_ctrl_c(self):
         folder = self.folder / "m"
         folder.mkdir()

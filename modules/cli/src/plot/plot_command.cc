@@ -48,14 +48,15 @@ class PlottedRuns {
   Result<void> read() {
     for (plot::HistoryReader& reader : readers_) {
       SHOAL_TRY_VOID(reader.read());
-      for (const Error& error : reader.take_damage()) {
-        damaged_ = true;
-        context_.complain(error.message());
-      }
+      for (const Error& error : reader.take_damage()) damage_.push_back(error);
     }
     return {};
   }
-  bool damaged() const { return damaged_; }
+  /// Says which files were damaged. While figures are drawn again and again, a sentence in between would tear them apart.
+  void tell_damage() const {
+    for (const Error& error : damage_) context_.complain(error.message());
+  }
+  bool damaged() const { return !damage_.empty(); }
 
   Result<std::vector<plot::RunToDraw>> runs() const {
     std::vector<plot::RunToDraw> runs;
@@ -82,7 +83,7 @@ class PlottedRuns {
   const PlotArguments& arguments_;
   std::vector<plot::HistoryReader> readers_;
   std::vector<std::string> names_;
-  bool damaged_ = false;
+  std::vector<Error> damage_;
 };
 
 Result<plot::Figure> draw(const std::vector<plot::RunToDraw>& runs, const PlotArguments& arguments,
@@ -165,6 +166,7 @@ Result<int> plot_runs(Context& context, const PlotArguments& arguments) {
   }
   PlottedRuns runs(context, arguments);
   SHOAL_TRY_VOID(runs.read());
+  if (!arguments.follows) runs.tell_damage();
   const plot::ChosenSize chosen{arguments.width, arguments.height};
   if (arguments.follows) {
     SHOAL_TRY_VOID(plot::follow(context, chosen, [&]() -> Result<plot::Look> {
@@ -180,6 +182,7 @@ Result<int> plot_runs(Context& context, const PlotArguments& arguments) {
       }
       return look;
     }));
+    runs.tell_damage();
   } else if (to_file) {
     SHOAL_TRY(const plot::Figure figure, draw_titled(runs, arguments, {}));
     SHOAL_TRY_VOID(write_picture(context, figure, arguments));
