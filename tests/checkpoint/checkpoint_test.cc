@@ -265,8 +265,8 @@ TEST(CheckpointWriter, RefusesLayoutsThatContradictThemselves) {
       {"overlaps", {64, {{.name = "a", .shape = {4}}, {.name = "b", .shape = {4}, .offset = 12}}}},
       {"beyond the arena's end", {15, {{.name = "a", .shape = {4}}}}},
       {"twice", {64, {{.name = "a", .shape = {4}}, {.name = "a", .shape = {4}, .offset = 16}}}},
-      {"no rows of it", {64, {{.name = "a", .shape = {4}, .row_begin = 3, .row_end = 5}}}},
-      {"no rows of it", {64, {{.name = "a", .shape = {4}, .row_begin = 3, .row_end = 2}}}},
+      {"do not exist", {64, {{.name = "a", .shape = {4}, .row_begin = 3, .row_end = 5}}}},
+      {"do not exist", {64, {{.name = "a", .shape = {4}, .row_begin = 3, .row_end = 2}}}},
       {"no name", {64, {{.name = "", .shape = {4}}}}},
       {"no name", {64, {{.name = "__metadata__", .shape = {4}}}}},
       {"no name", {64, {{.name = "caf\xe9", .shape = {4}}}}},
@@ -290,7 +290,7 @@ TEST(CheckpointWriter, RefusesToCommitWhatIsIncomplete) {
     const Result<int> file = (*writer)->add_arena(half);
     ASSERT_OK((*writer)->append(*file, bytes_of(bytes.substr(3))));
     EXPECT_TRUE(fails_with((*writer)->append(*file, bytes_of(bytes)), ErrorKind::kInvalidArgument, "more bytes"));
-    EXPECT_TRUE(fails_with((*writer)->commit({}, {}), ErrorKind::kInvalidArgument, "5 bytes of an arena of 8"));
+    EXPECT_TRUE(fails_with((*writer)->commit({}, {}), ErrorKind::kInvalidArgument, "only 5 of the 8 bytes of an arena"));
   }
   {
     auto writer = Writer::begin(disk, "m", 1);
@@ -306,7 +306,7 @@ TEST(CheckpointWriter, RefusesToCommitWhatIsIncomplete) {
       const Result<int> file = (*writer)->add_arena(layout);
       ASSERT_OK((*writer)->append(*file, bytes_of(bytes)));
     }
-    EXPECT_TRUE(fails_with((*writer)->commit({}, {}), ErrorKind::kInvalidArgument, "disagree on dtype"));
+    EXPECT_TRUE(fails_with((*writer)->commit({}, {}), ErrorKind::kInvalidArgument, "differ in dtype"));
   }
   EXPECT_TRUE(disk.paths().empty());
   EXPECT_TRUE(fails_with(Writer::begin(disk, "m", -1), ErrorKind::kInvalidArgument, "-1"));

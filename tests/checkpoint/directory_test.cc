@@ -169,7 +169,7 @@ TEST(Latest, MissingFilesAreAnErrorForEvaluation) {
   for (int64_t step : {0, 5}) ASSERT_OK(save(disk, "m", step, 1));
   ASSERT_OK(disk.remove("m/model.ckpt-5.data-00000-of-00001"));
   EXPECT_TRUE(fails_with(latest(disk, "m"), ErrorKind::kNotFound,
-                         "m/model.ckpt-5: its index is there, but not its file model.ckpt-5.data-00000-of-00001"));
+                         "m/model.ckpt-5: its index exists, but not its file model.ckpt-5.data-00000-of-00001"));
   ASSERT_OK(disk.remove("m/model.ckpt-5.index"));
   EXPECT_TRUE(fails_with(latest(disk, "m"), ErrorKind::kNotFound, "m/model.ckpt-5"));
 }
@@ -249,7 +249,7 @@ TEST(Latest, NeverStartsOverWhenOnlyThePointerIsLeft) {
   ASSERT_OK(save(disk, "m", 5, 1));
   ASSERT_OK(disk.remove("m/model.ckpt-5.index"));
   ASSERT_OK(disk.remove("m/model.ckpt-5.data-00000-of-00001"));
-  EXPECT_TRUE(fails_with(latest_intact(disk, "m", {}), ErrorKind::kDataLoss, "had checkpoints"));
+  EXPECT_TRUE(fails_with(latest_intact(disk, "m", {}), ErrorKind::kDataLoss, "the folder has checkpoints"));
 }
 
 TEST(Latest, AMissingOrDamagedPointerFileFallsBackToWhatLiesThere) {
@@ -266,7 +266,7 @@ TEST(Latest, AMissingOrDamagedPointerFileFallsBackToWhatLiesThere) {
     const auto reader = latest_intact(disk, "m", [&](const std::string& sentence) { warnings.push_back(sentence); });
     ASSERT_OK(reader);
     EXPECT_EQ((*reader)->global_step(), 10);
-    EXPECT_THAT(warnings, ElementsAre(HasSubstr("taken by step")));
+    EXPECT_THAT(warnings, ElementsAre(HasSubstr("tried in the order of their steps")));
   }
 }
 

@@ -85,9 +85,9 @@ TEST(Manifest, RefusesPatchesThatCannotBe) {
       {"changes nothing", [](Patch& patch) { patch.unit_bytes = 0; }},
       {"more units than its piece", [](Patch& patch) { patch.count = 91; }},
       {"more units than its piece", [](Patch& patch) { patch.count = UINT64_MAX; }},
-      {"not as many bytes as its units", [](Patch& patch) { patch.bytes = 33; }},
-      {"not as many bytes as its units", [](Patch& patch) { patch.bytes = 16; }},
-      {"not as many bytes as its units", [](Patch& patch) { patch.bytes = 0; }},
+      {"a patch and its units differ in size", [](Patch& patch) { patch.bytes = 33; }},
+      {"a patch and its units differ in size", [](Patch& patch) { patch.bytes = 16; }},
+      {"a patch and its units differ in size", [](Patch& patch) { patch.bytes = 0; }},
       {"more units than its piece", [](Patch& patch) { patch.unit_bytes = UINT64_MAX; }},
       {"outside of its file", [](Patch& patch) { patch.offset = 1000; }},
       {"outside of its file", [](Patch& patch) { patch.offset = UINT64_MAX - 3; }},
@@ -165,7 +165,8 @@ TEST(Manifest, SaysWhichChecksumItFound) {
 TEST(Manifest, RefusesANewerVersionBySaying) {
   std::string text = encode_manifest(example());
   text.replace(text.find("\"version\":1"), 11, "\"version\":3");
-  EXPECT_TRUE(fails_with(decode_manifest(text), ErrorKind::kFailedPrecondition, "format version 3, this build reads 2"));
+  EXPECT_TRUE(
+      fails_with(decode_manifest(text), ErrorKind::kFailedPrecondition, "format version 3, but this build reads up to 2"));
 }
 
 /// One contradiction and the words that should tell of it.
@@ -184,7 +185,7 @@ TEST(Manifest, RefusesContradictions) {
       {"outside of its file", [](Manifest& m) { m.tensors[0].pieces[0].offset = 1000; }},
       {"outside of its file", [](Manifest& m) { m.tensors[0].pieces[0].offset = UINT64_MAX - 10; }},
       {"in a file that is not listed", [](Manifest& m) { m.tensors[0].pieces[0].file = 2; }},
-      {"not as many bytes as its rows", [](Manifest& m) { m.tensors[0].pieces[0].bytes = 39; }},
+      {"a piece and its rows differ in size", [](Manifest& m) { m.tensors[0].pieces[0].bytes = 39; }},
       {"without gaps", [](Manifest& m) { m.tensors[2].pieces[1].row_begin = 11; }},
       {"rows 10 to 100 are missing", [](Manifest& m) { m.tensors[2].pieces.pop_back(); }},
       {"are missing", [](Manifest& m) { m.tensors[4].pieces.clear(); }},

@@ -42,7 +42,7 @@ Result<void> ArenaWriter::add_file(FileKind kind, std::vector<Segment> segments,
 
 Result<void> ArenaWriter::append(std::span<const std::byte> bytes) {
   if (bytes.size() > bytes_ - position_) {
-    return invalid_argument("more bytes than the arena of " + std::to_string(bytes_) + " has");
+    return invalid_argument("more bytes were appended than the arena of " + std::to_string(bytes_) + " bytes has");
   }
   const uint64_t end = position_ + bytes.size();
   for (const Table& table : tables_) {
@@ -56,7 +56,8 @@ Result<void> ArenaWriter::append(std::span<const std::byte> bytes) {
 
 Result<void> ArenaWriter::finish() {
   if (position_ != bytes_) {
-    return invalid_argument(std::to_string(position_) + " bytes of an arena of " + std::to_string(bytes_) + " came");
+    return invalid_argument("only " + std::to_string(position_) + " of the " + std::to_string(bytes_) +
+                            " bytes of an arena were appended");
   }
   for (const File& file : files_) {
     SHOAL_TRY_VOID(file.writer->finish());

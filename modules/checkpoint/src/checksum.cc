@@ -8,7 +8,7 @@
 
 namespace shoal::checkpoint {
 
-// XXH3_state_t wants 64-byte alignment; being an aligned type, `new` gives it.
+// XXH3_state_t has to be aligned to 64 bytes, which `new` does for a type that is declared so.
 struct Checksum::State {
   XXH3_state_t xxh;
 };

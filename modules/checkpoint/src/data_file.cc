@@ -14,7 +14,7 @@ namespace {
 
 using Json = json::Json;
 
-// Other readers of safetensors refuse longer headers.
+// Other programs that read safetensors refuse longer headers.
 constexpr size_t kHeaderBytesMax = 100'000'000;
 
 bool is_whole(const Segment& segment) {
@@ -28,7 +28,7 @@ std::optional<std::string> wrong_with(const Segment& segment, uint64_t arena_byt
   const int64_t all_rows = segment.shape.rank() == 0 ? 1 : segment.shape[0];
   if (segment.row_begin < 0 || segment.rows() < 0 || segment.rows() > all_rows - segment.row_begin) {
     return "rows " + std::to_string(segment.row_begin) + " to " + std::to_string(segment.row_end) + " of " +
-           to_string(segment.shape) + " are no rows of it";
+           to_string(segment.shape) + " do not exist";
   }
   const auto bytes = checked_bytes(segment.dtype, segment.shape, uint64_t(segment.rows()));
   if (!bytes) return "its dtype or size cannot be saved";
@@ -54,7 +54,7 @@ Result<void> check_layout(const ArenaLayout& layout) {
   uint64_t previous_end = 0;
   for (const Segment& segment : layout.segments) {
     std::optional<std::string> wrong = wrong_with(segment, layout.bytes, previous_end);
-    if (!wrong && !names.insert(name_in_file(segment)).second) wrong = "is there twice";
+    if (!wrong && !names.insert(name_in_file(segment)).second) wrong = "occurs twice";
     if (wrong) return invalid_argument("segment '" + segment.name + "': " + *wrong);
     previous_end = segment.offset + segment.bytes();
   }
@@ -74,8 +74,8 @@ uint64_t Segment::bytes() const {
 
 namespace {
 
-/// The header of a safetensors file for `segments` laid end to end, its length in front, padded with spaces to a multiple
-/// of 64 bytes.
+/// The header of a safetensors file with `segments` laid end to end, preceded by its length and padded with spaces to a
+/// multiple of 64 bytes.
 std::string safetensors_header(const std::vector<Segment>& segments, int64_t global_step, std::string_view name_ending) {
   std::string json = "{\"__metadata__\":{\"format\":\"shoal\",\"global_step\":\"" + std::to_string(global_step) + "\"}";
   uint64_t offset = 0;
@@ -103,8 +103,8 @@ Result<std::unique_ptr<DataFileWriter>> DataFileWriter::create(Storage& storage,
   SHOAL_TRY_VOID(check_layout(layout));
   const std::string header = safetensors_header(layout.segments, global_step, name_ending);
   if (header.size() > kHeaderBytesMax)
-    return invalid_argument("a file of " + std::to_string(layout.segments.size()) +
-                            " segments: their names and sizes exceed 100 MB");
+    return invalid_argument("the names and sizes of " + std::to_string(layout.segments.size()) +
+                            " segments take more than 100 MB, which is too much for the header of one file");
   SHOAL_TRY(std::unique_ptr<WritableFile> file, storage.create(path));
   std::unique_ptr<DataFileWriter> writer(new DataFileWriter(std::move(path), std::move(layout), std::move(file)));
   SHOAL_TRY_VOID(writer->write(bytes_of(header)));
@@ -135,7 +135,7 @@ void DataFileWriter::close_complete_segments() {
 
 Result<void> DataFileWriter::append(std::span<const std::byte> bytes) {
   if (bytes.size() > layout_.bytes - arena_position_) {
-    return invalid_argument("more bytes than the arena of " + std::to_string(layout_.bytes) + " has");
+    return invalid_argument("more bytes were appended than the arena of " + std::to_string(layout_.bytes) + " bytes has");
   }
   while (!bytes.empty()) {
     uint64_t count = bytes.size();
@@ -157,8 +157,8 @@ Result<void> DataFileWriter::append(std::span<const std::byte> bytes) {
 
 Result<void> DataFileWriter::finish() {
   if (arena_position_ != layout_.bytes) {
-    return invalid_argument(path_ + ": " + std::to_string(arena_position_) + " bytes of an arena of " +
-                            std::to_string(layout_.bytes) + " came");
+    return invalid_argument(path_ + ": only " + std::to_string(arena_position_) + " of the " +
+                            std::to_string(layout_.bytes) + " bytes of an arena were appended");
   }
   SHOAL_TRY_VOID(file_->sync());
   return file_->close();

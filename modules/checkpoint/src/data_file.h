@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// One data file while it is written: a safetensors file under a temporary name, fed with an arena in parts.
+/// Writes one data file: a safetensors file under a temporary name, to which the bytes of an arena are appended in parts.
 #include <memory>
 #include <span>
 #include <string>
@@ -12,29 +12,30 @@
 
 namespace shoal::checkpoint {
 
-/// Where one segment came to lie, for the manifest.
+/// The place of one segment in the file, for the manifest.
 struct WrittenSegment {
   Segment segment;
-  Piece piece;  ///< Its `file` is left to the caller.
+  Piece piece;  ///< The caller sets its `file`.
 };
 
-/// How a data file names a segment: "table", or "table[100:200]" for some of its rows.
+/// The name of a segment in a data file: "table", or "table[100:200]" for some of its rows.
 std::string name_in_file(const Segment& segment);
 
-/// InvalidArgument if `layout` contradicts itself, or is of what cannot be saved.
+/// InvalidArgument if `layout` contradicts itself or contains something that cannot be saved.
 Result<void> check_layout(const ArenaLayout& layout);
 
 class DataFileWriter {
  public:
-  /// Checks `layout` (InvalidArgument), creates the file and writes its header, in which `name_ending` follows each name.
+  /// Checks `layout` (InvalidArgument), creates the file and writes its header, in which `name_ending` is appended to each
+  /// name.
   static Result<std::unique_ptr<DataFileWriter>> create(Storage& storage, std::string path, ArenaLayout layout,
                                                         int64_t global_step, std::string_view name_ending = {});
-  /// The arena's next bytes; those between segments are passed over. InvalidArgument beyond the arena's end.
+  /// Takes the arena's next bytes, and skips those between segments. InvalidArgument beyond the arena's end.
   Result<void> append(std::span<const std::byte> bytes);
-  /// Syncs and closes. InvalidArgument if the arena is not complete.
+  /// Syncs and closes the file. InvalidArgument if the arena is not complete.
   Result<void> finish();
 
-  /// These hold after finish().
+  /// The functions below are valid after finish().
   uint64_t bytes() const { return file_bytes_; }
   uint64_t checksum() const { return file_checksum_.value(); }
   const std::vector<WrittenSegment>& segments() const { return written_; }
@@ -51,8 +52,8 @@ class DataFileWriter {
   uint64_t arena_position_ = 0;
   uint64_t file_bytes_ = 0;
   Checksum file_checksum_;
-  Checksum segment_checksum_;            // Checksum of the segment written_.size().
-  std::vector<WrittenSegment> written_;  // Segments that are complete.
+  Checksum segment_checksum_;            // The checksum so far of the segment with index written_.size().
+  std::vector<WrittenSegment> written_;  // The segments that are complete.
 };
 
 }  // namespace shoal::checkpoint

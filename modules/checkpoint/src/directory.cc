@@ -12,14 +12,15 @@ bool is_missing_or_damaged(const Error& error) {
   return error.kind() == ErrorKind::kNotFound || error.kind() == ErrorKind::kDataLoss;
 }
 
-/// The names to try, newest first; a missing or damaged `checkpoint` file is replaced by what lies there.
+/// The names to try, newest first. If the `checkpoint` file is missing or damaged, the names come from the folder's
+/// listing.
 Result<std::vector<std::string>> candidates(Storage& storage, const std::string& model_dir, const WarningSink& warn) {
   Result<std::optional<PointerFile>> pointer = read_pointer(storage, model_dir);
   if (!pointer && pointer.error().kind() != ErrorKind::kDataLoss) return std::move(pointer).error();
   std::vector<std::string> names;
   if (pointer && *pointer) {
     names = (*pointer)->retained;
-    // The newest is what the file says, wherever in the list it stands.
+    // The file's first line names the newest checkpoint, whatever its place in the list.
     std::erase(names, (*pointer)->newest);
     names.push_back((*pointer)->newest);
   } else {
@@ -29,8 +30,8 @@ Result<std::vector<std::string>> candidates(Storage& storage, const std::string&
     for (int64_t step : indexed_steps(*listing)) names.push_back(checkpoint_name(step));
     if (!pointer && names.empty()) return std::move(pointer).error();
     if (!names.empty() && warn) {
-      warn((pointer ? "checkpoint file " + join_path(model_dir, "checkpoint") + " is missing"
-                    : pointer.error().message()) + "; the checkpoints that are there are taken by step");
+      warn((pointer ? "checkpoint file " + join_path(model_dir, "checkpoint") + " is missing" : pointer.error().message()) +
+           "; the checkpoints in the folder are tried in the order of their steps");
     }
   }
   std::reverse(names.begin(), names.end());
@@ -61,9 +62,10 @@ Result<std::unique_ptr<Reader>> latest_intact(Storage& storage, const std::strin
     if (newest_error.empty()) newest_error = error.message();
     if (warn) warn("checkpoint " + name + " is passed over: " + error.message());
   }
-  return data_loss(model_dir + ": it had checkpoints (" + std::to_string(names.size()) +
-                   " listed), and none of them is intact; restore them from a copy, or choose another model_dir to start "
-                   "over. The newest: " + newest_error);
+  return data_loss(model_dir + ": the folder has checkpoints (" + std::to_string(names.size()) +
+                   " listed), but none of them is intact; restore them from a copy, or choose another model_dir to start "
+                   "over. The newest: " +
+                   newest_error);
 }
 
 Result<std::vector<ListedCheckpoint>> list(Storage& storage, const std::string& model_dir, Check check) {
@@ -102,7 +104,8 @@ Result<void> remove_listed(Storage& storage, const std::string& folder) {
   SHOAL_TRY(const std::optional<PointerFile> pointer, read_pointer(storage, folder));
   if (!pointer) return {};
   SHOAL_TRY(const std::vector<FileInfo> listing, storage.list(folder));
-  SHOAL_TRY_VOID(storage.remove(join_path(folder, "checkpoint")));  // First: a list of what has gone would be damage.
+  // First, since a list of deleted checkpoints would be damage.
+  SHOAL_TRY_VOID(storage.remove(join_path(folder, "checkpoint")));
   for (const std::string& name : pointer->retained) remove_checkpoint(storage, folder, listing, name, nullptr);
   return {};
 }

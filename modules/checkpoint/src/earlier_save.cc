@@ -9,11 +9,11 @@ namespace shoal::checkpoint {
 
 namespace {
 
-// A piece with kPatchesMax patches is compared without them, so that one new patch replaces them all. If a checkpoint has more than
-// kPatchFilesMax files of patches, all its pieces are compared so.
+// A piece with kPatchesMax patches is compared with its state before all patches, so that one new patch replaces them. If a
+// checkpoint has more than kPatchFilesMax files of patches, all its pieces are compared so.
 constexpr size_t kPatchesMax = 8, kPatchFilesMax = 32;
-// A reader opens all files of a checkpoint at once. If a checkpoint has more files of tables and patches than this, the next one is written
-// anew.
+// A reader opens all files of a checkpoint at once. If a checkpoint has more files of tables and patches than this, the
+// next save writes all tables whole.
 constexpr size_t kSharedFilesMax = 96;
 
 }  // namespace
@@ -31,7 +31,7 @@ EarlierSave::EarlierSave(Storage& storage, PendingFiles& files, std::string fold
   patch_files_ = size_t(std::ranges::count(manifest.files, FileKind::kPatches, &DataFile::kind));
 }
 
-/// Errors of reading are not returned here: the save writes all tables whole then.
+/// Errors of reading are not returned: the save then writes all tables whole.
 std::unique_ptr<EarlierSave> EarlierSave::open(Storage& storage, const std::string& model_dir, PendingFiles& files) {
   const Result<std::optional<PointerFile>> pointer = read_pointer(storage, model_dir);
   if (!pointer || !*pointer) return nullptr;
@@ -48,12 +48,12 @@ void EarlierSave::note(const Error& error) {
 
 Error EarlierSave::unsteady(const std::string& why) {
   unsteady_ = true;
-  return unavailable("the checkpoint before does not give what it gave a moment ago: " + why);
+  return unavailable("the previous checkpoint gives other bytes than a moment ago: " + why);
 }
 
-/// Returns true if one new patch shall replace all patches of the piece: there are many, or a file of them is mostly unused.
+/// True if one new patch is to replace all patches of the piece: there are many, or a file of them is mostly unused.
 bool EarlierSave::merges(const Piece& piece) const {
-  constexpr uint64_t kSmallFile = 4096;  // A header takes some hundred bytes.
+  constexpr uint64_t kSmallFile = 4096;  // Above the size of a header, which takes some hundred bytes.
   const auto is_mostly_dead = [&](const Patch& patch) {
     return reader_->manifest().files[patch.file].bytes > 2 * used_[patch.file] + kSmallFile;
   };
@@ -65,8 +65,8 @@ bool EarlierSave::link(uint32_t file) {
   if (const auto known = links_.find(file); known != links_.end()) return known->second.has_value();
   const uint32_t number = files_.add(reader_->manifest().files[file].kind, false);
   const std::string from = join_path(folder_, reader_->manifest().files[file].name);
-  // The file is synced, too: somebody may have copied the folder without a sync, and a checkpoint is published only when all of it is on the
-  // disk.
+  // The file is synced as well, since somebody may have copied the folder without a sync, and a checkpoint may be published
+  // only when all of it is on the disk.
   const auto linked_and_synced = [&]() -> Result<void> {
     SHOAL_TRY_VOID(storage_.link(from, files_[number].path));
     SHOAL_TRY(const std::unique_ptr<WritableFile> handle, storage_.append(files_[number].path));
@@ -89,7 +89,8 @@ std::optional<EarlierSave::Found> EarlierSave::find(const Segment& segment) {
   };
   const auto piece = std::ranges::find_if(tensor->pieces, is_it);
   if (piece == tensor->pieces.end()) return std::nullopt;
-  // A file that is mostly unused, and long patches, would take more and more of the disk, and of the time to restore the table.
+  // A file that is mostly unused, or long patches, would take ever more disk space, and more time when the table is
+  // restored.
   const DataFile& file = reader_->manifest().files[piece->file];
   uint64_t patched = 0;
   for (const Patch& patch : piece->patches) patched += patch.bytes_in_file();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The checkpoint before. A save takes over files of it instead of writing the same bytes again.
+/// The previous checkpoint, as a save sees it. The save shares files with it instead of writing the same bytes again.
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,31 +15,33 @@ namespace shoal::checkpoint {
 
 class EarlierSave {
  public:
-  /// The newest checkpoint of `model_dir`. Null if there is none, or none that can be read.
+  /// Opens the newest checkpoint of `model_dir`. Null if there is none, or it cannot be read.
   static std::unique_ptr<EarlierSave> open(Storage& storage, const std::string& model_dir, PendingFiles& files);
 
-  /// A piece of the checkpoint before; its files are numbers of that one's manifest.
+  /// A piece of the previous checkpoint. Its files are indexes into that checkpoint's manifest.
   struct Found {
     const TensorEntry* tensor;
     Piece piece;
   };
-  /// Finds the piece that has exactly the rows of `segment`, and gives a second name to each file that it lies in. So these files stay, even
-  /// if the checkpoint before is deleted. Returns nothing if there is no such piece, if a file cannot have a second name, if a patch is
-  /// damaged, or if the patches or the unused rest of the file have become too long.
+  /// Finds the piece that has exactly the rows of `segment`, and gives a second name to each file that it lies in, so that
+  /// these files stay even if the previous checkpoint is deleted. Returns nothing if there is no such piece, if a file
+  /// cannot have a second name, if a patch is damaged, or if the patches or the unused part of the file have become too
+  /// long.
   std::optional<Found> find(const Segment& segment);
-  /// Reads the rows that find() found. With `compares_file`, is_intact() uses what this stream reads; open one such stream for each piece.
+  /// Reads the rows that find() found. With `compares_file`, is_intact() uses the bytes that this stream reads; open one
+  /// such stream for each piece.
   PieceStream stream(const Found& found, bool compares_file);
-  /// Returns true if the file of `piece` has the checksum that the checkpoint before says. Call it after the streams of all pieces were
-  /// read.
+  /// True if the file of `piece` has the checksum that the previous checkpoint states. Call it after the streams of all
+  /// pieces were read to their end.
   bool is_intact(const Piece& piece);
-  /// Keeps the first error of reading the checkpoint before, for damage().
+  /// Keeps the first error of reading the previous checkpoint, for damage().
   void note(const Error& error);
-  /// The first error of reading the checkpoint before. Nothing if all that was read of it is right.
+  /// The first error of reading the previous checkpoint. Nothing if all that was read of it is intact.
   const std::optional<std::string>& damage() const { return damage_; }
-  /// Returns Unavailable: a second reading of the checkpoint before gave other bytes than the first, so this save cannot use it.
+  /// Returns Unavailable: two readings of the previous checkpoint gave different bytes, so this save cannot use it.
   Error unsteady(const std::string& why);
   bool is_unsteady() const { return unsteady_; }
-  /// Marks the files of `piece` as named, and returns the piece with their numbers among the pending files.
+  /// Includes the files of `piece` in the new checkpoint, and returns the piece with their numbers in PendingFiles.
   Piece take(Piece piece);
 
  private:
@@ -52,10 +54,11 @@ class EarlierSave {
   PendingFiles& files_;
   const std::string folder_;
   const std::unique_ptr<Reader> reader_;
-  std::map<uint32_t, std::optional<uint32_t>> links_;  // By file that was asked for: its pending file, if it has one.
+  // By file: the number of its second name in PendingFiles, if it got one.
+  std::map<uint32_t, std::optional<uint32_t>> links_;
   std::map<uint32_t, FileCheck> checks_;               // By file.
-  std::map<uint32_t, bool> intact_;                    // What is_intact() found, by file.
-  std::vector<uint64_t> used_;                         // How many bytes of each file are part of the checkpoint before.
+  std::map<uint32_t, bool> intact_;                    // By file: the result of is_intact().
+  std::vector<uint64_t> used_;                         // By file: how many of its bytes the previous checkpoint uses.
   size_t patch_files_ = 0;
   std::optional<std::string> damage_;
   bool unsteady_ = false;

@@ -59,13 +59,13 @@ Result<EndMark> decode_end_mark(std::string_view text) {
     mark.reason = value;
     return mark;
   }
-  return data_loss("\"reason\" is \"" + reason + "\", which is no reason to end");
+  return data_loss("\"reason\" is \"" + reason + "\", which is not a known reason to end");
 }
 
 Result<void> write_end_mark(Storage& storage, const std::string& model_dir, const EndMark& mark) {
   Result<void> written = storage.write_atomically(path_in(model_dir), encode_end_mark(mark));
   if (written) return {};
-  return unavailable("the mark of the end of training was not written: " + written.error().message());
+  return unavailable("the end mark was not written: " + written.error().message());
 }
 
 Result<std::optional<EndMark>> read_end_mark(Storage& storage, const std::string& model_dir) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Numbers in file names: "00012".
+/// Writes the numbers in file names: "00012".
 #include <algorithm>
 #include <string>
 

@@ -14,7 +14,7 @@ bool is_abandoned(const FolderState& state, WallTime touched) {
   return state.held || state.now - touched >= kAbandonedAfter;
 }
 
-/// A file name taken apart: "model.ckpt-5" and "data-00000-of-00001".
+/// The parts of a file name such as "model.ckpt-5.data-00000-of-00001": step 5 and the rest behind the dot.
 struct Parts {
   int64_t step = 0;
   std::string_view rest;
@@ -31,13 +31,14 @@ std::optional<Parts> parts_of(std::string_view file_name) {
 
 bool is_temporary(const Parts& parts) { return parts.rest.find(kTemporary) != std::string_view::npos; }
 
-/// Failure is no matter: nothing refers to what is removed by this, and the next save tries again.
+/// Errors are ignored: nothing refers to the removed file, and the next save tries again.
 void try_to_remove(Storage& storage, const std::string& model_dir, const std::string& file) {
   (void)storage.remove(join_path(model_dir, file));
 }
 
-/// Data files beside an index that does not name them: of a save of the same step that was killed. All data files of a save
-/// end alike ("-of-00002", "-of-00002.2"), so the index is read only where two saves are seen.
+/// Removes data files that the index of their checkpoint does not name: they are from a save of the same step that was
+/// killed. All data files of one save end alike ("-of-00002", "-of-00002.2"), so the index is read only if there are two
+/// endings.
 void remove_unnamed_data(Storage& storage, const std::string& model_dir, const std::string& name,
                          const std::vector<std::string>& files) {
   std::set<std::string> endings;
@@ -57,7 +58,7 @@ void remove_unnamed_data(Storage& storage, const std::string& model_dir, const s
   }
 }
 
-/// What nobody refers to among `files` of the checkpoint `name`; they were last touched at `touched`.
+/// Removes those of `files`, which belong to checkpoint `name`, that nothing refers to. `touched` is their latest time.
 void remove_unfinished_files_of(Storage& storage, const std::string& model_dir, const FolderState& state,
                                 const std::string& name, const std::vector<std::string>& files, WallTime touched) {
   const auto has = [&](const std::string& file) { return std::find(files.begin(), files.end(), file) != files.end(); };
@@ -86,7 +87,7 @@ std::vector<std::string> files_of(const std::vector<FileInfo>& listing, std::str
     if (file.is_folder || !parts || checkpoint_name(parts->step) != name || is_temporary(*parts)) continue;
     files.insert(parts->rest == "index" ? files.begin() : files.end(), file.name);
   }
-  // The mark says what is to become of the rest, for as long as there is any.
+  // The `.unlisted` file goes last: it says that the other files are to be deleted.
   if (const auto mark = std::find(files.begin(), files.end(), unlisted_mark(name)); mark != files.end()) {
     std::rotate(mark, mark + 1, files.end());
   }
@@ -104,11 +105,11 @@ std::vector<int64_t> indexed_steps(const std::vector<FileInfo>& listing) {
 }
 
 void remove_unfinished_files(Storage& storage, const std::string& model_dir, const FolderState& state) {
-  std::map<std::string, WallTime> touched;  // The latest time of each checkpoint's files, by its name.
+  std::map<std::string, WallTime> touched;  // By checkpoint: the latest time of its files.
   for (const FileInfo& file : state.listing) {
     if (file.is_folder) continue;
     const std::optional<Parts> parts = parts_of(file.name);
-    // The second kind is what write_atomically() leaves.
+    // "checkpoint.tmp-" is what write_atomically() leaves of the `checkpoint` file.
     const bool temporary = parts ? is_temporary(*parts) : file.name.starts_with("checkpoint.tmp-");
     const bool own = !state.own.empty() && file.name.ends_with(state.own);
     if (temporary && !own && is_abandoned(state, file.modified)) try_to_remove(storage, model_dir, file.name);

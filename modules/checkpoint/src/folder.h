@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The files of a model_dir that belong to checkpoints: finding them by name, removing what killed saves left, deleting a
-/// checkpoint.
+/// Handles the files of a model_dir that belong to checkpoints: finds them by name, removes what killed saves left, deletes
+/// checkpoints.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,38 +12,40 @@
 
 namespace shoal::checkpoint {
 
-/// The names in `listing` that belong to checkpoint `name`: "model.ckpt-5.*" but for temporary ones, the index first and
-/// the mark of the unlisted last.
+/// The names in `listing` that belong to checkpoint `name`, without temporary files. The index is first and the `.unlisted`
+/// file last.
 std::vector<std::string> files_of(const std::vector<FileInfo>& listing, std::string_view name);
 
-/// The steps of the indexes in `listing`, ascending.
+/// The steps of all checkpoints with an index in `listing`, ascending.
 std::vector<int64_t> indexed_steps(const std::vector<FileInfo>& listing);
 
-/// How the name of a file goes on that is being written: ".tmp-" and what is unique to its writer. Versions before wrote
-/// ".tmp".
+/// The ending of a file's name while the file is being written: ".tmp-" and a text unique to its writer. Older versions
+/// used only ".tmp".
 inline constexpr std::string_view kTemporary = ".tmp";
 
-/// The empty file beside a checkpoint that says: to be deleted, unless the list has it. A save sets it before the index is
-/// there, and for what leaves the list; so a checkpoint that a kill left unlisted is told from one that somebody else put
-/// there, or that is kept for good.
+/// The name of the `.unlisted` file: an empty file that says that the checkpoint is to be deleted unless the list contains
+/// it. A save makes one before the index exists, and one for each checkpoint that leaves the list. So a checkpoint that is
+/// unlisted because of a kill differs from one that somebody copied into the folder, or that is kept for good.
 inline std::string unlisted_mark(std::string_view checkpoint) { return std::string(checkpoint) + ".unlisted"; }
 
-/// What a folder holds, and what it is asked about.
+/// The contents of a folder, and facts that decide what may be removed from it.
 struct FolderState {
   std::vector<FileInfo> listing;
-  std::optional<PointerFile> pointer;  ///< Nothing: there is no list, so nothing is known to be unlisted.
-  WallTime now;                        ///< The time on the folder's own clock: hosts may disagree about theirs.
-  bool held = false;                   ///< True if nobody else writes into the folder: then no time counts.
-  std::string own = {};                ///< How the names of temporary files end that are kept. Empty: none are.
+  /// The `checkpoint` file. Nothing: it is missing, so no checkpoint counts as unlisted.
+  std::optional<PointerFile> pointer;
+  WallTime now;          ///< The present time on the clock of the folder's file system.
+  bool held = false;     ///< True if this process has the folder's lock: then files of any age are removed.
+  std::string own = {};  ///< Temporary files whose names end so are kept. Empty: no file is.
 };
 
-/// Removes what killed saves left: temporary files, data files of which no index speaks, and checkpoints marked as unlisted
-/// that are not in the list; if nobody has touched them for an hour, or the folder is held. Younger ones may be of a writer
-/// that lives, here or on another host that has this folder. Marks of listed checkpoints go at once.
+/// Removes what killed saves left: temporary files, data files that no index names, and checkpoints with an `.unlisted`
+/// file that are not in the list. If the folder is not locked, only files untouched for an hour are removed: younger ones
+/// may belong to a writer that is still alive, here or on another host. `.unlisted` files of listed checkpoints are removed
+/// at once.
 void remove_unfinished_files(Storage& storage, const std::string& model_dir, const FolderState& state);
 
-/// Removes the files of checkpoint `name`, index first: from then on it is no checkpoint. A failure is a warning, and the
-/// rest stays, with the mark of the unlisted: a later save tries again.
+/// Removes the files of checkpoint `name`. The index goes first, and without it the rest is no checkpoint. If a file cannot
+/// be removed, that is a warning; the rest stays, with the `.unlisted` file, and a later save tries again.
 void remove_checkpoint(Storage& storage, const std::string& model_dir, const std::vector<FileInfo>& listing,
                        std::string_view name, const WarningSink& warn);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of `<prefix>.index`: encode_manifest() and decode_manifest(). docs/formats.md describes it.
+// The text of `<prefix>.index`, which docs/formats.md describes.
 #include <algorithm>
 #include <set>
 
@@ -16,15 +16,15 @@ namespace {
 using Json = json::Json;
 
 constexpr int64_t kVersion = 2;
-// The checksum covers the bytes between these two, so the frame is compared as text. Version 2 is written only where a piece has
-// patches: versions before 2026-11-29 would read the piece without them.
+// The checksum covers the bytes between these two texts, so they are compared as text. Version 2 is written only if a piece
+// has patches: versions of Shoal before 2026-11-29 would read the piece without them.
 constexpr std::string_view kFrameBegin = "{\"format\":\"shoal checkpoint\",\"version\":1,\"checksum\":\"";
 constexpr std::string_view kFrameBeginPatched = "{\"format\":\"shoal checkpoint\",\"version\":2,\"checksum\":\"";
 static_assert(kFrameBegin.size() == kFrameBeginPatched.size());
 constexpr std::string_view kFrameMiddle = "\",\"manifest\":\n";
 constexpr std::string_view kFrameEnd = "\n}\n";
 
-/// The parts one after another. (Chains of + with literals in front make g++ 12 warn of copies that cannot be.)
+/// Concatenates `parts`. (Chains of + that begin with a literal make g++ 12 warn of impossible copies.)
 template <class... Parts>
 std::string joined(const Parts&... parts) {
   std::string text;
@@ -61,7 +61,7 @@ std::string encode_piece(const Piece& piece) {
   return text;
 }
 
-/// Appends encode(item) of each, comma and line break between.
+/// Appends encode(item) for each item, with a comma and a line break between them.
 template <class Items, class Encode>
 void append_list(std::string& text, const Items& items, Encode encode) {
   bool first = true;
@@ -92,7 +92,7 @@ std::string encode_body(const Manifest& manifest) {
       joined("{\"global_step\":", std::to_string(manifest.global_step),
              ",\n\"save_time_ns\":", std::to_string(info.save_time.time_since_epoch().count()),
              ",\n\"numerics\":", json_string(info.numerics), ",\n\"fingerprint\":", json_string(info.fingerprint));
-  // Texts that are empty are left out: indexes of versions that had none stay what they were.
+  // Empty texts are left out, so that the index is the same as in versions that did not have them.
   if (!info.run.empty()) text += joined(",\n\"run\":", json_string(info.run));
   if (!info.meaning.empty()) text += joined(",\n\"meaning\":", json_string(info.meaning));
   if (!info.rest.empty()) text += joined(",\n\"rest\":", json_string(info.rest));
@@ -192,13 +192,13 @@ Result<TensorEntry> decode_tensor(const Json& object) {
   return tensor;
 }
 
-/// Checkpoints of versions before 2026-11-27 say nothing of that.
+/// Checkpoints of versions before 2026-11-27 do not have this list.
 Result<std::set<std::string>> decode_ended(const Json& object) {
   std::set<std::string> ended;
   if (!object.contains("ended")) return ended;
   SHOAL_TRY(const Json* list, json::list_member(object, "ended"));
   for (const Json& trainer : *list) {
-    if (!trainer.is_string()) return data_loss("ended: a trainer is no text");
+    if (!trainer.is_string()) return data_loss("ended: a trainer is not a text");
     ended.insert(trainer.get<std::string>());
   }
   return ended;
@@ -251,16 +251,16 @@ Result<Manifest> decode_body(const Json& object) {
   return manifest;
 }
 
-/// Why a text that lacks our frame is refused: of another version, or no index at all.
+/// The error for a text without the frame: it has a newer version, or is no index at all.
 Error unframed(std::string_view text) {
   if (const Result<Json> object = json::parse_object(text)) {
     const Result<int64_t> version = json::whole_member<int64_t>(*object, "version");
     if (version && *version > kVersion) {
-      return failed_precondition("format version " + std::to_string(*version) + ", this build reads " + std::to_string(kVersion) +
-                                 "; use a newer Shoal");
+      return failed_precondition("format version " + std::to_string(*version) + ", but this build reads up to " +
+                                 std::to_string(kVersion) + "; use a newer Shoal");
     }
   }
-  return data_loss("not the index of a checkpoint, or cut");
+  return data_loss("the file is not the index of a checkpoint, or was cut");
 }
 
 }  // namespace

@@ -13,12 +13,12 @@ std::optional<std::string> check_files(const Manifest& manifest) {
   const std::string wanted = checkpoint_name(manifest.global_step) + ".data-";
   for (size_t i = 0; i < manifest.files.size(); ++i) {
     const std::string& name = manifest.files[i].name;
-    // A name from outside must not lead outside of the folder.
+    // A name that comes from a file must not lead out of the folder.
     if (!name.starts_with(wanted) || name.find('/') != std::string::npos || name.find('\0') != std::string::npos) {
       return "file name '" + name + "' is not " + wanted + "*";
     }
     for (size_t k = 0; k < i; ++k) {
-      if (manifest.files[k].name == name) return "file name '" + name + "' is there twice";
+      if (manifest.files[k].name == name) return "file name '" + name + "' occurs twice";
     }
   }
   return std::nullopt;
@@ -34,10 +34,11 @@ std::optional<std::string> check_patch(const Manifest& manifest, const Piece& pi
   if (patch.count > piece.bytes || (patch.count - 1) > (piece.bytes - 1) / patch.unit_bytes) {
     return "a patch has more units than its piece";
   }
-  // Only the piece's last unit may be shorter. No product overflows: the units before the last one lie inside of the piece.
+  // Only the last unit of the piece may be shorter. No product overflows, since all units but the last lie inside of the
+  // piece.
   const uint64_t before_last = (patch.count - 1) * patch.unit_bytes;
   if (patch.bytes <= before_last || patch.bytes - before_last > patch.unit_bytes) {
-    return "a patch has not as many bytes as its units";
+    return "a patch and its units differ in size";
   }
   const uint64_t numbers_bytes = patch.count * sizeof(int64_t);
   if (patch.count > (uint64_t(1) << 60) || !lies_in(manifest, patch.file, patch.offset, numbers_bytes) ||
@@ -49,7 +50,7 @@ std::optional<std::string> check_patch(const Manifest& manifest, const Piece& pi
 
 std::optional<std::string> check_piece(const Manifest& manifest, const TensorEntry& tensor, const Piece& piece) {
   const auto bytes = checked_bytes(tensor.dtype, tensor.shape, uint64_t(piece.row_end - piece.row_begin));
-  if (!bytes || *bytes != piece.bytes) return about(tensor) + "a piece has not as many bytes as its rows";
+  if (!bytes || *bytes != piece.bytes) return about(tensor) + "a piece and its rows differ in size";
   if (piece.file >= manifest.files.size()) return about(tensor) + "a piece is in a file that is not listed";
   if (!lies_in(manifest, piece.file, piece.offset, piece.bytes)) return about(tensor) + "a piece lies outside of its file";
   for (const Patch& patch : piece.patches) {
@@ -117,7 +118,7 @@ std::optional<std::string> contradiction_in(const Manifest& manifest) {
   for (size_t i = 0; i < manifest.tensors.size(); ++i) {
     if (auto wrong = check_tensor(manifest, manifest.tensors[i])) return wrong;
     if (i > 0 && !(manifest.tensors[i - 1].name < manifest.tensors[i].name)) {
-      return about(manifest.tensors[i]) + "is there twice, or names are not in order";
+      return about(manifest.tensors[i]) + "occurs twice, or names are not in order";
     }
   }
   return check_overlaps(manifest);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The changed rows of a save. They are kept in memory, up to a limit, until all of them are written to one file.
+/// Collects the changed units of all tables of a save. They stay in memory, up to a limit, and are then written to one
+/// file.
 #include <string>
 #include <vector>
 
@@ -8,11 +9,11 @@
 
 namespace shoal::checkpoint {
 
-/// Holds the units of one piece that a save found changed. Each block holds those of one comparison.
+/// The changed units of one piece. Each block contains those of one comparison.
 struct ChangedUnits {
   struct Block {
-    std::vector<int64_t> numbers;  ///< Ascending, over all blocks.
-    std::vector<std::byte> units;  ///< One after another.
+    std::vector<int64_t> numbers;  ///< The numbers of the units, ascending over all blocks.
+    std::vector<std::byte> units;  ///< The units, one after another.
     uint64_t bytes_in_file() const { return numbers.size() * sizeof(int64_t) + units.size(); }
   };
   uint64_t unit_bytes = 0;
@@ -24,19 +25,19 @@ struct ChangedUnits {
 
 class PatchFile {
  public:
-  /// `bytes_max` is the limit of all changes together, those included that reserve() was called for.
+  /// `bytes_max` limits all changes together, including those that only reserve() was called for.
   PatchFile(int64_t global_step, uint64_t bytes_max) : global_step_(global_step), bytes_left_(bytes_max) {}
 
   /// Takes `bytes` from the limit. Returns false if fewer are left.
   bool reserve(uint64_t bytes);
   void give_back(uint64_t bytes) { bytes_left_ += bytes; }
-  /// Keeps the changes of `segment` for write(). Returns their number for patch().
+  /// Keeps the changes of `segment` for write(). Returns a number for patch().
   size_t add(const Segment& segment, ChangedUnits changes);
   bool empty() const { return patches_.empty(); }
 
   /// Writes all changes to one file and frees their memory.
   Result<std::unique_ptr<DataFileWriter>> write(Storage& storage, const std::string& path);
-  /// Returns a patch after the file is written. The caller sets its `file`.
+  /// The patch with this number, valid once the file is written. The caller sets its `file`.
   const Patch& patch(size_t number) const { return patches_[number]; }
 
  private:

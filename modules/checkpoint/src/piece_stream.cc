@@ -13,9 +13,9 @@ constexpr uint64_t kReadBytes = uint64_t(64) << 10;
 Result<void> RegionReader::read(std::span<std::byte> out) {
   while (!out.empty()) {
     if (buffer_at_ == buffer_.size()) {
-      if (left_ == 0) return data_loss("a patch has not as many bytes as its units");
+      if (left_ == 0) return data_loss("a patch and its units differ in size");
       buffer_.resize(size_t(std::min(left_, std::max<uint64_t>(kReadBytes, out.size()))));
-      buffer_at_ = buffer_.size();  // Nothing is in it if reading fails.
+      buffer_at_ = buffer_.size();  // The buffer counts as empty if reading fails.
       SHOAL_TRY_VOID(file_->read_at(at_, buffer_));
       checksum_.update(buffer_);
       at_ += buffer_.size();
@@ -78,7 +78,7 @@ Result<void> PieceStream::compare(uint32_t file, uint64_t found, uint64_t expect
   return damaged(file, "checksum " + to_hex(found) + ", expected " + to_hex(expected));
 }
 
-/// What is read is not compared with its checksum yet, so the numbers may be any.
+/// Moves to the next unit. The checksum has not been compared yet, so the number that is read may be any.
 Result<void> PieceStream::advance(Cursor& cursor) const {
   const Patch& patch = cursor.patch;
   const std::optional<uint64_t> before = cursor.number;
@@ -100,7 +100,7 @@ Result<void> PieceStream::advance(Cursor& cursor) const {
   return done;
 }
 
-/// Puts the units of a patch that begin or go on in `out`, which has the piece's bytes from at_, in their place.
+/// Copies the units of a patch that overlap `out`, which has the piece's bytes from at_ on, to their places.
 Result<void> PieceStream::apply(Cursor& cursor, std::span<std::byte> out) const {
   if (at_ == 0) SHOAL_TRY_VOID(advance(cursor));
   const uint64_t out_end = at_ + out.size();

@@ -13,13 +13,13 @@
 
 namespace shoal::checkpoint {
 
-using OpenFiles = std::vector<std::unique_ptr<ReadableFile>>;  // Those that a manifest names, in its order.
+using OpenFiles = std::vector<std::unique_ptr<ReadableFile>>;  // In the order of Manifest::files.
 
 /// Reads a region of a file in order through a large buffer, and computes its checksum.
 class RegionReader {
  public:
   RegionReader(const ReadableFile& file, uint64_t offset, uint64_t bytes) : file_(&file), at_(offset), left_(bytes) {}
-  /// The next bytes of the region. DataLoss if it has not as many.
+  /// Reads the next bytes of the region. DataLoss if fewer are left.
   Result<void> read(std::span<std::byte> out);
   uint64_t left() const { return left_ + (buffer_.size() - buffer_at_); }
   uint64_t checksum() const { return checksum_.value(); }
@@ -27,7 +27,7 @@ class RegionReader {
  private:
   const ReadableFile* file_;
   uint64_t at_;
-  uint64_t left_;  // What is not in the buffer yet.
+  uint64_t left_;  // The bytes that are not in the buffer yet.
   std::vector<std::byte> buffer_;
   size_t buffer_at_ = 0;
   Checksum checksum_;
@@ -37,9 +37,10 @@ class RegionReader {
 class FileCheck {
  public:
   FileCheck(const ReadableFile& file, uint64_t expected) : file_(&file), expected_(expected) {}
-  /// Tells it the `bytes` that somebody has read at `offset`.
+  /// Reports that `bytes` were read at `offset`.
   Result<void> pass(uint64_t offset, std::span<const std::byte> bytes);
-  /// Reads the rest of the file. Call it after all parts. Returns false if the checksum differs, or if the parts did not come in order.
+  /// Reads the rest of the file. Call it after all parts. Returns false if the checksum differs, or if the parts were not
+  /// in order.
   Result<bool> finish();
 
  private:
@@ -55,22 +56,22 @@ class FileCheck {
 /// Errors: DataLoss of the form "file F, variable V: ..." for damage, and the errors of reading a file.
 class PieceStream {
  public:
-  /// The first three arguments outlive the stream, and so does `whole`, which is told the piece's own bytes as they are read. Null: it is not
-  /// needed.
+  /// `manifest`, `files` and `tensor` have to outlive the stream, and so has `whole`, which gets the unpatched bytes as
+  /// they are read. `whole` may be null.
   PieceStream(const Manifest& manifest, const OpenFiles& files, const TensorEntry& tensor, Piece piece,
               FileCheck* whole = nullptr);
 
-  /// The next bytes of the piece: any number, but not more than it has.
+  /// Reads the next bytes of the piece: any number up to its end.
   Result<void> next(std::span<std::byte> out);
-  /// Compares all checksums, once next() has given the whole piece.
+  /// Compares all checksums. Call it after next() has read the whole piece.
   Result<void> finish() const;
 
  private:
-  /// A patch while it is read: the unit that comes next.
+  /// The position in a patch: its next unit.
   struct Cursor {
     Patch patch;
     RegionReader numbers, units;
-    std::optional<uint64_t> number;  // Nothing: there is no further unit.
+    std::optional<uint64_t> number;  // The number of `unit`. Nothing: the patch has no further unit.
     std::vector<std::byte> unit;
   };
   Result<void> advance(Cursor& cursor) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text file `checkpoint`: what TensorFlow's users know, read line by line.
+// The text file `checkpoint`, in the form that TensorFlow's users know.
 #include "shoal/checkpoint/directory.h"
 
 namespace shoal::checkpoint {
@@ -16,7 +16,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
 }
 
-/// One `key: "value"`; the value is checked only for the keys that we know.
+/// Reads one line `key: "value"`. The value is checked only for known keys.
 Result<void> take_line(std::string_view line, PointerFile& pointer) {
   const size_t colon = line.find(':');
   if (colon == std::string_view::npos) return data_loss("is not of the form key: \"value\"");
@@ -25,7 +25,7 @@ Result<void> take_line(std::string_view line, PointerFile& pointer) {
   if (key != kNewestKey && key != kRetainedKey) return {};
   if (value.size() < 2 || value.front() != '"' || value.back() != '"') return data_loss("has no name in quotes");
   const std::string name(value.substr(1, value.size() - 2));
-  // Retention deletes files by these names: nothing but our own kind of name may come in.
+  // Retention deletes files by these names, so only names of checkpoints are allowed.
   if (!step_of(name)) return data_loss("names '" + name + "', which is not model.ckpt-<step> in this folder");
   if (key == kRetainedKey) {
     pointer.retained.push_back(name);
@@ -57,7 +57,7 @@ Result<PointerFile> decode_pointer(std::string_view text) {
     }
   }
   if (pointer.newest.empty()) return data_loss("has no line " + std::string(kNewestKey));
-  // A list that lacks the newest (keeping all, TensorFlow lists nothing else) means that one too.
+  // A list may lack the newest checkpoint (TensorFlow writes no list when it keeps all), and is then completed.
   bool listed = false;
   for (const std::string& name : pointer.retained) listed = listed || name == pointer.newest;
   if (!listed) pointer.retained.push_back(pointer.newest);

@@ -18,7 +18,7 @@ std::string folder_of(const std::string& prefix) {
   return slash == std::string::npos ? std::string(".") : prefix.substr(0, slash + 1);
 }
 
-/// Calls visit(offset, block) for the first `end` bytes of `file`, block by block.
+/// Reads the first `end` bytes of `file` and calls visit(offset, block) for each block.
 template <class Visit>
 Result<void> for_each_block(const ReadableFile& file, uint64_t end, Visit visit) {
   std::vector<std::byte> block(std::min(kBlockBytes, end));
@@ -35,7 +35,7 @@ std::string mismatch(uint64_t found, uint64_t expected) {
   return "checksum " + to_hex(found) + ", expected " + to_hex(expected);
 }
 
-/// Compares the checksums of the pieces and patches in one file as its bytes pass, in order.
+/// Compares the checksums of the pieces and patches of one file while the file's bytes pass in order.
 class RegionChecker {
  public:
   RegionChecker(const Manifest& manifest, uint32_t file) {
@@ -67,7 +67,7 @@ class RegionChecker {
     }
   }
 
-  /// "dense/kernel: checksum ..., expected ..." of the first region that differs.
+  /// The first region that differs: "dense/kernel: checksum ..., expected ...".
   const std::optional<std::string>& wrong() const { return wrong_; }
 
  private:
@@ -97,7 +97,7 @@ Error Reader::damaged(std::string_view what, FileKind kind) const {
   return data_loss("checkpoint " + prefix_ + ": " + std::string(what) + "; " + help);
 }
 
-/// The files are open from here on: what is deleted later can be read all the same.
+/// Files that are open stay readable even if they are deleted later.
 Result<bool> Reader::open_files(Storage& storage) {
   files_.clear();
   for (const DataFile& file : manifest_.files) {
@@ -113,8 +113,8 @@ Result<bool> Reader::open_files(Storage& storage) {
   return true;
 }
 
-/// A file that an index names and that is not there: its step may have been saved again between our two looks, and then
-/// another index has taken that one's place.
+/// If a file that the index names is missing, the same step may have been saved again after the index was read. The index
+/// is then read once more: if it has changed, the new one counts.
 Result<std::unique_ptr<Reader>> Reader::open(Storage& storage, std::string prefix, std::string if_damaged) {
   std::unique_ptr<Reader> reader(new Reader(std::move(prefix), std::move(if_damaged)));
   for (std::optional<std::string> before;;) {
@@ -122,7 +122,7 @@ Result<std::unique_ptr<Reader>> Reader::open(Storage& storage, std::string prefi
     if (!text && text.error().kind() == ErrorKind::kInvalidArgument) return reader->damaged(text.error().message());
     if (!text) return std::move(text).error().with_context("checkpoint " + reader->prefix_);
     if (*text == before) {
-      return not_found("checkpoint " + reader->prefix_ + ": its index is there, but not its file " +
+      return not_found("checkpoint " + reader->prefix_ + ": its index exists, but not its file " +
                        reader->manifest_.files[reader->files_.size()].name);
     }
     Result<Manifest> manifest = decode_manifest(*text);
@@ -137,7 +137,7 @@ Result<std::unique_ptr<Reader>> Reader::open(Storage& storage, std::string prefi
   }
 }
 
-/// A checksum covers a whole piece, so all of it is read, whatever is wanted of it.
+/// One checksum covers a whole piece, so all of the piece is read even if only some rows are needed.
 Result<void> Reader::read_piece(const TensorEntry& tensor, const Piece& piece, int64_t row_begin, int64_t row_end,
                                 std::span<std::byte> out) const {
   PieceStream stream(manifest_, files_, tensor, piece);
@@ -168,7 +168,7 @@ Result<void> Reader::read_rows(std::string_view name, int64_t row_begin, int64_t
   if (!tensor) return not_found("checkpoint " + prefix_ + ": it has no variable " + std::string(name));
   if (row_begin < 0 || row_end < row_begin || row_end > tensor->rows() ||
       out.size() != uint64_t(row_end - row_begin) * tensor->row_bytes()) {
-    return invalid_argument("checkpoint " + prefix_ + ": rows " + std::to_string(row_begin) + " to " +
+    return invalid_argument("checkpoint " + prefix_ + ": cannot read rows " + std::to_string(row_begin) + " to " +
                             std::to_string(row_end) + " of variable " + tensor->name + " " + to_string(tensor->shape) +
                             " into " + std::to_string(out.size()) + " bytes");
   }
@@ -207,7 +207,7 @@ Result<void> Reader::verify_file(uint32_t file) const {
   const std::string where = "file " + expected.name;
   if (!done && done.error().kind() == ErrorKind::kDataLoss) return damaged(where + ": " + done.error().message(), expected.kind);
   if (!done) return std::move(done).error().with_context("checkpoint " + prefix_);
-  // A damaged region names its variable; damage elsewhere is in the file's header.
+  // If a region is damaged, the error names its variable; otherwise the damage is in the file's header.
   if (regions.wrong()) return damaged(where + ", variable " + *regions.wrong(), expected.kind);
   if (checksum.value() != expected.checksum) return damaged(where + ": " + mismatch(checksum.value(), expected.checksum), expected.kind);
   return {};

@@ -10,13 +10,14 @@ namespace shoal::checkpoint {
 namespace {
 
 constexpr uint64_t kBytesMax = 1 << 12;
-constexpr int64_t kRunsMax = int64_t(1) << 53;  // More are damage, and not every reader of JSON has the number.
+// Larger counts are damage; besides, some JSON readers cannot represent them.
+constexpr int64_t kRunsMax = int64_t(1) << 53;
 
 std::string run_file(const std::string& model_dir) { return join_path(model_dir, "training_run"); }
 
 Result<int64_t> checked(int64_t run) {
   if (run < kRunsMax) return run;
-  return data_loss("\"run\" is " + std::to_string(run) + ", which is no count of runs");
+  return data_loss("\"run\" is " + std::to_string(run) + ", which is not a count of runs");
 }
 
 Result<int64_t> counted(Storage& storage, const std::string& model_dir) {
@@ -35,7 +36,7 @@ Result<int64_t> marked(Storage& storage, const std::string& model_dir) {
   return checked(mark ? mark->run : 0);
 }
 
-/// A file that is no count, as opposed to a disk that does not answer.
+/// True for the error of a damaged file, false for that of a disk that cannot be read.
 bool is_damage(const Error& error) {
   return error.kind() == ErrorKind::kDataLoss || error.kind() == ErrorKind::kInvalidArgument;
 }
@@ -46,7 +47,7 @@ Result<int64_t> newest_run(Storage& storage, const std::string& model_dir, const
   int64_t newest = 0;
   for (Result<int64_t> run : {counted(storage, model_dir), marked(storage, model_dir)}) {
     if (!run && !is_damage(run.error())) return run;
-    if (!run) warn("the runs of " + model_dir + " may be counted wrong: " + run.error().message());
+    if (!run) warn("the count of training runs of " + model_dir + " may be wrong: " + run.error().message());
     newest = std::max(newest, std::move(run).value_or(0));
   }
   return newest;

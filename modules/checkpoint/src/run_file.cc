@@ -12,9 +12,9 @@ namespace shoal::checkpoint {
 namespace {
 
 constexpr int64_t kRunFileVersion = 1;
-constexpr uint64_t kRunBytesMax = uint64_t(64) << 20;  // The meaning of a model may have the words of a vocabulary in it.
+constexpr uint64_t kRunBytesMax = uint64_t(64) << 20;  // Large, since the meaning of a model may contain a vocabulary.
 constexpr size_t kIdDigits = 32;
-constexpr int kSeedBits = 53;  // Every reader of JSON has whole numbers of that size.
+constexpr int kSeedBits = 53;  // All JSON readers represent whole numbers of this size.
 
 std::string run_path(const std::string& model_dir) { return join_path(model_dir, "run.json"); }
 
@@ -49,8 +49,8 @@ Result<RunFile> decode_run(std::string_view text) {
   SHOAL_TRY(const json::Json object, json::parse_object(text));
   SHOAL_TRY(const int64_t version, json::whole_member<int64_t>(object, "version", 1));
   if (version > kRunFileVersion) {
-    return data_loss("format version " + std::to_string(version) + ", this build reads " + std::to_string(kRunFileVersion) +
-                     "; use a newer Shoal");
+    return data_loss("format version " + std::to_string(version) + ", but this build reads up to " +
+                     std::to_string(kRunFileVersion) + "; use a newer Shoal");
   }
   RunFile run;
   SHOAL_TRY(run.id, json::string_member(object, "id"));
@@ -81,7 +81,6 @@ Result<std::optional<RunFile>> read_run(Storage& storage, const std::string& mod
 Result<void> write_run(Storage& storage, const std::string& model_dir, const RunFile& run) {
   Result<void> written = storage.write_atomically(run_path(model_dir), encode_run(run));
   if (written) return {};
-  return std::move(written).error().with_context("the run of " + model_dir + " was not written");
+  return std::move(written).error().with_context("the run file of " + model_dir + " was not written");
 }
-
 }  // namespace shoal::checkpoint

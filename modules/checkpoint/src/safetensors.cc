@@ -14,10 +14,10 @@ namespace shoal::checkpoint {
 namespace {
 
 constexpr uint64_t kLengthBytes = 8;
-// The reader of the format's authors refuses longer headers.
+// The reference implementation of the format refuses longer headers.
 constexpr uint64_t kSafetensorsHeaderBytesMax = 100'000'000;
 
-/// A type of the format: the bytes of an element, and the type that it becomes.
+/// A type of the format: the bytes of an element, and the type that read() returns.
 struct FileType {
   std::string_view name;
   size_t width;
@@ -43,7 +43,7 @@ Result<Shape> shape_of(const json::Json& fields) {
     dims.push_back(size);
   }
   if (dims.size() > size_t(Shape::kRankMax)) {
-    return failed_precondition("it has " + std::to_string(dims.size()) + " axes, and Shoal has tensors of at most " +
+    return failed_precondition("it has " + std::to_string(dims.size()) + " axes, but Shoal's tensors have at most " +
                                std::to_string(Shape::kRankMax) + "; save it with fewer axes");
   }
   auto shape = Shape::checked(dims);
@@ -51,14 +51,14 @@ Result<Shape> shape_of(const json::Json& fields) {
   return shape;
 }
 
-/// The bytes of all elements. None where they cannot be counted.
+/// The bytes of all elements. Nothing if they overflow.
 std::optional<uint64_t> bytes_of_elements(const Shape& shape, size_t width) {
   const auto elements = uint64_t(shape.elements());
   if (elements > std::numeric_limits<uint64_t>::max() / width) return std::nullopt;
   return elements * width;
 }
 
-/// `begin` is where the data begin, and `data_bytes` is how many there are.
+/// `begin` is the offset of the data in the file, `data_bytes` their size.
 Result<SafetensorsEntry> parse_entry(const std::string& name, const json::Json& fields, uint64_t begin,
                                      uint64_t data_bytes) {
   SafetensorsEntry entry{.name = name, .file_dtype = {}, .dtype = std::nullopt, .shape = {}};
@@ -70,7 +70,7 @@ Result<SafetensorsEntry> parse_entry(const std::string& name, const json::Json& 
   SHOAL_TRY(const auto last, json::whole_of<uint64_t>((*offsets)[1], "data_offsets"));
   if (first > last || last > data_bytes) {
     return data_loss("its data_offsets are " + std::to_string(first) + " and " + std::to_string(last) +
-                     ", and the file has " + std::to_string(data_bytes) + " bytes of data from offset " +
+                     ", but the file has " + std::to_string(data_bytes) + " bytes of data from offset " +
                      std::to_string(begin) + " on");
   }
   entry.offset = begin + first;
@@ -79,11 +79,11 @@ Result<SafetensorsEntry> parse_entry(const std::string& name, const json::Json& 
   if (!type) return entry;
   entry.dtype = type->dtype;
   if (bytes_of_elements(entry.shape, type->width) == entry.bytes) return entry;
-  return data_loss("it is " + entry.file_dtype + " " + to_string(entry.shape) + ", and its data_offsets are of " +
+  return data_loss("it is " + entry.file_dtype + " " + to_string(entry.shape) + ", but its data_offsets enclose " +
                    std::to_string(entry.bytes) + " bytes");
 }
 
-/// Whether the data of the tensors lie end to end, from `begin` to the end of the file.
+/// DataLoss unless the data of the tensors lie end to end, from `begin` to the end of the file.
 Result<void> check_order(const std::vector<SafetensorsEntry>& tensors, uint64_t begin, uint64_t file_bytes) {
   std::vector<const SafetensorsEntry*> by_place;
   for (const SafetensorsEntry& entry : tensors) by_place.push_back(&entry);
@@ -94,19 +94,19 @@ Result<void> check_order(const std::vector<SafetensorsEntry>& tensors, uint64_t 
   for (const SafetensorsEntry* entry : by_place) {
     if (entry->offset != end) {
       return data_loss("tensor " + entry->name + " begins at offset " + std::to_string(entry->offset) +
-                       ", and the one before it ends at offset " + std::to_string(end));
+                       ", but the one before it ends at offset " + std::to_string(end));
     }
     end += entry->bytes;
   }
   if (end == file_bytes) return {};
-  return data_loss("its tensors end at offset " + std::to_string(end) + ", and it has " + std::to_string(file_bytes) +
+  return data_loss("its tensors end at offset " + std::to_string(end) + ", but it has " + std::to_string(file_bytes) +
                    " bytes");
 }
 
-/// Elements that are converted at once: the bytes of a tensor are in memory once, and not twice.
+/// How many elements are converted at a time, so that the bytes of a tensor are not twice in memory.
 constexpr size_t kConvertedAtOnce = 8192;
 
-/// Reads elements that are `Stored` in the file, and become floats.
+/// Reads elements of type `Stored` and converts them to floats.
 template <class Stored, class Convert>
 Result<void> read_as_floats(const ReadableFile& file, const SafetensorsEntry& entry, std::span<float> out,
                             Convert convert) {
@@ -123,7 +123,7 @@ Result<void> check_bools(std::span<const std::byte> bytes, uint64_t offset) {
   const auto wrong = std::ranges::find_if(bytes, [](std::byte value) { return value > std::byte{1}; });
   if (wrong == bytes.end()) return {};
   return data_loss("the byte at offset " + std::to_string(offset + uint64_t(wrong - bytes.begin())) + " is " +
-                   std::to_string(int(*wrong)) + ", and a bool is 0 or 1");
+                   std::to_string(int(*wrong)) + ", but a bool is 0 or 1");
 }
 
 Result<void> read_elements(const ReadableFile& file, const SafetensorsEntry& entry, Tensor& out) {
@@ -164,7 +164,7 @@ Result<void> SafetensorsFile::read_header() {
   const uint64_t size = file_->size();
   if (size < kLengthBytes) {
     return data_loss("the file is cut: it has " + std::to_string(size) +
-                     " bytes, and a safetensors file begins with 8 bytes of length");
+                     " bytes, but a safetensors file begins with a length of 8 bytes");
   }
   std::array<std::byte, kLengthBytes> length_bytes{};
   SHOAL_TRY_VOID(file_->read_at(0, length_bytes));
@@ -172,7 +172,7 @@ Result<void> SafetensorsFile::read_header() {
   std::memcpy(&length, length_bytes.data(), sizeof length);
   if (length > size - kLengthBytes || length > kSafetensorsHeaderBytesMax) {
     return data_loss("the length at offset 0 says that the header has " + std::to_string(length) +
-                     " bytes, and the file has " + std::to_string(size) + "; it is cut, or no safetensors file");
+                     " bytes, but the file has " + std::to_string(size) + "; it is cut, or not a safetensors file");
   }
   std::string text(size_t(length), '\0');
   SHOAL_TRY_VOID(file_->read_at(kLengthBytes, std::as_writable_bytes(std::span(text))));

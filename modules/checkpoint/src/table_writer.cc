@@ -8,12 +8,13 @@ namespace shoal::checkpoint {
 namespace {
 
 constexpr uint64_t kComparedBytes = uint64_t(1) << 20;
-// A unit is a row, since tables are updated by rows. Rows longer than kRowBytesMax, such as those of a convolution's kernel, are divided into
-// units of kUnitBytes.
+// A unit is a row, since tables are updated by rows. Rows longer than kRowBytesMax, such as those of a convolution's
+// kernel, are divided into units of kUnitBytes.
 constexpr uint64_t kRowBytesMax = uint64_t(16) << 10;
 constexpr uint64_t kUnitBytes = uint64_t(4) << 10;
-// A table is written whole if more than 1/kChangedPartMax of it changed, or if its patch would be longer than 1/kPatchPartMax of it. The
-// second limit matters for short rows, as each row in a patch has its number of eight bytes beside it.
+// A table is written whole if more than 1/kChangedPartMax of it changed, or if its patch would be longer than
+// 1/kPatchPartMax of it. The second limit matters for short rows, since a patch also contains an eight-byte number for each
+// row.
 constexpr uint64_t kChangedPartMax = 4, kPatchPartMax = 2;
 
 uint64_t unit_bytes_of(const Segment& segment) {
@@ -46,7 +47,7 @@ Result<void> TableWriter::append(std::span<const std::byte> bytes) {
   return is_complete() ? complete() : Result<void>();
 }
 
-/// If the checkpoint before cannot be read, the save goes on and writes the table whole.
+/// If the previous checkpoint cannot be read, the save goes on and writes the table whole.
 Result<void> TableWriter::compare_block() {
   before_.resize(block_.size());
   const Result<void> read = stream_->next(before_);
@@ -63,7 +64,7 @@ Result<void> TableWriter::compare_block() {
 /// Keeps the units of block_ that differ from before_. Returns false if there are too many.
 bool TableWriter::collect_changes() {
   if (std::memcmp(block_.data(), before_.data(), block_.size()) == 0) return true;
-  std::vector<size_t> changed;  // Where in the block units begin that differ.
+  std::vector<size_t> changed;  // Offsets in the block of the units that differ.
   size_t bytes = 0;
   for (size_t at = 0; at < block_.size(); at += size_t(unit_bytes_)) {
     const size_t count = std::min(size_t(unit_bytes_), block_.size() - at);
@@ -77,7 +78,7 @@ bool TableWriter::collect_changes() {
   if (changed_bytes_ > segment_.bytes() / kChangedPartMax || patch_bytes_ > segment_.bytes() / kPatchPartMax) return false;
   if (!save_.patches.reserve(bytes_in_file)) return false;
   ChangedUnits::Block& kept = changes_.blocks.emplace_back();
-  kept.numbers.reserve(changed.size());  // Exactly, as it was reserved.
+  kept.numbers.reserve(changed.size());  // Exactly the size that patches.reserve() counted.
   kept.units.reserve(bytes);
   for (const size_t at : changed) {
     const size_t count = std::min(size_t(unit_bytes_), block_.size() - at);
@@ -87,7 +88,7 @@ bool TableWriter::collect_changes() {
   return true;
 }
 
-/// If a checksum is wrong, the table was compared with damaged bytes. Then it is written whole, and nothing damaged is taken over.
+/// A wrong checksum means that the table was compared with damaged bytes. It is then written whole, and shares nothing.
 Result<void> TableWriter::complete() {
   const Result<void> intact = file_ ? Result<void>() : stream_->finish();
   if (!intact) {
@@ -115,10 +116,11 @@ Result<void> TableWriter::settle() {
   save_.files[file_number_].set(*file_);
   file_.reset();
   if (piece_.checksum == checksum_.value()) return {};
-  return save_.earlier->unsteady("variable " + segment_.name + " is another one now");
+  return save_.earlier->unsteady("variable " + segment_.name + " differs");
 }
 
-/// Begins a file of the table's own and writes to it what was compared so far: the bytes of the checkpoint before with the changes.
+/// Begins a file for this table alone, and writes to it what was compared so far: the previous checkpoint's bytes with the
+/// changes.
 Result<void> TableWriter::write_whole() {
   file_number_ = save_.files.add(FileKind::kTables);
   ArenaLayout layout{.bytes = segment_.bytes(), .segments = {segment_}};
@@ -142,7 +144,7 @@ Result<void> TableWriter::write_whole() {
   return {};
 }
 
-/// Puts the units of `changed` in their place in before_, which has the bytes from `at`.
+/// Copies the units of `changed` to their places in before_, which has the bytes from `at` on.
 void TableWriter::put(const ChangedUnits::Block& changed, uint64_t at) {
   const std::byte* unit = changed.units.data();
   for (const int64_t number : changed.numbers) {

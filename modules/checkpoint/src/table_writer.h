@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Saves one table, or some rows of one, and compares it with the checkpoint before while its bytes pass. It writes nothing if nothing
-/// changed, the changed rows if few changed, and a file of the table's own if many changed.
+/// Saves one table, or some rows of one. It compares the bytes with the previous checkpoint as they pass, and writes
+/// nothing if nothing changed, the changed rows if few changed, and a file for this table alone if many changed.
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,25 +14,26 @@
 
 namespace shoal::checkpoint {
 
-/// What the parts of one save share.
+/// Objects that the parts of one save share.
 struct SaveParts {
   Storage& storage;
   PendingFiles& files;
-  EarlierSave* earlier;  ///< Null: everything is written.
+  EarlierSave* earlier;  ///< Null: everything is written whole.
   PatchFile& patches;
   int64_t global_step;
 };
 
 class TableWriter {
  public:
-  /// `earlier` is what EarlierSave::find() gave for `segment`.
+  /// `earlier` is the result of EarlierSave::find() for `segment`.
   TableWriter(const SaveParts& save, Segment segment, EarlierSave::Found earlier);
 
-  /// The segment's next bytes, up to its last.
+  /// Appends the segment's next bytes, at most up to its end.
   Result<void> append(std::span<const std::byte> bytes);
-  /// Decides which files the new checkpoint takes over for this table. Call it after the last bytes of all tables came.
+  /// Decides which files the new checkpoint shares for this table. Call it after the last bytes of all tables were
+  /// appended.
   Result<void> settle();
-  /// Returns where the table lies. Call it after all changes are written to the pending file `patch_file`.
+  /// Returns the place of the table. Call it after all changes are written to the pending file `patch_file`.
   WrittenSegment written(uint32_t patch_file) const;
 
  private:
@@ -47,21 +48,21 @@ class TableWriter {
   const Segment segment_;
   const uint64_t unit_bytes_;
   const uint64_t block_bytes_;
-  uint64_t came_ = 0;  // Bytes that were appended.
-  Checksum checksum_;  // Of what came.
+  uint64_t came_ = 0;  // The bytes appended so far.
+  Checksum checksum_;  // The checksum of the bytes appended so far.
 
   EarlierSave::Found earlier_;
-  std::optional<PieceStream> stream_;  // While it is compared.
-  std::vector<std::byte> block_;       // What came and is not compared yet; shorter than a block.
-  std::vector<std::byte> before_;      // The same bytes of the checkpoint before.
+  std::optional<PieceStream> stream_;  // The previous bytes, while the table is compared.
+  std::vector<std::byte> block_;       // The bytes that are appended but not yet compared; shorter than a block.
+  std::vector<std::byte> before_;      // The previous checkpoint's bytes at the same place.
   uint64_t compared_ = 0;
-  uint64_t changed_bytes_ = 0, patch_bytes_ = 0;  // Of units, and of what goes to the file for them.
+  uint64_t changed_bytes_ = 0, patch_bytes_ = 0;  // The bytes of changed units, and those plus their numbers.
   ChangedUnits changes_;
-  std::optional<size_t> patch_;  // The number of changes_ among the save's, once settled.
+  std::optional<size_t> patch_;  // The number of changes_ in PatchFile, once settled.
 
-  std::unique_ptr<DataFileWriter> file_;  // Once it is written whole.
+  std::unique_ptr<DataFileWriter> file_;  // The table's own file, if it is written whole.
   uint32_t file_number_ = 0;
-  Piece piece_;  // Once settled.
+  Piece piece_;  // Valid once settled.
 };
 
 }  // namespace shoal::checkpoint

@@ -24,14 +24,14 @@ Result<void> check_names(const SaveInfo& info) {
   return {};
 }
 
-/// What a save makes of the list.
+/// How a save changes the list.
 struct ListChange {
   std::vector<std::string> retained;
-  std::vector<std::string> deleted;  // They leave the list, and go.
-  std::vector<std::string> kept;     // They leave the list, and stay on disk.
+  std::vector<std::string> deleted;  // Leave the list and are deleted.
+  std::vector<std::string> kept;     // Leave the list and stay on disk.
 };
 
-/// `names` and `name` at their end, without those that are gone or over keep_max.
+/// Appends `name` to `names` and removes those whose files are gone and those beyond keep_max.
 ListChange list_with(const std::vector<std::string>& names, const std::string& name, const std::vector<FileInfo>& listing,
                      const CommitOptions& options) {
   const std::vector<int64_t> indexed = indexed_steps(listing);
@@ -96,7 +96,7 @@ class FolderWriter final : public Writer {
   std::string model_dir_;
   int64_t step_;
   std::string name_;
-  // Ends the names of files being written: nobody else writes them, on any host.
+  // The ending of all temporary names, which no other writer on any host uses.
   std::string temporary_;
   Phase phase_ = Phase::kWriting;
   const std::optional<Sharing> sharing_;
@@ -105,14 +105,15 @@ class FolderWriter final : public Writer {
   std::optional<std::unique_ptr<EarlierSave>> earlier_;  // Nothing: not looked for yet. Null: there is none to share with.
   std::vector<std::unique_ptr<ArenaWriter>> arenas_;
   bool old_removed_ = false;
-  std::vector<WrittenSegment> segments_;  // Of all arenas, once they are finished. Files are pending ones.
-  std::vector<std::string> renamed_;  // Final names of the data files that are in place.
-  bool marked_ = false;               // True if this save set the mark of the unlisted on its checkpoint.
-  Manifest manifest_;                 // Complete once the save is finished.
+  // The segments of all arenas, once finished. Their files are numbers in PendingFiles.
+  std::vector<WrittenSegment> segments_;
+  std::vector<std::string> renamed_;  // Final names of the data files that were renamed.
+  bool marked_ = false;               // True if this save made the `.unlisted` file of its checkpoint.
+  Manifest manifest_;                 // Valid once the save is finished.
   std::string index_text_;
 };
 
-/// FA-7: whatever keeps us from saving is Unavailable, also what the storage calls not permitted.
+/// Any obstacle to saving is Unavailable, also one that the storage reports as "not permitted" (FailedPrecondition).
 Error FolderWriter::not_saved(Error error) const {
   const bool ours = error.kind() == ErrorKind::kInvalidArgument || error.kind() == ErrorKind::kCancelled ||
                     error.kind() == ErrorKind::kDataLoss;
@@ -121,19 +122,21 @@ Error FolderWriter::not_saved(Error error) const {
 }
 
 Result<void> FolderWriter::begin(Folder folder) {
-  if (step_ < 0) return invalid_argument("a checkpoint of global step " + std::to_string(step_));
+  if (step_ < 0) {
+    return invalid_argument("the global step of a checkpoint is " + std::to_string(step_) + ", but steps are at least 0");
+  }
   if (folder == Folder::kIsThere) return {};
   if (Result<void> made = storage_.make_folders(model_dir_); !made) return not_saved(std::move(made).error());
   return {};
 }
 
-/// The time is that of a file just created, on the clock of whoever keeps the folder: hosts may disagree about theirs.
+/// The present time is that of a file just created, on the clock of the file system: clocks of hosts may differ.
 void FolderWriter::remove_unfinished() {
   const auto created = std::ranges::find_if(files_.all(), &PendingFile::is_new);
   if (old_removed_ || created == files_.all().end()) return;
   old_removed_ = true;
   const Result<std::vector<FileInfo>> listing = storage_.list(model_dir_);
-  if (!listing) return;  // The call of finish() needs it too, and tells.
+  if (!listing) return;  // finish() lists the folder too, and reports the error.
   const auto ours = std::ranges::find_if(
       *listing, [&](const FileInfo& file) { return path_of(file.name) == created->path; });
   if (ours == listing->end()) return;
@@ -150,7 +153,7 @@ Result<int> FolderWriter::add_arena(ArenaLayout layout) {
   };
   if (!earlier_ && std::ranges::any_of(layout.segments, is_table)) earlier_ = EarlierSave::open(storage_, model_dir_, files_);
   const SaveParts parts{storage_, files_, earlier_ ? earlier_->get() : nullptr, patches_, step_};
-  arenas_.push_back(nullptr);  // So that finish() sees that it failed.
+  arenas_.push_back(nullptr);  // If making the arena fails, finish() sees the null.
   auto arena = ArenaWriter::begin(parts, std::move(layout), is_table);
   if (!arena) return not_saved(std::move(arena).error());
   arenas_.back() = std::move(arena).value();
@@ -180,12 +183,12 @@ Result<void> FolderWriter::add_tensors(std::span<const NamedTensor> tensors) {
   return {};
 }
 
-/// Final names do not exist yet: an earlier save of the same step keeps its files until the index is ours.
+/// The final names are new ones: an earlier save of the same step keeps its files until the index is replaced.
 Result<Manifest> FolderWriter::make_manifest(SaveInfo info, const std::vector<FileInfo>& listing) const {
   Manifest manifest{.global_step = step_, .info = std::move(info)};
   const std::vector<std::string> existing = files_of(listing, name_);
   const std::string count = five_digits(files_.named());
-  std::vector<uint32_t> index_of(files_.all().size());  // In manifest.files, by pending file.
+  std::vector<uint32_t> index_of(files_.all().size());  // By number in PendingFiles: the index in manifest.files.
   std::string generation;
   for (int number = 2;; ++number) {
     manifest.files.clear();
@@ -207,7 +210,7 @@ Result<Manifest> FolderWriter::make_manifest(SaveInfo info, const std::vector<Fi
     TensorEntry& tensor = tensors[segment.name];
     if (tensor.pieces.empty()) tensor = {segment.name, segment.dtype, segment.shape, segment.slot_of, {}};
     if (tensor.dtype != segment.dtype || tensor.shape != segment.shape || tensor.slot_of != segment.slot_of) {
-      return invalid_argument("variable " + segment.name + ": its pieces disagree on dtype, shape or slot");
+      return invalid_argument("variable " + segment.name + ": its pieces differ in dtype, shape or slot");
     }
     Piece& piece = tensor.pieces.emplace_back(written.piece);
     piece.file = index_of[piece.file];
@@ -232,7 +235,7 @@ Result<void> FolderWriter::write_index(const std::string& text) {
   return storage_.rename(temporary, path_of(index_name()));
 }
 
-/// Called before the folder is synced, so that the mark is on disk when the checkpoint is unlisted.
+/// Called before the folder is synced, so that the `.unlisted` file is on disk before the checkpoint leaves the list.
 Result<void> FolderWriter::mark_unlisted(const std::string& name, const std::vector<FileInfo>& listing) {
   const std::string mark = unlisted_mark(name);
   if (std::any_of(listing.begin(), listing.end(), [&](const FileInfo& file) { return file.name == mark; })) return {};
@@ -243,7 +246,7 @@ Result<void> FolderWriter::mark_unlisted(const std::string& name, const std::vec
 
 Result<void> FolderWriter::finish_files() {
   for (const auto& arena : arenas_) {
-    if (!arena) return invalid_argument("a data file failed");
+    if (!arena) return invalid_argument("a data file was not completed");
     SHOAL_TRY_VOID(arena->finish());
   }
   for (const auto& arena : arenas_) SHOAL_TRY_VOID(arena->settle());
@@ -267,14 +270,14 @@ Result<void> FolderWriter::put_in_place(SaveInfo info) {
   phase_ = Phase::kRenaming;
   for (const PendingFile& file : files_.all()) {
     if (!file.is_named) {
-      (void)storage_.remove(file.path);  // A second name that was not needed. What stays goes with the temporary files.
+      (void)storage_.remove(file.path);  // An unneeded second name. If this fails, it is removed later as a temporary file.
       continue;
     }
     renamed_.push_back(manifest_.files[renamed_.size()].name);
     SHOAL_TRY_VOID(storage_.rename(file.path, path_of(renamed_.back())));
   }
   if (!before || !before->lists(name_)) SHOAL_TRY_VOID(mark_unlisted(name_, listing));
-  return storage_.sync_folder(model_dir_);  // The data's names are on disk before an index that speaks of them.
+  return storage_.sync_folder(model_dir_);  // The data files are on disk before an index names them.
 }
 
 Result<Saved> FolderWriter::make_newest(const CommitOptions& options) {
@@ -294,9 +297,9 @@ Result<Saved> FolderWriter::make_newest(const CommitOptions& options) {
   phase_ = Phase::kDone;
 
   if (options.warn && earlier_ && *earlier_ && (*earlier_)->damage()) {
-    options.warn("the checkpoint before " + name_ + " is damaged, so that tables were written whole: " + *(*earlier_)->damage());
+    options.warn("the checkpoint before " + name_ + " is damaged, so tables were written whole: " + *(*earlier_)->damage());
   }
-  // Failure is no matter: beside a listed one it means nothing, and the next save tries again.
+  // A failure is ignored: the `.unlisted` file of a listed checkpoint has no effect, and the next save tries again.
   if (!is_listed) (void)storage_.remove(path_of(unlisted_mark(name_)));
   if (Result<void> deleted = delete_old(change.deleted, options.warn); !deleted && options.warn) {
     options.warn("old checkpoints could not be deleted: " + deleted.error().message());
@@ -313,12 +316,12 @@ Result<Saved> FolderWriter::make_newest(const CommitOptions& options) {
 Result<void> FolderWriter::delete_old(const std::vector<std::string>& deleted, const WarningSink& warn) {
   SHOAL_TRY(const std::vector<FileInfo> listing, storage_.list(model_dir_));
   for (const std::string& old : deleted) remove_checkpoint(storage_, model_dir_, listing, old, warn);
-  for (const std::string& file : files_of(listing, name_)) {  // Some may be of an earlier save of this step.
+  for (const std::string& file : files_of(listing, name_)) {  // Some may belong to an earlier save of this step.
     const bool current = file == index_name() || std::any_of(manifest_.files.begin(), manifest_.files.end(),
                                                              [&](const DataFile& d) { return d.name == file; });
     if (current) continue;
     if (Result<void> removed = storage_.remove(path_of(file)); !removed && warn) {
-      warn("old checkpoint file could not be deleted: " + removed.error().message());
+      warn("an old checkpoint file could not be deleted: " + removed.error().message());
     }
   }
   return {};
@@ -352,8 +355,8 @@ bool FolderWriter::may_be_listed() const {
   return (*pointer)->lists(name_);
 }
 
-/// Removes what nothing can refer to. A call that failed may have had its effect all the same (a rename, then the sync),
-/// so what is on disk decides, and in doubt files stay.
+/// Removes the files that nothing can refer to. A call that failed may have had its effect all the same (a rename whose
+/// sync failed), so the state on disk decides; in doubt the files stay.
 void FolderWriter::abandon() {
   if (phase_ == Phase::kDone) return;
   arenas_.clear();
@@ -361,8 +364,8 @@ void FolderWriter::abandon() {
   if (phase_ == Phase::kIndexed) (void)storage_.remove(path_of(temporary_index_name()));
   if (index_may_be_ours()) {
     if (may_be_listed()) return;
-    // An index without its data would be a damaged checkpoint, where there was none: so the data stays until that is gone
-    // for good, and the mark, which says that this one does not count.
+    // An index without its data would be a damaged checkpoint where there was none before. So the data files stay until the
+    // index is certainly gone, and so does the `.unlisted` file, which says that this checkpoint does not count.
     const Result<void> removed = storage_.remove(path_of(index_name()));
     if (!removed && removed.error().kind() != ErrorKind::kNotFound) return;
     if (!storage_.sync_folder(model_dir_)) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// XXH3-64, in one call or as bytes stream by, and its text form.
+/// XXH3-64 checksums, of bytes in memory or of a stream, and their text form.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -30,8 +30,9 @@ class Checksum {
   std::unique_ptr<State> state_;
 };
 
-/// Sixteen lower-case digits, as xxhsum prints it; and back.
+/// Writes sixteen lower-case hexadecimal digits, as xxhsum does.
 std::string to_hex(uint64_t checksum);
+/// Reads what to_hex() writes; nothing for any other text.
 std::optional<uint64_t> from_hex(std::string_view text);
 
 }  // namespace shoal::checkpoint

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The checkpoints of a folder: which is the newest, which are retained, which are intact.
+/// Finds the checkpoints of a folder: the newest, the retained ones, the intact ones.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace shoal::checkpoint {
 
-/// Contents of the text file `checkpoint` (TensorFlow's form, names relative to the folder):
+/// Contents of the text file `checkpoint`, in TensorFlow's form, with names relative to the folder:
 ///   model_checkpoint_path: "model.ckpt-5"
 ///   all_model_checkpoint_paths: "model.ckpt-0"
 ///   all_model_checkpoint_paths: "model.ckpt-5"
@@ -26,20 +26,21 @@ struct PointerFile {
   friend bool operator==(const PointerFile&, const PointerFile&) = default;
 };
 std::string encode_pointer(const PointerFile& pointer);
-/// DataLoss names the line that is no such line. Lines of other keys are skipped.
+/// Reads the file's text. DataLoss names a line that is malformed. Lines with other keys are skipped.
 Result<PointerFile> decode_pointer(std::string_view text);
-/// Reads that file. Nothing if the folder or the file does not exist.
+/// Reads the `checkpoint` file of `model_dir`. Nothing if the folder or the file does not exist.
 Result<std::optional<PointerFile>> read_pointer(Storage& storage, const std::string& model_dir);
 
-/// The newest checkpoint's prefix ("m/model.ckpt-200"): what the `checkpoint` file says (CONTRACT CK-6). Nothing if there
-/// is no such file. NotFound if it names files that are missing, DataLoss if it or the index is damaged: evaluation and
-/// export log that error and have no newest checkpoint. Compares lengths, not the data's checksums.
+/// The prefix of the newest checkpoint ("m/model.ckpt-200"), which is the one that the `checkpoint` file names, not the one
+/// with the largest number or the latest time. Nothing if there is no such file. NotFound if it names files that are
+/// missing, DataLoss if it or the index is damaged: evaluation and export log that error and go on as if there were no
+/// checkpoint. Compares the lengths of the data files, but not their checksums.
 Result<std::optional<std::string>> latest(Storage& storage, const std::string& model_dir);
 
-/// The checkpoint from which training resumes: the newest one, or, with a warning for each that is passed over, the next
-/// older listed one of which every checksum is right (CONTRACT CK-7). Null if the folder never had a checkpoint.
-/// DataLoss if it had, and none is intact: training must not start over by itself. Where the `checkpoint` file is missing
-/// but checkpoints are there, they are taken by step, with a warning.
+/// The checkpoint from which training resumes: the newest one, if all its checksums are right; else the next older listed
+/// one that is intact, with a warning for each that is skipped. Null if the folder never had a checkpoint. DataLoss if it
+/// had some and none is intact, since training must not start over by itself. If the `checkpoint` file is missing or
+/// damaged, the checkpoints found in the folder are tried in the order of their steps, with a warning.
 Result<std::unique_ptr<Reader>> latest_intact(Storage& storage, const std::string& model_dir, const WarningSink& warn);
 
 struct ListedCheckpoint {
@@ -47,23 +48,23 @@ struct ListedCheckpoint {
   int64_t global_step = 0;
   bool newest = false;
   uint64_t bytes = 0;           ///< Bytes of index and data. 0 if the index cannot be read.
-  WallTime save_time{};         ///< The index says it. 1970 if that cannot be read.
-  std::optional<Error> damage;  ///< What is wrong with it. Nothing: it is intact.
+  WallTime save_time{};         ///< The time that the index states. 1970 if the index cannot be read.
+  std::optional<Error> damage;  ///< Describes the damage. Nothing: the checkpoint is intact.
 };
 enum class Check { kLengths, kChecksums };
-/// The retained checkpoints, oldest to newest, damaged ones too. Empty if there is no `checkpoint` file.
+/// Lists the retained checkpoints, oldest to newest, damaged ones too. Empty if there is no `checkpoint` file.
 Result<std::vector<ListedCheckpoint>> list(Storage& storage, const std::string& model_dir, Check check);
 
-/// For who holds the folder: removes at once what killed saves left in it, which are temporary files, data files of which no
-/// index speaks, and checkpoints marked as unlisted that are not in the list (CONTRACT CK-18). Without its lock nobody knows
-/// whether another process is writing these: then saves remove them when they are an hour old. What cannot be removed
-/// stays.
+/// Removes at once what killed saves left in the folder: temporary files, data files that no index names, and checkpoints
+/// with an `.unlisted` file that are not in the list. Only for the process that has the lock of `model_dir`. Without the
+/// lock another process may be writing these files; saves then remove them when they are an hour old. Files that cannot be
+/// removed stay.
 void remove_unfinished(Storage& storage, const std::string& model_dir);
 
-/// Removes the retained checkpoints and the list. NotFound is no error: there are none.
+/// Removes the retained checkpoints and the `checkpoint` file. No error if there are none.
 Result<void> remove_listed(Storage& storage, const std::string& folder);
 
-/// Opens and reads all of it: every checksum right, or the first error.
+/// Reads a whole checkpoint and compares every checksum. Returns the first error.
 Result<void> verify(Storage& storage, const std::string& prefix);
 
 }  // namespace shoal::checkpoint

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a checkpoint says about itself: the contents of `<prefix>.index`. docs/formats.md describes the file field by
-/// field. A checkpoint exists exactly when its index does, and the index names everything else with length and checksum.
+/// The manifest: the contents of `<prefix>.index`. docs/formats.md describes the file field by field. A checkpoint exists
+/// exactly when its index does; the index names all other files with their lengths and checksums.
 ///
-/// Nothing here knows graphs, optimizers or clusters: a checkpoint holds named arrays, counters and opaque strings.
+/// This code knows neither graphs nor optimizers nor clusters: a checkpoint contains named arrays, counters and opaque
+/// strings.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -19,11 +20,12 @@
 
 namespace shoal::checkpoint {
 
-/// Parts of a piece that a later save found changed and wrote to a file of their own. For this the piece is divided into units
-/// of `unit_bytes`, numbered from 0; the last one may be shorter.
+/// The parts of a piece that changed after the piece was written. A later save writes them to another file. For this
+/// purpose the piece is divided into units of `unit_bytes`, numbered from 0; the last unit may be shorter.
 struct Patch {
   uint32_t file = 0;    ///< An index into Manifest::files.
-  uint64_t offset = 0;  ///< Where the numbers of the changed units begin: `count` of int64, ascending. The units follow them.
+  /// Where the numbers of the changed units begin: `count` int64 values, ascending. The units follow.
+  uint64_t offset = 0;
   uint64_t count = 0;
   uint64_t unit_bytes = 0;
   uint64_t bytes = 0;             ///< Bytes of the units, without their numbers.
@@ -35,7 +37,7 @@ struct Patch {
   uint64_t bytes_in_file() const { return count * sizeof(int64_t) + bytes; }
 };
 
-/// Rows [row_begin, row_end) of a tensor, where they lie. A scalar counts as one row.
+/// The place of rows [row_begin, row_end) of a tensor. A scalar counts as one row.
 struct Piece {
   uint32_t file = 0;    ///< An index into Manifest::files.
   uint64_t offset = 0;  ///< Bytes from the start of the file.
@@ -43,17 +45,17 @@ struct Piece {
   int64_t row_begin = 0;
   int64_t row_end = 0;
   uint64_t checksum = 0;             ///< The XXH3-64 of these bytes, before any patch.
-  std::vector<Patch> patches = {};  ///< From the oldest to the newest, which counts where several have a unit.
+  std::vector<Patch> patches = {};   ///< From the oldest to the newest. The newest patch of a unit counts.
   friend bool operator==(const Piece&, const Piece&) = default;
 };
 
-/// A variable, or a slot that an optimizer keeps beside one.
+/// A variable, or an optimizer's slot that belongs to a variable.
 struct TensorEntry {
   std::string name;  ///< Unique in the checkpoint: "dense/kernel", "dense/kernel/momentum".
   DType dtype = DType::kFloat32;
-  Shape shape;                ///< The shape of the whole tensor, however many pieces it is in.
+  Shape shape;                ///< The shape of the whole tensor, whatever the number of its pieces.
   std::string slot_of;        ///< The variable that this slot belongs to. Empty for a variable.
-  std::vector<Piece> pieces;  ///< In row order, and together exactly the rows of `shape`.
+  std::vector<Piece> pieces;  ///< In row order. Together they are exactly the rows of `shape`.
 
   bool is_slot() const { return !slot_of.empty(); }
   int64_t rows() const { return shape.rank() == 0 ? 1 : shape[0]; }
@@ -64,12 +66,12 @@ struct TensorEntry {
 
 enum class FileKind {
   kTensors,
-  kTables,   ///< Tensors of which saves change little. A later checkpoint may take the file over.
-  kPatches,  ///< What a save found changed in tables.
+  kTables,   ///< Tensors that change little between saves. A later checkpoint may share the file.
+  kPatches,  ///< Changed units of tables.
 };
 
-/// A safetensors file beside the index. Checkpoints may share tables and patches: the file then has a name in each of them
-/// (Storage::link), and may hold what one of them does not need.
+/// A safetensors file beside the index. Checkpoints may share a file of tables or patches: it then has one name for each of
+/// them (Storage::link), and may contain data that one of them does not need.
 struct DataFile {
   std::string name;  ///< The name without a folder: "model.ckpt-200.data-00000-of-00002".
   uint64_t bytes = 0;
@@ -78,16 +80,16 @@ struct DataFile {
   friend bool operator==(const DataFile&, const DataFile&) = default;
 };
 
-/// What goes into a checkpoint beside the tensors. All of it is opaque here.
+/// The contents of a checkpoint beside the tensors. This module does not interpret them.
 struct SaveInfo {
   std::map<std::string, uint64_t> counters;      ///< Counters by name, e.g. updates applied to a variable (Adam's t).
   std::map<std::string, std::string> positions;  ///< Input positions by trainer ("chief/0"); any bytes.
   std::set<std::string> ended = {};              ///< Trainers whose inputs have ended, at these positions.
-  std::string numerics;                          ///< Backend, version, ISA, threads: what equal bits depend on.
+  std::string numerics;                          ///< Backend, version, ISA, threads: everything that equal bits depend on.
   std::string fingerprint;                       ///< The fingerprint of the job and its graph.
-  std::string run;           ///< The run's text (run_file.h). Empty: not known, as before there were runs.
-  std::string meaning = {};  ///< What ids and logits stand for (Meaning::encode()); empty: not known.
-  std::string rest = {};     ///< What else the model computes with, by hashes; empty: not known.
+  std::string run;           ///< The text of run.json (run_file.h). Empty: not known, as in older checkpoints.
+  std::string meaning = {};  ///< The meaning of ids and logits (Meaning::encode()). Empty: not known.
+  std::string rest = {};     ///< Hashes of the model's other constants. Empty: not known.
   WallTime save_time{};
   friend bool operator==(const SaveInfo&, const SaveInfo&) = default;
 };
@@ -98,23 +100,23 @@ struct Manifest {
   std::vector<DataFile> files;
   std::vector<TensorEntry> tensors;  ///< Sorted by name (bytes).
 
-  /// The tensor of that name. Null if there is none.
+  /// The tensor with this name. Null if there is none.
   const TensorEntry* find(std::string_view name) const;
-  /// Bytes of all data files.
+  /// The sum of the sizes of all data files.
   uint64_t data_bytes() const;
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
 
-/// The text of an index file, checksum included. Equal manifests give equal text.
+/// Writes the text of an index file, with its checksum. Equal manifests give equal text.
 std::string encode_manifest(const Manifest& manifest);
-/// Reads an index file's text. DataLoss says what is wrong with it: checksum, JSON, a field, pieces that overlap, leave a
-/// gap or lie outside of their file. FailedPrecondition says that it is of a newer version. Whatever comes back is consistent.
-/// Never throws; safe on any bytes.
+/// Reads the text of an index file. DataLoss describes the damage: a wrong checksum, JSON or field, or pieces that overlap,
+/// leave a gap or lie outside of their file. FailedPrecondition says that the file has a newer version. A manifest that is
+/// returned is consistent. Never throws; safe on any bytes.
 Result<Manifest> decode_manifest(std::string_view text);
 
-/// "model.ckpt-200" (CONTRACT CK-2).
+/// Returns "model.ckpt-200", without padding.
 std::string checkpoint_name(int64_t global_step);
-/// 200 from "model.ckpt-200"; nothing if `name` is anything else ("model.ckpt-007" and names with a folder too).
+/// 200 for "model.ckpt-200"; nothing if `name` has any other form ("model.ckpt-007", a name with a folder).
 std::optional<int64_t> step_of(std::string_view name);
 
 }  // namespace shoal::checkpoint

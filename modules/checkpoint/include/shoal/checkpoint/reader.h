@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Reads one checkpoint. What comes back has been compared with its checksum: damage is DataLoss, never data.
+/// Reads one checkpoint. Everything that it returns has the right checksum: damage is DataLoss, never data.
 #include <memory>
 #include <span>
 #include <string>
@@ -13,39 +13,40 @@
 
 namespace shoal::checkpoint {
 
-/// One thread at a time. Any number of readers may read one checkpoint.
+/// One thread at a time. Any number of readers may read the same checkpoint.
 ///
-/// Errors: NotFound if a file is missing (also: deleted meanwhile), DataLoss if one is damaged. The sentences name the
-/// checkpoint, the file, the variable, both checksums, and what to do.
+/// Errors: NotFound if a file is missing (also if it was deleted meanwhile), DataLoss if a file is damaged. The sentences
+/// name the checkpoint, the file, the variable, both checksums, and what to do.
 class Reader {
  public:
-  /// `prefix`: "m/model.ckpt-200". Reads and checks the index; opens the data files and compares their lengths.
-  /// Where the same step is saved again meanwhile, it gives the earlier save or the later one, whole. `if_damaged` ends the
-  /// sentences about damage: what to do. Empty: to delete this checkpoint, and to resume from an older one.
+  /// Reads and checks the index of the checkpoint `prefix` ("m/model.ckpt-200"), opens its data files and compares their
+  /// lengths. If the same step is saved again meanwhile, the reader gets all of the earlier save or all of the later one.
+  /// `if_damaged` ends the sentences about damage and says what to do. Default: to delete this checkpoint and resume from
+  /// an older one.
   static Result<std::unique_ptr<Reader>> open(Storage& storage, std::string prefix, std::string if_damaged = {});
 
   const std::string& prefix() const { return prefix_; }
   const Manifest& manifest() const { return manifest_; }
   int64_t global_step() const { return manifest_.global_step; }
 
-  /// The whole tensor, or rows [row_begin, row_end), dense, into `out` of exactly that size. NotFound names a tensor
-  /// that the checkpoint lacks. A checksum covers a whole piece, so reading a part of a piece reads all of it; contents of
-  /// `out` are undefined after an error.
+  /// Reads the whole tensor, or its rows [row_begin, row_end), into `out`, whose size must match exactly. NotFound if the
+  /// checkpoint has no such tensor. Reading a part of a piece reads all of the piece, since one checksum covers it. After
+  /// an error the contents of `out` are undefined.
   Result<void> read(std::string_view name, std::span<std::byte> out) const;
   Result<void> read_rows(std::string_view name, int64_t row_begin, int64_t row_end, std::span<std::byte> out) const;
   Result<Tensor> read_tensor(std::string_view name) const;
 
-  /// Reads everything once and compares all checksums, of files and of pieces.
+  /// Reads everything once and compares the checksums of all files and pieces.
   Result<void> verify() const;
 
   /// Verifies one file of manifest().files.
   Result<void> verify_file(uint32_t file) const;
 
-  /// The files of manifest(), open, in its order.
+  /// The open files of manifest().files, in the same order.
   const std::vector<std::unique_ptr<ReadableFile>>& files() const { return files_; }
 
-  /// The names of all files of this checkpoint, without folder, the index last: copied in this order, a copy is complete
-  /// when it exists.
+  /// The names of all files of this checkpoint, without the folder. The index is last, so that a copy made in this order is
+  /// complete as soon as it counts as a checkpoint.
   std::vector<std::string> file_names() const;
 
  private:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The run of a model_dir: the file `run.json` (CONTRACT RU-1, RU-7). A run begins in an empty folder and goes on, over any
-/// number of starts, for as long as the folder is trained in. Only who holds the folder writes the file; everybody may read.
+/// The file `run.json`, which identifies the run of a model_dir. A run begins when training starts in an empty folder, and
+/// continues over any number of starts for as long as the folder is trained in. Only the process with the folder's lock
+/// writes the file; anybody may read it.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,32 +14,33 @@
 namespace shoal::checkpoint {
 
 struct RunFile {
-  /// 32 hexadecimal digits, drawn when the run began. A copied folder keeps them.
+  /// 32 hexadecimal digits, drawn at random when the run began. A copied folder keeps them.
   std::string id = {};
-  WallTime begun{};          ///< Kept to the microsecond.
-  std::string program = {};  ///< The name of the program that began the run ("mnist"); empty if nobody knows.
-  /// The base seed of initial weights, dropout and shuffles, for starts that are given none. In [0, 2^53) where it was drawn.
+  WallTime begun{};          ///< When the run began, in microseconds.
+  std::string program = {};  ///< The name of the program that began the run ("mnist"); empty if not known.
+  /// The base seed of initial weights, dropout and shuffles, for starts without a seed of their own. A drawn seed is in [0,
+  /// 2^53).
   int64_t seed = 0;
-  bool seed_given = false;  ///< The seed is the one that a start was given, and was not drawn.
-  /// What the model means, as its graph was recorded; empty: not known yet.
+  bool seed_given = false;  ///< True if a start was given the seed; false if it was drawn at random.
+  /// The meaning of the model's ids and logits, recorded from its graph (Meaning::encode()); empty: not known yet.
   std::string meaning = {};
   friend bool operator==(const RunFile&, const RunFile&) = default;
 };
 
-/// A run that begins now, with an id and a seed that were drawn.
+/// A new run that begins now, with an id and a seed drawn at random.
 RunFile draw_run(Environment& env);
 
-/// JSON of one line:
-/// {"version":1,"id":"4f...","begun":1700000000.25,"program":"mnist","seed":123,"seed_given":false,"meaning":"..."},
-/// `meaning` only if it is known.
+/// Writes a run as one line of JSON:
+/// {"version":1,"id":"4f...","begun":1700000000.25,"program":"mnist","seed":123,"seed_given":false,"meaning":"..."}.
+/// `meaning` is left out if it is empty.
 std::string encode_run(const RunFile& run);
-/// DataLoss says what is wrong with the text. Members of other names are passed over.
+/// Reads such a line. DataLoss describes the mistake. Unknown members are ignored.
 Result<RunFile> decode_run(std::string_view text);
 
-/// Reads run.json of `model_dir`. Nothing if there is none. DataLoss names the file, if it is damaged; other errors are those
-/// of reading.
+/// Reads run.json of `model_dir`. Nothing if the file does not exist. DataLoss names the file if it is damaged. Other
+/// errors come from reading.
 Result<std::optional<RunFile>> read_run(Storage& storage, const std::string& model_dir);
-/// Writes it by temporary file and rename. Unavailable names path and cause. The folder exists.
+/// Writes run.json to a temporary file and renames it. The folder has to exist. Unavailable names path and cause.
 Result<void> write_run(Storage& storage, const std::string& model_dir, const RunFile& run);
 
 }  // namespace shoal::checkpoint

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Reads a safetensors file, whoever wrote it: the data files of a checkpoint have this format, and PyTorch and Hugging Face
-/// write it too.
+/// Reads safetensors files of any origin. The data files of a checkpoint have this format, and PyTorch and Hugging Face
+/// write it, too.
 ///
 /// Format: the length of the header (uint64, little-endian); the header, a JSON object with an object {"dtype", "shape",
 /// "data_offsets"} for each tensor by its name, and optionally "__metadata__"; the elements of all tensors, end to end and
@@ -20,19 +20,19 @@
 
 namespace shoal::checkpoint {
 
-/// The name by which safetensors files call a type: "F32". Empty for kString, which they do not have.
+/// The name of a type in safetensors files: "F32". Empty for kString, which the format does not have.
 std::string_view safetensors_dtype(DType dtype);
 
 struct SafetensorsEntry {
   std::string name;
-  std::string file_dtype;      ///< The type as the file names it: "F32", "BF16".
-  std::optional<DType> dtype;  ///< The type of what read() gives. None: read() does not know the file's type.
+  std::string file_dtype;      ///< The type's name in the file: "F32", "BF16".
+  std::optional<DType> dtype;  ///< The type that read() returns. Nothing: read() does not support the file's type.
   Shape shape;
   uint64_t offset = 0;  ///< Bytes from the start of the file.
   uint64_t bytes = 0;
 };
 
-/// One thread at a time. The storage outlives it.
+/// One thread at a time. The storage has to outlive this object.
 class SafetensorsFile {
  public:
   /// Reads and checks the header. Errors name the file: NotFound; DataLoss, with the offset, for a file that is cut or whose
@@ -41,12 +41,13 @@ class SafetensorsFile {
 
   /// All tensors, in the order of their names (bytes).
   const std::vector<SafetensorsEntry>& tensors() const { return tensors_; }
-  /// The tensor of that name. Null if there is none.
+  /// The tensor with this name. Null if there is none.
   const SafetensorsEntry* find(std::string_view name) const;
 
-  /// The elements of one of tensors(). F32, I64, I32, U8 and BOOL become the type of that name; F16, BF16 and F64 become
-  /// float32 (F64 is rounded to the nearest, beyond the largest float32 to infinity). Errors name file and tensor: DataLoss,
-  /// with the offset, for a bool that is neither 0 nor 1; FailedPrecondition for other types, with what to do.
+  /// Reads the elements of one of tensors(). F32, I64, I32, U8 and BOOL keep their type; F16, BF16 and F64 become float32
+  /// (F64 is rounded to the nearest; beyond the largest float32 it becomes infinity). Errors name file and tensor:
+  /// DataLoss, with the offset, for a bool that is neither 0 nor 1; FailedPrecondition for unsupported types, with what to
+  /// do.
   Result<Tensor> read(const SafetensorsEntry& entry) const;
 
  private:
