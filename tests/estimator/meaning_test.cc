@@ -117,7 +117,7 @@ TEST_F(ChangedModel, AnEvaluationInMemoryRefusesOtherWords) {
   const auto evaluator = in_memory_evaluator(place_.estimator(kTurned), all_woods, {});
   EXPECT_THAT(
       refused([&] { place_.estimator(WoodModel{}).train(all_woods, {.steps = 1, .hooks = {evaluator}}); }),
-      HasSubstr("the training of this process: the weights there are of a model with another meaning: feature \"wood\""));
+      HasSubstr("the training of this process: its weights belong to a model with another meaning: feature \"wood\""));
 }
 
 TEST_F(ChangedModel, AnOrderOfColumnsIsNoChange) {

@@ -124,7 +124,7 @@ TEST_F(OwnOps, OfAnExportComeFromWhoeverLoadsIt) {
                     load_exported_model(folder, kReference, {squash(2), squash_grad(), round_off()});
                   },
                   ErrorKind::kFailedPrecondition),
-              HasSubstr("squash \"squash\": it was made with version 1 of this op, and this program has version 2"));
+              HasSubstr("squash \"squash\": it was made with version 1 of this op, but this program has version 2"));
   EXPECT_THAT(refusal([&] {
                 load_exported_model(folder, kReference, {squash(), squash()});
               }),
@@ -133,7 +133,7 @@ TEST_F(OwnOps, OfAnExportComeFromWhoeverLoadsIt) {
 
 TEST_F(OwnOps, ThatTheEstimatorDoesNotKnowAreNamed) {
   EXPECT_THAT(refusal([&] { place_.estimator(own_model).train(training(), {.steps = 1}); }, ErrorKind::kNotFound),
-              HasSubstr("there is no op \"squash\": Shoal has none of this name, and an op of your own has to be given, by "
+              HasSubstr("there is no op \"squash\": Shoal has no op of this name; pass an op of your own to "
                         "Estimator::use_ops()"));
   Estimator own = estimator();
   EXPECT_THAT(refusal([&] { own.use_ops({identity("relu")}); }),

@@ -152,7 +152,7 @@ TEST_F(WarmStartTest, MistakesThatNeedNoModelAreRefusedAtOnce) {
     return sentence;
   };
   EXPECT_THAT(at_once({}), HasSubstr("`from`"));
-  EXPECT_THAT(at_once({.from = "m", .variables = "out/("}), HasSubstr("\"out/(\" is no regular expression"));
+  EXPECT_THAT(at_once({.from = "m", .variables = "out/("}), HasSubstr("\"out/(\" is not a regular expression"));
   EXPECT_THAT(at_once({.from = "m", .variables = std::vector<std::string>{}}), HasSubstr("no variable is chosen"));
   EXPECT_THAT(at_once({.from = "m", .variables = std::nullopt}), HasSubstr("no variable is chosen"));
   EXPECT_THAT(at_once({.from = "m", .vocabularies = {{"t", {.old_tokens = {"a", "a"}, .new_tokens = {"a"}}}}}),

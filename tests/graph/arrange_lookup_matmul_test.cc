@@ -142,10 +142,10 @@ TEST_F(Products, Matmul) {
   EXPECT_EQ(shape(ops::matmul(floats({batch_, time_, 8}), floats({8, 3}))), "[batch, time, 3]");
   EXPECT_EQ(shape(ops::matmul(floats({2, 8}), floats({batch_, 8, 3}))), "[batch, 2, 3]");
   EXPECT_REFUSED(ops::matmul(floats({batch_, 20}), floats({10, 20}), {}, "m"),
-                 "matmul \"m\": a [batch, 20] has 20 columns and b [10, 20] 10 rows, as the product sees them");
-  EXPECT_REFUSED(
-      ops::matmul(floats({2, 3, 4}), floats({5, 4, 3}), {}, "m"),
-      "matmul \"m\": a [2, 3, 4] and b [5, 4, 3] must have equal sizes before the last two, or one of them none");
+                 "matmul \"m\": a [batch, 20] has 20 columns and b [10, 20] 10 rows, after their transposition");
+  EXPECT_REFUSED(ops::matmul(floats({2, 3, 4}), floats({5, 4, 3}), {}, "m"),
+                 "matmul \"m\": a [2, 3, 4] and b [5, 4, 3] must have equal sizes before the last two, or one of them must "
+                 "have no others");
   EXPECT_REFUSED(ops::matmul(floats({4}), floats({4, 3}), {}, "m"),
                  "matmul \"m\": a is float32 [4]; it must have at least 2 dimensions");
 }

@@ -126,7 +126,7 @@ TEST(AutodiffOfUserOps, RefusesAGradientOfAnotherShape) {
   Graph graph(0, &catalogue);
   const Value x = graph.input("x", DType::kFloat32, {3});
   EXPECT_REFUSED(gradients(ops::reduce_sum(graph.add("odd", {x})[0]), {x}),
-                 "odd \"odd\": its gradient rule gave float32 [] for operand 0, which is float32 [3]");
+                 "odd \"odd\": its gradient rule returned float32 [] for operand 0, which is float32 [3]");
 }
 
 }  // namespace

@@ -28,9 +28,9 @@ TEST(DimShape, WhatItDoesNotHaveIsRefused) {
   EXPECT_EQ(shape[1].size(), 3);
   EXPECT_EQ(refusal([&] { static_cast<void>(shape[0].size()); }).substr(0, 55),
             "the size \"batch\" of a shape varies, so it has no number");
-  const std::string sentence = " of the shape [batch, 3] is asked for, which has 2 axes, counted from 0";
-  EXPECT_EQ(refusal([&] { static_cast<void>(shape[2]); }), "axis 2" + sentence);
-  EXPECT_EQ(refusal([&] { static_cast<void>(shape[-1]); }), "axis -1" + sentence);
+  const std::string sentence = "; it has 2 axes, counted from 0";
+  EXPECT_EQ(refusal([&] { static_cast<void>(shape[2]); }), "the shape [batch, 3] has no axis 2" + sentence);
+  EXPECT_EQ(refusal([&] { static_cast<void>(shape[-1]); }), "the shape [batch, 3] has no axis -1" + sentence);
   EXPECT_EQ(refusal([] { static_cast<void>(Dim::symbol("")); }).substr(0, 13), "a symbol has ");
 }
 

@@ -88,20 +88,20 @@ TEST(GraphJson, RefusesADescriptionThatContradictsItself) {
   const std::vector<Damage> damages{
       {"\"nodes\"", "\"knots\"", ErrorKind::kDataLoss, "\"nodes\" is missing"},
       {"\"version\": 1", "\"version\": 2", ErrorKind::kFailedPrecondition,
-       "it is version 2 of the format, this program reads version 1"},
+       "it has version 2 of the format, but this program reads version 1"},
       // Lists so deep are not printed: whatever prints them recursively would run out of stack.
       {"\"version\": 1", "\"version\": " + std::string(500000, '[') + std::string(500000, ']'), ErrorKind::kDataLoss,
        "\"version\" must be an integer"},
       {"shoal-graph", "onnx", ErrorKind::kDataLoss, "\"format\" is \"onnx\""},
       {"\"op\": \"relu\"", "\"op\": \"no_op\"", ErrorKind::kNotFound, "there is no op \"no_op\""},
       {"\"name\": \"y\"", "\"name\": \"x\"", ErrorKind::kDataLoss, "the name is taken"},
-      {"\"seed\": \"0\"", "\"seed\": \"-1\"", ErrorKind::kDataLoss, "is no 64-bit integer"},
-      {"\"float32\"", "\"float33\"", ErrorKind::kDataLoss, "\"float33\" is no type"},
+      {"\"seed\": \"0\"", "\"seed\": \"-1\"", ErrorKind::kDataLoss, "is not a 64-bit integer"},
+      {"\"float32\"", "\"float33\"", ErrorKind::kDataLoss, "\"float33\" is not a type"},
       {"\"float32\"", "\"string\"", ErrorKind::kDataLoss, "operand 0 is text"},
       {"AACAPwAAAEA", "AACAPwAA!EA", ErrorKind::kDataLoss, "\"constant\" is not base64"},
       {"AACAPwAAAEA", "AACAPwA", ErrorKind::kDataLoss, "\"constant\""},
       {"\"trainable\": true", "\"trainable\": 1", ErrorKind::kDataLoss, "\"trainable\" must be true or false"},
-      {"\"kind\": \"constant\"", "\"kind\": \"magic\"", ErrorKind::kDataLoss, "no kind of initializer"},
+      {"\"kind\": \"constant\"", "\"kind\": \"magic\"", ErrorKind::kDataLoss, "is not a kind of initializer"},
   };
   for (const Damage& damage : damages) {
     SCOPED_TRACE(damage.what + " -> " + damage.by.substr(0, 50));

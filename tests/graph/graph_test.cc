@@ -38,10 +38,10 @@ TEST(Graph, RefusesAVariableWithMoreBytesThanAnyMachine) {
   Graph graph;
   graph.variable("large", {int64_t(1) << 54});
   EXPECT_REFUSED(graph.variable("larger", {(int64_t(1) << 54) + 1}),
-                 "variable \"larger\" of shape [18014398509481985]: has more bytes than any machine; make it smaller");
+                 "variable \"larger\" of shape [18014398509481985]: it has more bytes than any machine; make it smaller");
   EXPECT_REFUSED(
       graph.variable("larger", {int64_t(1) << 62, 1024}),
-      "variable \"larger\" of shape [4611686018427387904, 1024]: has more bytes than any machine; make it smaller");
+      "variable \"larger\" of shape [4611686018427387904, 1024]: it has more bytes than any machine; make it smaller");
 }
 
 TEST(Graph, RefusesASecondVariableOrInputOfOneName) {
@@ -82,8 +82,8 @@ TEST(Graph, RefusesMissingAndMistypedAttributes) {
 TEST(Graph, AttributesThatAreNotThereAreErrorsOfWhoAsks) {
   const Attributes attributes{{"slope", 2.0}, {"window", std::vector<int64_t>{2, 2}}};
   EXPECT_EQ(attributes.get_real("slope"), 2);
-  EXPECT_REFUSED(attributes.get_real("scale"), "attribute \"scale\" is asked for, and the node has: slope, window");
-  EXPECT_REFUSED(Attributes().get_int("n"), "attribute \"n\" is asked for, and the node has: none");
+  EXPECT_REFUSED(attributes.get_real("scale"), "attribute \"scale\" is needed, but the node has: slope, window");
+  EXPECT_REFUSED(Attributes().get_int("n"), "attribute \"n\" is needed, but the node has: none");
   const auto mismatch = [&attributes](std::string_view name) {
     try {
       static_cast<void>(attributes.get_bool(name));
@@ -93,8 +93,8 @@ TEST(Graph, AttributesThatAreNotThereAreErrorsOfWhoAsks) {
       return std::string(error.what());
     }
   };
-  EXPECT_EQ(mismatch("slope"), "attribute \"slope\" is a real, and is asked for as a bool");
-  EXPECT_EQ(mismatch("window"), "attribute \"window\" is a list of integers, and is asked for as a bool");
+  EXPECT_EQ(mismatch("slope"), "attribute \"slope\" is a real, but is needed as a bool");
+  EXPECT_EQ(mismatch("window"), "attribute \"window\" is a list of integers, but is needed as a bool");
 }
 
 TEST(Graph, ARandomOpGetsAKeyFromItsName) {
@@ -165,7 +165,7 @@ TEST(Graph, NamesAreUtf8OfSomeLength) {
   EXPECT_NO_THROW(graph.variable(std::string(16384, 'l'), Shape{1}));
   EXPECT_REFUSED(graph.variable(std::string(16385, 'm'), Shape{1}),
                  "the name of variable (\"" + std::string(40, 'm') +
-                     "...\") has 16385 bytes, and may have 16384; give it a shorter one");
+                     "...\") has 16385 bytes, but may have at most 16384; make it shorter");
   const auto scope = graph.scope("layer");
   EXPECT_REFUSED(graph.input("", DType::kFloat32, DimShape(Shape{1})), "input \"layer/\": the name is empty");
   EXPECT_REFUSED(graph.variable("", Shape{1}), "variable \"layer/\": the name is empty");

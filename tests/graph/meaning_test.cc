@@ -159,7 +159,8 @@ TEST(Meaning, RefusesTextsThatAreNone) {
   EXPECT_EQ(sentence(""), "not a JSON object");
   EXPECT_EQ(sentence("[1]"), "not a JSON object");
   EXPECT_EQ(sentence("{}"), "\"version\" is missing");
-  EXPECT_THAT(sentence(R"({"version":2,"facts":{}})"), HasSubstr("version 2 of a meaning, this build reads 1"));
+  EXPECT_THAT(sentence(R"({"version":2,"facts":{}})"),
+              HasSubstr("the meaning has version 2, but this build reads version 1"));
   EXPECT_EQ(sentence(R"({"version":1,"facts":[]})"), "\"facts\" must be an object");
   EXPECT_EQ(sentence(R"({"version":1,"facts":{"a":[]}})"), "there are no facts of \"a\"");
   EXPECT_EQ(sentence(with("1")), "an object was expected where \"kind\" is looked for");
@@ -170,7 +171,7 @@ TEST(Meaning, RefusesTextsThatAreNone) {
   EXPECT_EQ(sentence(list(R"("count":1,"hash":"00000000000000FF","items":[])")), "\"hash\" must be 16 hexadecimal digits");
   EXPECT_EQ(sentence(list(R"("count":0,"hash":"0000000000000000","items":["a"])")), "a list has more items than its count");
   EXPECT_EQ(sentence(list(R"("count":1,"hash":"0000000000000000","items":["a"])")),
-            "a list has another hash than its items");
+            "the hash of a list does not fit its items");
   EXPECT_EQ(sentence(std::string(100000, '[')), "not a JSON object");
 }
 

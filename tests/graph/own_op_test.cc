@@ -56,9 +56,10 @@ TEST_F(OwnOp, GetsTheAttributesThatItsNodeSaysNothingOf) {
 }
 
 TEST_F(OwnOp, RefusesAttributesThatItDoesNotTake) {
-  EXPECT_THAT(refusal_of({{"slpoe", 2.0}}), HasSubstr("attribute \"slpoe\" is none of this op's; it takes: slope"));
-  EXPECT_THAT(refusal_of({{"slope", true}}), HasSubstr("attribute \"slope\" has to be a real number, and is a bool"));
-  EXPECT_THAT(refusal_of({{"slope", std::string("2")}}), HasSubstr("has to be a real number, and is a text"));
+  EXPECT_THAT(refusal_of({{"slpoe", 2.0}}),
+              HasSubstr("attribute \"slpoe\" does not belong to this op, which takes: slope"));
+  EXPECT_THAT(refusal_of({{"slope", true}}), HasSubstr("attribute \"slope\" has to be a real number, but is a bool"));
+  EXPECT_THAT(refusal_of({{"slope", std::string("2")}}), HasSubstr("has to be a real number, but is a text"));
   EXPECT_THAT(refusal_of({{"slope", std::nan("")}}),
               HasSubstr("squash \"squash\": attribute \"slope\" is NaN; give it a number"));
   EXPECT_EQ(refusal_of({{"slope", INFINITY}}), "accepted");
@@ -76,7 +77,7 @@ TEST_F(OwnOp, DefinesItsAttributesOnce) {
   OpDef twice = plain("twice"), nameless = plain("nameless"), version = plain("version"), nan = plain("nan"),
         old = plain("old");
   twice.attributes = {{"a", 1}, {"a", 2}};
-  EXPECT_THAT(sentence_of(twice), HasSubstr("attribute \"a\" is there twice"));
+  EXPECT_THAT(sentence_of(twice), HasSubstr("attribute \"a\" occurs twice"));
   nameless.attributes = {{"", 1}};
   EXPECT_THAT(sentence_of(nameless), HasSubstr("an attribute has no name"));
   version.attributes = {{"version", 1}};
@@ -85,12 +86,12 @@ TEST_F(OwnOp, DefinesItsAttributesOnce) {
   EXPECT_THAT(sentence_of(nan), HasSubstr("attribute \"a\" is NaN"));
   OpDef product = plain("product"), lookup = plain("lookup"), takes = plain("takes");
   product.product = true;
-  EXPECT_THAT(sentence_of(product), HasSubstr("a product and a lookup have two inputs, and it may have fewer"));
+  EXPECT_THAT(sentence_of(product), HasSubstr("a product or a lookup needs two inputs, but this op may have fewer"));
   lookup.looks_up_rows = [](const Attributes&) { return true; };
-  EXPECT_THAT(sentence_of(lookup), HasSubstr("a product and a lookup have two inputs"));
+  EXPECT_THAT(sentence_of(lookup), HasSubstr("a product or a lookup needs two inputs"));
   takes.rewrites.takes_activation = "relu";
   EXPECT_THAT(sentence_of(takes),
-              HasSubstr("attribute \"activation\" is missing: an op that takes an activation has this one, a text"));
+              HasSubstr("attribute \"activation\" is missing: an op that takes an activation has to define it, as a text"));
   old.version = 0;
   EXPECT_THAT(sentence_of(old), HasSubstr("its version has to be at least 1, not 0"));
 }
@@ -106,7 +107,7 @@ TEST_F(OwnOp, OfAnotherVersionIsAnotherModel) {
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().kind(), ErrorKind::kFailedPrecondition);
   EXPECT_THAT(read.error().message(),
-              HasSubstr("squash \"squash\": it was made with version 1 of this op, and this program has version 2"));
+              HasSubstr("squash \"squash\": it was made with version 1 of this op, but this program has version 2"));
 }
 
 /// What a later version of the program adds to an op has a value for older descriptions.
@@ -126,8 +127,8 @@ TEST_F(OwnOp, ThatNobodyGaveIsNamedWithWhatHelps) {
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().kind(), ErrorKind::kNotFound);
   EXPECT_THAT(read.error().message(),
-              HasSubstr("there is no op \"squash\": Shoal has none of this name, and an op of your own has to "
-                        "be given, by Estimator::use_ops() or to load_exported_model()"));
+              HasSubstr("there is no op \"squash\": Shoal has no op of this name; pass an op of your own to "
+                        "Estimator::use_ops() or load_exported_model()"));
 }
 
 TEST_F(OwnOp, MayOnlyGiveWhatAGraphHolds) {
@@ -137,11 +138,11 @@ TEST_F(OwnOp, MayOnlyGiveWhatAGraphHolds) {
   nothing.shape_rule = [](auto, const Attributes&) { return Result(std::vector<ValueType>()); };
   throws.shape_rule = [](auto, const Attributes&) -> Result<std::vector<ValueType>> { throw std::runtime_error("oh"); };
   for (OpDef op : {text, negative, nothing, throws}) value_or_raise(catalogue_.add(std::move(op)));
-  EXPECT_REFUSED(graph_.add("text", {x_}), "text \"text\": the shape rule gave a text, and ops compute with numbers");
-  EXPECT_REFUSED(
-      graph_.add("negative", {x_}),
-      "negative \"negative\": the shape rule gave the shape [-2]; there are at most 8 dimensions, and no negative sizes");
-  EXPECT_REFUSED(graph_.add("nothing", {x_}), "nothing \"nothing\": the shape rule gave no output");
+  EXPECT_REFUSED(graph_.add("text", {x_}), "text \"text\": the shape rule returned a text, but ops compute with numbers");
+  EXPECT_REFUSED(graph_.add("negative", {x_}),
+                 "negative \"negative\": the shape rule returned the shape [-2]; shapes have at most 8 dimensions, and no "
+                 "negative sizes");
+  EXPECT_REFUSED(graph_.add("nothing", {x_}), "nothing \"nothing\": the shape rule returned no output");
   EXPECT_THROW(graph_.add("throws", {x_}), std::exception);
 }
 
@@ -155,9 +156,9 @@ TEST_F(OwnOp, WhoseGradientIsOfAnotherTypeOrGraphIsRefused) {
   far.gradient = [foreign](const GradientRequest&) { return std::vector{foreign}; };
   for (OpDef op : {integer, far}) value_or_raise(catalogue_.add(std::move(op)));
   EXPECT_REFUSED(gradients(ops::reduce_sum(graph_.add("integer", {x_})[0]), {x_}),
-                 "integer \"integer\": its gradient rule gave int64 [3] for operand 0, which is float32 [3]");
+                 "integer \"integer\": its gradient rule returned int64 [3] for operand 0, which is float32 [3]");
   EXPECT_REFUSED(gradients(ops::reduce_sum(graph_.add("far", {x_})[0]), {x_}),
-                 "far \"far\": its gradient rule gave a value of another graph for operand 0");
+                 "far \"far\": its gradient rule returned a value of another graph for operand 0");
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ TEST_F(ShapeRules, Attention) {
                  "attention \"a\": key [batch, 9, 12] and value [batch, 8, 30] differ in their numbers of positions");
   EXPECT_REFUSED(ops::attention(query, key, value, {.heads = 3, .causal = true}, "a"),
                  "attention \"a\": query [batch, 7, 12] and key [batch, 9, 12] differ in their numbers of positions, which "
-                 "causal attention does not take");
+                 "causal attention does not allow");
   EXPECT_REFUSED(ops::attention(query, key, value, {.heads = 3, .lengths = integers({4})}, "a"),
                  "attention \"a\": lengths [4] must have one element for each of the batch sequences");
   EXPECT_REFUSED(
@@ -88,13 +88,14 @@ TEST_F(ShapeRules, Attention) {
 TEST_F(ShapeRules, InputsThatMayBeMissingAreNamed) {
   const Value projection = floats({batch_, 7, 20}), kernel = floats({20, 5});
   auto lstm = [&](std::string names) { graph_.add("lstm", {projection, kernel}, {{"inputs", std::move(names)}}, "l"); };
-  EXPECT_REFUSED(lstm("recurrent_kernel projection"),
-                 "lstm \"l\": attribute \"inputs\" is \"recurrent_kernel projection\" for 2 inputs; in order and each once "
-                 "they would be \"projection recurrent_kernel\"");
+  EXPECT_REFUSED(
+      lstm("recurrent_kernel projection"),
+      "lstm \"l\": attribute \"inputs\" is \"recurrent_kernel projection\" for 2 inputs; in the right order, each "
+      "once, they are \"projection recurrent_kernel\"");
   EXPECT_REFUSED(
       lstm("projection recurrent_kernel lengths"),
-      "lstm \"l\": attribute \"inputs\" is \"projection recurrent_kernel lengths\" for 2 inputs; in order and each "
-      "once they would be \"projection recurrent_kernel lengths\"");
+      "lstm \"l\": attribute \"inputs\" is \"projection recurrent_kernel lengths\" for 2 inputs; in the right order, "
+      "each once, they are \"projection recurrent_kernel lengths\"");
   EXPECT_REFUSED(graph_.add("lstm", {projection, kernel}, {}, "l"), "lstm \"l\": attribute \"inputs\" is missing");
 }
 
@@ -102,7 +103,7 @@ TEST_F(ShapeRules, Clipping) {
   EXPECT_EQ(shape(ops::clip(floats({batch_, 3}), -1, 1)), "[batch, 3]");
   EXPECT_EQ(shape(ops::global_norm({floats({batch_, 3}), floats({}), floats({7})})), "[]");
   EXPECT_REFUSED(ops::clip(floats({3}), 1, -1, "c"),
-                 "clip \"c\": low is 1.000000, high -1.000000; low may not be above high");
+                 "clip \"c\": low is 1.000000, high -1.000000; low must not be above high");
   EXPECT_REFUSED(ops::clip(integers({3}), 0, 1, "c"), "clip \"c\": x is int64 [3]; it must be float32");
   EXPECT_REFUSED(ops::global_norm({}), "global_norm: there are no values");
   EXPECT_REFUSED(ops::global_norm({floats({3}), integers({3})}, "n"),
@@ -122,7 +123,7 @@ TEST_F(ShapeRules, Conv2d) {
   EXPECT_REFUSED(ops::conv2d(floats({1, 4, 9, 3}), kernel, {}, {}, "c"),
                  "conv2d \"c\": x [1, 4, 9, 3], height: a window of 5 does not fit into 4 elements, padding included");
   EXPECT_REFUSED(ops::conv2d(x, kernel, {}, {.padding = Padding::explicit_sizes(0, 0, 5, 0)}, "c"),
-                 "conv2d \"c\": x [batch, 28, 27, 3], width: padding 5, 0 reaches a whole window of 5");
+                 "conv2d \"c\": x [batch, 28, 27, 3], width: padding 5, 0 is as large as a window of 5");
   EXPECT_REFUSED(
       ops::conv2d(x, kernel, {}, {.strides = {0, 1}}, "c"),
       "conv2d \"c\": x [batch, 28, 27, 3], height: window 5, stride 0 and padding 0, 0 must be at least 1, 1, 0, 0");
@@ -168,9 +169,9 @@ TEST_F(ShapeRules, Conv1d) {
             "[batch, 10, 8]");
   EXPECT_EQ(shape(ops::conv1d(x, floats({8, 4, 3}), {}, {.padding = Padding::explicit_sizes(0, 0, 4, 0), .dilation = 2})),
             "[batch, 20, 8]");
-  EXPECT_REFUSED(
-      ops::conv1d(floats({batch_, 20}), floats({8, 4, 3})),
-      "conv1d: needs x [n, W, I] and a kernel [O, I, KW], all sizes but n numbers, not [batch, 20] and [8, 4, 3]");
+  EXPECT_REFUSED(ops::conv1d(floats({batch_, 20}), floats({8, 4, 3})),
+                 "conv1d: needs x [n, W, I] and a kernel [O, I, KW] in which all sizes but n are numbers, not [batch, 20] "
+                 "and [8, 4, 3]");
   EXPECT_REFUSED(ops::conv1d(x, floats({8, 4, 3}), {}, {.padding = Padding::explicit_sizes(1, 0, 0, 0)}),
                  "conv1d: padding at the top and bottom must be 0, since rows are one pixel high");
 }
@@ -192,22 +193,22 @@ TEST_F(ShapeRules, Conv2dTranspose) {
                  "conv2d_transpose \"c\": bias [4] must have one element for each of the 3 channels of the result "
                  "[batch, 9, 7, 3]");
   EXPECT_REFUSED(ops::conv2d_transpose(x, kernel, {}, {.strides = {2, 2}, .output_padding = {2, 0}}, "c"),
-                 "conv2d_transpose \"c\": conv2d of the result [batch, 17, 11, 3] gives [batch, 8, 5, 4], not x "
+                 "conv2d_transpose \"c\": conv2d of the result [batch, 17, 11, 3] would give [batch, 8, 5, 4], not x "
                  "[batch, 7, 5, 4]; output_padding has to be below the stride");
   EXPECT_REFUSED(
       ops::conv2d_transpose(floats({batch_, 1, 5, 4}), kernel, {}, {.padding = Padding::explicit_sizes(2, 2, 0, 0)}, "c"),
-      "conv2d_transpose \"c\": the result would have a height of -1 and a width of 7; padding takes away more than "
-      "there is");
+      "conv2d_transpose \"c\": the result would have a height of -1 and a width of 7; the padding removes more "
+      "than the image has");
   EXPECT_REFUSED(
       ops::conv2d_transpose(floats({batch_, 7, 4}), kernel),
-      "conv2d_transpose: needs an image [N, H, W, C] whose height and width are numbers from 1, not [batch, 7, 4]");
+      "conv2d_transpose: needs an image [N, H, W, C] whose height and width are numbers >= 1, not [batch, 7, 4]");
 }
 
 TEST_F(ShapeRules, GlobalPools) {
   EXPECT_EQ(shape(ops::global_avg_pool(floats({batch_, 7, 5, 4}))), "[batch, 4]");
   EXPECT_EQ(shape(ops::global_max_pool(floats({batch_, 700, 5, 4}))), "[batch, 4]");
   EXPECT_REFUSED(ops::global_max_pool(floats({batch_, 4})),
-                 "global_max_pool: needs an image [N, H, W, C] whose height and width are numbers from 1, not [batch, 4]");
+                 "global_max_pool: needs an image [N, H, W, C] whose height and width are numbers >= 1, not [batch, 4]");
 }
 
 TEST_F(ShapeRules, Pools) {
@@ -246,7 +247,7 @@ TEST_F(ShapeRules, Norms) {
   EXPECT_REFUSED(ops::group_norm(x, four, four, {.groups = 3}, "g"),
                  "group_norm \"g\": groups is 3, which does not divide the 4 channels of x [batch, 7, 5, 4]");
   EXPECT_REFUSED(ops::group_norm(floats({1, batch_, 4}), four, four, {.groups = 2}, "g"),
-                 "group_norm \"g\": x [1, batch, 4]: all sizes but the first must be numbers from 1");
+                 "group_norm \"g\": x [1, batch, 4]: all sizes but the first must be numbers >= 1");
 }
 
 TEST_F(ShapeRules, MomentsHaveNoGradient) {
@@ -279,7 +280,7 @@ TEST_F(ShapeRules, ShapesAndViews) {
   EXPECT_REFUSED(ops::reshape(floats({batch_, 784}), {batch_, 28, 27}, "r"),
                  "reshape \"r\": x [batch, 784] and [batch, 28, 27] differ in their numbers of elements");
   EXPECT_REFUSED(ops::reshape(floats({6, 4}), {batch_, 4}),
-                 "reshape: the symbol \"batch\" of [batch, 4] must stand in x [6, 4] too");
+                 "reshape: the symbol \"batch\" of [batch, 4] must also occur in x [6, 4]");
   EXPECT_REFUSED(ops::reshape(floats({6, 4}), {5, -1}),
                  "reshape: no size in place of -1 in [5, -1] gives the elements of x [6, 4]");
   EXPECT_REFUSED(ops::reshape(floats({6, 4}), {-1, -1}), "reshape: [-1, -1] has a negative size, or -1 twice");
@@ -407,13 +408,13 @@ TEST(OpCatalogue, RefusesAnOpThatIsNotWhole) {
   EXPECT_EQ(sentence({.name = "a", .inputs_min = 2, .inputs_max = 1, .shape_rule = rule, .kernel = kernel}),
             "op \"a\": inputs_min and inputs_max contradict each other");
   EXPECT_EQ(sentence({.name = "a", .inputs_max = 1, .shape_rule = rule, .shape_only = {1}, .kernel = kernel}),
-            "op \"a\": shape_only names input 1, which it does not have");
+            "op \"a\": shape_only names input 1, which the op does not have");
   EXPECT_EQ(sentence({.name = "a", .inputs_max = 1, .shape_rule = rule, .in_place = {{0, 2}}, .kernel = kernel}),
-            "op \"a\": in_place names an output or input that it does not have");
+            "op \"a\": in_place names an output or input that the op does not have");
   EXPECT_EQ(sentence({.name = "relu", .inputs_max = 1, .shape_rule = rule, .kernel = kernel}),
-            "op \"relu\": Shoal has an op of this name; choose another, which begins with your own prefix, say");
+            "op \"relu\": Shoal has an op of this name; choose another one, for example with a prefix of your own");
   EXPECT_EQ(sentence({.name = "input", .inputs_max = 1, .shape_rule = rule, .kernel = kernel}),
-            "op \"input\": Shoal has an op of this name; choose another, which begins with your own prefix, say");
+            "op \"input\": Shoal has an op of this name; choose another one, for example with a prefix of your own");
   EXPECT_EQ(sentence({.name = "a", .inputs_max = 1, .shape_rule = rule, .kernel = kernel}), "accepted");
   EXPECT_EQ(OpCatalogue::built_in().find("a"), nullptr);
 }

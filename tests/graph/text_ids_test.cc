@@ -78,7 +78,7 @@ TEST(TextIds, IntegersCountAsTheirDigits) {
   EXPECT_THAT(ids({.vocabulary = numbers}, Tensor::of<int32_t>(Shape{1}, {40})), ElementsAre(1));
   EXPECT_THAT(ids({.vocabulary = numbers}, Tensor::of<uint8_t>(Shape{1}, {40})), ElementsAre(1));
   const Tensor reals = Tensor::of<float>(Shape{1}, {1});
-  EXPECT_THAT(TextEncoding{}.ids_of(reals).error().message(), HasSubstr("expected text or integers, got float32 [1]"));
+  EXPECT_THAT(TextEncoding{}.ids_of(reals).error().message(), HasSubstr("expected text or integers, but got float32 [1]"));
 }
 
 TEST(TextIds, EqualEncodingsOfAnInputAreOneValue) {
@@ -128,7 +128,7 @@ TEST(TextIds, RefusesWhatIsNoInputOrNoEncoding) {
   EXPECT_THAT(raised([&] { text_ids(floats, {}); }), HasSubstr("expected a feature or labels of text or integers"));
   EXPECT_THAT(raised([&] { text_ids(ops::cast(floats, DType::kInt64), {}); }), HasSubstr("expected a feature"));
   EXPECT_THAT(raised([&] { text_ids(text_ids(text, {}), {}); }), HasSubstr("expected a feature"));
-  EXPECT_THAT(raised([&] { text_ids(Value(), {}); }), HasSubstr("no value of a graph"));
+  EXPECT_THAT(raised([&] { text_ids(Value(), {}); }), HasSubstr("not a value of a graph"));
   EXPECT_THAT(raised([&] { text_ids(text, {.buckets = -1}); }), HasSubstr("buckets is -1"));
   EXPECT_THAT(raised([&] { text_ids(text, {.missing = {"\xff"}}); }), HasSubstr("no UTF-8"));
   const auto none = std::make_shared<const Vocabulary>(value_or_raise(Vocabulary::make({})));
@@ -151,13 +151,13 @@ TEST(TextIds, ABrokenDescriptionIsDataLoss) {
   node.attributes = {{"text_of", std::string("t")}, {"text_encoding", TextEncoding{}.to_json()}};
   EXPECT_TRUE(encoded_input(node));
   node.outputs[0].dtype = DType::kFloat32;
-  EXPECT_THAT(encoded_input(node).error().message(), HasSubstr("is float32, and ids of text are int64"));
+  EXPECT_THAT(encoded_input(node).error().message(), HasSubstr("is float32, but ids of text are int64"));
 }
 
 TEST(Vocabulary, HasNoNamesOfOtherIds) {
   EXPECT_EQ(animals()->name(2), "eel");
-  EXPECT_EQ(raised([] { static_cast<void>(animals()->name(3)); }), "vocabulary: there is no name of id 3; ids are 0 to 2");
-  EXPECT_THAT(raised([] { static_cast<void>(animals()->name(-1)); }), HasSubstr("no name of id -1"));
+  EXPECT_EQ(raised([] { static_cast<void>(animals()->name(3)); }), "vocabulary: the id 3 does not exist; ids are 0 to 2");
+  EXPECT_THAT(raised([] { static_cast<void>(animals()->name(-1)); }), HasSubstr("the id -1 does not exist"));
 }
 
 /// What is looked for among all nodes takes minutes at 30,000 features, and what is looked up takes a fraction of a second.

@@ -215,7 +215,7 @@ TEST_F(Conv2d, RefusesGroupsAndDilationsThatDoNotFit) {
   EXPECT_THAT(raised([&] { conv2d(x, {.filters = 4, .groups = 0}); }), HasSubstr("groups is 0"));
   EXPECT_THAT(raised([&] { conv2d(x, {.filters = 4, .dilation = {1, 0}}); }), HasSubstr("dilation right is 0"));
   EXPECT_THAT(raised([&] { conv2d_transpose(x, {.filters = 4, .padding = Padding::explicit_sizes(9, 9, 0, 0)}); }),
-              HasSubstr("padding takes away more than there is"));
+              HasSubstr("the padding removes more than the image has"));
 }
 
 TEST_F(Pooling, TakesWholeImages) {

@@ -68,7 +68,7 @@ TEST(OptimizerGroups, SaysWhatIsWrong) {
   EXPECT_THAT(refusal([&] {
                 minimize_by_groups(model.loss, {{"(", adam()}});
               }),
-              HasSubstr("\"(\" is no regular expression"));
+              HasSubstr("\"(\" is not a regular expression"));
   EXPECT_THAT(refusal([&] { minimize_by_groups(model.loss, {}); }), HasSubstr("no groups"));
 }
 

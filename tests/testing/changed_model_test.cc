@@ -78,8 +78,7 @@ TEST(ChangedModelInAJob, AChiefThatGoesOnWithAnotherTableEndsTheJob) {
   ASSERT_TRUE(world.run()) << world.report();
   EXPECT_EQ(world.exit_status("chief 0"), 2) << world.report();
   ASSERT_FALSE(world.outcome("chief 0"));
-  EXPECT_THAT(world.outcome("chief 0").error().message(),
-              HasSubstr("model.ckpt-20: the weights there are of a model with"));
+  EXPECT_THAT(world.outcome("chief 0").error().message(), HasSubstr("model.ckpt-20: its weights belong to a model with"));
 }
 
 TEST(ChangedModelInAJob, WhatIsAcceptedIsTheModelFromThenOn) {

@@ -24,17 +24,16 @@ std::string names_of(const Attributes& attributes) {
   return names.empty() ? "none" : names;
 }
 
-/// Kernels and rules of a user's own ops ask, too, so that what is not there is an error like others of that program.
+/// Raises errors and does not check invariants, since kernels and rules of users' own ops call it, too.
 template <class T>
 const T& get(const Attributes& attributes, std::string_view name) {
   const auto found = attributes.values().find(name);
   if (found == attributes.values().end()) {
-    raise(invalid_argument("attribute \"" + std::string(name) +
-                           "\" is asked for, and the node has: " + names_of(attributes)));
+    raise(invalid_argument("attribute \"" + std::string(name) + "\" is needed, but the node has: " + names_of(attributes)));
   }
   if (const T* value = std::get_if<T>(&found->second)) return *value;
   raise(type_mismatch("attribute \"" + std::string(name) + "\" is " + std::string(type_of(found->second)) +
-                      ", and is asked for as " + std::string(type_of(Attribute(T())))));
+                      ", but is needed as " + std::string(type_of(Attribute(T())))));
 }
 
 }  // namespace

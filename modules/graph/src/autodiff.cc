@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Reverse mode: one sweep from the loss back to what it depends on.
+/// Reverse-mode differentiation: one sweep from the loss back to the values that it depends on.
 #include <map>
 #include <set>
 #include <utility>
@@ -15,7 +15,7 @@ namespace {
 using Output = std::pair<NodeId, int>;
 using rules::describe;
 
-/// Which values lie between `wrt` and the loss. Gradients flow through float32 only.
+/// Finds the values between `wrt` and the loss. Gradients flow through float32 only.
 class Paths {
  public:
   Paths(const Graph& graph, NodeId last, const std::vector<Value>& wrt) : graph_(graph), node_carries_(size_t(last) + 1) {
@@ -30,7 +30,7 @@ class Paths {
 
   bool is_target(Output output) const { return targets_.contains(output); }
   bool carries(NodeId id) const { return node_carries_[size_t(id)]; }
-  /// Whether the gradient of this operand leads on to a target.
+  /// Whether the gradient of this operand leads to a target.
   bool carries(const Node& node, int input) const {
     const OpDef* op = graph_.catalogue().find(node.op);
     const Value& value = node.inputs[size_t(input)];
@@ -44,8 +44,9 @@ class Paths {
   std::map<Output, bool> targets_;
 };
 
-/// Adds the nodes of a recomputed part a second time, when the sweep comes to the part. Nodes are computed in the order in which they were
-/// added, so that is when their values are needed. A value that is used outside of its part is kept, since its memory is needed anyway.
+/// Adds the nodes of a recomputed part a second time, when the sweep reaches the part. Nodes are computed in the order in
+/// which they were added, so they are computed when they are needed. A value that is also used outside of its part is not
+/// recomputed, since it stays in memory anyway.
 ///
 /// Source of the method: Chen, Xu, Zhang, Guestrin, "Training deep nets with sublinear memory cost" (2016).
 class Recomputation {
@@ -61,7 +62,7 @@ class Recomputation {
     }
   }
 
-  /// Returns the value that a gradient rule of a node in this part reads in place of `value`.
+  /// The value that a gradient rule of a node in this part reads instead of `value`.
   Value operator()(int part, Value value) {
     if (part < 0 || !is_inner(part, value)) return value;
     if (begun_.insert(part).second) add_again(part);
@@ -70,7 +71,7 @@ class Recomputation {
 
  private:
   bool is_source(Value value) const { return source_of(graph_.node(value.node()).op) != Source::kNone; }
-  /// True of a value that is computed within the part and used nowhere else.
+  /// True if the value is computed within the part and used nowhere else.
   bool is_inner(int part, Value value) const {
     return graph_.recomputed_part_of(value.node()) == part && !is_source(value) &&
            !used_outside_.contains({value.node(), value.output()});
@@ -82,13 +83,14 @@ class Recomputation {
       if (source_of(node.op) != Source::kNone) continue;
       std::vector<Value> inputs;
       for (const Value& input : node.inputs) inputs.push_back(operand(part, input));
-      // Its attributes hold the key of its random numbers, so those are the same.
+      // The attributes contain the key of the random numbers, so these are the same again.
       const std::vector<Value> outputs = graph_.add(node.op, std::move(inputs), node.attributes, node.name);
       for (const Value& output : outputs) again_.emplace(Output(id, output.output()), output);
     }
   }
 
-  /// Returns the operand of a node that is added again. It differs from the first node's operand, since equal nodes would be merged.
+  /// The operand for a node that is added again. It differs from the first node's operand, since equal nodes would be
+  /// merged.
   Value operand(int part, Value value) {
     if (is_inner(part, value)) return again_.at({value.node(), value.output()});
     if (is_source(value) && source_of(graph_.node(value.node()).op) != Source::kInput) return value;
@@ -153,7 +155,7 @@ class Sweep {
 
   void accumulate(const Node& node, const GradientRequest& request, const std::vector<Value>& results) {
     auto refuse = [&node](const std::string& what) {
-      raise(invalid_argument(node.op + " \"" + node.name + "\": its gradient rule gave " + what));
+      raise(invalid_argument(node.op + " \"" + node.name + "\": its gradient rule returned " + what));
     };
     if (results.size() != node.inputs.size()) {
       refuse(std::to_string(results.size()) + " gradients for " + std::to_string(node.inputs.size()) + " operands");

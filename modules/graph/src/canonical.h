@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Parts of graphs as bytes, for fingerprints and for finding equal nodes.
+/// Writes parts of graphs as bytes, for fingerprints and for finding equal nodes.
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@
 
 namespace shoal {
 
-/// Bytes with lengths before everything that varies: two different graphs never give the same bytes.
+/// Collects bytes. The length of everything that varies comes before it, so two different graphs never give the same bytes.
 class Canonical {
  public:
   template <class T>

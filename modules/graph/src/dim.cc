@@ -16,8 +16,8 @@ void Dim::raise_varies() const {
 }
 
 void DimShape::raise_axis(int axis) const {
-  raise(invalid_argument("axis " + std::to_string(axis) + " of the shape " + to_string(*this) +
-                         " is asked for, which has " + std::to_string(rank()) + " axes, counted from 0"));
+  raise(invalid_argument("the shape " + to_string(*this) + " has no axis " + std::to_string(axis) + "; it has " +
+                         std::to_string(rank()) + " axes, counted from 0"));
 }
 
 DimShape::DimShape(const Shape& shape) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The passes that let one node do the work of two, or exchange them: which ops these are stands in their Rewrites.
+/// The passes that let one node do the work of two, or exchange two nodes. The Rewrites of the ops say which ops these are.
 #include <map>
 #include <optional>
 
@@ -9,10 +9,10 @@
 namespace shoal {
 namespace {
 
-/// Who reads each value.
+/// The readers of each value.
 class Readers {
  public:
-  static constexpr int32_t kOutside = -1;  ///< The reader is a fetch or an update.
+  static constexpr int32_t kOutside = -1;  ///< Stands for a fetch or an update.
 
   explicit Readers(const Flow& flow) {
     for (int32_t id = 0; id < int32_t(flow.nodes.size()); ++id) {
@@ -21,14 +21,14 @@ class Readers {
     for (const FlowValue& value : flow.fetches) readers_[key(value)].push_back(kOutside);
     for (const FlowValue& value : flow.updates) readers_[key(value)].push_back(kOutside);
   }
-  /// The nodes, once for each of their operands, then kOutside for each time.
+  /// The nodes that read `value`, once for each operand, then kOutside once for each fetch or update.
   const std::vector<int32_t>& of(FlowValue value) const {
     static const auto& none = forever(std::vector<int32_t>{});
     const auto found = readers_.find(key(value));
     return found == readers_.end() ? none : found->second;
   }
   bool one(FlowValue value) const { return of(value).size() == 1; }
-  /// `value` is now read where `other` was.
+  /// Records that `value` is now read in place of `other`.
   void take_over(FlowValue value, FlowValue other) { readers_[key(value)] = of(other); }
 
  private:
@@ -41,12 +41,13 @@ const Rewrites& rewrites_of(const FlowNode& node) {
   return node.op ? node.op->rewrites : none;
 }
 
-/// Its output 0 may go through an activation before it is written, and goes through none.
+/// True if the node could apply an activation to its output 0, but applies none.
 bool lacks_activation(const FlowNode& node) {
   return !rewrites_of(node).takes_activation.empty() && node.node.attributes.get_string("activation") == "none";
 }
 
-/// The addend of an addition to the result of a node that can do it; that result is `result`.
+/// If `addition` adds something to the result of a node that could do the addition itself, returns that addend, and the
+/// result in `result`.
 std::optional<FlowValue> addend_of(const Flow& flow, const Readers& readers, const FlowNode& addition, FlowValue* result) {
   for (size_t side : {size_t(0), size_t(1)}) {
     const FlowValue sum = addition.inputs[side], addend = addition.inputs[1 - side];
@@ -60,8 +61,8 @@ std::optional<FlowValue> addend_of(const Flow& flow, const Readers& readers, con
   return std::nullopt;
 }
 
-/// The pairs (what spreads, the mask) through which gradients go back over a relu and the maxima of its result;
-/// nothing if either node's results are used in any other way, but for the pooled values.
+/// The pairs (spreading node, mask) through which gradients flow back over a relu and the maxima of its result. Nothing if
+/// the results of either node are used in any other way (the pooled values themselves may be).
 std::optional<std::vector<std::pair<int32_t, int32_t>>> ways_back(const Flow& flow, const Readers& readers, int32_t relu,
                                                                   int32_t pool) {
   std::vector<std::pair<int32_t, int32_t>> ways;
@@ -75,12 +76,12 @@ std::optional<std::vector<std::pair<int32_t, int32_t>>> ways_back(const Flow& fl
     if (!masks_it) return std::nullopt;
     ways.emplace_back(back, reader);
   }
-  // More than the pool and the masks read it.
+  // Something other than the pool and the masks reads the relu's result.
   if (readers.of({relu, 0}).size() != 1 + ways.size()) return std::nullopt;
   return ways;
 }
 
-/// Two nodes, of which the first's output 0 is the second's operand 0, change places; types are left to the caller.
+/// Exchanges two nodes, where output 0 of the first is operand 0 of the second. The caller corrects the types.
 void exchange(Flow& flow, int32_t first, int32_t second) {
   FlowNode &early = flow.nodes[size_t(first)], &late = flow.nodes[size_t(second)];
   std::swap(early, late);
@@ -97,7 +98,7 @@ void pool_before_relu(Flow& flow) {
     if (!rewrites_of(flow.nodes[size_t(relu)]).after_maxima) continue;
     const auto ways = ways_back(flow, readers, relu, pool);
     if (!ways) continue;
-    // The pool is now node `relu` and the relu node `pool`; who read the pooled values reads them there, after the relu.
+    // Node `relu` is now the pool and node `pool` the relu, so readers of the pooled values now read the relu's result.
     exchange(flow, relu, pool);
     FlowNode& activation = flow.nodes[size_t(pool)];
     const ValueType pooled = flow.type({relu, 0});

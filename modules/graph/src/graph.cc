@@ -17,15 +17,15 @@ namespace shoal {
 
 void Value::raise_invalid() {
   raise(invalid_argument(
-      "an invalid Value is used: one that was declared and never computed, or that a lookup did not find"));
+      "an invalid Value is used: it was declared but never assigned, or is the result of a lookup that found nothing"));
 }
 
 const ValueType& Value::type() const { return graph().node(node_).outputs[size_t(output_)]; }
 
 struct Graph::State {
   struct SharedScope {
-    std::string name;          // With its slash at the end, as `scope`.
-    std::string variables_of;  // The same of the scope that has made the variables.
+    std::string name;          // The name of the scope, with a slash at its end, as in `scope`.
+    std::string variables_of;  // The name of the scope that made the variables, in the same form.
   };
 
   RandomKey seed;
@@ -36,22 +36,22 @@ struct Graph::State {
   std::vector<MovingAverage> moving_averages = {};
   Meaning meaning = {};
   std::string scope = {};
-  std::vector<SharedScope> shared = {};  // Those that are open and find their variables, the outermost first.
+  std::vector<SharedScope> shared = {};  // The open shared scopes that use existing variables, the outermost first.
   std::map<std::string, NodeId, std::less<>> nodes_by_name = {};
   std::map<std::string, size_t, std::less<>> variables_by_name = {};
-  std::set<std::string, std::less<>> used_names = {};  // Names that nodes and scopes use.
+  std::set<std::string, std::less<>> used_names = {};  // Names of nodes and scopes.
   std::map<std::string, int64_t, std::less<>> next_suffix = {};
   struct NodeRange {
     NodeId begin, end;
   };
-  std::vector<NodeRange> recomputed_parts = {};  // In order, and apart from each other.
+  std::vector<NodeRange> recomputed_parts = {};  // In ascending order, without overlaps.
   int open_recomputed_parts = 0;
-  std::multimap<uint64_t, NodeId> encoded = {};  // Inputs that are encoded text, by a hash of what they encode and how.
+  std::multimap<uint64_t, NodeId> encoded = {};  // Inputs made by encoded_input(), by hash_of_encoding().
 };
 
 namespace {
 
-/// Of what an encoded input encodes and how.
+/// A hash of the text input and the encoding that an encoded input has in its attributes.
 uint64_t hash_of_encoding(const Attributes& attributes) {
   Canonical canonical;
   canonical.put(attributes);
@@ -150,13 +150,13 @@ Value Graph::constant(Tensor value, std::string_view name) {
   Node node{.op = std::string(op_of(Source::kConstant)), .outputs = {{value.dtype(), value.shape()}}};
   node.constant = std::move(value);
   node.name = unique_name(name);
-  state_->used_names.erase(node.name);  // append() marks it.
+  state_->used_names.erase(node.name);  // append() inserts it again.
   return Value(this, append_or_raise(std::move(node)), 0);
 }
 
 namespace {
 
-/// Sizes are added up and multiplied by many places, none of which shall wrap round.
+/// Keeps the size of a variable so small that sums and products of sizes do not overflow anywhere.
 Result<void> check_size(const Variable& variable) {
   constexpr int64_t kBytesMax = int64_t(1) << 56;
   int64_t bytes = int64_t(size_of(variable.dtype));
@@ -164,7 +164,7 @@ Result<void> check_size(const Variable& variable) {
   for (const int64_t dim : variable.shape.dims()) countable = countable && !__builtin_mul_overflow(bytes, dim, &bytes);
   if (countable && bytes <= kBytesMax) return {};
   return invalid_argument("variable \"" + variable.name + "\" of shape " + to_string(variable.shape) +
-                          ": has more bytes than any machine; make it smaller");
+                          ": it has more bytes than any machine; make it smaller");
 }
 
 }  // namespace
@@ -195,7 +195,8 @@ Result<void> Graph::add_variable(Variable variable) {
   return {};
 }
 
-/// Shared layers may be within shared layers: what the inner ones have made was found by the outer ones.
+/// Shared layers may be inside of shared layers, so the name is translated for each open scope, from the innermost
+/// outwards.
 Result<Value> Graph::find_shared(std::string name, const Shape& shape, DType dtype) {
   for (size_t i = state_->shared.size(); i-- > 0;) {
     const State::SharedScope& shared = state_->shared[i];
@@ -203,14 +204,15 @@ Result<Value> Graph::find_shared(std::string name, const Shape& shape, DType dty
   }
   const Variable* variable = find_variable(name);
   if (!variable) {
-    return invalid_argument("variable \"" + name +
-                            "\": shared layers were called before without it; each call has to make the same layers");
+    return invalid_argument(
+        "variable \"" + name +
+        "\": the first call of the shared layers did not make it; each call has to make the same layers");
   }
   if (variable->shape != shape || variable->dtype != dtype) {
     const auto type = [](DType of, const Shape& size) { return std::string(to_string(of)) + " " + to_string(size); };
-    return invalid_argument("variable \"" + name + "\": shared layers made it as " +
-                            type(variable->dtype, variable->shape) + ", and are called now where it would be " +
-                            type(dtype, shape) + "; what is fed to them has to be of one size");
+    return invalid_argument("variable \"" + name + "\": the first call of the shared layers made it as " +
+                            type(variable->dtype, variable->shape) + ", but this call needs it as " + type(dtype, shape) +
+                            "; inputs of shared layers have to have the same sizes in each call");
   }
   return Value(this, variable->node, 0);
 }
@@ -219,10 +221,10 @@ std::vector<Value> Graph::add(std::string_view op, std::vector<Value> inputs, At
                               std::string_view name) {
   Node node{.op = std::string(op), .inputs = std::move(inputs), .attributes = std::move(attributes)};
   node.name = unique_name(name.empty() ? op : name);
-  state_->used_names.erase(node.name);  // append() marks it.
+  state_->used_names.erase(node.name);  // append() inserts it again.
   if (const OpDef* def = state_->catalogue->find(op); def && def->random && !node.attributes.has("key")) {
-    // The key follows from the name alone: the seed enters when the graph is compiled, so equal models with other seeds
-    // stay equal models.
+    // The key depends on the name only: the seed is applied when the graph is compiled, so models that differ only in their
+    // seeds have equal graphs.
     node.attributes.set("key", int64_t(fold_in(RandomKey{0}, node.name)));
   }
   const NodeId id = append_or_raise(std::move(node));
@@ -264,22 +266,22 @@ Result<std::vector<ValueType>> operand_types(const Graph& graph, const Node& nod
     if (&input.graph() != &graph) return invalid_argument("operand " + std::to_string(i) + " belongs to another graph");
     if (input.dtype() == DType::kString) {
       return invalid_argument("operand " + std::to_string(i) + " is text (\"" + graph.node(input.node()).name +
-                              "\"), and ops compute with numbers; make ids of it with text_ids()");
+                              "\"), but ops compute with numbers; turn it into ids by text_ids()");
     }
     types.push_back(input.type());
   }
   return types;
 }
 
-/// Names are in checkpoints, exports and event files, all of which are UTF-8. Expressions that choose variables by name take as
-/// much stack as the name is long (std::regex).
+/// Names are written to checkpoints, exports and event files, all of which are UTF-8. Their length is limited because
+/// std::regex, which selects variables by name, takes stack in proportion to it.
 Result<void> check_name(const Node& node) {
   constexpr size_t kNameBytesMax = 16384, kShownMax = 40;
   const std::string what = "the name of " + node.op;
   SHOAL_TRY_VOID(check_utf8(node.name, what, "names are saved with the model, as UTF-8; rename it"));
   if (node.name.size() <= kNameBytesMax) return {};
   return invalid_argument(what + " (\"" + shown_item(node.name, kShownMax) + "\") has " + std::to_string(node.name.size()) +
-                          " bytes, and may have " + std::to_string(kNameBytesMax) + "; give it a shorter one");
+                          " bytes, but may have at most " + std::to_string(kNameBytesMax) + "; make it shorter");
 }
 
 }  // namespace
@@ -287,7 +289,7 @@ Result<void> check_name(const Node& node) {
 Result<NodeId> Graph::append(Node node) {
   auto refuse = [&node](Error error) { return std::move(error).with_context(node.op + " \"" + node.name + "\""); };
   SHOAL_TRY_VOID(check_name(node));
-  // A feature's own name may end with the separator of scopes.
+  // The name of a feature may end with a slash; other names may not, since that ends the name of a scope.
   const bool is_scope = node.name.ends_with('/') && source_of(node.op) != Source::kInput;
   if (node.name.empty() || is_scope) return refuse(invalid_argument("the name is empty"));
   if (state_->used_names.contains(node.name))
@@ -298,8 +300,8 @@ Result<NodeId> Graph::append(Node node) {
     const OpDef* op = state_->catalogue->find(node.op);
     if (!op) {
       return refuse(not_found("there is no op \"" + node.op +
-                              "\": Shoal has none of this name, and an op of your own has to be " +
-                              "given, by Estimator::use_ops() or to load_exported_model()"));
+                              "\": Shoal has no op of this name; pass an op of your own to " +
+                              "Estimator::use_ops() or load_exported_model()"));
     }
     auto types = operand_types(*this, node, *op);
     if (!types) return refuse(std::move(types).error());
@@ -310,7 +312,7 @@ Result<NodeId> Graph::append(Node node) {
     auto outputs = op->own ? own_outputs(*op, *types, node.attributes) : op->shape_rule(*types, node.attributes);
     if (!outputs) return refuse(std::move(outputs).error());
     node.outputs = std::move(*outputs);
-    if (node.outputs.empty()) return refuse(invalid_argument("the shape rule gave no output"));
+    if (node.outputs.empty()) return refuse(invalid_argument("the shape rule returned no output"));
     if (op->random &&
         !(node.attributes.has("key") && std::holds_alternative<int64_t>(node.attributes.values().at("key")))) {
       return refuse(invalid_argument("a random op needs an integer attribute \"key\""));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The description of a graph as JSON, version 1:
+/// Reads and writes the description of a graph as JSON, version 1:
 ///
 ///   {"format": "shoal-graph", "version": 1, "seed": "123",
 ///    "nodes": [{"op", "name", "inputs": [[node, output], ...], "attributes": {name: {type: value}},
 ///               "outputs": [{"dtype", "shape": [number or symbol, ...]}], "constant": base64 (constants only)}],
 ///    "variables": [{"name", "initialiser": {"kind", "a", "b"}, "trainable"}]}
 ///
-/// Attribute types are "int", "real", "bool", "string", "ints". Constants are little-endian. Integers of 64 bits that use
-/// all of them (seed, keys) are strings, since many readers keep numbers as doubles.
+/// The types of attributes are "int", "real", "bool", "string" and "ints". Constants are little-endian. 64-bit integers
+/// that may use all bits (seed, keys) are written as strings, since many JSON readers keep numbers as doubles.
 #include "shoal/graph/graph_json.h"
 
 #include <bit>
@@ -124,7 +124,7 @@ std::string Graph::to_json() const {
   return shoal::json::text_of(json, 1);
 }
 
-// Reading. Every step checks what it takes; nothing throws.
+// Reading. Every step checks its input; nothing throws.
 
 namespace {
 
@@ -135,7 +135,7 @@ Error broken(std::string what) { return data_loss(std::move(what)); }
 template <class T>
 Result<T> parse_integer(const std::string& text) {
   if (const auto value = number_from<T>(text)) return *value;
-  return broken("\"" + text + "\" is no 64-bit integer");
+  return broken("\"" + text + "\" is not a 64-bit integer");
 }
 
 Result<int64_t> int_of(const Json& value) {
@@ -179,14 +179,14 @@ Result<Attribute> attribute_of(const Json& object) {
   if (type == "string") return as_attribute(json::string_of(value, "string"));
   if (type == "ints") return as_attribute(ints_of(value));
   if (type == "bool" && value.is_boolean()) return Attribute(value.get<bool>());
-  return broken("\"" + type + "\" is no type of attribute, or its value is of another");
+  return broken("\"" + type + "\" is not a type of attribute, or the value has another type");
 }
 
 Result<ValueType> type_of(const Json& object) {
   SHOAL_TRY(const std::string name, json::string_member(object, "dtype"));
-  const auto dtype = dtype_from_string(name);  // Inputs may be text, and append() refuses it everywhere else.
+  const auto dtype = dtype_from_string(name);  // Text is allowed here; append() refuses it for all nodes but inputs.
   if (!dtype || (size_of(*dtype) == 0 && *dtype != DType::kString))
-    return broken("\"" + name + "\" is no type of a graph's values");
+    return broken("\"" + name + "\" is not a type that a graph's values may have");
   SHOAL_TRY(const auto* shape, json::list_member(object, "shape"));
   if (shape->size() > size_t(Shape::kRankMax)) return broken("a shape has more than 8 dimensions");
   std::vector<Dim> dims;
@@ -209,8 +209,8 @@ Result<Tensor> constant_of(const Json& object, const ValueType& type) {
   if (!bytes) return broken("\"constant\" is not base64");
   const auto elements = uint64_t(shape.elements());
   if (elements > bytes->size() || elements * size_of(type.dtype) != bytes->size()) {
-    return broken("\"constant\" has " + std::to_string(bytes->size()) + " bytes, which is not what " + to_string(shape) +
-                  " takes");
+    return broken("\"constant\" has " + std::to_string(bytes->size()) + " bytes, which does not fit " + to_string(shape) +
+                  " " + std::string(to_string(type.dtype)));
   }
   Tensor tensor(type.dtype, shape);
   if (!bytes->empty()) std::memcpy(tensor.mutable_view().data, bytes->data(), bytes->size());
@@ -230,19 +230,19 @@ Result<Initializer> initializer_of(const Json& object) {
     initializer.kind = kind;
     return initializer;
   }
-  return broken("\"" + name + "\" is no kind of initializer");
+  return broken("\"" + name + "\" is not a kind of initializer");
 }
 
 }  // namespace
 
-/// Rebuilds a graph node by node; the same checks as for a graph built by a program.
+/// Rebuilds a graph node by node, with the same checks as for a graph that a program builds.
 struct GraphReader {
   Graph& graph;
   const Json& variables;
   size_t next_variable = 0;
 
   Result<void> read_variable(Node node) {
-    if (next_variable >= variables.size()) return broken("\"variables\" has fewer entries than there are variables");
+    if (next_variable >= variables.size()) return broken("\"variables\" has fewer entries than the graph has variables");
     const Json& object = variables[next_variable++];
     SHOAL_TRY(const std::string name, json::string_member(object, "name"));
     if (name != node.name) return broken("\"variables\" has \"" + name + "\" here");
@@ -299,19 +299,21 @@ struct GraphReader {
     }
     const std::vector<ValueType> stated = node.outputs;
     auto added = graph.append(std::move(node));
-    // What a program would be told as its mistake is a broken file here.
+    // An error that would be a mistake of a program is damage in a file.
     if (!added) {
       const Error& error = added.error();
       return error.kind() == ErrorKind::kInvalidArgument ? broken(error.message()) : error;
     }
-    if (graph.node(*added).outputs != stated) return broken("\"outputs\" are not what the op gives for its operands");
+    if (graph.node(*added).outputs != stated) {
+      return broken("\"outputs\" differ from the outputs that the op has for its operands");
+    }
     return {};
   }
 };
 
 namespace {
 
-/// The nodes of a description of this format and version.
+/// Checks format and version of a description and returns its nodes.
 Result<const Json*> nodes_of(const Json& object, const GraphJsonLimits& limits) {
   SHOAL_TRY(const std::string format, json::string_member(object, "format"));
   if (format != kFormat) return broken("\"format\" is \"" + format + "\", not \"" + std::string(kFormat) + "\"");
@@ -319,8 +321,8 @@ Result<const Json*> nodes_of(const Json& object, const GraphJsonLimits& limits) 
   const Result<int64_t> version = int_of(*version_json);
   if (!version || version_json->is_string()) return broken("\"version\" must be an integer");
   if (*version != kVersion) {
-    return failed_precondition("it is version " + std::to_string(*version) + " of the format, this program reads version " +
-                               std::to_string(kVersion));
+    return failed_precondition("it has version " + std::to_string(*version) +
+                               " of the format, but this program reads version " + std::to_string(kVersion));
   }
   SHOAL_TRY(const Json* nodes, json::list_member(object, "nodes"));
   if (nodes->size() > limits.nodes_max) {
@@ -341,7 +343,9 @@ Result<std::unique_ptr<Graph>> read_graph(const Json& object, const OpCatalogue*
     if (auto read = reader.read_node((*nodes)[i]); !read)
       return std::move(read).error().with_context("node " + std::to_string(i));
   }
-  if (reader.next_variable != variables->size()) return broken("\"variables\" has more entries than there are variables");
+  if (reader.next_variable != variables->size()) {
+    return broken("\"variables\" has more entries than the graph has variables");
+  }
   return graph;
 }
 

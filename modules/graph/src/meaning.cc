@@ -14,8 +14,8 @@ namespace {
 
 constexpr int64_t kMeaningVersion = 1;
 constexpr size_t kWholeBytesMax = 4096;  // Lists up to this size are kept whole.
-constexpr size_t kFirstBytesMax = 1024;  // Of longer ones so much is kept.
-constexpr size_t kShownMax = 8;          // So many items stand in a sentence.
+constexpr size_t kFirstBytesMax = 1024;  // Of longer lists this many bytes are kept.
+constexpr size_t kShownMax = 8;          // This many items are shown in a sentence.
 
 std::string hex_of(uint64_t number) {
   char digits[17] = "0000000000000000", text[17];
@@ -41,7 +41,7 @@ uint64_t hash_of(std::span<const std::string> items) {
   return hash64(hashes);
 }
 
-/// Tables may have 100,000 columns, nearly all with plain names.
+/// Returns ASCII text at once, since a table may have 100,000 columns, nearly all with such names.
 std::string clean(const std::string& text) {
   const bool plain = std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   return plain ? text : json::as_utf8(text);
@@ -70,7 +70,7 @@ Result<MeaningList> list_from(const json::Json& object) {
     list.items.push_back(std::move(text));
   }
   if (list.items.size() > list.count) return data_loss("a list has more items than its count");
-  if (list.is_whole() && hash_of(list.items) != list.hash) return data_loss("a list has another hash than its items");
+  if (list.is_whole() && hash_of(list.items) != list.hash) return data_loss("the hash of a list does not fit its items");
   return list;
 }
 
@@ -205,7 +205,7 @@ Result<Meaning> Meaning::decode(std::string_view text) {
   SHOAL_TRY(const json::Json object, json::parse_object(text));
   SHOAL_TRY(const int64_t version, json::whole_member<int64_t>(object, "version"));
   if (version != kMeaningVersion) {
-    return data_loss("version " + std::to_string(version) + " of a meaning, this build reads " +
+    return data_loss("the meaning has version " + std::to_string(version) + ", but this build reads version " +
                      std::to_string(kMeaningVersion) + "; use a newer Shoal");
   }
   SHOAL_TRY(const json::Json* facts, json::object_member(object, "facts"));

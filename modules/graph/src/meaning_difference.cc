@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Two meanings, compared in words.
+/// Describes the differences between two meanings in words.
 #include <algorithm>
 #include <array>
 
@@ -10,7 +10,7 @@
 namespace shoal {
 namespace {
 
-constexpr size_t kAlsoMax = 5;  // So many further subjects are named.
+constexpr size_t kAlsoMax = 5;  // This many further subjects are named.
 constexpr size_t kNameBytesMax = 300;
 
 using Facts = std::vector<MeaningFact>;
@@ -34,7 +34,7 @@ std::string listed(const Facts& facts) {
   return text;
 }
 
-/// "word 0 was "ash" and is "oak"", of lists that differ and are called `name`.
+/// Describes the difference of two lists that are called `name`: "number 0 of the words was "ash" and is "oak"".
 std::string list_difference(const std::string& name, const MeaningList& was, const MeaningList& is) {
   const size_t both = std::min(was.items.size(), is.items.size());
   const size_t same = size_t(std::ranges::mismatch(was.items, is.items).in1 - was.items.begin());
@@ -48,7 +48,7 @@ std::string list_difference(const std::string& name, const MeaningList& was, con
          (counts.empty() ? ", and not all that follow" : ", " + counts);
 }
 
-/// What differs between two facts of one kind; empty where to_string() of both says it.
+/// Describes the difference between two facts of one kind; empty if to_string() of both shows it.
 std::string detail(const MeaningFact& was, const MeaningFact& is) {
   for (const auto& [name, list] : was.lists) {
     const auto now = is.lists.find(name);
@@ -57,7 +57,7 @@ std::string detail(const MeaningFact& was, const MeaningFact& is) {
   return {};
 }
 
-/// Facts of `facts` that `others` lacks.
+/// The facts of `facts` that `others` lacks.
 Facts without(const Facts& facts, const Facts& others) {
   Facts left;
   for (const MeaningFact& fact : facts) {
@@ -77,7 +77,7 @@ struct Difference {
   Facts was, is;
 };
 
-/// Differences in the order in which the error names them.
+/// The differences, in the order in which the error names them.
 std::vector<Difference> differences(const Meaning& recorded, const Meaning& present, MeaningScope scope) {
   const auto facts_of = [](const Meaning& meaning, const std::string& key) -> const Facts& {
     const auto at = meaning.facts().find(key);
@@ -91,7 +91,7 @@ std::vector<Difference> differences(const Meaning& recorded, const Meaning& pres
     const bool some = !difference.was.empty() || !difference.is.empty();
     const bool both = !difference.was.empty() && !difference.is.empty();
     if (scope == MeaningScope::kWhole ? !some : !both) return;
-    if (!both) difference = {key, was, is};  // All of both says more than nothing, where something came or went.
+    if (!both) difference = {key, was, is};  // If one side has no facts, all facts of the other are shown.
     found.push_back(std::move(difference));
   };
   for (const auto& [key, facts] : recorded.facts()) compare(key);
@@ -130,7 +130,7 @@ Result<void> compare_meaning(std::string_view recorded, const std::string& where
   if (!before) return std::move(before).error().with_context(where + ": the meaning of the model");
   const std::optional<std::string> difference = meaning_difference(*before, present, scope);
   if (!difference) return {};
-  return failed_precondition(where + ": the weights there are of a model with another meaning: " + *difference +
+  return failed_precondition(where + ": its weights belong to a model with another meaning: " + *difference +
                              "; build the model as it was, use another model_dir, or set accept_changed_model "
                              "(--accept-changed-model) to go on with these weights all the same");
 }

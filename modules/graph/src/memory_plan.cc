@@ -10,7 +10,7 @@
 namespace shoal {
 namespace {
 
-/// A place in the arena: one value, or a chain of values each in the place of the one before.
+/// A place in the arena for one value, or for a chain of values of which each takes over the memory of the one before.
 struct Block {
   size_t bytes;
   int32_t first;
@@ -51,7 +51,7 @@ Blocks merge_replacements(std::span<const PlannedValue> values, std::vector<int3
   return result;
 }
 
-/// A block that has its place. For each block all of these are walked through, so they lie side by side.
+/// A block that has an offset. Few members, since the search for each further block walks through all of them.
 struct Placed {
   int32_t first;
   int32_t last;
@@ -59,11 +59,11 @@ struct Placed {
   size_t end;
 };
 
-/// The smallest gap between blocks alive at the same time that holds this one, or the end of them.
+/// The offset of the smallest gap, between blocks alive at the same time, that is large enough; or their end.
 size_t best_fit(const Block& block, const std::vector<Placed>& placed_by_offset) {
   size_t best_offset = 0;
   size_t best_gap = SIZE_MAX;
-  size_t end = 0;  // The end of the blocks looked at so far that are alive at the same time.
+  size_t end = 0;  // The end of the blocks seen so far that are alive at the same time.
   for (const Placed& other : placed_by_offset) {
     if (other.last < block.first || block.last < other.first) continue;
     if (other.offset > end) {
@@ -101,13 +101,13 @@ std::vector<size_t> order_by(const std::vector<Block>& blocks, Key key) {
 }
 
 size_t largest_sum(const std::vector<Block>& blocks) {
-  // Pairs of a step and the bytes that come then (or, in the step after their last, go).
+  // Pairs of a step and the bytes that are added in it; they are subtracted in the step after the block's last.
   std::vector<std::pair<int32_t, int64_t>> changes;
   for (const Block& block : blocks) {
     changes.emplace_back(block.first, int64_t(block.bytes));
     changes.emplace_back(block.last + 1, -int64_t(block.bytes));
   }
-  std::sort(changes.begin(), changes.end());  // In one step, what goes comes first.
+  std::sort(changes.begin(), changes.end());  // Within a step, subtractions come first.
   int64_t sum = 0;
   int64_t largest = 0;
   for (const auto& [step, bytes] : changes) largest = std::max(largest, sum += bytes);

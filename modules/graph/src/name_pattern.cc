@@ -18,11 +18,11 @@ Result<NamePattern> NamePattern::make(std::string text) {
     auto compiled = std::make_shared<const Compiled>(Compiled{std::regex(text)});
     return NamePattern(std::move(text), std::move(compiled));
   } catch (const std::regex_error& error) {
-    return invalid_argument("\"" + text + "\" is no regular expression: " + error.what());
+    return invalid_argument("\"" + text + "\" is not a regular expression: " + error.what());
   }
 }
 
-/// In these expressions a point stands for everything but the end of a line, and a column's name may have one.
+/// In these expressions a dot matches everything except line breaks, but a column's name may contain one.
 bool NamePattern::matches(std::string_view name) const {
   if (std::regex_match(name.begin(), name.end(), compiled_->regex)) return true;
   std::string in_one_line(name);

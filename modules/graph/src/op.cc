@@ -22,7 +22,7 @@ constexpr auto kFamilies = {
     rules::add_unary_ops,   rules::add_arrange_ops,          rules::add_lookup_ops,    rules::add_matmul_ops,
     rules::add_norm_ops,    rules::add_conv2d_transpose_ops, rules::add_clipping_ops,  rules::add_input_ops};
 
-/// How many inputs the passes look at without asking whether they are there.
+/// How many inputs the passes use without checking that they exist.
 int inputs_looked_at(const Rewrites& rewrites) {
   if (rewrites.addition || rewrites.mask || rewrites.spreads_to_maxima) return 2;
   const bool one = rewrites.changes_nothing || rewrites.idempotent || !rewrites.activation.empty() ||
@@ -41,22 +41,23 @@ Result<void> check(const OpDef& op) {
   SHOAL_TRY_VOID(check_attribute_defs(op));
   for (int input : op.shape_only) {
     if (!is_input(input))
-      return invalid_argument("shape_only names input " + std::to_string(input) + ", which it does not have");
+      return invalid_argument("shape_only names input " + std::to_string(input) + ", which the op does not have");
     if (op.view && input == 0) return invalid_argument("a view needs the contents of input 0");
   }
   for (const OpDef::InPlace& pair : op.in_place) {
     if (!is_input(pair.input) || pair.output < 0 || op.is_shape_only(pair.input)) {
-      return invalid_argument("in_place names an output or input that it does not have");
+      return invalid_argument("in_place names an output or input that the op does not have");
     }
   }
   if ((op.looks_up_rows || op.product) && op.inputs_min < 2)
-    return invalid_argument("a product and a lookup have two inputs, and it may have fewer");
+    return invalid_argument("a product or a lookup needs two inputs, but this op may have fewer");
   for (int input : {op.rewrites.addend, op.rewrites.masked_by}) {
     if (input != -1 && (!is_input(input) || input < op.inputs_min || input + 1 != op.inputs_max))
-      return invalid_argument("rewrites name an input that is not its last, or that it always has");
+      return invalid_argument("rewrites name an input that is not the op's last, or is not optional");
   }
   if (const int looked_at = inputs_looked_at(op.rewrites); op.inputs_min < looked_at) {
-    return invalid_argument("rewrites of this kind need " + std::to_string(looked_at) + " inputs, and it may have fewer");
+    return invalid_argument("rewrites of this kind need " + std::to_string(looked_at) +
+                            " inputs, but this op may have fewer");
   }
   return {};
 }
@@ -65,7 +66,7 @@ Result<void> check(const OpDef& op) {
 
 Boxed<Attribute> AttributeDef::zero() { return 0.0; }
 
-/// Callers keep pointers to ops that they have found, so adding an op must not move the others.
+/// A map, so that adding an op does not move the others: callers keep pointers to ops that they have found.
 struct OpCatalogue::Ops {
   std::map<std::string, OpDef, std::less<>> by_name;
 };
@@ -87,7 +88,8 @@ OpCatalogue::OpCatalogue() : ops_(new Ops) {
 }
 
 const OpCatalogue& OpCatalogue::built_in() {
-  static const OpCatalogue& catalogue = *new OpCatalogue;  // It stays, as forever() says; a catalogue cannot be moved.
+  // Like forever(), which cannot be used: a catalogue cannot be moved.
+  static const OpCatalogue& catalogue = *new OpCatalogue;
   return catalogue;
 }
 
@@ -96,7 +98,7 @@ Result<void> OpCatalogue::add(OpDef op) {
   if (const OpDef* there = find(op.name); there || source_of(op.name) != Source::kNone) {
     return invalid_argument("op \"" + op.name +
                             "\": " + (there && there->own ? "two ops of yours have" : "Shoal has an op of") +
-                            " this name; choose another, which begins with your own prefix, say");
+                            " this name; choose another one, for example with a prefix of your own");
   }
   op.own = true;
   std::string name = op.name;

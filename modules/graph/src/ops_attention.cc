@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Scaled dot-product attention, of queries to keys and values, or of a sequence to itself with all three side by side.
+/// Scaled dot-product attention of queries to keys and values, or of a sequence to itself with all three side by side.
 #include <algorithm>
 #include <cmath>
 
@@ -11,11 +11,11 @@ namespace shoal {
 namespace rules {
 namespace {
 
-/// The heads of one operand [n, t, heads * size]: features per head.
+/// The number of features of one head in an operand [n, t, parts * heads * size].
 Result<int64_t> head_size(const ValueType& operand, std::string_view name, int64_t heads, int64_t parts = 1) {
   SHOAL_TRY_VOID(expect_float_rank(operand, 3, name));
   const Dim& features = operand.shape[2];
-  // Divided, since any number may be asked for, and products of it overflow.
+  // Divided and not multiplied, since `heads` may be any number and a product would overflow.
   if (!features.is_symbol() && features.size() % parts == 0 && features.size() / parts >= heads &&
       features.size() / parts % heads == 0) {
     return features.size() / parts / heads;
@@ -34,7 +34,7 @@ Result<int64_t> check_attributes(const Attributes& attributes) {
   return heads;
 }
 
-/// The types of attention's outputs: result and probabilities.
+/// The types of the outputs of attention: result and probabilities.
 Outputs types_of(const ValueType& query, const ValueType& key, const ValueType& value, const Attributes& attributes) {
   SHOAL_TRY(const int64_t heads, check_attributes(attributes));
   SHOAL_TRY(const int64_t query_size, head_size(query, "query", heads));
@@ -50,7 +50,7 @@ Outputs types_of(const ValueType& query, const ValueType& key, const ValueType& 
   if (key.shape[0] != value.shape[0]) return differ("key", key, "value", value, "sequences");
   if (key.shape[1] != value.shape[1]) return differ("key", key, "value", value, "positions");
   if (attributes.get_bool("causal") && query.shape[1] != key.shape[1]) {
-    return differ("query", query, "key", key, "positions, which causal attention does not take");
+    return differ("query", query, "key", key, "positions, which causal attention does not allow");
   }
   return std::vector{float_type({query.shape[0], query.shape[1], value.shape[2]}),
                      float_type({query.shape[0], heads, query.shape[1], key.shape[1]})};
@@ -62,7 +62,7 @@ Outputs attention_types(Types inputs, const Attributes& attributes) {
   return types_of(inputs[0], inputs[1], inputs[2], attributes);
 }
 
-/// The three parts of projections, as if they were operands of their own.
+/// The type of query, key or value inside of projections.
 Result<ValueType> third_of(const ValueType& projections, const Attributes& attributes) {
   SHOAL_TRY(const int64_t heads, check_attributes(attributes));
   SHOAL_TRY(const int64_t size, head_size(projections, "projections", heads, 3));
@@ -76,7 +76,7 @@ Outputs self_attention_types(Types inputs, const Attributes& attributes) {
   return types_of(part, part, part, attributes);
 }
 
-/// Gradients have the shapes of a forward node's results; what is left out is not checked.
+/// Checks that gradients have the shapes of the forward node's results. Gradients that were left out are not checked.
 Result<void> expect_gradients(Types inputs, const Attributes& attributes, const std::vector<ValueType>& results) {
   for (const char* name : {"dresult", "probabilities", "dprobabilities"}) {
     const int position = find_input(attributes, name);
@@ -105,7 +105,7 @@ Outputs self_attention_grad_types(Types inputs, const Attributes& attributes) {
   return std::vector{inputs[0]};
 }
 
-/// The node's own operands and results, then what the gradient adds.
+/// Adds a gradient node, whose inputs are the forward node's operands and results, and the gradients.
 std::vector<Value> add_gradient(const GradientRequest& request, std::string_view op, size_t operand_count,
                                 std::initializer_list<std::string_view> names) {
   NamedInputs inputs;
@@ -128,7 +128,8 @@ std::vector<Value> self_attention_gradient(const GradientRequest& request) {
   return add_gradient(request, "self_attention_grad", 1, {"projections"});
 }
 
-/// The size of a head follows from the features; 1 where they do not fit, which the shape rule refuses.
+/// The default scale, which depends on the features of a head; 1 if the features do not fit, which the shape rule refuses
+/// later.
 double default_scale(Value features, int64_t heads, int64_t parts) {
   if (features.rank() != 3 || features.shape()[2].is_symbol() || heads < 1) return 1;
   const int64_t size = features.shape()[2].size() / parts / heads;
@@ -140,7 +141,7 @@ Attributes attributes_of(Value features, int64_t parts, const ops::AttentionOpti
   return {{"heads", options.heads}, {"causal", options.causal}, {"scale", scale}};
 }
 
-/// Queries times keys, and probabilities times values; a causal one looks back only.
+/// Counts queries times keys and probabilities times values. Causal attention computes only pairs that look back.
 double attended(const Attributes& attributes, const TensorView& query, const TensorView& key, const TensorView& value) {
   const double positions = double(key.shape[1]);
   const double all = double(query.elements()) * positions + double(query.shape[0] * query.shape[1]) *
@@ -153,7 +154,7 @@ double attention_multiply_adds(const Attributes& attributes, Operands inputs, Op
   return attended(attributes, inputs[0], inputs[1], inputs[2]);
 }
 
-/// Queries, keys and values lie side by side in input 0, a third of it each.
+/// Queries, keys and values lie side by side in input 0 and take a third of it each.
 double self_attention_multiply_adds(const Attributes& attributes, Operands inputs, Operands) {
   return attended(attributes, inputs[0], inputs[0], inputs[0]) / 3;
 }

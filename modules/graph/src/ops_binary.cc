@@ -17,7 +17,7 @@ std::vector<Value> div_gradient(const GradientRequest& request) {
   return result;
 }
 
-/// dy times what `op` makes of both operands, for operand `wanted`.
+/// dy times the result of `op` for both operands, as the gradient of operand `wanted`.
 Value through(const GradientRequest& request, const char* op, Value a, Value b, size_t wanted) {
   const Value slope = request.graph.add(op, {a, b})[0];
   return sum_to(ops::mul(request.output_gradients[0], slope), request.node.inputs[wanted]);
@@ -35,7 +35,7 @@ std::vector<Value> maximum_gradient(const GradientRequest& request) {
           request.wanted[1] ? through(request, "maximum_grad", b, a, 1) : Value()};
 }
 
-/// The same as for maximum(): `a` is the smaller where `b` is the larger.
+/// As maximum_gradient() with a and b exchanged: `a` is the smaller where `b` is the larger.
 std::vector<Value> minimum_gradient(const GradientRequest& request) {
   const Value a = request.node.inputs[0], b = request.node.inputs[1];
   return {request.wanted[0] ? through(request, "maximum_grad", b, a, 0) : Value(),
@@ -55,7 +55,7 @@ Outputs comparison_types(Types inputs, const Attributes&) {
   return std::vector{float_type(std::move(shape))};
 }
 
-/// Steps are flat between their jumps.
+/// Comparisons are constant between their jumps, so their gradient is 0.
 std::vector<Value> no_gradient(const GradientRequest& request) { return std::vector<Value>(request.node.inputs.size()); }
 
 Outputs select_types(Types inputs, const Attributes&) {

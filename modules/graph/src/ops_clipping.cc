@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Clipping elements, and the norm that gradients are clipped by.
+/// Clips elements, and computes the norm for clipping gradients.
 #include "shoal/graph/ops_clipping.h"
 
 #include "shape_rules.h"
@@ -16,7 +16,7 @@ Result<void> check_limits(const Attributes& attributes) {
   SHOAL_TRY(const double high, real_attribute(attributes, "high"));
   if (low <= high) return {};
   return invalid_argument("low is " + std::to_string(low) + ", high " + std::to_string(high) +
-                          "; low may not be above high");
+                          "; low must not be above high");
 }
 
 Outputs clip_types(Types inputs, const Attributes& attributes) {
@@ -39,7 +39,7 @@ std::vector<Value> clip_gradient(const GradientRequest& request) {
   return request.graph.add("clip_grad", {request.output_gradients[0], request.node.inputs[0]}, request.node.attributes);
 }
 
-/// dx = dy x / norm, and 0 where the norm is 0: no direction is better than another there.
+/// dx = dy x / norm, and 0 where the norm is 0, since no direction is better than another there.
 std::vector<Value> global_norm_gradient(const GradientRequest& request) {
   const Value norm = request.outputs[0];
   const Value is_zero = ops::equal(norm, ops::scale(norm, 0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Further convolutions, and pooling over whole images: what can be said with conv2d and the pools is.
+/// Further convolutions, and pooling over whole images, composed of conv2d and the pools where possible.
 #include <algorithm>
 
 #include "shape_rules.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kImageSideMax = int64_t(1) << 31;
 
-/// The image y [n, OH, OW, O] that conv2d would turn into x; its height and width are the attribute "size".
+/// The shape of the image y [n, OH, OW, O] that conv2d would turn into x. Its height and width are the attribute "size".
 Result<DimShape> transposed_shape(const ValueType& x, const ValueType& kernel, const Attributes& attributes) {
   SHOAL_TRY_VOID(expect_float_rank(x, 4, "x"));
   SHOAL_TRY_VOID(expect_float_rank(kernel, 4, "kernel"));
@@ -24,7 +24,7 @@ Result<DimShape> transposed_shape(const ValueType& x, const ValueType& kernel, c
   SHOAL_TRY(const auto size, ints_attribute(attributes, "size", 2));
   if (size[0] < 1 || size[1] < 1 || size[0] > kImageSideMax || size[1] > kImageSideMax) {
     return invalid_argument("the result would have a height of " + std::to_string(size[0]) + " and a width of " +
-                            std::to_string(size[1]) + "; padding takes away more than there is");
+                            std::to_string(size[1]) + "; the padding removes more than the image has");
   }
   int64_t groups = 1;
   if (attributes.has("groups")) {
@@ -36,7 +36,7 @@ Result<DimShape> transposed_shape(const ValueType& x, const ValueType& kernel, c
   DimShape y{x.shape[0], size[0], size[1], groups * kernel.shape[1].size()};
   SHOAL_TRY(const DimShape back, conv2d_shape(float_type(y), kernel, attributes));
   if (back == x.shape) return y;
-  return invalid_argument("conv2d of the result " + to_string(y) + " gives " + to_string(back) + ", not x " +
+  return invalid_argument("conv2d of the result " + to_string(y) + " would give " + to_string(back) + ", not x " +
                           to_string(x.shape) + "; output_padding has to be below the stride");
 }
 
@@ -52,7 +52,7 @@ Outputs conv2d_transpose_types(Types inputs, const Attributes& attributes) {
   return std::vector{float_type(std::move(shape))};
 }
 
-/// The roles are exchanged: dy is the image of the convolution, x its result.
+/// The gradient exchanges the roles: dy is the convolution's image and x its result.
 std::vector<Value> conv2d_transpose_gradient(const GradientRequest& request) {
   const Value x = request.node.inputs[0];
   const Value kernel = request.node.inputs[1];
@@ -69,7 +69,7 @@ std::vector<Value> conv2d_transpose_gradient(const GradientRequest& request) {
   return result;
 }
 
-/// Padding, and height and width of the result, of a transposed convolution. Nonsense passes on to the shape rule.
+/// Padding, height and width of a transposed convolution's result. Invalid values are left to the shape rule.
 struct Transposed {
   std::vector<int64_t> padding{0, 0, 0, 0};
   std::vector<int64_t> size{0, 0};
@@ -99,12 +99,12 @@ struct Transposed {
   }
 };
 
-/// Raises InvalidArgument unless x is an image batch whose height and width are numbers from 1.
+/// Raises InvalidArgument unless x is a batch of images whose height and width are numbers >= 1.
 void check_image(std::string_view op, Value x) {
   const DimShape& shape = x.shape();
   if (shape.rank() == 4 && !shape[1].is_symbol() && !shape[2].is_symbol() && shape[1].size() > 0 && shape[2].size() > 0)
     return;
-  raise(invalid_argument(std::string(op) + ": needs an image [N, H, W, C] whose height and width are numbers from 1, not " +
+  raise(invalid_argument(std::string(op) + ": needs an image [N, H, W, C] whose height and width are numbers >= 1, not " +
                          to_string(shape)));
 }
 
@@ -133,7 +133,7 @@ Value conv1d(Value x, Value kernel, Value bias, const Conv1dOptions& options, st
   if (!kernel.valid()) raise(invalid_argument("conv1d: operand 1 is an invalid Value"));
   const DimShape &rows = x.shape(), &window = kernel.shape();
   if (rows.rank() != 3 || window.rank() != 3 || rows[1].is_symbol() || rows[2].is_symbol() || !window.is_fixed()) {
-    raise(invalid_argument("conv1d: needs x [n, W, I] and a kernel [O, I, KW], all sizes but n numbers, not " +
+    raise(invalid_argument("conv1d: needs x [n, W, I] and a kernel [O, I, KW] in which all sizes but n are numbers, not " +
                            to_string(rows) + " and " + to_string(window)));
   }
   if (options.padding.sizes[0] != 0 || options.padding.sizes[1] != 0) {
@@ -177,8 +177,8 @@ Value global_avg_pool(Value x, std::string_view name) {
 Value global_max_pool(Value x, std::string_view name) {
   rules::graph_of("global_max_pool", x);
   rules::check_image("global_max_pool", x);
-  // A window of max_pool has at most 256 elements, so: along rows, then along columns, in as many steps as it takes. The
-  // first maximum of the first rows' maxima is the first of the image.
+  // A window of max_pool has at most 256 elements, so the maximum is taken along rows, then along columns, in as many steps
+  // as needed. The order of the axes keeps the rule that the first maximum (row by row) gets the gradient.
   constexpr int64_t kStep = 256;
   const std::array<int64_t, 2> no_step{1, 1};
   for (size_t axis : {size_t(1), size_t(0)}) {

@@ -7,7 +7,7 @@ namespace shoal {
 namespace rules {
 namespace {
 
-constexpr int64_t kSizeMax = int64_t(1) << 31;  // Products of two are far below overflow.
+constexpr int64_t kSizeMax = int64_t(1) << 31;  // Small enough that products of two sizes do not overflow.
 
 Result<void> expect_kernel(const ValueType& kernel) {
   SHOAL_TRY_VOID(expect_float_rank(kernel, 4, "kernel"));
@@ -27,7 +27,7 @@ Result<std::vector<int64_t>> dilations_of(const Attributes& attributes) {
   return dilations;
 }
 
-/// The channels that a kernel in this many groups takes.
+/// The number of channels that a kernel with this many groups takes.
 Result<int64_t> channels_of(const ValueType& kernel, const Attributes& attributes) {
   int64_t groups = 1;
   if (attributes.has("groups")) {
@@ -48,7 +48,7 @@ Outputs conv2d_types(Types inputs, const Attributes& attributes) {
   return std::vector{float_type(std::move(shape))};
 }
 
-/// `dy` must be what the forward op would give for this x and kernel.
+/// Checks that `dy` has the shape of the forward op's result for this x and kernel.
 Result<void> expect_result(const ValueType& dy, const ValueType& x, const ValueType& kernel, const Attributes& attributes) {
   SHOAL_TRY(const DimShape shape, conv2d_shape(x, kernel, attributes));
   SHOAL_TRY_VOID(expect_float(dy, "dy"));
@@ -73,7 +73,8 @@ std::vector<Value> conv2d_gradient(const GradientRequest& request) {
   Attributes attributes = request.node.attributes;
   attributes.set("activation", std::string("none"));
   std::vector<Value> result(request.node.inputs.size());
-  // The kernel is read first: after that it may be updated while its own gradient is in the cache.
+  // The gradient for the input comes first, since it reads the kernel: afterwards the kernel may be updated while its own
+  // gradient is still in the cache.
   if (request.wanted[0]) result[0] = request.graph.add("conv2d_grad_input", {dy, kernel, x}, attributes)[0];
   if (request.wanted[1]) result[1] = request.graph.add("conv2d_grad_kernel", {dy, x, kernel}, attributes)[0];
   if (result.size() > 2 && request.wanted[2]) result[2] = request.graph.add("bias_grad", {dy})[0];

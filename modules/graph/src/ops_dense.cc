@@ -9,14 +9,14 @@ namespace {
 
 const Dim& last(const DimShape& shape) { return shape.dims().back(); }
 
-/// `shape` with another last size.
+/// `shape` with its last size replaced.
 DimShape with_last(const DimShape& shape, const Dim& size) {
   std::vector<Dim> dims = shape.dims();
   dims.back() = size;
   return DimShape(std::move(dims));
 }
 
-/// Checks that it is float32 [..., features], of rank 2 or more.
+/// Checks that `type` is float32 [..., features] of rank 2 or more.
 Result<void> expect_features(const ValueType& type, std::string_view what) {
   SHOAL_TRY_VOID(expect_float(type, what));
   return expect_rank_min(type, 2, what);
@@ -41,7 +41,8 @@ std::vector<Value> dense_gradient(const GradientRequest& request) {
   const Value kernel = request.node.inputs[1];
   const Value dy = before_activation(request);
   std::vector<Value> result(request.node.inputs.size());
-  // The kernel is read first: after that it may be updated while its own gradient is made.
+  // The gradient for the input comes first, since it reads the kernel: afterwards the kernel may be updated while its own
+  // gradient is computed.
   if (request.wanted[0]) result[0] = request.graph.add("dense_grad_input", {dy, kernel})[0];
   if (request.wanted[1]) result[1] = request.graph.add("dense_grad_kernel", {dy, x})[0];
   if (result.size() > 2 && request.wanted[2]) result[2] = request.graph.add("bias_grad", {dy})[0];
@@ -64,7 +65,7 @@ Outputs dense_grad_kernel_types(Types inputs, const Attributes&) {
   SHOAL_TRY_VOID(expect_features(inputs[1], "x"));
   if (with_last(dy, 1) != with_last(x, 1)) {
     return invalid_argument("dy " + to_string(dy) + " and x " + to_string(x) +
-                            " must have equal shapes but for the last size");
+                            " must have equal shapes except for the last size");
   }
   return std::vector{float_type({last(dy), last(x)})};
 }
@@ -88,7 +89,7 @@ Result<void> expect_activation(const Attributes& attributes) {
   const auto activation = string_attribute(attributes, "activation");
   if (!activation) return activation.error();
   if (*activation == "none" || *activation == "relu") return {};
-  return invalid_argument("activation \"" + *activation + "\" is none of \"none\", \"relu\"");
+  return invalid_argument("activation \"" + *activation + "\" is neither \"none\" nor \"relu\"");
 }
 
 double per_filter(const TensorView& x, const TensorView& kernel) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Dropout. Its gradient is the same op with the same key, so the mask is made twice rather than kept.
+/// Dropout. The gradient is the same op with the same key, so the mask is computed twice rather than kept in memory.
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What models do with numbers, ids and labels as they come in: multi_hot, check_range, bucketize, cross_ids, default_ids.
+/// Ops for numbers, ids and labels as an input delivers them: multi_hot, check_range, bucketize, cross_ids, default_ids.
 #include <algorithm>
 
 #include "shape_rules.h"
@@ -14,7 +14,7 @@ Result<void> expect_ids(const ValueType& type) {
   return invalid_argument("ids is " + describe(type) + "; it must be int64 or int32");
 }
 
-/// [a..., L] ids, and perhaps as many weights, to [a..., depth].
+/// Ids [a..., L], and optional weights of the same shape, to [a..., depth].
 Outputs multi_hot_types(Types inputs, const Attributes& attributes) {
   const ValueType& ids = inputs[0];
   SHOAL_TRY_VOID(expect_ids(ids));

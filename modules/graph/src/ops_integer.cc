@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Ops that give or take integers: predictions, conversions.
+/// Ops with integer operands or results: predictions, conversions.
 #include "shape_rules.h"
 #include "shoal/graph/ops.h"
 
@@ -7,7 +7,7 @@ namespace shoal {
 namespace rules {
 namespace {
 
-/// Attribute "axis" is left out for the last axis.
+/// The attribute "axis" is missing if it is the last axis.
 Outputs argmax_types(Types inputs, const Attributes& attributes) {
   const DimShape& shape = inputs[0].shape;
   SHOAL_TRY_VOID(expect_float(inputs[0], "x"));
@@ -36,7 +36,7 @@ Outputs cast_types(Types inputs, const Attributes& attributes) {
   return std::vector{ValueType{*dtype, inputs[0].shape}};
 }
 
-/// It is asked for only where both sides are float32.
+/// Called only if both types are float32.
 std::vector<Value> cast_gradient(const GradientRequest& request) { return {request.output_gradients[0]}; }
 
 }  // namespace

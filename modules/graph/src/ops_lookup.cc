@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Looking elements up by position: gather, lists of rows, one_hot, top_k.
+/// Ops that look up elements by position: gather, lists of rows, one_hot, top_k.
 #include "shape_rules.h"
 #include "shoal/graph/ops.h"
 
@@ -21,7 +21,7 @@ Result<DimShape> gathered_shape(const ValueType& x, const ValueType& indices, co
   }
   if (x.shape.rank() - 1 + indices.shape.rank() > Shape::kRankMax) {
     return invalid_argument("x " + to_string(x.shape) + " and indices " + to_string(indices.shape) +
-                            " give more than 8 dimensions");
+                            " would give more than 8 dimensions");
   }
   std::vector<Dim> dims = x.shape.dims();
   const auto at = dims.erase(dims.begin() + axis);
@@ -47,7 +47,7 @@ std::vector<Value> gather_gradient(const GradientRequest& request) {
   return {request.graph.add("gather_grad", {dy, inputs[1], inputs[0]}, request.node.attributes)[0], Value()};
 }
 
-/// Ids [n..., L], and perhaps as many weights: rows to look up, and a factor for each.
+/// Ids [n..., L], and optional weights of the same shape, to the rows to look up and a factor for each.
 Outputs bag_rows_types(Types inputs, const Attributes& attributes) {
   SHOAL_TRY_VOID(expect_indices(inputs[0], "ids"));
   SHOAL_TRY_VOID(expect_rank_min(inputs[0], 1, "ids"));
@@ -69,7 +69,7 @@ Outputs one_hot_types(Types inputs, const Attributes& attributes) {
   SHOAL_TRY_VOID(real_attribute(attributes, "off_value"));
   if (depth < 1) return invalid_argument("depth is " + std::to_string(depth) + ", expected 1 or more");
   if (inputs[0].shape.rank() >= Shape::kRankMax) {
-    return invalid_argument("indices " + to_string(inputs[0].shape) + " give more than 8 dimensions");
+    return invalid_argument("indices " + to_string(inputs[0].shape) + " would give more than 8 dimensions");
   }
   std::vector<Dim> dims = inputs[0].shape.dims();
   dims.emplace_back(depth);
@@ -146,7 +146,7 @@ Value embedding_bag(Value table, Value ids, const EmbeddingBagOptions& options, 
   std::vector<Dim> dims = ids.shape().dims();
   const Dim length = dims.back();
   dims.back() = table.shape()[1];
-  if (length == Dim(1)) {  // One row for each: nothing is to be added up.
+  if (length == Dim(1)) {  // One row for each list, so there is nothing to add up.
     std::vector<Dim> flat(dims.begin(), dims.end() - 1);
     const Value rows = reshape(bags[0], DimShape(flat));
     return mul(embedding_lookup(table, rows), bags[1]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Matrix products, single and in batches.
+/// Products of single matrices and of batches of matrices.
 #include "shape_rules.h"
 #include "shoal/graph/ops.h"
 
@@ -7,7 +7,7 @@ namespace shoal {
 namespace rules {
 namespace {
 
-/// The last two sizes, in the order in which the product sees them.
+/// The last two sizes of an operand, after its transposition.
 struct Matrix {
   Dim rows;
   Dim columns;
@@ -30,7 +30,7 @@ Result<Matrix> product_of(const ValueType& a, const ValueType& b, const Attribut
   SHOAL_TRY(const Matrix right, matrix_of(b, "b", attributes, "transpose_b"));
   if (left.columns == right.rows) return Matrix{left.rows, right.columns};
   return invalid_argument("a " + to_string(a.shape) + " has " + to_string(left.columns) + " columns and b " +
-                          to_string(b.shape) + " " + to_string(right.rows) + " rows, as the product sees them");
+                          to_string(b.shape) + " " + to_string(right.rows) + " rows, after their transposition");
 }
 
 Outputs matmul_types(Types inputs, const Attributes& attributes) {
@@ -39,7 +39,7 @@ Outputs matmul_types(Types inputs, const Attributes& attributes) {
   const std::vector<Dim> other = leading(inputs[1].shape);
   if (dims != other && !dims.empty() && !other.empty()) {
     return invalid_argument("a " + to_string(inputs[0].shape) + " and b " + to_string(inputs[1].shape) +
-                            " must have equal sizes before the last two, or one of them none");
+                            " must have equal sizes before the last two, or one of them must have no others");
   }
   if (dims.empty()) dims = other;
   dims.push_back(product.rows);
@@ -56,8 +56,8 @@ Outputs matmul_sum_types(Types inputs, const Attributes& attributes) {
   return std::vector{float_type({product.rows, product.columns})};
 }
 
-/// With C = A B, dA = dC B^T and dB = A^T dC; a transposed operand has the transpose of that. The gradient of a matrix that
-/// a whole batch met is the sum over the batch.
+/// With C = A B: dA = dC B^T and dB = A^T dC; for a transposed operand the transpose of that. If a single matrix was
+/// multiplied with a whole batch, its gradient is the sum over the batch.
 std::vector<Value> matmul_gradient(const GradientRequest& request) {
   const Value a = request.node.inputs[0];
   const Value b = request.node.inputs[1];
@@ -83,7 +83,7 @@ double matmul_multiply_adds(const Attributes& attributes, Operands inputs, Opera
   return double(outputs[0].elements()) * size_from_end(inputs[0], attributes.get_bool("transpose_a") ? 2 : 1);
 }
 
-/// The result is [rows, columns], the sum over all leading sizes of a.
+/// The result [rows, columns] is a sum over all leading sizes of a.
 double matmul_sum_multiply_adds(const Attributes& attributes, Operands inputs, Operands outputs) {
   const double rows = size_from_end(inputs[0], attributes.get_bool("transpose_a") ? 1 : 2);
   return rows == 0 ? 0 : double(outputs[0].elements()) * double(inputs[0].elements()) / rows;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Normalization. Forward ops also give what their gradients need: mean and 1 / sqrt(variance + epsilon).
+/// Normalization. Forward ops also return the values that their gradients need: mean and 1 / sqrt(variance + epsilon).
 #include <cmath>
 
 #include "shape_rules.h"
@@ -15,7 +15,7 @@ Result<double> epsilon_of(const Attributes& attributes) {
   return invalid_argument("epsilon is " + std::to_string(epsilon) + "; it must be a finite number above 0");
 }
 
-/// [C], one number for each channel of x.
+/// Checks for [C], one number for each channel of x.
 Result<void> expect_per_channel(const ValueType& type, const ValueType& x, std::string_view what) {
   SHOAL_TRY_VOID(expect_float_rank(type, 1, what));
   if (type.shape[0] == x.shape.dims().back()) return {};
@@ -31,14 +31,14 @@ Result<void> expect_normalized(const ValueType& x, int rank_min, const Attribute
   return invalid_argument("x " + to_string(x.shape) + ": the number of channels must be a number, not a symbol");
 }
 
-/// Checks the operands x, scale, shift.
+/// Checks the operands x, scale and shift.
 Result<void> expect_operands(Types inputs, int rank_min, const Attributes& attributes) {
   SHOAL_TRY_VOID(expect_normalized(inputs[0], rank_min, attributes));
   SHOAL_TRY_VOID(expect_per_channel(inputs[1], inputs[0], "scale"));
   return expect_per_channel(inputs[2], inputs[0], "shift");
 }
 
-/// Checks the operands dy, x, scale.
+/// Checks the operands dy, x and scale.
 Result<void> expect_gradient_operands(Types inputs, int rank_min, const Attributes& attributes) {
   SHOAL_TRY_VOID(expect_normalized(inputs[1], rank_min, attributes));
   SHOAL_TRY_VOID(expect_float(inputs[0], "dy"));
@@ -46,10 +46,11 @@ Result<void> expect_gradient_operands(Types inputs, int rank_min, const Attribut
   return expect_per_channel(inputs[2], inputs[1], "scale");
 }
 
-/// The types of dx, dscale, dshift.
+/// The types of dx, dscale and dshift.
 Outputs gradient_types(const ValueType& x, const ValueType& scale) { return std::vector{x, scale, scale}; }
 
-// Batch normalization. A fused relu is the attribute "activation"; a fused addition before it is a fourth input.
+// Batch normalization. The attribute "activation" says whether a relu is fused; a fused addition before it is a fourth
+// input.
 
 Outputs batch_norm_types(Types inputs, const Attributes& attributes) {
   SHOAL_TRY_VOID(expect_operands(inputs, 2, attributes));
@@ -107,13 +108,13 @@ std::vector<Value> batch_norm_inference_gradient(const GradientRequest& request)
   auto result = request.graph.add("batch_norm_inference_grad",
                                   {before_activation(request), inputs[0], inputs[1], inputs[3], inputs[4]},
                                   {{"epsilon", request.node.attributes.get_real("epsilon")}});
-  result.resize(inputs.size());  // The moments are constants.
+  result.resize(inputs.size());  // The moments, which come last, get no gradient.
   return result;
 }
 
 // Layer and group normalization.
 
-/// The type of the numbers that layer_norm keeps: one for each row.
+/// The type of the moments that layer_norm keeps: one number for each row.
 ValueType per_row(const ValueType& x) {
   return float_type(DimShape(std::vector<Dim>(x.shape.dims().begin(), x.shape.dims().end() - 1)));
 }
@@ -136,11 +137,11 @@ Outputs layer_norm_grad_types(Types inputs, const Attributes& attributes) {
   return gradient_types(inputs[1], inputs[2]);
 }
 
-/// The type of the numbers that group_norm keeps: [n, groups].
+/// The type of the moments that group_norm keeps: [n, groups].
 Result<ValueType> per_group(const ValueType& x, const Attributes& attributes) {
   for (int axis = 1; axis < x.shape.rank(); ++axis) {
     if (!x.shape[axis].is_symbol() && x.shape[axis].size() > 0) continue;
-    return invalid_argument("x " + to_string(x.shape) + ": all sizes but the first must be numbers from 1");
+    return invalid_argument("x " + to_string(x.shape) + ": all sizes but the first must be numbers >= 1");
   }
   SHOAL_TRY(const int64_t groups, int_attribute(attributes, "groups"));
   const int64_t channels = x.shape.dims().back().size();
@@ -168,12 +169,13 @@ Outputs group_norm_grad_types(Types inputs, const Attributes& attributes) {
   return gradient_types(inputs[1], inputs[2]);
 }
 
-/// The gradient of layer_norm and group_norm, whose gradient ops are called like them.
+/// The gradient of layer_norm and group_norm. The name of the gradient op follows from the name of the op.
 std::vector<Value> norm_gradient(const GradientRequest& request) {
   const auto& inputs = request.node.inputs;
   if (request.output_gradients[1].valid() || request.output_gradients[2].valid()) {
-    raise(invalid_argument(request.node.op + " \"" + request.node.name +
-                           "\": the loss depends on what it keeps for its gradient, which has none"));
+    raise(
+        invalid_argument(request.node.op + " \"" + request.node.name +
+                         "\": the loss depends on the moments that the op keeps for its gradient, which have no gradient"));
   }
   return request.graph.add(request.node.op + "_grad",
                            {request.output_gradients[0], inputs[0], inputs[1], request.outputs[1], request.outputs[2]},

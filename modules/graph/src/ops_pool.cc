@@ -7,7 +7,7 @@ namespace shoal {
 namespace rules {
 namespace {
 
-constexpr int64_t kWindowElementsMax = 256;  // The position of the maximum is kept as one byte.
+constexpr int64_t kWindowElementsMax = 256;  // The position of a maximum is stored in one byte.
 
 Result<DimShape> pooled_shape(const ValueType& x, const Attributes& attributes) {
   SHOAL_TRY_VOID(expect_float_rank(x, 4, "x"));

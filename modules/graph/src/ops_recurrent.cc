@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// LSTM and GRU: the recurrence over time. What the inputs add to the gates is a dense layer before it.
+/// The recurrences of LSTM and GRU. A dense layer before them computes the inputs' contribution to the gates.
 #include "shape_rules.h"
 #include "shoal/graph/named_inputs.h"
 #include "shoal/graph/ops.h"
@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kLstmGates = 4;
 constexpr int64_t kGruGates = 3;
 
-/// The sizes of a recurrence, from its recurrent kernel and something of shape [n, t, gates * U].
+/// The sizes of a recurrence, found from its recurrent kernel and an operand of shape [n, t, gates * U].
 struct Sizes {
   Dim n, t;
   int64_t units;
@@ -30,19 +30,19 @@ Result<Sizes> sizes_of(const ValueType& gates, std::string_view gates_name, cons
   }
   if (gates.shape[2] != rows) {
     return invalid_argument(std::string(gates_name) + " " + to_string(gates.shape) + " must have the " + to_string(rows) +
-                            " features that recurrent_kernel " + to_string(kernel.shape) + " gives");
+                            " features that recurrent_kernel " + to_string(kernel.shape) + " has");
   }
   return Sizes{gates.shape[0], gates.shape[1], units.size()};
 }
 
-/// Checks inputs by name against the shapes that they must have.
+/// Checks inputs by name against the shapes that they have to have.
 class Named {
  public:
   Named(Types inputs, const Attributes& attributes) : inputs_(inputs), attributes_(attributes) {}
 
   const ValueType& operator[](std::string_view name) const { return inputs_[size_t(find_input(attributes_, name))]; }
   bool has(std::string_view name) const { return find_input(attributes_, name) >= 0; }
-  /// An input that is there has this shape, float32.
+  /// Checks that the input, if it is present, is float32 with this shape.
   Result<void> expect(std::string_view name, const DimShape& shape) const {
     if (!has(name)) return {};
     SHOAL_TRY_VOID(expect_float((*this)[name], name));
@@ -115,19 +115,19 @@ Outputs recurrent_grad_kernel_types(Types inputs, const Attributes& attributes) 
   SHOAL_TRY_VOID(expect_float_rank(sequence, 3, "sequence"));
   if (dgates.shape[0] != sequence.shape[0] || dgates.shape[1] != sequence.shape[1]) {
     return invalid_argument("dgates " + to_string(dgates.shape) + " and sequence " + to_string(sequence.shape) +
-                            " must have equal shapes but for the last size");
+                            " must have equal shapes except for the last size");
   }
   SHOAL_TRY_VOID(named.expect("initial_hidden", {sequence.shape[0], sequence.shape[2]}));
   return std::vector{float_type({dgates.shape[2], sequence.shape[2]})};
 }
 
-/// The gradient of a recurrent kernel: the gates' gradients times the states before them.
+/// The gradient of a recurrent kernel: the products of the gates' gradients and the preceding states.
 Value kernel_gradient(Graph& graph, Value dgates, Value sequence, Value initial_hidden) {
   NamedInputs inputs{{"dgates", dgates}, {"sequence", sequence}, {"initial_hidden", initial_hidden}};
   return add_named(graph, "recurrent_grad_kernel", inputs)[0];
 }
 
-/// Gives `gradient` to the input of this name, if it is there and wanted.
+/// Sets the gradient of the input with this name, if the input is present.
 void give(const GradientRequest& request, std::vector<Value>& result, std::string_view name, Value gradient) {
   const int input = find_input(request.node.attributes, name);
   if (input >= 0) result[size_t(input)] = gradient;
@@ -177,7 +177,7 @@ std::vector<Value> gru_gradient(const GradientRequest& request) {
                                     {"lengths", input_named(request, "lengths")},
                                     {"dsequence", request.output_gradients[0]},
                                     {"dlast_hidden", request.output_gradients[1]}});
-  // The gradient of the products with the state: it differs from dprojection where r comes after it.
+  // The gradient of the products with the state. It differs from dprojection in the part that r is multiplied with.
   const Value drecurrent = gradients[1];
   std::vector<Value> result(request.node.inputs.size());
   give(request, result, "projection", gradients[0]);
@@ -192,7 +192,7 @@ std::vector<Value> gru_gradient(const GradientRequest& request) {
   return result;
 }
 
-/// Every gate of every position meets the state's units; input `kWidth` is as wide as the state.
+/// Each gate at each position takes a product with the state's units; input `kWidth` is as wide as the state.
 template <int kWidth>
 double per_unit(const Attributes&, Operands inputs, Operands) {
   return double(inputs[0].elements()) * size_from_end(inputs[kWidth], 1);
@@ -201,7 +201,7 @@ double per_unit(const Attributes&, Operands inputs, Operands) {
 }  // namespace
 
 void add_recurrent_ops(const AddOp& add) {
-  // A step reads its part of the first input before it writes the gates (or their gradients) there.
+  // A step reads its part of the first input before it overwrites it with the gates (or their gradients).
   add({.name = "lstm",
        .inputs_min = 2,
        .inputs_max = 5,

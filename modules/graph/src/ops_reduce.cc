@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Sums, means and maxima along axes, repeating along axes, and their gradients.
+/// Sums, means and maxima along axes, repetition along axes, and their gradients.
 #include <algorithm>
 #include <string>
 
@@ -19,7 +19,7 @@ std::vector<int64_t> reduced_axes(const Attributes& attributes, int rank) {
 namespace rules {
 namespace {
 
-/// Attribute "axes" checked against a rank; it may be missing.
+/// Checks the attribute "axes", which is optional, against a rank.
 Result<std::vector<int64_t>> axes_attribute(const Attributes& attributes, const DimShape& shape) {
   const auto found = attributes.values().find("axes");
   if (found != attributes.values().end()) {
@@ -66,7 +66,7 @@ Outputs sum_like_types(Types inputs, const Attributes&) {
   return invalid_argument("like " + to_string(inputs[1].shape) + " does not broadcast to x " + to_string(inputs[0].shape));
 }
 
-/// Where there is "axes", x lacks those axes of like, or has them with size 1; without, x broadcasts to like.
+/// With the attribute "axes", x lacks those axes of `like` or has them with size 1; without it, x broadcasts to `like`.
 Outputs broadcast_like_types(Types inputs, const Attributes& attributes) {
   SHOAL_TRY_VOID(expect_float(inputs[0], "x"));
   const DimShape &x = inputs[0].shape, &like = inputs[1].shape;
@@ -81,8 +81,8 @@ Outputs broadcast_like_types(Types inputs, const Attributes& attributes) {
   return invalid_argument("x " + to_string(x) + " does not broadcast to like " + to_string(like));
 }
 
-/// The attributes of a reduction's gradient: where the reduced axes were; none for a reduction to a scalar, which
-/// broadcasts by itself.
+/// The attributes of a reduction's gradient: the reduced axes. None for a reduction to a scalar, which broadcasts without
+/// them.
 Attributes axes_of(const GradientRequest& request) {
   if (!request.node.attributes.has("axes")) return {};
   return {{"axes", request.node.attributes.get_ints("axes")}};
@@ -101,7 +101,7 @@ std::vector<Value> reduce_mean_gradient(const GradientRequest& request) {
   return request.graph.add("mean_grad", {request.output_gradients[0], request.node.inputs[0]}, axes_of(request));
 }
 
-/// dx = dy / (number of equal maxima) where x is the maximum.
+/// dx = dy / (number of equal maxima) where x is the maximum, else 0.
 std::vector<Value> reduce_max_gradient(const GradientRequest& request) {
   const Value x = request.node.inputs[0];
   const Value is_largest = ops::equal(x, repeat(request, request.outputs[0]));
@@ -159,7 +159,7 @@ void add_reduce_ops(const AddOp& add) {
 namespace ops {
 namespace {
 
-/// No attributes where all axes go: what reductions to a scalar have always been.
+/// No attributes for a reduction over all axes, as in descriptions that older versions wrote.
 Attributes reduction_attributes(const char* op, Value x, const ReduceOptions& options) {
   const int rank = x.rank();
   std::vector<int64_t> axes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The same elements, under another shape or as a constant. All are views: no bytes move.
+/// Ops that only change the shape of x, or make it a constant for gradients. All are views: no bytes are moved.
 #include <algorithm>
 
 #include "shape_rules.h"
@@ -9,8 +9,8 @@ namespace shoal {
 namespace rules {
 namespace {
 
-// Sizes below 0 in attribute "shape" mean the size of an axis of x, number or symbol: -1 of the first, -2 of the
-// second...
+// In the attribute "shape", a size below 0 stands for the size of an axis of x, whether a number or a symbol: -1 for the
+// first axis, -2 for the second...
 constexpr int64_t size_of_axis(int axis) { return -1 - axis; }
 
 Result<Dim> product_from(const DimShape& shape, int axis) {
@@ -64,7 +64,7 @@ std::vector<Value> view_gradient(const GradientRequest& request) {
   return result;
 }
 
-/// The axes of x whose symbols `shape` does not have, each symbol of `shape` standing for one axis.
+/// The axes of x whose symbols `shape` lacks. Each symbol of `shape` stands for one axis.
 std::vector<int> axes_left(const DimShape& from, const DimShape& shape) {
   std::vector<Dim> taken;
   for (const Dim& dim : shape.dims()) {
@@ -83,8 +83,8 @@ std::vector<int> axes_left(const DimShape& from, const DimShape& shape) {
   return left;
 }
 
-/// The size that a -1 stands for, in the notation of the attribute "shape": the product of the numbers of x divided by that
-/// of the other numbers of `shape`, or the one symbol of x that `shape` does not have.
+/// The size that a -1 stands for, in the notation of the attribute "shape": the product of the numbers in the shape of x
+/// divided by the product of the other numbers in `shape`, or the one symbol of x that `shape` lacks.
 int64_t size_left(const DimShape& from, const DimShape& shape) {
   auto product = [](const DimShape& sizes) {
     int64_t result = 1;
@@ -132,7 +132,7 @@ void add_shape_ops(const AddOp& add) {
        .gradient = view_gradient,
        .shape_only = {1},
        .view = true});
-  // A view of the same shape: passes drop it, and they run when gradients have been taken.
+  // A view of the same shape, which passes remove. They run after gradients have been taken.
   add({.name = "stop_gradient",
        .inputs_min = 1,
        .inputs_max = 1,
@@ -163,8 +163,8 @@ Value reshape(Value x, DimShape shape, std::string_view name) {
     if (dim.is_symbol()) {
       const auto same = std::find(from.begin(), from.end(), dim);
       if (same == from.end()) {
-        raise(invalid_argument("reshape: the symbol \"" + dim.name() + "\" of " + to_string(shape) + " must stand in x " +
-                               to_string(x.shape()) + " too"));
+        raise(invalid_argument("reshape: the symbol \"" + dim.name() + "\" of " + to_string(shape) +
+                               " must also occur in x " + to_string(x.shape())));
       }
       sizes.push_back(rules::size_of_axis(int(same - from.begin())));
     } else if (dim.size() >= 0) {

@@ -26,7 +26,7 @@ std::vector<Value> log_softmax_gradient(const GradientRequest& request) {
   return request.graph.add("log_softmax_grad", {request.output_gradients[0], request.outputs[0]});
 }
 
-/// One label for each row of logits.
+/// Checks that there is one label for each row of logits.
 Result<void> expect_labels(const ValueType& labels, const ValueType& logits, std::string_view logits_name) {
   SHOAL_TRY_VOID(expect_float(logits, logits_name));
   SHOAL_TRY_VOID(expect_rank_min(logits, 2, logits_name));
@@ -39,7 +39,7 @@ Result<void> expect_labels(const ValueType& labels, const ValueType& logits, std
                           std::string(logits_name) + " " + to_string(logits.shape));
 }
 
-/// Attribute "label_smoothing"; none means 0.
+/// Checks the attribute "label_smoothing", whose default is 0.
 Result<void> expect_smoothing(const Attributes& attributes) {
   if (!attributes.has("label_smoothing")) return {};
   SHOAL_TRY(const double smoothing, real_attribute(attributes, "label_smoothing"));
@@ -127,7 +127,7 @@ void add_softmax_ops(const AddOp& add) {
        .shape_rule = elementwise_rule({"logits", "labels"}),
        .gradient = sigmoid_cross_entropy_gradient,
        .in_place = {{0, 0}, {0, 1}}});
-  add({.name = "sigmoid_cross_entropy_grad",  // The value is sigmoid(logits) - labels.
+  add({.name = "sigmoid_cross_entropy_grad",  // Computes sigmoid(logits) - labels.
        .inputs_min = 2,
        .inputs_max = 2,
        .shape_rule = elementwise_rule({"logits", "labels"}),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Functions of one operand, element by element. Where a derivative follows from the function's value, the gradient uses
-/// that, so that the operand need not be kept.
+/// Functions of one operand, element by element. If a derivative can be computed from the function's value, the gradient
+/// uses that value, so that the operand need not be kept.
 #include <cmath>
 
 #include "shape_rules.h"
@@ -10,7 +10,7 @@ namespace shoal {
 namespace rules {
 namespace {
 
-/// dx = slope(dy, v), v being the output or the input.
+/// dx = slope(dy, v), where v is the output or the input.
 template <bool kFromOutput>
 GradientRule slope_rule(std::string op) {
   return [op = std::move(op)](const GradientRequest& request) {
@@ -59,7 +59,8 @@ std::vector<Value> cos_gradient(const GradientRequest& request) {
   return {ops::scale(ops::mul(request.output_gradients[0], ops::sin(request.node.inputs[0])), -1.0)};
 }
 
-/// Attribute "alpha", the slope below 0: not negative, so that the sign of the output tells that of the operand.
+/// Checks the attribute "alpha", the slope below 0. It is not negative, so that the sign of the output is that of the
+/// operand.
 Result<void> expect_alpha(const Attributes& attributes) {
   SHOAL_TRY(const double alpha, real_attribute(attributes, "alpha"));
   if (alpha >= 0 && std::isfinite(alpha)) return {};

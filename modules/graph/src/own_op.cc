@@ -10,8 +10,9 @@
 namespace shoal {
 namespace {
 
-constexpr std::string_view kKey = "key";                // Random ops have it.
-constexpr std::string_view kActivation = "activation";  // Passes write there what the op is to compute besides.
+constexpr std::string_view kKey = "key";  // The attribute that each random op has.
+// The attribute that passes set to the activation that the op is to apply.
+constexpr std::string_view kActivation = "activation";
 
 std::string_view type_name(const Attribute& attribute) {
   constexpr std::string_view kNames[] = {"a whole number", "a real number", "a bool", "a text", "a list of whole numbers"};
@@ -24,7 +25,7 @@ bool is_nan(const Attribute& attribute) {
   return real && std::isnan(*real);
 }
 
-/// Whether the op has this attribute without defining it.
+/// Whether nodes of the op have this attribute without its definition.
 bool is_given(const OpDef& op, std::string_view name) { return name == kOpVersion || (op.random && name == kKey); }
 
 const AttributeDef* find_def(const OpDef& op, std::string_view name) {
@@ -42,7 +43,7 @@ Error refused(const std::string& name, const std::string& why) {
   return invalid_argument("attribute \"" + name + "\" " + why);
 }
 
-/// A node says 2 where 2.0 is meant.
+/// Converts a whole number to a real one if `def` is real: a node may say 2 for 2.0.
 Attribute as_type_of(const AttributeDef& def, const Attribute& value) {
   constexpr int64_t kExactMax = int64_t(1) << 53;
   const int64_t* whole = std::get_if<int64_t>(&value);
@@ -57,8 +58,8 @@ Result<void> check_version(const OpDef& op, Attributes& attributes) {
   if (!version) return refused(std::string(kOpVersion), "has to be a whole number");
   if (*version == op.version) return {};
   return failed_precondition("it was made with version " + std::to_string(*version) +
-                             " of this op, and this program has version " + std::to_string(op.version) +
-                             "; take the program that has that one, or make it anew with this one");
+                             " of this op, but this program has version " + std::to_string(op.version) +
+                             "; use the program with that version, or make it again with this one");
 }
 
 }  // namespace
@@ -68,14 +69,14 @@ Result<void> check_attribute_defs(const OpDef& op) {
   for (const AttributeDef& def : op.attributes) {
     if (def.name.empty()) return invalid_argument("an attribute has no name");
     if (is_given(op, def.name))
-      return refused(def.name, "is there already: each node has one of this name; choose another");
-    if (find_def(op, def.name) != &def) return refused(def.name, "is there twice");
-    if (is_nan(*def.otherwise)) return refused(def.name, "is NaN where a node says nothing; give it a number");
+      return refused(def.name, "is taken: each node has an attribute of this name; choose another");
+    if (find_def(op, def.name) != &def) return refused(def.name, "occurs twice");
+    if (is_nan(*def.otherwise)) return refused(def.name, "has the default NaN; give it a number");
   }
   const AttributeDef* activation = find_def(op, kActivation);
   if (!op.rewrites.takes_activation.empty() &&
       !(activation && std::holds_alternative<std::string>(*activation->otherwise))) {
-    return refused(std::string(kActivation), "is missing: an op that takes an activation has this one, a text");
+    return refused(std::string(kActivation), "is missing: an op that takes an activation has to define it, as a text");
   }
   return {};
 }
@@ -85,11 +86,11 @@ Result<void> complete_attributes(const OpDef& op, Attributes& attributes) {
   for (const auto& [name, value] : said.values()) {
     if (is_given(op, name)) continue;
     const AttributeDef* def = find_def(op, name);
-    if (!def) return refused(name, "is none of this op's; it takes: " + names_of(op));
+    if (!def) return refused(name, "does not belong to this op, which takes: " + names_of(op));
     const Attribute fitting = as_type_of(*def, value);
     if (fitting.index() != def->otherwise->index()) {
       return refused(name,
-                     "has to be " + std::string(type_name(*def->otherwise)) + ", and is " + std::string(type_name(value)));
+                     "has to be " + std::string(type_name(*def->otherwise)) + ", but is " + std::string(type_name(value)));
     }
     if (is_nan(fitting)) return refused(name, "is NaN; give it a number");
     attributes.set(name, fitting);
@@ -108,12 +109,12 @@ Result<std::vector<ValueType>> own_outputs(const OpDef& op, std::span<const Valu
   if (!entered) return std::move(entered).error();
   SHOAL_TRY(std::vector<ValueType> outputs, std::move(entered).value());
   for (const ValueType& type : outputs) {
-    if (size_of(type.dtype) == 0) return invalid_argument("the shape rule gave a text, and ops compute with numbers");
+    if (size_of(type.dtype) == 0) return invalid_argument("the shape rule returned a text, but ops compute with numbers");
     const auto& dims = type.shape.dims();
     const bool negative = std::ranges::any_of(dims, [](const Dim& dim) { return !dim.is_symbol() && dim.size() < 0; });
     if (negative || type.shape.rank() > Shape::kRankMax) {
-      return invalid_argument("the shape rule gave the shape " + to_string(type.shape) +
-                              "; there are at most 8 dimensions, and no negative sizes");
+      return invalid_argument("the shape rule returned the shape " + to_string(type.shape) +
+                              "; shapes have at most 8 dimensions, and no negative sizes");
     }
   }
   return outputs;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What is checked of a user's own op, and of its nodes: rules and kernels rely on it.
+/// Checks user-defined ops and their nodes, so that their rules and kernels can rely on it.
 #include <span>
 #include <vector>
 
@@ -8,15 +8,15 @@
 
 namespace shoal {
 
-/// InvalidArgument if OpDef::version or OpDef::attributes are not what OpCatalogue::add() takes.
+/// InvalidArgument if OpDef::version or OpDef::attributes break the rules of OpCatalogue::add().
 Result<void> check_attribute_defs(const OpDef& op);
 
-/// Gives a node the attributes that it says nothing of, and the version of its op. InvalidArgument for an attribute that
-/// the op does not take, one of another type, NaN, or one that is required and missing; FailedPrecondition for another
-/// version.
+/// Adds to a node's attributes the defaults of those that are missing, and the version of its op. InvalidArgument for an
+/// attribute that the op does not take, one of a wrong type, NaN, or a required one that is missing; FailedPrecondition for
+/// another version.
 Result<void> complete_attributes(const OpDef& op, Attributes& attributes);
 
-/// What its shape rule gives, as values that a graph can hold. What the rule throws is an error as well.
+/// Calls the op's shape rule and checks that a graph can hold its results. An exception of the rule becomes an error.
 Result<std::vector<ValueType>> own_outputs(const OpDef& op, std::span<const ValueType> inputs,
                                            const Attributes& attributes);
 

@@ -111,7 +111,7 @@ void merge_equal_nodes(Flow& flow) {
 
 namespace {
 
-/// The result of an op on constants of one element, if it tells.
+/// The result of an op whose operands are constants of one element; nothing if the op cannot be computed in advance.
 std::optional<float> constant_result(const Flow& flow, const FlowNode& node) {
   if (!node.op->rewrites.of_constants) return std::nullopt;
   std::vector<float> operands;
@@ -164,7 +164,7 @@ void fold(Flow& flow) {
     if (!node.op) continue;
     replacements.apply(node);
     if (node.op->view && !node.op->barrier) fold_view(flow, node);
-    if (!node.op) continue;  // It became a constant.
+    if (!node.op) continue;  // fold_view() made it a constant.
     if (changes_nothing(flow, node)) {
       replacements.replace({id, 0}, node.inputs[0]);
     } else if (const auto value = constant_result(flow, node)) {
@@ -180,7 +180,7 @@ Result<Flow> simplify(const Graph& graph, const std::vector<Value>& fetches, con
   SHOAL_TRY(Flow flow, extract(graph, fetches, updates, kept));
   merge_equal_nodes(flow);
   fold(flow);
-  merge_equal_nodes(flow);  // Folding makes equal what differed by a view or a factor of 1.
+  merge_equal_nodes(flow);  // After folding, since nodes may have differed only by a view or a factor of 1.
   pool_before_relu(flow);
   fuse_activations(flow);
   fuse_gradients(flow);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Replaces values of a flow by earlier ones.
+/// Replaces values of a flow by earlier values.
 #include <vector>
 
 #include "shoal/graph/passes.h"
 
 namespace shoal {
 
-/// Works in one sweep: visit nodes in order, apply() first, replace() as wanted.
+/// Use it in one sweep over the nodes in their order: call apply() first, then replace() as needed.
 class Replacements {
  public:
   explicit Replacements(const Flow& flow) {

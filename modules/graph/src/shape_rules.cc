@@ -146,7 +146,7 @@ Result<void> expect_named_inputs(const Attributes& attributes, size_t count,
                                  std::initializer_list<std::string_view> required,
                                  std::initializer_list<std::string_view> optional) {
   SHOAL_TRY(const std::string list, string_attribute(attributes, "inputs"));
-  std::string expected;  // What the list would be with these names.
+  std::string expected;  // The list that these names would give.
   size_t named = 0;
   auto take = [&](std::string_view name) {
     expected += expected.empty() ? "" : " ";
@@ -162,7 +162,7 @@ Result<void> expect_named_inputs(const Attributes& attributes, size_t count,
   }
   if (list == expected && named == count) return {};
   return invalid_argument("attribute \"inputs\" is \"" + list + "\" for " + std::to_string(count) +
-                          " inputs; in order and each once they would be \"" + expected + "\"");
+                          " inputs; in the right order, each once, they are \"" + expected + "\"");
 }
 
 Result<void> expect_lengths(const ValueType& lengths, const Dim& n) {
@@ -229,7 +229,7 @@ Value sum_to(Value gradient, Value operand) {
 }
 
 int64_t resolve_axis(std::string_view op, Value x, int axis) {
-  graph_of(op, x);  // This checks that x is valid.
+  graph_of(op, x);  // Checks that x is valid.
   const int rank = x.rank();
   if (axis >= -rank && axis < rank) return axis < 0 ? axis + rank : axis;
   raise(invalid_argument(std::string(op) + ": " + to_string(x.shape()) + " has no axis " + std::to_string(axis)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the shape rules of several op families share: checks that give the sentences users read.
+/// Checks that the shape rules of several op families use. They produce the sentences that users read.
 #include <array>
 #include <span>
 #include <string>
@@ -18,12 +18,12 @@ using Types = std::span<const ValueType>;
 using Outputs = Result<std::vector<ValueType>>;
 
 inline ValueType float_type(DimShape shape) { return {DType::kFloat32, std::move(shape)}; }
-std::string describe(const ValueType& type);  ///< As text: "int64 [batch]".
+std::string describe(const ValueType& type);  ///< Returns "int64 [batch]".
 
 bool is_integer(DType dtype);  ///< True for int64, int32, uint8 and bool.
 inline bool is_number(DType dtype) { return dtype == DType::kFloat32 || is_integer(dtype); }
 
-/// The most operands or results of one node.
+/// The largest number of operands or results of one node.
 inline constexpr int kOperandsMax = 4096;
 
 Result<void> expect_dtype(const ValueType& type, DType dtype, std::string_view what);
@@ -32,17 +32,17 @@ inline Result<void> expect_float(const ValueType& type, std::string_view what) {
 }
 Result<void> expect_rank(const ValueType& type, int rank, std::string_view what);
 Result<void> expect_rank_min(const ValueType& type, int rank, std::string_view what);
-/// Checks that it is float32 of this rank.
+/// Checks that `type` is float32 with this rank.
 Result<void> expect_float_rank(const ValueType& type, int rank, std::string_view what);
 Result<void> expect_equal_shapes(const ValueType& a, std::string_view a_name, const ValueType& b, std::string_view b_name);
-/// What two operands broadcast to (ops_elementwise.h).
+/// The shape that two operands broadcast to (ops_elementwise.h).
 Result<DimShape> broadcast_shape(const ValueType& a, std::string_view a_name, const ValueType& b, std::string_view b_name);
-/// Whether the gradient of an operand that was repeated to `to` can be summed back: `from` broadcasts to exactly `to`.
+/// Whether `from` broadcasts to exactly `to`, so that a gradient of shape `to` can be summed back to `from`.
 bool broadcasts_to(const DimShape& from, const DimShape& to);
-/// True if both have equal numbers of elements for every size of the symbols.
+/// True if both have the same number of elements whatever the sizes of the symbols.
 bool same_elements(const DimShape& a, const DimShape& b);
 
-// Attributes come from graph descriptions too, so a missing or mistyped one is an error, not a broken invariant.
+// Attributes may come from graph descriptions in files, so a missing or mistyped one is an error, not a broken invariant.
 Result<std::vector<int64_t>> ints_attribute(const Attributes& attributes, std::string_view name, size_t count);
 Result<std::vector<int64_t>> ints_attribute(const Attributes& attributes, std::string_view name);  ///< Any number.
 Result<int64_t> int_attribute(const Attributes& attributes, std::string_view name);
@@ -50,67 +50,69 @@ Result<double> real_attribute(const Attributes& attributes, std::string_view nam
 Result<std::string> string_attribute(const Attributes& attributes, std::string_view name);
 Result<bool> bool_attribute(const Attributes& attributes, std::string_view name);
 
-/// One output that two float32 operands broadcast to.
+/// The type of the output of two float32 operands that broadcast.
 Outputs broadcast_types(Types inputs, const Attributes& attributes);
-/// One output like input 0: element-wise ops of `count` float32 operands of equal shape.
+/// A rule for element-wise ops: float32 operands with these names and equal shapes, and an output like input 0.
 ShapeRule elementwise_rule(std::vector<std::string> names);
 
-/// Inputs by name for ops that may lack some (named_inputs.h); invalid Values are those left out.
+/// Inputs by name, for ops with optional inputs (named_inputs.h). An invalid Value is an input that was left out.
 using NamedInputs = std::vector<std::pair<std::string_view, Value>>;
-/// Adds a node with the inputs that are valid, and its attribute "inputs".
+/// Adds a node with the valid ones of these inputs, and its attribute "inputs".
 std::vector<Value> add_named(Graph& graph, std::string_view op, const NamedInputs& inputs, Attributes attributes = {},
                              std::string_view name = "");
-/// The attribute "inputs" names `count` inputs: all of `required`, then any of `optional`, in these orders.
+/// Checks that the attribute "inputs" names `count` inputs: all of `required`, then any of `optional`, in these orders.
 Result<void> expect_named_inputs(const Attributes& attributes, size_t count,
                                  std::initializer_list<std::string_view> required,
                                  std::initializer_list<std::string_view> optional);
-/// Checks that it is int64 [n]: how long each of n sequences is.
+/// Checks that `lengths` is int64 [n], the length of each of n sequences.
 Result<void> expect_lengths(const ValueType& lengths, const Dim& n);
 
-/// Attributes strides and padding (and window sizes) of one sliding op, checked against an image [n, H, W, C].
+/// The size of the result of an op with sliding windows, computed from its attributes strides and padding (and window).
 struct Sliding {
   int64_t out_height;
   int64_t out_width;
 };
 Result<Sliding> slide(const ValueType& image, int64_t window_height, int64_t window_width, const Attributes& attributes);
-/// Padding resolved to [top, bottom, left, right] for an image of fixed height and width; raises InvalidArgument.
+/// Padding as [top, bottom, left, right] for an image whose height and width are numbers. Raises InvalidArgument.
 std::vector<int64_t> resolve_padding(std::string_view op, Value image, std::array<int64_t, 2> window,
                                      std::array<int64_t, 2> strides, const Padding& padding);
 
-/// The pixels that a kernel reaches over along one axis: (kernel - 1) * dilation + 1; more than any window may be if one is
-/// out of range.
+/// The pixels that a kernel spans along one axis: (kernel - 1) * dilation + 1. If an argument is out of range, a number
+/// larger than any window may be.
 int64_t dilated_window(int64_t kernel, int64_t dilation);
-/// What conv2d gives for this image and kernel, with its attributes strides, padding, dilations and groups.
+/// The shape of the result of conv2d for this image and kernel, with the attributes strides, padding, dilations and groups.
 Result<DimShape> conv2d_shape(const ValueType& x, const ValueType& kernel, const Attributes& attributes);
-/// The attributes of a convolution. Those that have their default value are left out, as in descriptions from before them.
+/// The attributes of a convolution. Those with default values are left out, as in descriptions of versions that did not
+/// have them.
 Attributes conv2d_attributes(std::array<int64_t, 2> strides, std::vector<int64_t> padding, std::array<int64_t, 2> dilations,
                              int64_t groups);
 
-// What dense and conv2d share.
+// Checks that dense and conv2d have in common.
 Result<void> expect_bias(const ValueType& bias, const ValueType& kernel);
 Result<void> expect_activation(const Attributes& attributes);
-/// The gradient of what went into the fused activation of a dense or conv2d node.
+/// The gradient for the input of the activation that is fused into a dense or conv2d node.
 Value before_activation(const GradientRequest& request);
 
 // Multiply-adds (OpDef::multiply_adds).
 using Operands = std::span<const TensorView>;
-/// Every element of `x` (an op's result, or the gradient to it) meets each kernel [O, ...] element of its filter.
+/// For a convolution: each element of `x` (the result or its gradient) takes one multiply-add for each kernel element of
+/// its filter.
 double per_filter(const TensorView& x, const TensorView& kernel);
-/// Counted from the end: 1 is the last.
+/// The size of an axis counted from the end: 1 is the last.
 inline double size_from_end(const TensorView& operand, int axis) {
   return double(operand.shape[operand.shape.rank() - axis]);
 }
 
-/// A gradient of the shape of an op's result, as one for its operand: summed where the operand was repeated.
+/// Turns a gradient with the shape of an op's result into one for its operand, by summing where the operand was repeated.
 Value sum_to(Value gradient, Value operand);
 
 /// The graph of the first operand of a typed builder; raises InvalidArgument if it is an invalid Value.
 Graph& graph_of(std::string_view op, Value x);
 
-/// Counted from 0; one below 0 counts from the end. Raises InvalidArgument if x has no such axis.
+/// Returns `axis` counted from 0; an axis below 0 counts from the end. Raises InvalidArgument if x has no such axis.
 int64_t resolve_axis(std::string_view op, Value x, int axis);
 
-/// Gives every op of one family to the table.
+/// Functions that add all ops of one family to the catalogue.
 using AddOp = std::function<void(OpDef)>;
 void add_dense_ops(const AddOp& add);
 void add_conv2d_ops(const AddOp& add);

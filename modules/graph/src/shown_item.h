@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Words and names as they stand in a sentence.
+/// Prepares words and names for sentences.
 #include <string>
 
 namespace shoal {
 
-/// Cut between characters after `bytes_max`; line breaks and their like are written out: "\n".
+/// `item`, cut after at most `bytes_max` bytes at the end of a character. Line breaks and other control characters are
+/// written as "\n".
 std::string shown_item(const std::string& item, size_t bytes_max = 40);
 
 }  // namespace shoal

@@ -11,7 +11,7 @@
 namespace shoal {
 namespace {
 
-/// Calls each(i, text) for every element; integers as their digits.
+/// Calls each(i, text) for every element. Integers are passed as their digits.
 template <class Each>
 Result<void> for_each_text(const Tensor& texts, const Each& each) {
   if (texts.dtype() == DType::kString) {
@@ -29,11 +29,12 @@ Result<void> for_each_text(const Tensor& texts, const Each& each) {
     case DType::kUInt8: return digits(texts.as<uint8_t>());
     default: break;
   }
-  return invalid_argument("expected text or integers, got " + std::string(to_string(texts.dtype())) + " " +
+  return invalid_argument("expected text or integers, but got " + std::string(to_string(texts.dtype())) + " " +
                           to_string(texts.shape()));
 }
 
-/// "3 names of the vocabulary: cat, dog, emu", for errors; of a long one the first.
+/// Lists the names of a vocabulary for errors: "3 names of the vocabulary: cat, dog, emu". Of a long one only the first
+/// names.
 std::string listed(const Vocabulary& vocabulary) {
   constexpr int64_t kListedMax = 10;
   std::string text = std::to_string(vocabulary.size()) + " names of the vocabulary: ";
@@ -47,7 +48,7 @@ bool has_ids(DType dtype) {
   return dtype == DType::kString || dtype == DType::kInt64 || dtype == DType::kInt32 || dtype == DType::kUInt8;
 }
 
-/// Which id stands for which text. Whether one that the vocabulary lacks is refused is no part of that, but its id is.
+/// The fact which id stands for which text. It includes the id of unknown texts, but not whether they are refused.
 MeaningFact fact_of(const TextEncoding& encoding) {
   MeaningFact fact{.kind = encoding.vocabulary ? "vocabulary" : encoding.buckets > 0 ? "hash" : "whole hash"};
   if (encoding.vocabulary) fact.lists["words"] = MeaningList::of(encoding.vocabulary->names());
@@ -149,11 +150,11 @@ Result<TextEncoding> TextEncoding::from_json(std::string_view text) {
 }
 
 Value text_ids(Value text, const TextEncoding& encoding) {
-  if (!text.valid()) raise(invalid_argument("text_ids: the text is no value of a graph"));
+  if (!text.valid()) raise(invalid_argument("text_ids: the text is not a value of a graph"));
   const Node& source = text.graph().node(text.node());
   if (source_of(source.op) != Source::kInput || source.attributes.has(kTextOf) || !has_ids(text.dtype())) {
     raise(invalid_argument(
-        "text_ids: expected a feature or labels of text or integers, as the input function gives them; got " +
+        "text_ids: expected a feature or labels of text or integers, as the input function returns them, but got " +
         std::string(to_string(text.dtype())) + " " + to_string(text.shape()) + " of \"" + source.name + "\""));
   }
   if (auto checked = encoding.check(); !checked)
@@ -172,7 +173,7 @@ Result<std::optional<EncodedInput>> encoded_input(const Node& node) {
   };
   if (node.outputs[0].dtype != DType::kInt64) {
     return data_loss("input \"" + node.name + "\" is " + std::string(to_string(node.outputs[0].dtype)) +
-                     ", and ids of text are int64");
+                     ", but ids of text are int64");
   }
   EncodedInput input;
   SHOAL_TRY(input.of, text_at(kTextOf));

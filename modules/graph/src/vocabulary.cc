@@ -31,12 +31,12 @@ Result<Vocabulary> Vocabulary::make(std::vector<std::string> names) {
 }
 
 void Vocabulary::raise_id(int64_t id) const {
-  raise(invalid_argument("vocabulary: there is no name of id " + std::to_string(id) + "; ids are 0 to " +
+  raise(invalid_argument("vocabulary: the id " + std::to_string(id) + " does not exist; ids are 0 to " +
                          std::to_string(size() - 1)));
 }
 
 int64_t Vocabulary::find(std::string_view name) const {
-  if (!ids_) return -1;  // An empty vocabulary, which nobody made.
+  if (!ids_) return -1;  // A default-constructed, empty vocabulary.
   const auto at = ids_->of.find(name);
   return at == ids_->of.end() ? -1 : at->second;
 }

@@ -13,7 +13,7 @@ AxisPadding same_padding(int64_t size, int64_t window, int64_t stride) {
 }
 
 Result<int64_t> window_count(int64_t size, int64_t window, int64_t stride, AxisPadding padding) {
-  constexpr int64_t kMax = int64_t(1) << 31;  // Far above any image, and far below overflow.
+  constexpr int64_t kMax = int64_t(1) << 31;  // Above any image, and small enough that nothing overflows.
   if (window < 1 || stride < 1 || padding.before < 0 || padding.after < 0 || window > kMax || stride > kMax) {
     return invalid_argument("window " + std::to_string(window) + ", stride " + std::to_string(stride) + " and padding " +
                             std::to_string(padding.before) + ", " + std::to_string(padding.after) +
@@ -21,7 +21,7 @@ Result<int64_t> window_count(int64_t size, int64_t window, int64_t stride, AxisP
   }
   if (padding.before >= window || padding.after >= window) {
     return invalid_argument("padding " + std::to_string(padding.before) + ", " + std::to_string(padding.after) +
-                            " reaches a whole window of " + std::to_string(window));
+                            " is as large as a window of " + std::to_string(window));
   }
   if (size < 1 || size > kMax) return invalid_argument("size " + std::to_string(size) + " is out of range");
   const int64_t padded = size + padding.before + padding.after;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The constants of a node: strides, a rate, an axis.
+/// The attributes of a node: constants such as strides, a rate or an axis.
 #include <cstdint>
 #include <initializer_list>
 #include <map>
@@ -15,8 +15,8 @@ namespace shoal {
 
 using Attribute = std::variant<int64_t, double, bool, std::string, std::vector<int64_t>>;
 
-/// Attributes by name, ordered, comparable. Getters raise InvalidArgument, listing the names, where one is missing, and TypeMismatch
-/// where it is of another type.
+/// Attributes by name, ordered and comparable. If a name is missing, getters raise InvalidArgument and list the names that
+/// exist. If the value has another type, they raise TypeMismatch.
 class Attributes {
  public:
   using Values = std::map<std::string, Attribute, std::less<>>;
@@ -30,7 +30,8 @@ class Attributes {
   bool get_bool(std::string_view name) const;
   const std::string& get_string(std::string_view name) const;
   const std::vector<int64_t>& get_ints(std::string_view name) const;
-  // These take a value for where the name is missing: what later versions added is absent from older descriptions.
+  // These getters return `otherwise` if the name is missing: older descriptions lack the attributes that later versions
+  // added.
   int64_t get_int(std::string_view name, int64_t otherwise) const;
   std::vector<int64_t> get_ints(std::string_view name, std::vector<int64_t> otherwise) const;
   void set(std::string name, Attribute value);
@@ -38,8 +39,8 @@ class Attributes {
   friend bool operator==(const Attributes& a, const Attributes& b);
 
  private:
-  // Never written to, so that copies share it: set() makes another one. Null: there are none. A member that is a map would
-  // make every program that includes Shoal instantiate it.
+  // Immutable, so that copies share it: set() makes a new map. Null: there are no attributes. If the map itself were the
+  // member, every program that includes Shoal would instantiate it.
   std::shared_ptr<const Values> values_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Which axes a reduction takes away.
+/// The axes that a reduction removes.
 #include <cstdint>
 #include <vector>
 
@@ -8,7 +8,8 @@
 
 namespace shoal {
 
-/// Attribute "axes" of a reduction or of its gradient, ascending; all axes of a tensor of this rank where there is none.
+/// The attribute "axes" of a reduction or of its gradient, ascending; all axes of a tensor with this rank if there is no
+/// attribute.
 std::vector<int64_t> reduced_axes(const Attributes& attributes, int rank);
 
 }  // namespace shoal

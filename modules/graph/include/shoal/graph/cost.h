@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a node costs by its shapes alone: the least that any kernel for it has to do, so that times can be compared with
-/// what a machine can do at most.
+/// Computes the least work that any kernel for a node has to do, from the shapes alone. Profiles compare measured times
+/// with the time that the machine would need for this work at its peak.
 #include <span>
 
 #include "shoal/base/tensor.h"
@@ -10,16 +10,17 @@
 namespace shoal {
 
 struct NodeCost {
-  /// Floating-point operations. Of ops that say how many multiply-adds they take (OpDef::multiply_adds: dense,
-  /// convolutions, matmul, recurrences, attention) two for each; of all others one for each element of the largest operand
-  /// or result, whatever the function.
+  /// Floating-point operations. Ops that state their multiply-adds (OpDef::multiply_adds: dense, convolutions, matmul,
+  /// recurrences, attention) have two for each; all others have one for each element of their largest operand or result,
+  /// whatever the function.
   double flops = 0;
-  /// What is read (operands that the op looks at; of a table that is looked up, as much as comes out) and written.
+  /// Bytes read and written. Shape-only operands are not read; of a table in a lookup only as many bytes as the result has
+  /// are read.
   double bytes = 0;
 };
 
-/// The cost of one node with these attributes, all sizes known; data are not looked at. An operand without elements
-/// costs nothing, a view neither.
+/// The cost of one node with these attributes. All sizes are known; the data are not read. Operands without elements and
+/// views cost nothing.
 NodeCost cost_of(const OpDef& op, const Attributes& attributes, std::span<const TensorView> inputs,
                  std::span<const TensorView> outputs);
 

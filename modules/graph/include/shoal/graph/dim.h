@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Sizes in a graph: numbers, or symbols where they vary ("batch", "time").
+/// Sizes in a graph: numbers, or symbols for sizes that vary ("batch", "time").
 #include <cstdint>
 #include <map>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace shoal {
 
-/// One size: a number, or a name that equals only itself.
+/// One size: a number, or a symbol, which equals only a symbol of the same name.
 class Dim {
  public:
   Dim(int64_t size) : size_(size) {}  // NOLINT: a literal is a size
@@ -21,7 +21,7 @@ class Dim {
   static Dim symbol(std::string name);
 
   bool is_symbol() const { return !name_.empty(); }
-  /// Raises InvalidArgument for a symbol, whose size is not known where a graph is built.
+  /// Raises InvalidArgument for a symbol, since its size is not known while a graph is built.
   int64_t size() const {
     if (is_symbol()) [[unlikely]]
       raise_varies();
@@ -36,7 +36,7 @@ class Dim {
   std::string name_;
 };
 
-/// What each symbol is in one compilation.
+/// The size of each symbol in one compilation.
 using SymbolSizes = std::map<std::string, int64_t, std::less<>>;
 
 /// A shape whose sizes may be symbols.
@@ -45,10 +45,10 @@ class DimShape {
   DimShape() = default;
   DimShape(std::initializer_list<Dim> dims);
   explicit DimShape(std::vector<Dim> dims);
-  DimShape(const Shape& shape);  // NOLINT: every shape is one
+  DimShape(const Shape& shape);  // NOLINT: every Shape is a DimShape
 
   int rank() const { return int(dims_.size()); }
-  /// Raises InvalidArgument for an axis that it does not have.
+  /// Raises InvalidArgument for an axis that the shape does not have.
   const Dim& operator[](int axis) const {
     if (axis < 0 || axis >= rank()) [[unlikely]]
       raise_axis(axis);
@@ -56,7 +56,7 @@ class DimShape {
   }
   const std::vector<Dim>& dims() const { return dims_; }
   bool is_fixed() const;
-  /// The sizes with every symbol replaced; InvalidArgument naming a symbol that `sizes` lacks.
+  /// Replaces every symbol by its size. InvalidArgument names a symbol that `sizes` lacks.
   Result<Shape> resolve(const SymbolSizes& sizes) const;
   friend bool operator==(const DimShape& a, const DimShape& b);
 
@@ -66,6 +66,6 @@ class DimShape {
 };
 
 std::string to_string(const Dim& dim);
-std::string to_string(const DimShape& shape);  ///< As text: "[batch, 28, 28, 1]".
+std::string to_string(const DimShape& shape);  ///< Returns "[batch, 28, 28, 1]".
 
 }  // namespace shoal

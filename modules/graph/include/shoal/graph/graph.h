@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A model as a graph of operations on values. Built once by the user's model_fn, differentiated, simplified, compiled
-/// by a backend. Building raises InvalidArgument (shoal::Exception) where shapes or types do not fit.
+/// A model as a graph of operations on values. The user's model_fn builds it once; it is then differentiated, simplified,
+/// and compiled by a backend. Building raises InvalidArgument (shoal::Exception) if shapes or types do not fit.
 #include <deque>
 #include <string>
 #include <string_view>
@@ -20,7 +20,7 @@ class Graph;
 class OpCatalogue;
 struct OpDef;
 
-/// The type of what flows along an edge.
+/// The type of a value: element type and shape.
 struct ValueType {
   DType dtype = DType::kFloat32;
   DimShape shape;
@@ -29,14 +29,14 @@ struct ValueType {
 
 using NodeId = int32_t;
 
-/// One output of one node: a handle, copied freely, valid while its graph lives. Two handles of one output are equal.
+/// One output of one node. A handle: copied freely, valid while its graph lives. Two handles of the same output are equal.
 class Value {
  public:
   Value() = default;
   Value(Graph* graph, NodeId node, int output) : graph_(graph), node_(node), output_(output) {}
 
   bool valid() const { return graph_ != nullptr; }
-  /// Raises InvalidArgument for an invalid Value, as do type() and what it says.
+  /// Raises InvalidArgument for an invalid Value, and so do type() and the functions based on it.
   Graph& graph() const {
     if (!valid()) raise_invalid();
     return *graph_;
@@ -57,8 +57,8 @@ class Value {
   int output_ = 0;
 };
 
-/// How a variable starts. A description rather than a function, since servers apply it: element i of the variable is a
-/// pure function of (initializer, key, i).
+/// How a variable is initialised. A description and not a function, since parameter servers apply it: element i of the
+/// variable is a pure function of (initializer, key, i).
 struct Initializer {
   enum class Kind : uint8_t { kConstant = 1, kUniform = 2, kNormal = 3, kTruncatedNormal = 4, kOrthogonal = 5 };
   Kind kind = Kind::kConstant;
@@ -73,7 +73,7 @@ struct VariableOptions {
   bool trainable = true;
 };
 
-/// A variable of a graph, in order of creation.
+/// A variable of a graph.
 struct Variable {
   std::string name;  ///< The full name, with scopes: "dense_1/kernel".
   DType dtype;
@@ -83,47 +83,48 @@ struct Variable {
   NodeId node;
 };
 
-/// A variable that follows a value of the training graph: with each step it becomes decay * variable + (1 - decay) * value.
+/// A variable that averages a value of the training graph: each step sets it to decay * variable + (1 - decay) * value.
 struct MovingAverage {
-  Value variable;  ///< What Graph::variable() returned. Not trainable.
-  Value value;     ///< A float32 of the variable's shape.
-  double decay;    ///< A number in [0, 1].
+  Value variable;  ///< A result of Graph::variable(). Not trainable.
+  Value value;     ///< A float32 with the variable's shape.
+  double decay;    ///< In [0, 1].
 };
 
 struct Node {
-  std::string op;    ///< A name of the catalogue, or that of a source (source.h).
-  std::string name;  ///< The full name, which is unique.
+  std::string op;    ///< The name of an op in the catalogue, or of a source (source.h).
+  std::string name;  ///< The full name, unique in the graph.
   std::vector<Value> inputs;
   Attributes attributes;
   std::vector<ValueType> outputs;
-  Tensor constant;  ///< Set for Source::kConstant only.
+  Tensor constant;  ///< The value of a Source::kConstant; unused otherwise.
 };
 
 class Graph {
  public:
-  /// `seed` keys initializers and random ops; `catalogue` (default: the built-in one) outlives the graph.
+  /// `seed` is the key of initializers and random ops. `catalogue` (default: the built-in ops) has to outlive the graph.
   explicit Graph(RandomKey seed = 0, const OpCatalogue* catalogue = nullptr);
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
   ~Graph();
 
-  /// Something fed with every run. Names are unique: a second input of one name is InvalidArgument. Of text (kString)
-  /// only text_ids() makes anything.
+  /// Adds an input, which is fed with every run. InvalidArgument if there is an input with this name. An input of text
+  /// (kString) can only be used by text_ids().
   Value input(std::string_view name, DType dtype, DimShape shape);
-  /// What text_ids() (text_ids.h) makes of an input: one more input, int64 of its shape, which is fed with what the
-  /// encoding makes of the text. Equal encodings of one input are one Value.
+  /// Adds the input that holds the ids of the text input `text` (text_ids.h): int64 with its shape, fed with the result of
+  /// `encoding`. Equal encodings of one input give one Value.
   Value encoded_input(Value text, const std::string& encoding);
   Value constant(Tensor value, std::string_view name = "constant");
   Value constant(float value);
-  /// A parameter. Names are unique within scopes: a second of one full name is InvalidArgument, but in a shared_scope().
+  /// Adds a parameter. InvalidArgument if a variable with this full name exists, except in a shared_scope().
   Value variable(std::string_view name, Shape shape, VariableOptions options = {});
-  /// Any op of the catalogue: checks arity, infers output types (InvalidArgument with node name and types if they do not
-  /// fit), returns the outputs. Most users call shoal::ops and shoal::nn instead.
+  /// Adds a node with any op of the catalogue: checks the number of inputs, infers the output types (InvalidArgument with
+  /// the node's name and the types if they do not fit) and returns the outputs. Most users call shoal::ops and shoal::nn
+  /// instead.
   std::vector<Value> add(std::string_view op, std::vector<Value> inputs, Attributes attributes = {},
                          std::string_view name = "");
 
-  /// Prefixes names of what is added while it lives: `auto scope = graph.scope("encoder");`. A scope name already used at
-  /// its level gets "_1", "_2", ...
+  /// Puts a prefix before the names of everything added while the scope lives: `auto scope = graph.scope("encoder");`. If
+  /// its level has a scope with this name already, the name gets "_1", "_2", ...
   class [[nodiscard]] Scope {
    public:
     Scope(Graph& graph, std::string_view name, std::string* variables_of = nullptr);
@@ -136,15 +137,17 @@ class Graph {
     size_t shared_before_;
   };
   Scope scope(std::string_view name) { return Scope(*this, name); }
-  /// A scope whose variables were made by an earlier one, and are found by their names: what nn::Shared is made of.
-  /// `variables_of` tells that scope; empty (the first time), it becomes this one, which makes them. A variable that is
-  /// not there, or is of another type or shape, is InvalidArgument; initializers count the first time only.
+  /// A scope that uses the variables of an earlier scope, found by their names (nn::Shared is based on it). `variables_of`
+  /// names the earlier scope. If `variables_of` is empty, the new scope makes its own variables and its name is stored
+  /// there. InvalidArgument for a variable that the earlier scope lacks or has with another type or shape; initializers
+  /// count the first time only.
   Scope shared_scope(std::string_view name, std::string& variables_of) { return Scope(*this, name, &variables_of); }
-  /// Whether variables are found, not made, here.
+  /// True in a scope that uses existing variables and makes none.
   bool finds_variables() const;
 
-  /// Makes one recomputed part of the nodes that are added during its life: gradients() computes their values a second time, so the first
-  /// values need no memory until then (nn::recompute()). Within another RecomputedPart it has no effect.
+  /// Makes one recomputed part of the nodes that are added while the object lives: gradients() computes their values a
+  /// second time, so the first values need no memory until then (nn::recompute()). Inside of another RecomputedPart it has
+  /// no effect.
   class [[nodiscard]] RecomputedPart {
    public:
     explicit RecomputedPart(Graph& graph);
@@ -155,40 +158,41 @@ class Graph {
     Graph& graph_;
   };
   RecomputedPart recomputed_part() { return RecomputedPart(*this); }
-  /// Returns the number of the recomputed part that has this node, counted from 0, or -1 if no part has it.
+  /// The number of the recomputed part that contains this node, counted from 0; -1 if there is none.
   int recomputed_part_of(NodeId id) const;
 
-  /// The nodes in creation order, which is a topological order. References to nodes (and Value::type()) stay valid
+  /// The nodes in the order of creation, which is a topological order. References to nodes (and Value::type()) stay valid
   /// while nodes are added.
   const std::deque<Node>& nodes() const;
   const Node& node(NodeId id) const;
   const std::vector<Variable>& variables() const;
   const Variable* find_variable(std::string_view name) const;
-  /// An output of the node with this full name; an invalid Value if there is none.
+  /// The output of the node with this full name; an invalid Value if there is no such node.
   Value find(std::string_view node_name, int output = 0);
   const OpCatalogue& catalogue() const;
   RandomKey seed() const;
   void set_seed(RandomKey seed);
-  /// Regularization losses that layers added; heads add them to the loss.
+  /// Regularization losses that layers have added; heads add them to the loss.
   std::vector<Value>& regularization_losses();
-  /// Moving averages that layers keep; optimizers add them to their train ops.
+  /// Moving averages that layers need; optimizers add their updates to the train ops.
   std::vector<MovingAverage>& moving_averages();
 
-  /// What ids and logits stand for (meaning.h), which columns, heads and text_ids() record. A model function that makes ids
-  /// or classes by itself may add what it knows, in every mode the same.
+  /// The meaning of ids and logits (meaning.h), as recorded by columns, heads and text_ids(). A model function that makes
+  /// ids or classes by itself may add to it, in the same way in every mode.
   Meaning& meaning();
   const Meaning& meaning() const;
 
-  /// A name in the current scope, made unique with "_1", "_2", ...
+  /// Returns `name` within the current scope, made unique with "_1", "_2", ...
   std::string unique_name(std::string_view name);
-  /// 64-bit hash of ops, attributes, types, wiring and variables: two tasks that built the same model agree on it.
+  /// A 64-bit hash of ops, attributes, types, wiring and variables: equal in all tasks that built the same model.
   uint64_t fingerprint() const;
-  /// The description written beside checkpoints and exports: JSON, stable field order.
+  /// The description written beside checkpoints and exports: JSON with a fixed order of fields.
   std::string to_json() const;
 
  private:
-  friend struct GraphReader;  // It rebuilds a graph from its description (graph_json.cc).
-  /// The one door by which nodes enter: checks and infers. `node.name` is full and free, outputs of sources are set.
+  friend struct GraphReader;  // Rebuilds a graph from its description (graph_json.cc).
+  /// Checks a node, infers its types and adds it. All nodes are added here. `node.name` is a full, unused name; sources
+  /// have their outputs set already.
   Result<NodeId> append(Node node);
   NodeId append_or_raise(Node node);
   Result<void> add_variable(Variable variable);
@@ -198,7 +202,7 @@ class Graph {
   const Hidden<State> state_;
 };
 
-/// d(loss)/d(wrt[i]) for each i; `loss` has one element. A value that the loss does not depend on gets an invalid Value.
+/// Returns d(loss)/d(wrt[i]) for each i; an invalid Value if the loss does not depend on wrt[i]. `loss` has one element.
 /// Adds gradient nodes to the graph (reverse mode; Griewank, Walther, "Evaluating Derivatives", 2008, chapter 3).
 std::vector<Value> gradients(Value loss, const std::vector<Value>& wrt);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Reading back the description that Graph::to_json() writes: exports store it, predict loads it.
+/// Reads the description that Graph::to_json() writes: exports contain it, and predict loads it.
 #include <map>
 #include <memory>
 #include <string>
@@ -16,17 +16,18 @@ struct GraphJsonLimits {
   size_t nodes_max = 1'000'000;
 };
 
-/// The graph that `text` describes: the same nodes, names, variables, seed and constants, so also the same fingerprint.
-/// `catalogue` (default: the built-in one) has every op it uses, and outlives the graph.
+/// Makes the graph that `text` describes, with the same nodes, names, variables, seed and constants, hence the same
+/// fingerprint. `catalogue` (default: the built-in ops) has to contain every op that the graph uses, and to outlive the
+/// graph.
 ///
-/// Never trusts the text: DataLoss if it is no JSON, lacks a field, has one of the wrong type, or contradicts itself (types
-/// that the ops would not give, inputs that come later, a name twice); FailedPrecondition for a version this build does
-/// not read; NotFound for an op the catalogue lacks; InvalidArgument beyond the limits.
+/// The text is not trusted. DataLoss if it is not JSON, lacks a field, has a field of a wrong type, or contradicts itself
+/// (types that the ops do not produce, inputs that come later, a name twice); FailedPrecondition for a version that this
+/// build does not read; NotFound for an op that the catalogue lacks; InvalidArgument beyond the limits.
 Result<std::unique_ptr<Graph>> graph_from_json(std::string_view text, const OpCatalogue* catalogue = nullptr,
                                                const GraphJsonLimits& limits = {});
 
-/// Ops of the graph that `text` describes that `catalogue` (default: the built-in one) lacks, with their versions (0: it says
-/// none). For who cannot read the graph without them; errors as of graph_from_json(), which finds more.
+/// The ops that the described graph uses and `catalogue` (default: the built-in ops) lacks, with their versions (0: not
+/// stated). Use it to explain why a graph cannot be read. Errors: as graph_from_json(), which finds more.
 Result<std::map<std::string, int64_t>> lacking_ops(std::string_view text, const OpCatalogue* catalogue = nullptr,
                                                    const GraphJsonLimits& limits = {});
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Labels beside what a model makes of them. Losses and metrics take both by name, labels first:
+/// Pairs of labels and a model's output. Losses and metrics take both by name, labels first:
 ///
 ///   nn::squared_error({.labels = y, .predictions = net})
 ///
-/// Two bare values in a row, in either order, do not compile: a loss of swapped values is often a number like any other.
+/// Two bare values in a row do not compile, in either order: with swapped values a loss would often look plausible.
 #include "shoal/graph/graph.h"
 
 namespace shoal {
 
-/// The first member of an aggregate whose other members have to be named: a value without a name would have to become one of
-/// these, which is an error of the compiler.
+/// The first member of an aggregate whose other members have to be named: an unnamed first value would be converted to this
+/// type, and the compiler refuses that.
 struct MembersByName {
   explicit MembersByName() = default;
 };
@@ -21,7 +21,7 @@ struct LabelsAndPredictions {
   Value predictions;
 };
 
-/// Logits are numbers of any scale, of which softmax or sigmoid make probabilities.
+/// Logits are numbers of any scale, which softmax or sigmoid turns into probabilities.
 struct LabelsAndLogits {
   MembersByName by_name = MembersByName();
   Value labels;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the ids and logits of a model stand for: which word has which id, how many buckets texts are hashed into, where
-/// intervals begin, which class is which logit. Weights are of use with that meaning alone, and no shape shows it: with the
-/// words of a vocabulary in another order, the same weights are another model.
+/// The meaning of a model's ids and logits: which word has which id, into how many buckets texts are hashed, where
+/// intervals begin, which class is which logit. Weights are useful with that meaning only, and no shape shows it: if the
+/// words of a vocabulary change their order, the same weights are another model.
 ///
-/// Columns, heads and text_ids() record it while a graph is built, by the names of features, labels and heads; so it is the
-/// same for every order of building, and what graphs of several modes have in common is equal.
+/// Columns, heads and text_ids() record the meaning while a graph is built, under the names of features, labels and heads.
+/// So it does not depend on the order of building, and graphs of different modes agree on what they have in common.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -19,29 +19,29 @@
 
 namespace shoal {
 
-/// A list of words or numbers, kept by its length, a hash, and what of it a refusal can show. Lists with equal words are
-/// equal.
+/// A list of words or numbers, represented by its length, a hash, and the items that an error may show. Lists of equal
+/// items are equal.
 struct MeaningList {
   uint64_t count = 0;
-  uint64_t hash = 0;                 ///< Of all items, in their order.
-  std::vector<std::string> items{};  ///< All of them, or of a long list the first.
+  uint64_t hash = 0;                 ///< The hash of all items in their order.
+  std::vector<std::string> items{};  ///< All items, or only the first ones of a long list.
 
   static MeaningList of(std::span<const std::string> items);
   bool is_whole() const { return items.size() == count; }
   friend bool operator==(const MeaningList& a, const MeaningList& b) { return a.count == b.count && a.hash == b.hash; }
 };
 
-/// One thing that is true of a feature, of labels, of a head.
+/// One fact about a feature, labels or a head.
 struct MeaningFact {
   std::string kind = {};                           ///< "vocabulary", "hash", "multi_class_head".
   std::map<std::string, std::string> values = {};  ///< By name: {"buckets", "1000"}.
   std::map<std::string, MeaningList> lists = {};   ///< By name: {"words", ...}.
   friend bool operator==(const MeaningFact& a, const MeaningFact& b);
 };
-/// "vocabulary (4 words: ash, elm, fir, oak; missing_id 4)". Of long lists the first items.
+/// Returns "vocabulary (4 words: ash, elm, fir, oak; missing_id 4)". Shows only the first items of a long list.
 std::string to_string(const MeaningFact& fact);
 
-/// Facts by what they are about. A value.
+/// Facts, grouped by their subject. A value type.
 class Meaning {
  public:
   Meaning();
@@ -50,51 +50,52 @@ class Meaning {
   Meaning& operator=(Meaning other) noexcept;
   ~Meaning();
 
-  /// `key` is the name of an input as the graph has it ("features/age", "labels"), or "head", "head/<name>",
-  /// "column/<name>", "layer/<name>", "prediction/<name>". One key may have several facts, as where a feature is in several
-  /// columns; the same fact twice is one. What is no UTF-8 in texts is replaced.
+  /// `key` names the subject: an input as the graph names it ("features/age", "labels"), or "head", "head/<name>",
+  /// "column/<name>", "layer/<name>", "prediction/<name>". A key may have several facts, for example if several columns use
+  /// a feature; a fact that is there already is not added again. Bytes in texts that are not UTF-8 are replaced.
   void add(const std::string& key, MeaningFact fact);
   bool empty() const;
-  /// Facts of one key are in an order that does not hang on when they were added.
+  /// The facts of a key are in an order that does not depend on when they were added.
   using Facts = std::map<std::string, std::vector<MeaningFact>>;
   const Facts& facts() const;
-  /// Whether some fact has a list of these items.
+  /// True if some fact has a list with these items.
   bool has_list(const MeaningList& list) const;
-  /// This meaning, with those of its keys that `other` has with other facts as `other` has them, and those that only
-  /// `other` has.
+  /// A copy of this meaning in which all keys that `other` has get the facts of `other`.
   Meaning updated_by(const Meaning& other) const;
 
-  /// One line of JSON: {"version":1,"facts":{key:[{"kind":...,"values":{...},"lists":{name:{"count","hash","items"}}}]}}.
-  /// Equal meanings give equal texts.
+  /// Returns one line of JSON:
+  /// {"version":1,"facts":{key:[{"kind":...,"values":{...},"lists":{name:{"count","hash","items"}}}]}}. Equal meanings give
+  /// equal texts.
   std::string encode() const;
-  /// DataLoss says what is wrong with a text that encode() did not write; never throws, safe on any bytes.
+  /// Reads what encode() writes. DataLoss describes the mistake in any other text. Never throws; safe on any bytes.
   static Result<Meaning> decode(std::string_view text);
-  /// The 64-bit hash of encode().
+  /// A 64-bit hash of encode().
   uint64_t hash() const;
   friend bool operator==(const Meaning& a, const Meaning& b);
 
  private:
-  Hidden<Facts> facts_;  // Empty: there are none.
+  Hidden<Facts> facts_;  // Empty: there are no facts.
 };
 
-/// "feature \"age\"", "the labels", "head \"a\"": what a key is about.
+/// The subject of a key in words: "feature \"age\"", "the labels", "head \"a\"".
 std::string meaning_subject(const std::string& key);
 
-/// What is compared with a recorded meaning, which is that of a model in training.
+/// How much of a recorded meaning, which is that of a model in training, has to match.
 enum class MeaningScope : uint8_t {
-  kWhole,  ///< A model in training: all has to be equal.
-  kPart,   ///< A model of another mode, which may lack what only training uses, and have more of its own: keys that both
-           ///< have are compared, and of the facts of each, one side's have to be among those of the other.
+  kWhole,  ///< For a model in training: everything has to be equal.
+  /// For a model of another mode, which may lack facts that only training uses, and have facts of its own: only keys that
+  /// both have are compared, and the facts of one side have to be among those of the other.
+  kPart,
 };
 
-/// The first thing that differs, in words, and what else does: "feature "wood": vocabulary (2 words: ash, oak) before,
+/// Describes the first difference in words, and names the others: "feature "wood": vocabulary (2 words: ash, oak) before,
 /// vocabulary (2 words: oak, ash) now; number 0 of the words was "ash" and is "oak"; also changed: the head". Nothing if
-/// they agree.
+/// the two meanings agree.
 std::optional<std::string> meaning_difference(const Meaning& recorded, const Meaning& present, MeaningScope scope);
 
-/// Compares the text that `where` ("checkpoint m/model.ckpt-20") has with the meaning of a model. An empty text, as older
-/// versions left it, agrees with everything. FailedPrecondition says what differs and what to do; DataLoss if the text is
-/// none.
+/// Compares a recorded text, found at `where` ("checkpoint m/model.ckpt-20"), with the meaning of a model. An empty text,
+/// as older versions wrote, agrees with everything. FailedPrecondition says what differs and what to do; DataLoss if the
+/// text is malformed.
 Result<void> compare_meaning(std::string_view recorded, const std::string& where, const Meaning& present,
                              MeaningScope scope);
 

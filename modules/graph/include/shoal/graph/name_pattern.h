@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Variables chosen by their names.
+/// Selects variables by their names.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -9,10 +9,11 @@
 
 namespace shoal {
 
-/// A regular expression (ECMAScript) that a whole name has to match: "dnn/.*", ".*/kernel", "dnn/logits/bias". A value.
+/// A regular expression (ECMAScript) that has to match a whole name: "dnn/.*", ".*/kernel", "dnn/logits/bias". A value
+/// type.
 class NamePattern {
  public:
-  /// InvalidArgument for a text that is no regular expression.
+  /// InvalidArgument if `text` is not a regular expression.
   static Result<NamePattern> make(std::string text);
   bool matches(std::string_view name) const;
   const std::string& text() const { return text_; }

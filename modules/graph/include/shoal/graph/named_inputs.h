@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Ops some of whose inputs may be left out say which ones they have: the attribute "inputs" lists the names of all inputs
-/// in order, separated by blanks ("projection recurrent_kernel lengths").
+/// Finds inputs of ops that have optional inputs. The attribute "inputs" of such an op lists the names of the inputs that
+/// are present, in order, separated by blanks ("projection recurrent_kernel lengths").
 #include <string_view>
 
 #include "shoal/graph/attributes.h"
 
 namespace shoal {
 
-/// The position of the input of this name; -1 if it was left out.
+/// The position of the input with this name; -1 if it was left out.
 inline int find_input(const Attributes& attributes, std::string_view name) {
   std::string_view list = attributes.get_string("inputs");
   for (int position = 0; !list.empty(); ++position) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The built-in ops as functions: each adds one node to the graph of its operands. Layers with variables are shoal::nn.
+/// The built-in ops as functions. Each adds one node to the graph of its operands. Layers with variables are in shoal::nn.
 ///
 /// All raise InvalidArgument (shoal::Exception) while the graph is built if types do not fit, naming the node, or if the
-/// operands belong to different graphs. `name` is the node's name within the current scope; empty means the op's.
-/// Layouts: images [N,H,W,C], convolution kernels [O,I,KH,KW], dense kernels [O,I], all row-major. Sizes shown in lower
+/// operands belong to different graphs. `name` is the node's name within the current scope; the default is the name of the
+/// op. Layouts: images [N,H,W,C], convolution kernels [O,I,KH,KW], dense kernels [O,I], all row-major. Sizes shown in lower
 /// case (n, c, ...) may be symbols; the others are numbers.
 #include <array>
 #include <cstdint>
@@ -38,9 +38,10 @@ Value dense(Value x, Value kernel, Value bias = {}, std::string_view name = "");
 struct Conv2dOptions {
   std::array<int64_t, 2> strides{1, 1};  ///< Down and right; each >= 1.
   Padding padding = Padding::valid();    ///< Pads with zeros.
-  /// Down and right: how far neighbours of the kernel lie apart; each >= 1.
+  /// Down and right: the distance between neighbouring elements of the kernel; each >= 1.
   std::array<int64_t, 2> dilations{1, 1};
-  /// Group g of the filters sees group g of the channels only. As many groups as channels (I): depthwise.
+  /// The channels and the filters are divided into this many groups; filters of group g use only channels of group g. With
+  /// as many groups as channels (I) this is a depthwise convolution.
   int64_t groups = 1;
 };
 /// Two-dimensional cross-correlation, the convolution of neural networks.
@@ -56,18 +57,19 @@ Value conv2d(Value x, Value kernel, Value bias = {}, const Conv2dOptions& option
 
 struct PoolOptions {
   std::array<int64_t, 2> window{2, 2};   ///< High and wide; at most 256 elements for max_pool.
-  std::array<int64_t, 2> strides{0, 0};  ///< Down and right. 0: as the window, so that windows do not overlap.
+  std::array<int64_t, 2> strides{0, 0};  ///< Down and right. 0: the size of the window, so that windows do not overlap.
   Padding padding = Padding::valid();    ///< Elements outside the image are ignored.
 };
-/// The largest element of each window, [n, H, W, C] to [n, OH, OW, C], float32. The gradient goes to the first maximum
-/// (row by row). A window that holds a NaN yields a NaN.
+/// The largest element of each window, [n, H, W, C] to [n, OH, OW, C], float32. The gradient goes to the first maximum of
+/// the window (row by row). A window that contains a NaN yields a NaN.
 Value max_pool(Value x, const PoolOptions& options = {}, std::string_view name = "");
 /// The mean of each window, [n, H, W, C] to [n, OH, OW, C], float32; padding is not counted.
 Value avg_pool(Value x, const PoolOptions& options = {}, std::string_view name = "");
 
 /// max(x, 0), element by element, float32. NaN stays NaN. The gradient at 0 is 0.
 Value relu(Value x, std::string_view name = "");
-/// a + b, element by element; float32. The operands broadcast (ops_elementwise.h). Likewise sub and mul.
+/// a + b, element by element; float32. The operands broadcast (ops_elementwise.h). So do those of sub (a - b) and mul (a *
+/// b).
 Value add(Value a, Value b, std::string_view name = "");
 Value sub(Value a, Value b, std::string_view name = "");
 Value mul(Value a, Value b, std::string_view name = "");
@@ -78,27 +80,29 @@ Value square(Value x, std::string_view name = "");
 
 /// [d0, d1, ...] to [d0, d1 * ...]: keeps the first size, which may be a symbol; the others are numbers. Rank >= 1.
 Value flatten(Value x, std::string_view name = "");
-/// The same elements in the same order under another shape. Symbols of `shape` are among those of x; at most one size is
-/// -1, which stands for what is left: [batch, 12] becomes [batch, 3, 4] with {batch, 3, -1}, and [batch] becomes [batch, 1]
-/// with {-1, 1}. Raises InvalidArgument where no number and no symbol of x is left over for the -1 ([batch, 12] and {-1, 3}: four
-/// times the batch is no size).
+/// The same elements in the same order with another shape. All symbols of `shape` must occur in the shape of x. One size
+/// may be -1, which stands for what the other sizes leave: [batch, 12] becomes [batch, 3, 4] with {batch, 3, -1}, and
+/// [batch] becomes [batch, 1] with {-1, 1}. Raises InvalidArgument if what is left is neither a number nor a symbol of x:
+/// for [batch, 12] and {-1, 3} it would be four times the batch.
 Value reshape(Value x, DimShape shape, std::string_view name = "");
-/// The elements of x under the shape of `like`, whose contents are not used. Both have as many elements.
+/// The elements of x with the shape of `like`, whose contents are not used. Both have the same number of elements.
 Value reshape_like(Value x, Value like, std::string_view name = "");
-/// x itself, bit for bit, which counts as a constant for gradients(): what leads to x gets none through it, and needs none. Of
-/// any type and shape, and without cost: it is gone when the graph is computed.
+/// x itself, bit for bit, but a constant for gradients(): the values that x is computed from get no gradient through this
+/// op, and need none. Takes any type and shape, and costs nothing: the op is removed before the graph is computed.
 ///
 ///   x * stop_gradient(x)                           d/dx is x, and not 2 x
 ///   x + stop_gradient(round(x) - x)                the value of round(x), with the gradient of x ("straight through")
 ///   square(value - stop_gradient(target))          lowered by changing `value` alone
 ///
-/// A variable that the loss depends on through it only is left out by optimizers, as one that the loss does not depend on.
+/// Optimizers leave out a variable on which the loss depends only through this op, as they leave out one on which it does
+/// not depend.
 Value stop_gradient(Value x, std::string_view name = "");
-/// x itself, bit for bit and without cost, with the gradient of x. What is computed from it is never taken for what was computed from x,
-/// so it is computed a second time. gradients() adds it where it recomputes (nn::recompute()).
+/// x itself, bit for bit, without cost and with the gradient of x. Values computed from the result are never merged with
+/// those computed from x, so they are computed a second time. gradients() uses it for recomputation (nn::recompute()).
 Value recompute_from(Value x, std::string_view name = "");
 
-/// Each element is zero with probability `rate`, else divided by 1 - rate, so that the mean stays. For training graphs.
+/// Sets each element to zero with probability `rate` and divides the others by 1 - rate, so that the mean stays. For
+/// training graphs.
 ///
 ///   x     any shape, float32
 ///   rate  in [0, 1)
@@ -109,7 +113,7 @@ Value dropout(Value x, double rate, std::string_view name = "");
 
 /// exp(x) / sum(exp(x)) over the last axis, float32; the maximum is subtracted first. Rank >= 1.
 Value softmax(Value x, std::string_view name = "");
-/// log(softmax(x)) over the last axis, without its cancellation. Rank >= 1.
+/// log(softmax(x)) over the last axis, computed without the loss of precision of log after softmax. Rank >= 1.
 Value log_softmax(Value x, std::string_view name = "");
 
 struct CrossEntropy {
@@ -117,8 +121,8 @@ struct CrossEntropy {
   Value softmax;  ///< [n, ..., C], the predicted probabilities.
 };
 struct CrossEntropyOptions {
-  /// A number in [0, 1): how much of each label's probability is spread evenly over all classes, its own included.
-  /// Source: Szegedy et al., "Rethinking the Inception architecture" (2016), section 7.
+  /// The fraction, in [0, 1), of each label's probability that is spread evenly over all classes, the labelled one
+  /// included. Source: Szegedy et al., "Rethinking the Inception architecture" (2016), section 7.
   double label_smoothing = 0;
 };
 /// Cross-entropy between softmax(logits) and the labelled class, one value per example.
@@ -132,37 +136,39 @@ struct CrossEntropyOptions {
 CrossEntropy softmax_cross_entropy(const LabelsAndLogits& of, std::string_view name = "");
 CrossEntropy softmax_cross_entropy(const LabelsAndLogits& of, const CrossEntropyOptions& options,
                                    std::string_view name = "");
-/// Cross-entropy between the probability sigmoid(logit) and a label, element by element, in nats: without overflow, and for
-/// labels between 0 and 1 too.
+/// Cross-entropy between the probability sigmoid(logit) and a label, element by element, in nats; computed without
+/// overflow. Labels may be any numbers from 0 to 1.
 ///
 ///   labels, logits  float32 of one shape
 ///
-/// The gradient for logits is sigmoid(logits) - labels, that for labels -logits.
+/// The gradient for logits is sigmoid(logits) - labels, and the gradient for labels is -logits.
 Value sigmoid_cross_entropy(const LabelsAndLogits& of, std::string_view name = "");
 
-/// The sum of all elements, a scalar; float32. Likewise their mean (NaN where there are none).
+/// The sum of all elements, and their mean (NaN if there are no elements); float32 scalars.
 Value reduce_sum(Value x, std::string_view name = "");
 Value reduce_mean(Value x, std::string_view name = "");
-/// A tensor of the shape of `like` (whose contents are not used) with every element equal to the scalar `value`; float32.
+/// A tensor with the shape of `like` (whose contents are not used) in which every element is the scalar `value`; float32.
 Value fill_like(Value value, Value like, std::string_view name = "");
 
-/// The position of the largest element along the last axis, the first of equals: float32 [..., C] to int64 [...]. NaN
-/// counts as the largest. Rank >= 1, C >= 1.
+/// The position of the largest element along the last axis; of equal elements the first. float32 [..., C] to int64 [...].
+/// NaN counts as the largest. Rank >= 1, C >= 1.
 Value argmax(Value x, std::string_view name = "");
-/// The same along any axis, which the result does not have; below 0 counts from the end.
+/// As above, along any axis, which the result does not have. An axis below 0 counts from the end.
 Value argmax(Value x, int axis, std::string_view name = "");
 /// 1 where a and b are equal, else 0, as float32. a and b are of one type: float32, int64, int32, uint8 or bool; they
 /// broadcast (ops_elementwise.h). NaN equals nothing. No gradient flows through.
 Value equal(Value a, Value b, std::string_view name = "");
-/// x as another type: float32, int32, int64, uint8 or bool. To an integer it rounds towards zero; out of its range it
-/// takes the nearest value, NaN gives 0. To bool: whether it differs from 0. No gradient flows through integers.
+/// Converts x to another type: float32, int32, int64, uint8 or bool. Conversion to an integer rounds towards zero and
+/// clamps to the type's range; NaN gives 0. Conversion to bool gives true unless the element is 0. No gradient flows
+/// through integers.
 Value cast(Value x, DType dtype, std::string_view name = "");
 
 }  // namespace shoal::ops
 
 namespace shoal {
 
-// Found by argument, so `x * y + z` reads so anywhere. Operands broadcast; a number scales.
+// In namespace shoal, so that argument-dependent lookup finds the operators and `x * y + z` works anywhere. Operands
+// broadcast.
 Value operator+(Value a, Value b);
 Value operator-(Value a, Value b);
 Value operator*(Value a, Value b);

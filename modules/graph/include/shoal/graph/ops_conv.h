@@ -12,10 +12,10 @@ namespace shoal::ops {
 
 struct Conv1dOptions {
   int64_t stride = 1;  ///< A number >= 1.
-  /// Pads with zeros. Of explicit sizes, left and right count, top and bottom are 0.
+  /// Pads with zeros. Of explicit sizes, left and right are used; top and bottom have to be 0.
   Padding padding = Padding::valid();
   int64_t dilation = 1;  ///< A number >= 1.
-  int64_t groups = 1;    ///< What Conv2dOptions::groups says.
+  int64_t groups = 1;    ///< As Conv2dOptions::groups.
 };
 /// Cross-correlation along one axis: a conv2d of images one pixel high.
 ///
@@ -26,24 +26,24 @@ struct Conv1dOptions {
 Value conv1d(Value x, Value kernel, Value bias = {}, const Conv1dOptions& options = {}, std::string_view name = "");
 
 struct Conv2dTransposeOptions {
-  std::array<int64_t, 2> strides{1, 1};  ///< Down and right: how far apart the pixels of x come to lie; each >= 1.
-  /// The padding of the convolution that this is the transpose of: cuts the result's borders.
+  /// Down and right: the distance in the result between neighbouring pixels of x; each >= 1.
+  std::array<int64_t, 2> strides{1, 1};
+  /// The padding of the convolution of which this one is the transpose. It cuts the borders of the result.
   Padding padding = Padding::valid();
   /// Rows and columns added at the bottom and right; each below the stride.
   std::array<int64_t, 2> output_padding{0, 0};
   std::array<int64_t, 2> dilations{1, 1};  ///< Down and right; each >= 1.
-  int64_t groups = 1;                      ///< What Conv2dOptions::groups says.
+  int64_t groups = 1;                      ///< As Conv2dOptions::groups.
 };
-/// Transposed convolution: for images y, what the gradient of conv2d(y, kernel) would be for a gradient x of its result. It
-/// makes images larger, where conv2d makes them smaller.
+/// Transposed convolution: the function that computes the gradient of conv2d(y, kernel) for y from a gradient x of its
+/// result. It makes images larger where conv2d makes them smaller.
 ///
 ///   x        [n, H, W, I]            float32
 ///   kernel   [I, O/groups, KH, KW]   float32; I and O are multiples of groups
 ///   bias     [O]                     float32; an invalid Value means none
-///   returns  [n, OH, OW, O]          float32, OH = (H - 1) * stride - top - bottom + window + output_padding, where window
-///   =
-///                                    (KH - 1) * dilation + 1; OW likewise. With same padding, OH = H * stride, and
-///                                    output_padding is not used
+///   returns  [n, OH, OW, O]          float32, OH = (H - 1) * stride - top - bottom + window + output_padding, where
+///                                    window = (KH - 1) * dilation + 1; OW likewise. With same padding, OH = H * stride,
+///                                    and output_padding is not used
 ///
 /// Source: Dumoulin, Visin, "A guide to convolution arithmetic for deep learning" (2016), chapter 4.
 Value conv2d_transpose(Value x, Value kernel, Value bias = {}, const Conv2dTransposeOptions& options = {},
@@ -51,8 +51,8 @@ Value conv2d_transpose(Value x, Value kernel, Value bias = {}, const Conv2dTrans
 
 /// The mean of each image and channel, [n, H, W, C] to [n, C], float32.
 Value global_avg_pool(Value x, std::string_view name = "");
-/// The largest element of each image and channel, [n, H, W, C] to [n, C], float32. Its gradient goes to the first maximum
-/// (row by row). A NaN wins.
+/// The largest element of each image and channel, [n, H, W, C] to [n, C], float32. The gradient goes to the first maximum
+/// (row by row). NaN counts as the largest.
 Value global_max_pool(Value x, std::string_view name = "");
 
 }  // namespace shoal::ops

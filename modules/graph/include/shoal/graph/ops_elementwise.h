@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Ops whose element i depends on elements i of the operands only, beside those of ops.h.
+/// Further ops in which element i of the result depends only on elements i of the operands. See also ops.h.
 ///
-/// Operands of two or three broadcast: shapes are compared from the last axis on, and sizes must be equal or 1 in one of
-/// them, where that operand's elements are repeated; missing axes count as 1. A symbol equals only itself. The gradient
-/// for an operand is summed over the axes along which it was repeated. (The rules are numpy's.)
+/// The operands of ops with two or three operands broadcast, as in numpy. Shapes are compared from the last axis on; sizes
+/// must be equal, or 1 in one operand, whose elements are then repeated; missing axes count as 1. A symbol equals only
+/// itself. The gradient for an operand is summed over the axes along which it was repeated.
 #include <cstdint>
 #include <string_view>
 
@@ -17,28 +17,28 @@ Value div(Value a, Value b, std::string_view name = "");
 /// a to the power b; float32. Special values are those of C's pow (pow(x, 0) is 1). The gradient for b is 0 where a is 0
 /// and b >= 0, and NaN where a is negative.
 Value pow(Value a, Value b, std::string_view name = "");
-/// The larger of a and b; float32. NaN if either is. Where they are equal, each receives half of the gradient. Likewise
-/// the smaller.
+/// The larger of a and b; float32. NaN if either is NaN. If both are equal, each receives half of the gradient. minimum()
+/// likewise gives the smaller one.
 Value maximum(Value a, Value b, std::string_view name = "");
 Value minimum(Value a, Value b, std::string_view name = "");
 
-/// 1 where a < b, else 0, as float32, so that it can be multiplied and averaged. a and b are of one type: float32, int64,
-/// int32, uint8 or bool. NaN compares false, but for not_equal. No gradient flows through. Likewise the others; `equal` is
-/// in ops.h.
+/// 1 where a < b, else 0, as float32, so that the result can be multiplied and averaged. a and b have the same type:
+/// float32, int64, int32, uint8 or bool. Comparisons with NaN give 0, except not_equal, which gives 1. No gradient flows
+/// through. The functions below do the same for other comparisons; `equal` is in ops.h.
 Value less(Value a, Value b, std::string_view name = "");
 Value less_equal(Value a, Value b, std::string_view name = "");
 Value greater(Value a, Value b, std::string_view name = "");
 Value greater_equal(Value a, Value b, std::string_view name = "");
 Value not_equal(Value a, Value b, std::string_view name = "");
 
-/// a where the condition is not 0, else b. What is not chosen leaves no trace, NaN and infinity included, neither in the
-/// value nor in the gradient.
+/// a where the condition is not 0, else b. The element that is not chosen, even NaN or infinity, affects neither the value
+/// nor the gradient.
 ///
-///   condition  float32 (what comparisons give; NaN is not 0) or bool; no gradient flows into it
+///   condition  float32 (as comparisons return; NaN counts as not 0) or bool; no gradient flows into it
 ///   a, b       float32
 Value select(Value condition, Value a, Value b, std::string_view name = "");
 
-/// e^x, element by element, float32; infinity above 88.72. The gradient is that value.
+/// e^x, element by element, float32; infinity above 88.72. The gradient is e^x.
 Value exp(Value x, std::string_view name = "");
 /// The natural logarithm; minus infinity at 0, NaN below.
 Value log(Value x, std::string_view name = "");
@@ -54,8 +54,8 @@ Value neg(Value x, std::string_view name = "");
 Value reciprocal(Value x, std::string_view name = "");
 /// The error function, 2 / sqrt(pi) times the integral of e^-t^2 from 0 to x.
 Value erf(Value x, std::string_view name = "");
-/// The sine of x radians; NaN for infinities. Of use for positions: Vaswani et al., "Attention is all you need" (2017),
-/// 3.5.
+/// The sine of x radians; NaN for infinities. Positions may be encoded with it: Vaswani et al., "Attention is all you need"
+/// (2017), 3.5.
 Value sin(Value x, std::string_view name = "");
 /// The cosine of x radians; NaN for infinities.
 Value cos(Value x, std::string_view name = "");
@@ -67,9 +67,9 @@ Value sigmoid(Value x, std::string_view name = "");
 Value tanh(Value x, std::string_view name = "");
 /// log(1 + e^x), without overflow.
 Value softplus(Value x, std::string_view name = "");
-/// x above 0, else alpha * x; alpha is finite and >= 0. The gradient at 0 is alpha.
+/// x for x above 0, else alpha * x; alpha is finite and >= 0. The gradient at 0 is alpha.
 Value leaky_relu(Value x, double alpha = 0.01, std::string_view name = "");
-/// x above 0, else alpha * (e^x - 1); alpha is finite and >= 0.
+/// x for x above 0, else alpha * (e^x - 1); alpha is finite and >= 0.
 /// Source: Clevert, Unterthiner, Hochreiter, "Fast and accurate deep network learning by exponential linear units" (2016).
 Value elu(Value x, double alpha = 1, std::string_view name = "");
 enum class GeluForm : uint8_t {
@@ -86,7 +86,7 @@ Value silu(Value x, std::string_view name = "");
 
 namespace shoal {
 
-// Found by argument, as those of ops.h. A number is a constant of one element.
+// In namespace shoal, for argument-dependent lookup, as in ops.h. A number counts as a constant of one element.
 Value operator/(Value a, Value b);
 Value operator/(Value x, double divisor);
 Value operator+(Value x, double number);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Normalization: results with a mean of 0 and a variance of 1 over some of the axes, times a scale, plus a shift. See
-/// ops.h.
+/// Normalization: shifts and scales values so that they have a mean of 0 and a variance of 1 over some axes, then
+/// multiplies by a scale and adds a shift. See ops.h.
 #include <cstdint>
 #include <string_view>
 
@@ -10,13 +10,13 @@
 namespace shoal::ops {
 
 struct NormOptions {
-  double epsilon = 1e-5;  ///< Added to variances, so that nothing is divided by 0; > 0.
+  double epsilon = 1e-5;  ///< Added to variances, so that no division by 0 occurs; > 0.
 };
 
 struct BatchNorm {
-  Value y;     ///< Shape and type are those of x.
-  Value mean;  ///< [C], of this batch.
-  /// [C], as this batch estimates that of all data: the sum of squares / (count - 1), 0 for a count of 1.
+  Value y;     ///< Has the shape and type of x.
+  Value mean;  ///< [C], the mean of this batch.
+  /// [C], this batch's estimate of the variance of all data: the sum of squares / (count - 1), 0 for a count of 1.
   Value variance;
 };
 /// Batch normalization for training: (x - mean) / sqrt(var + epsilon) * scale + shift, with mean and variance (sum of
@@ -34,12 +34,12 @@ struct Moments {
   Value mean;      ///< [C]  float32
   Value variance;  ///< [C]  float32, >= 0
 };
-/// The same with given mean and variance, for evaluation and prediction. Gradients flow to x, scale and shift; the moments
-/// are constants. Shapes as of batch_norm().
+/// Batch normalization with given mean and variance, for evaluation and prediction. Gradients flow to x, scale and shift;
+/// the moments are constants. Shapes as in batch_norm().
 Value batch_norm_inference(Value x, Value scale, Value shift, const Moments& moments, const NormOptions& options = {},
                            std::string_view name = "");
 
-/// Normalizes over the last axis, each row for itself.
+/// Normalizes each row over the last axis.
 ///
 ///   x             [..., C]  float32, rank >= 1, C >= 1
 ///   scale, shift  [C]       float32
@@ -49,7 +49,8 @@ Value batch_norm_inference(Value x, Value scale, Value shift, const Moments& mom
 Value layer_norm(Value x, Value scale, Value shift, const NormOptions& options = {}, std::string_view name = "");
 
 struct GroupNormOptions {
-  /// Divides the channels. 1: all together; as many as channels: each alone (instance normalization).
+  /// The number of groups that the channels are divided into. 1: all together; the number of channels: each alone (instance
+  /// normalization).
   int64_t groups = 32;
   double epsilon = 1e-5;  ///< A number > 0.
 };

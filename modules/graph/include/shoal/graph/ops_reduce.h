@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Sums, means and maxima along axes, and their counterpart, repeating along axes. Reductions to a scalar are in ops.h too.
+/// Sums, means and maxima along axes, and their counterpart, repetition along axes. Reductions to a scalar are also in
+/// ops.h.
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -10,23 +11,23 @@
 namespace shoal::ops {
 
 struct ReduceOptions {
-  /// Each is in [-rank, rank), negative ones from the end, none twice. Empty: all axes.
+  /// Each in [-rank, rank), where negative ones count from the end; none twice. Empty: all axes.
   std::vector<int64_t> axes{};
-  bool keep_dims = false;  ///< True: leaves the reduced axes in the shape, with size 1.
+  bool keep_dims = false;  ///< True: the reduced axes stay in the shape, with size 1.
 };
-/// The sum of the elements along some axes; float32. 0 where there are none.
+/// The sum of the elements along some axes; float32. 0 if there are no elements.
 ///
 ///   reduce_sum(x, {.axes = {-1}})                      [n, t, C] to [n, t]
 ///   reduce_sum(x, {.axes = {0, 1}, .keep_dims = true})  [n, t, C] to [1, 1, C]
 Value reduce_sum(Value x, const ReduceOptions& options, std::string_view name = "");
-/// The mean of the elements along some axes, as reduce_sum(); NaN where there are none.
+/// The mean of the elements along some axes, as reduce_sum(); NaN if there are no elements.
 Value reduce_mean(Value x, const ReduceOptions& options, std::string_view name = "");
-/// The largest of the elements along some axes, as reduce_sum(); NaN if one is NaN, minus infinity where there are
-/// none. Equal maxima share the gradient equally.
+/// The largest of the elements along some axes, as reduce_sum(); NaN if one of them is NaN, minus infinity if there are no
+/// elements. Equal maxima share the gradient equally.
 Value reduce_max(Value x, const ReduceOptions& options = {}, std::string_view name = "");
 
-/// x summed over the axes along which `like` (whose contents are not used) would be repeated to x's shape, under the shape
-/// of `like`; float32. The gradient of broadcasting. Raises InvalidArgument unless `like` broadcasts to the shape of x.
+/// The gradient of broadcasting: the sum of x over the axes along which `like` (whose contents are not used) would be
+/// repeated, with the shape of `like`; float32. Raises InvalidArgument unless `like` broadcasts to the shape of x.
 ///
 ///   x        [n, t, C]
 ///   like     [C], [1, C], [t, 1], [n, t, C], ...

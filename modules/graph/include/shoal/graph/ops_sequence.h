@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Ops over sequences: recurrences and attention. Sequences are [n, t, features]: n of them, t positions each; both may be
-/// symbols. Sequences of unequal length stand in one tensor, with `lengths`: int64 [n], each in [0, t]; what is at
-/// positions from there on is not used and gets no gradient. A length out of its range ends the step with InvalidArgument,
-/// naming row and value.
+/// Ops over sequences: recurrences and attention. A batch of sequences is [n, t, features]: n sequences of t positions;
+/// both may be symbols. If sequences differ in length, `lengths` gives the length of each: int64 [n], each in [0, t].
+/// Positions behind the end of a sequence are not used and get no gradient. A length out of range ends the step with
+/// InvalidArgument, which names row and value.
 #include <string_view>
 
 #include "shoal/graph/graph.h"
@@ -13,57 +13,58 @@ namespace shoal::ops {
 struct LstmOptions {
   Value initial_hidden = {};  ///< [n, U]. None: zeros.
   Value initial_cell = {};    ///< [n, U]. Given if and only if initial_hidden is.
-  Value lengths = {};         ///< [n]. None: all of length t.
+  Value lengths = {};         ///< [n]. None: all sequences have length t.
 };
 struct Lstm {
-  Value sequence;     ///< [n, t, U], h of every position; 0 from a sequence's length on.
+  Value sequence;     ///< [n, t, U], h at every position; 0 behind a sequence's end.
   Value last_hidden;  ///< [n, U], h after a sequence's last position.
   Value last_cell;    ///< [n, U], c after a sequence's last position.
 };
-/// Long short-term memory with a forget gate, the recurrence alone:
+/// Long short-term memory with a forget gate. Only the recurrence:
 ///
 ///   i, f, g, o = projection[:, t] + h[t-1] recurrent_kernel^T    cut into four, in this order
 ///   c[t] = sigmoid(f) * c[t-1] + sigmoid(i) * tanh(g)
 ///   h[t] = sigmoid(o) * tanh(c[t])
 ///
-///   projection        [n, t, 4U]  float32, what the inputs add to the four gates: dense(x, kernel, bias), which is one
+///   projection        [n, t, 4U]  float32, the inputs' contribution to the four gates: dense(x, kernel, bias), which is one
 ///                     matrix product for all positions
 ///   recurrent_kernel  [4U, U]     float32
 ///
 /// Sources: Hochreiter, Schmidhuber, "Long short-term memory" (Neural Computation 1997); Gers, Schmidhuber, Cummins,
-/// "Learning to forget" (2000) for the forget gate. Order of the gates and equations as in PyTorch and cuDNN.
+/// "Learning to forget" (2000) for the forget gate. The order of the gates and the equations are those of PyTorch and
+/// cuDNN.
 Lstm lstm(Value projection, Value recurrent_kernel, const LstmOptions& options = {}, std::string_view name = "");
 
 struct GruOptions {
   Value recurrent_bias = {};  ///< [3U]. None: zeros.
   Value initial_hidden = {};  ///< [n, U]. None: zeros.
-  Value lengths = {};         ///< [n]. None: all of length t.
+  Value lengths = {};         ///< [n]. None: all sequences have length t.
 };
 struct Gru {
-  Value sequence;     ///< [n, t, U], h of every position; 0 from a sequence's length on.
+  Value sequence;     ///< [n, t, U], h at every position; 0 behind a sequence's end.
   Value last_hidden;  ///< [n, U], h after a sequence's last position.
 };
-/// Gated recurrent units, the recurrence alone:
+/// Gated recurrent units. Only the recurrence:
 ///
 ///   r, z, m = projection[:, t]                                   cut into three, in this order
 ///   a, b, q = h[t-1] recurrent_kernel^T + recurrent_bias         likewise
 ///   h~ = tanh(m + sigmoid(r + a) * q)
 ///   h[t] = (1 - sigmoid(z + b)) * h~ + sigmoid(z + b) * h[t-1]
 ///
-///   projection        [n, t, 3U]  float32, what the inputs add: dense(x, kernel, bias)
+///   projection        [n, t, 3U]  float32, the inputs' contribution: dense(x, kernel, bias)
 ///   recurrent_kernel  [3U, U]     float32
 ///
 /// Source: Cho et al., "Learning phrase representations using RNN encoder-decoder" (EMNLP 2014), in the variant that resets
-/// after the product (r * (U h) in place of U (r * h)), so that a step is one product; cuDNN and PyTorch compute this one,
-/// and Keras with reset_after.
+/// after the product (r * (U h) instead of U (r * h)), so that a step is one product; cuDNN and PyTorch compute this
+/// variant, and Keras with reset_after.
 Gru gru(Value projection, Value recurrent_kernel, const GruOptions& options = {}, std::string_view name = "");
 
 struct AttentionOptions {
-  int64_t heads = 1;  ///< A number >= 1, which divides the numbers of features.
-  /// True: position i attends to positions 0 to i only; queries and keys are equally many then.
+  int64_t heads = 1;  ///< At least 1; divides the numbers of features.
+  /// True: position i attends to positions 0 to i only. There must be as many queries as keys.
   bool causal = false;
-  Value lengths = {};  ///< How many keys each sequence has, [n]. None: all.
-  /// What scores are multiplied with. 0: 1 / sqrt(features of a head).
+  Value lengths = {};  ///< The number of keys of each sequence, [n]. None: all.
+  /// The factor for scores. 0: 1 / sqrt(features of a head).
   double scale = 0;
 };
 struct Attention {
@@ -79,12 +80,12 @@ struct Attention {
 ///   key    [n, s, H * K]  float32
 ///   value  [n, s, H * D]  float32
 ///
-/// A key that may not be attended to (by `causal` or `lengths`) has probability 0; where there is none at all, the result
-/// is 0. Every query has a result, also those beyond `lengths` where a sequence attends to itself. Source: Vaswani et al.,
-/// "Attention is all you need" (NeurIPS 2017), section 3.2.
+/// A key that `causal` or `lengths` excludes has probability 0; if all keys are excluded, the result is 0. Every query has
+/// a result, even one beyond `lengths` in self-attention. Source: Vaswani et al., "Attention is all you need" (NeurIPS
+/// 2017), section 3.2.
 Attention attention(Value query, Value key, Value value, const AttentionOptions& options = {}, std::string_view name = "");
-/// attention() of a sequence to itself, with query, key and value side by side: projections [n, t, 3 * H * D], which one
-/// dense layer makes.
+/// attention() of a sequence to itself. Query, key and value lie side by side in projections [n, t, 3 * H * D], which one
+/// dense layer can make.
 Attention self_attention(Value projections, const AttentionOptions& options = {}, std::string_view name = "");
 
 }  // namespace shoal::ops

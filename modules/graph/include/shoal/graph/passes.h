@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a backend compiles: the part of a graph that some fetches and updates need, simplified. The graph itself stays as
-/// it was built. No pass changes a bit of any value, but for the sign of a zero where a max_pool comes before its relu.
+/// Passes make the input of a backend's compilation: the part of a graph that some fetches and updates need, simplified.
+/// The graph itself is not changed. No pass changes a bit of any value, except the sign of a zero if it moves a max_pool
+/// before its relu.
 #include <vector>
 
 #include "shoal/graph/graph.h"
@@ -9,7 +10,7 @@
 
 namespace shoal {
 
-/// One output of one node of a Flow. node -1: none (an operand of which only the shape is used).
+/// One output of one node of a Flow. node -1: no value (an operand of which only the shape is used).
 struct FlowValue {
   int32_t node = -1;
   int32_t output = 0;
@@ -17,43 +18,43 @@ struct FlowValue {
 };
 
 struct FlowNode {
-  /// Op, name, attributes, outputs, constant. Its `inputs` are empty, see below.
+  /// Op, name, attributes, outputs and constant of the node. Its `inputs` are empty: see FlowNode::inputs.
   Node node;
   const OpDef* op;  ///< The op in the graph's catalogue. Null for sources.
   std::vector<FlowValue> inputs;
   std::vector<ValueType> input_types;
 };
 
-/// Nodes in topological order, and what is wanted of them.
+/// Nodes in topological order, and the values that are to be computed.
 struct Flow {
   std::vector<FlowNode> nodes;
   std::vector<FlowValue> fetches;
   std::vector<FlowValue> updates;
-  std::vector<FlowValue> kept;  ///< Variables that stay though nothing reads them.
+  std::vector<FlowValue> kept;  ///< Variables that stay even if nothing reads them.
 
   const ValueType& type(FlowValue value) const { return nodes[size_t(value.node)].node.outputs[size_t(value.output)]; }
 };
 
-/// The part of `graph` that these values need, and the variables `kept` (full names). InvalidArgument for a value that is
-/// invalid or of another graph, NotFound for a variable that is not there.
+/// Extracts the part of `graph` that these values need, and the variables `kept` (full names). InvalidArgument for a value
+/// that is invalid or belongs to another graph, NotFound for a variable that does not exist.
 Result<Flow> extract(const Graph& graph, const std::vector<Value>& fetches, const std::vector<Value>& updates,
                      const std::vector<std::string>& kept = {});
 
-/// Drops nodes that nothing needs.
+/// Removes nodes that nothing needs.
 void prune(Flow& flow);
-/// Keeps the first of equal nodes (op, operands, attributes, constant bytes).
+/// Merges equal nodes (op, operands, attributes, constant bytes) into the first of them.
 void merge_equal_nodes(Flow& flow);
-/// Drops what does nothing (x * 1, a view of the same shape, a sum over no axis, relu of relu, views of views), and
+/// Removes nodes without effect (x * 1, a view of the same shape, a sum over no axis, relu of relu, views of views), and
 /// computes + - * / of constants of one element.
 void fold(Flow& flow);
-/// Makes relu(max_pool(x)) of max_pool(relu(x)), and the like of the gradients back through both: the same values,
-/// since both orders pick the same elements or zero, at a quarter of the relu's cost (2x2 windows); and the larger
-/// image is not kept for the gradient. Only where nothing else reads what changes.
+/// Turns max_pool(relu(x)) into relu(max_pool(x)), and the gradients of both accordingly. The values are the same, since
+/// both orders pick the same elements or zero; with 2x2 windows the relu costs a quarter, and the larger image is not kept
+/// for the gradient. Done only if nothing else reads the values that change.
 void pool_before_relu(Flow& flow);
 /// Lets dense, conv2d and batch_norm apply a relu that is the only use of their result (attribute "activation"), and
-/// batch_norm an addition before it (a fourth input).
+/// batch_norm an addition before the relu (a fourth input).
 void fuse_activations(Flow& flow);
-/// Lets batch_norm_grad undo a fused relu itself, where nothing else needs the gradient in between (a sixth input).
+/// Lets batch_norm_grad undo a fused relu itself if nothing else needs the gradient in between (a sixth input).
 void fuse_gradients(Flow& flow);
 
 /// Calls extract() and all passes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What passes may do with the nodes of an op (passes.h): nothing, unless its definition says so. All of it keeps bits.
+/// States what passes may do with the nodes of an op (passes.h). By default nothing. All rewrites keep every bit.
 #include <span>
 #include <string_view>
 
@@ -9,42 +9,45 @@
 namespace shoal {
 
 struct Rewrites {
-  // These let a pass drop the op, or compute it beforehand.
+  // These members let a pass drop the op, or compute it in advance.
 
-  /// Whether output 0 is input 0, bit for bit, where they are of one type and these are the attributes.
+  /// Returns whether, with these attributes, output 0 equals input 0 bit for bit if both have the same type.
   bool (*changes_nothing)(const Attributes& attributes) = nullptr;
-  /// True: applied to its own result it gives that.
+  /// True: applying the op to its own result changes nothing.
   bool idempotent = false;
-  /// The result for operands of one float32 element each, rounded as every backend does it: once.
+  /// Computes the result for operands of one float32 element each, with a single rounding, as every backend does.
   float (*of_constants)(std::span<const float> operands, const Attributes& attributes) = nullptr;
 
-  // These let an op before it do its work.
+  // These members let the op before this one do this op's work.
 
-  /// It is this activation: the producer of its operand computes it too where that is what it takes.
+  /// The name of the activation that this op is. The producer of its operand may compute it too, if it takes this
+  /// activation.
   std::string_view activation;
-  /// What output 0 may go through before it is written: the attribute "activation" says whether it does ("none": it does
-  /// not). Empty: there is no such attribute.
+  /// The activation that this op may apply to output 0 before writing it, if its attribute "activation" says so ("none": it
+  /// does not). Empty: the op has no such attribute.
   std::string_view takes_activation;
-  /// Where its operands are of one type, output 0 is their sum: a producer with an `addend` adds the other one too.
+  /// True: if the operands have the same type, output 0 is their sum, so a producer with an `addend` may add the other
+  /// operand too.
   bool addition = false;
-  /// The input, its last and one that may be left out, that is added to output 0 before the activation; -1: none.
+  /// The input that is added to output 0 before the activation. It is optional and comes last. -1: none.
   int addend = -1;
 
-  // These undo that in a gradient.
+  // These members let a gradient op undo a fused activation.
 
-  /// Output 0 is input 0 where input 1, the result of an activation, is above 0; elsewhere 0.
+  /// True: output 0 is input 0 where input 1, the result of an activation, is above 0, and 0 elsewhere.
   bool mask = false;
-  /// The input, its last and one that may be left out, by which input 0 is masked before anything else; -1: none.
+  /// The input by which input 0 is masked before anything else. It is optional and comes last. -1: none.
   int masked_by = -1;
 
-  // These exchange an activation with a pooling.
+  // These members let passes exchange an activation and a pooling.
 
-  /// Output 0 has the largest elements of parts of input 0, output 1 their places.
+  /// True: output 0 has the largest elements of parts of input 0, and output 1 their positions.
   bool takes_maxima = false;
-  /// The gradient of that: output 0 has the elements of input 0 at the places in input 1, and 0 elsewhere.
+  /// True for the gradient of such an op: output 0 has the elements of input 0 at the positions in input 1, and 0
+  /// elsewhere.
   bool spreads_to_maxima = false;
-  /// It may as well come after what takes_maxima, and its gradient, a `mask`, before what spreads: the values are the same,
-  /// but for the sign of a zero.
+  /// True: the op may come after a takes_maxima op instead of before it, and its gradient, a `mask`, before the
+  /// spreads_to_maxima op instead of after it. The values are the same, except for the sign of a zero.
   bool after_maxima = false;
 };
 

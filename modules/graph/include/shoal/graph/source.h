@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Nodes without operands: what comes into a graph from outside. No OpDef describes them.
+/// Sources: nodes without operands, which bring values into a graph. No OpDef describes them.
 #include <cstdint>
 #include <string_view>
 
@@ -8,20 +8,20 @@ namespace shoal {
 
 enum class Source : uint8_t {
   kNone,      ///< An op of the catalogue.
-  kInput,     ///< Fed with every run, and known by its name.
-  kVariable,  ///< A parameter, known by its name.
-  kConstant,  ///< A value in Node::constant.
+  kInput,     ///< A value that is fed with every run, identified by its name.
+  kVariable,  ///< A parameter, identified by its name.
+  kConstant,  ///< The value in Node::constant.
 };
 
-/// What Node::op says of a source: "input", "variable", "constant"; empty for kNone.
+/// Node::op of a source: "input", "variable", "constant"; empty for kNone.
 std::string_view op_of(Source source);
-/// The source of that name; kNone for every other name.
+/// The source with this name; kNone for every other name.
 Source source_of(std::string_view op);
-/// Attributes of an input that is fed with ids of another input's text (text_ids.h): whose, and how.
+/// Attributes of an input that is fed with the ids of a text input (text_ids.h): the name of that input, and the encoding.
 inline constexpr std::string_view kTextOf = "text_of";
 inline constexpr std::string_view kTextEncoding = "text_encoding";
 
-/// True of what is known by its name: two of equal type are two.
+/// True for sources that are identified by their names: two of them are different even if their types are equal.
 inline bool is_named(Source source) { return source == Source::kInput || source == Source::kVariable; }
 
 }  // namespace shoal

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Text in a model. No program computes with text: where it becomes ids stands in the graph, at its input side, and is done
-/// on the host before a batch is fed. So training, evaluation, prediction and export do the same.
+/// Text in a model. Programs do not compute with text. The graph records at its inputs how text becomes ids, and the host
+/// converts each batch before it is fed. So training, evaluation, prediction and export do the same.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,49 +16,50 @@
 
 namespace shoal {
 
-/// How text becomes int64 ids. A value.
+/// How text becomes int64 ids. A value type.
 struct TextEncoding {
   /// The names of ids 0 to size - 1. Null: texts are hashed.
   std::shared_ptr<const Vocabulary> vocabulary = {};
-  /// With a vocabulary: in how many ids, which follow those of its names, texts that it lacks fall by their hash; 0: none.
-  /// Without: texts become hash modulo `buckets`; 0: the whole hash as a signed number, for crosses.
+  /// With a vocabulary: the number of additional ids, following those of the names, into which unknown texts are hashed; 0:
+  /// none. Without one: texts become hash modulo `buckets`; 0: the whole hash as a signed number, for crosses.
   int64_t buckets = 0;
-  /// Whether a text that the vocabulary lacks (and no bucket takes) ends the step with InvalidArgument, naming its row.
-  /// False: it becomes `unknown_id`.
+  /// True: a text that the vocabulary lacks (if there are no buckets) ends the step with InvalidArgument, which names its
+  /// row. False: the text becomes `unknown_id`.
   bool refuse_unknown = false;
   int64_t unknown_id = -1;
-  /// Texts that say that nothing is there. They become `missing_id`. -1 is no id: lookups leave it out.
+  /// Texts that mean that the value is missing. They become `missing_id`. The id -1 is left out by lookups.
   std::vector<std::string> missing = {""};
   int64_t missing_id = -1;
 
-  /// How many ids there are without unknown_id and missing_id; 0 for whole hashes.
+  /// The number of ids, without unknown_id and missing_id; 0 for whole hashes.
   int64_t size() const { return (vocabulary ? vocabulary->size() : 0) + buckets; }
-  /// The id of one text; the hash is hash64() (random.h). InvalidArgument as `refuse_unknown` says.
+  /// The id of one text, with hash64() (random.h) as the hash. InvalidArgument as `refuse_unknown` says.
   Result<int64_t> id_of(std::string_view text) const;
-  /// int64 of the same shape. Integers count as the texts of their digits, and are looked up like these. InvalidArgument
-  /// for other numbers, and as `refuse_unknown` says.
+  /// The ids of all texts, int64 with the same shape. Integers are treated as texts of their decimal digits.
+  /// InvalidArgument for other numbers, and as `refuse_unknown` says.
   Result<Tensor> ids_of(const Tensor& texts) const;
-  /// InvalidArgument if `buckets` is negative, a vocabulary is empty, or a missing text is no UTF-8.
+  /// InvalidArgument if `buckets` is negative, the vocabulary is empty, or a missing text is not UTF-8.
   Result<void> check() const;
 
   std::string to_json() const;
-  /// DataLoss if it is not what to_json() writes.
+  /// Reads what to_json() writes. DataLoss for any other text.
   static Result<TextEncoding> from_json(std::string_view text);
 };
 
-/// The ids of an input of text (or of integers), an int64 of its shape. Equal encodings of one input are one Value.
+/// The ids of an input of text (or of integers), int64 with its shape. Equal encodings of one input give one Value.
 ///
-///   text  what Graph::input() returned: a feature or labels as they came into the model. Text or int64, int32, uint8.
+///   text  a result of Graph::input(): a feature or labels as the model gets them. Text, int64, int32 or uint8.
 ///
 /// Raises InvalidArgument for any other value, and as TextEncoding::check().
 Value text_ids(Value text, const TextEncoding& encoding);
 
-/// What an input is encoded from, for who feeds a graph.
+/// The source of an encoded input, for code that feeds a graph.
 struct EncodedInput {
-  std::string of;  ///< The name of the input that holds the text.
+  std::string of;  ///< The name of the input with the text.
   TextEncoding encoding;
 };
-/// What text_ids() put there; nothing for any other node. DataLoss if a file said something else.
+/// The encoding that text_ids() recorded in `node`; nothing for any other node. DataLoss if the node comes from a file and
+/// is malformed.
 Result<std::optional<EncodedInput>> encoded_input(const Node& node);
 
 }  // namespace shoal

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Names of ids: classes, words, categories.
+/// Names for ids: classes, words, categories.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,28 +12,28 @@
 
 namespace shoal {
 
-/// Names of the ids 0 to size - 1. Immutable; any thread may read it.
+/// The names of the ids 0 to size - 1. Immutable; any thread may read it.
 class Vocabulary {
  public:
-  /// InvalidArgument, naming the name, if one occurs twice or is no UTF-8.
+  /// InvalidArgument, with the name, if a name occurs twice or is not UTF-8.
   static Result<Vocabulary> make(std::vector<std::string> names);
 
   int64_t size() const { return int64_t(names_.size()); }
   const std::vector<std::string>& names() const { return names_; }
-  /// Raises InvalidArgument for an id that is none.
+  /// The name of an id. Raises InvalidArgument for an id that does not exist.
   const std::string& name(int64_t id) const {
     if (id < 0 || id >= size()) [[unlikely]]
       raise_id(id);
     return names_[size_t(id)];
   }
-  /// The id of a name, -1 if there is none.
+  /// The id of a name, -1 if there is no such name.
   int64_t find(std::string_view name) const;
 
  private:
   [[noreturn]] void raise_id(int64_t id) const;
   struct Ids;
   std::vector<std::string> names_;
-  std::shared_ptr<const Ids> ids_;  // By name; looked up only, never walked.
+  std::shared_ptr<const Ids> ids_;  // By name. Only for look-ups: its order is arbitrary.
 };
 
 }  // namespace shoal
