@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Generates messages_generated.h at build time. flatc is a host tool, also when cross-compiling; generated code asserts the
-# exact version of the headers, so a mismatch is better told now than by the compiler.
+# Generates messages_generated.h at build time. flatc is a host tool, also when cross-compiling. Generated code asserts the
+# exact version of the headers, so a mismatch is reported here and not left to the compiler.
 find_program(SHOAL_FLATC flatc NO_CMAKE_FIND_ROOT_PATH)
 if(NOT SHOAL_FLATC)
   message(FATAL_ERROR "There is no program flatc: install it on the machine that builds (Debian has it in flatbuffers-compiler), or "

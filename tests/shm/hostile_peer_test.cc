@@ -218,11 +218,11 @@ TEST_F(HostileShmPeers, BodiesThatDoNotVerify) {
   expect_refusal(ErrorKind::kDataLoss, "FlatBuffer", [](Descriptor& d) { d.front_bytes -= 100; });
 }
 TEST_F(HostileShmPeers, LastWordsThatAreNone) {
-  expect_refusal(ErrorKind::kDataLoss, "no error message", [](Descriptor& d) { d.farewell = 1; });
+  expect_refusal(ErrorKind::kDataLoss, "not an error message", [](Descriptor& d) { d.farewell = 1; });
 }
 
 TEST_F(HostileShmPeers, MoreMessagesThanTheRingHas) {
-  expect_end(ErrorKind::kDataLoss, "more messages than there is room for", [](RawPeer& peer) {
+  expect_end(ErrorKind::kDataLoss, "more messages than the ring has room for", [](RawPeer& peer) {
     peer.sent().written.store(kDescriptors + 1);
     peer.ring();
   });
@@ -240,10 +240,12 @@ TEST_F(HostileShmPeers, MessagesReadThatWereNeverSent) {
   });
 }
 TEST_F(HostileShmPeers, NoticesOfNoKind) {
-  expect_end(ErrorKind::kDataLoss, "no notice", [](RawPeer& peer) { peer.send(Notice{.kind = 9}); });
+  expect_end(ErrorKind::kDataLoss, "a notice that this protocol does not have",
+             [](RawPeer& peer) { peer.send(Notice{.kind = 9}); });
 }
 TEST_F(HostileShmPeers, NoticesThatAreTooLong) {
-  expect_end(ErrorKind::kDataLoss, "no notice", [](RawPeer& peer) { peer.send(std::array<std::byte, 1000>{}); });
+  expect_end(ErrorKind::kDataLoss, "a notice that this protocol does not have",
+             [](RawPeer& peer) { peer.send(std::array<std::byte, 1000>{}); });
 }
 TEST_F(HostileShmPeers, MemoryAnnouncedAndNotSent) {
   expect_end(ErrorKind::kDataLoss, "sent none",
@@ -257,7 +259,7 @@ TEST_F(HostileShmPeers, MemoryThatIsNotSealed) {
   });
 }
 TEST_F(HostileShmPeers, MemoryBeyondAnyMeasure) {
-  expect_end(ErrorKind::kInvalidArgument, "more memory mapped", [](RawPeer& peer) {
+  expect_end(ErrorKind::kInvalidArgument, "more memory than a peer may have mapped", [](RawPeer& peer) {
     const Result<Segment> segment = create_segment(4096, PeersMay::kWrite);
     peer.send(Notice{.kind = Notice::kSegment, .id = 1, .bytes = kMappedBytesMax + 1}, segment->file.get());
   });

@@ -157,7 +157,7 @@ TEST_F(Auto, NobodyIsSentToAnotherListener) {
   };
   const auto call = [&]() -> Task<Done> {
     Result<Link> link = co_await connect();
-    expect_error(link, ErrorKind::kFailedPrecondition, "place to meet");
+    expect_error(link, ErrorKind::kFailedPrecondition, "offers shared memory at an address that is not valid");
     co_return Done();
   };
   run(serve(), call());

@@ -122,8 +122,8 @@ TEST(Certificate, NonsenseIsRefused) {
   const std::string& key = own.key.text();
   expect_error(parse("", key, authority.certificate()), ErrorKind::kInvalidArgument, "there are 0 in PEM");
   expect_error(parse(whole + whole, key, authority.certificate()), ErrorKind::kInvalidArgument, "there are 2 in PEM");
-  expect_error(parse(whole, "", authority.certificate()), ErrorKind::kInvalidArgument, "the key: there is none");
-  expect_error(parse(whole, key, "x"), ErrorKind::kInvalidArgument, "the CA's certificate: there is none");
+  expect_error(parse(whole, "", authority.certificate()), ErrorKind::kInvalidArgument, "the key: the file contains none");
+  expect_error(parse(whole, key, "x"), ErrorKind::kInvalidArgument, "the CA's certificate: the file contains none");
   for (size_t bytes = 0; bytes < whole.size() - 10; bytes += 7)
     EXPECT_FALSE(parse(whole.substr(0, bytes), key, authority.certificate())) << bytes;
   for (size_t bytes = 0; bytes < key.size() - 10; bytes += 7)
@@ -188,7 +188,7 @@ TEST_F(TlsFolder, IsValidNow) {
   EXPECT_TRUE(find(validity.begin));
   EXPECT_TRUE(find(validity.end));  // Both times are included.
   expect_error(find(std::chrono::sys_seconds{}), ErrorKind::kFailedPrecondition,
-               "the clock of this machine says 1970-01-01 00:00:00 UTC, when this program was not built yet");
+               "the clock of this machine says 1970-01-01 00:00:00 UTC, which is before this program was built");
   expect_error(find(validity.begin - std::chrono::seconds(1)), ErrorKind::kFailedPrecondition, "is not valid before 20");
   expect_error(find(validity.end + std::chrono::seconds(1)), ErrorKind::kFailedPrecondition,
                "the certificate has expired, on 20");

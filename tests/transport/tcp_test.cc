@@ -142,7 +142,7 @@ TEST_F(Tcp, ABuildWithoutTlsRefusesATokenInASentence) {
   if (SHOAL_TEST_TLS) GTEST_SKIP() << "this build has TLS";
   options.credential = make_token();
   const auto listener = listen("127.0.0.1:0");
-  expect_error(listener, ErrorKind::kFailedPrecondition, "this build cannot encrypt, and a token asks for it");
+  expect_error(listener, ErrorKind::kFailedPrecondition, "this build cannot encrypt, which a token requires");
   const auto link = connect({"tcp", "127.0.0.1:1"});
   expect_error(link, ErrorKind::kFailedPrecondition, "-DSHOAL_TLS=ON");
 }
@@ -163,7 +163,8 @@ TEST_F(Tcp, AnotherProtocolVersionIsRefusedInOneSentence) {
   const auto link = connect(newer.endpoint());
   answers.join();
   expect_error(link, ErrorKind::kFailedPrecondition,
-               "speaks protocol " + std::to_string(kProtocolVersion + 1) + ", this build " + std::to_string(kProtocolVersion));
+               "speaks protocol " + std::to_string(kProtocolVersion + 1) + ", but this build speaks " +
+                   std::to_string(kProtocolVersion));
 }
 
 TEST_F(Tcp, AListenerThatIsNotShoalIsNoPeer) {

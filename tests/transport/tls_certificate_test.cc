@@ -70,8 +70,8 @@ TEST_F(TlsByCertificate, CarriesMessages) {
 TEST_F(TlsByCertificate, OfAnotherCaIsRefused) {
   listen();
   caller.credential = TestAuthority().credential("worker", 1);
-  expect_refused("is not of a CA that this task believes (ca.pem); make the certificates of all tasks with one CA",
-                 "it refuses this task's certificate: it has that of another CA, or a token");
+  expect_refused("is not from a CA that this task trusts (ca.pem); make the certificates of all tasks with one CA",
+                 "it refuses this task's certificate: it trusts another CA, or has a token");
 }
 
 /// Believes the listener's CA, but has a certificate of another.
@@ -80,8 +80,8 @@ TEST_F(TlsByCertificate, OfAnotherCaIsRefusedByTheListener) {
   const TestAuthority other;
   caller.credential = std::make_shared<const Credential>(
       value_or_raise(Certificate::parse(other.make("worker", 1), other.certificate() + authority->certificate())));
-  expect_refused("it refuses this task's certificate: it has that of another CA",
-                 "its certificate is not of a CA that this task believes (ca.pem)");
+  expect_refused("it refuses this task's certificate: it trusts another CA",
+                 "its certificate is not from a CA that this task trusts (ca.pem)");
 }
 
 TEST_F(TlsByCertificate, ThatHasExpiredIsRefused) {
@@ -118,37 +118,38 @@ TEST_F(TlsByCertificate, OfAnotherTaskThanExpectedIsRefused) {
   for (const PeerIdentity& other : {PeerIdentity{"worker", 0}, PeerIdentity{"ps", 1}}) {
     options.credential = authority->credential(other.role, other.index);
     listen();
-    expect_refusal(caller, "its certificate is that of " + to_string(other) + ", and ps 0 has to be there; give each task",
-                   "it refuses this task's certificate: another task should be here");
+    expect_refusal(caller, "its certificate names " + to_string(other) + ", but ps 0 is expected there; give each task",
+                   "it refuses this task's certificate: another task is expected here");
   }
 }
 
 TEST_F(TlsByCertificate, ATokenInsteadIsRefused) {
   listen();
   caller.credential = make_token();
-  expect_refused("has a certificate, and this task a token; start all tasks",
-                 "it refuses this task's certificate: it has that of another CA, or a token");
+  expect_refused("has a certificate, but this task has a token; start all tasks",
+                 "it refuses this task's certificate: it trusts another CA, or has a token");
 }
 
 TEST_F(TlsByCertificate, AListenerWithATokenIsNamed) {
   options.credential = make_token();
   listen();
-  expect_refusal(caller, "has no certificate, perhaps a token, and this task has a certificate",
-                 "it has no token, perhaps a certificate, and this task has a token; start all tasks");
+  expect_refusal(caller, "has no certificate, perhaps a token, but this task has a certificate",
+                 "it has no token, perhaps a certificate, but this task has a token; start all tasks");
   expect_meeting(listener->endpoint(), options);
 }
 
 TEST_F(TlsByCertificate, WhoHasNoneIsToldSo) {
   listen();
   caller.credential = nullptr;
-  expect_refused("wants a certificate, and this task has none; start all tasks", "it has no certificate; start all tasks");
+  expect_refused("requires a certificate, but this task has none; start all tasks",
+                 "it has no certificate; start all tasks");
 }
 
 TEST_F(TlsByCertificate, AListenerWithoutOneIsNamed) {
   options.credential = nullptr;
   listen();
-  expect_refusal(caller, "has no certificate, and this task has one; start all tasks",
-                 "it has a token or a certificate, and this task has neither");
+  expect_refusal(caller, "has no certificate, but this task has one; start all tasks",
+                 "it has a token or a certificate, but this task has neither");
   expect_meeting(listener->endpoint(), options);
 }
 

@@ -120,7 +120,7 @@ TEST_F(OpenSslProgram, AListenerWithACertificateInsteadOfTheKeyIsRefused) {
   const auto call = [&]() -> Task<Done> {
     Environment& client = tasks.client();
     Result<Link> link = co_await tasks.transport(client).connect(there, options, tasks.soon(client));
-    expect_error(link, ErrorKind::kFailedPrecondition, "has a certificate, and this task a token");
+    expect_error(link, ErrorKind::kFailedPrecondition, "has a certificate, but this task has a token");
     co_return Done();
   };
   tasks.run_client(call());

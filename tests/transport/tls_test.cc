@@ -24,8 +24,8 @@ TEST_F(Tls, AnotherTokenIsRefusedInOneSentence) {
   listen();
   LinkOptions other = options;
   other.credential = make_token();
-  expect_refusal(other, listener->endpoint().address + ": holds another token",
-                 "holds another token than this task, or is another version of Shoal; start all tasks");
+  expect_refusal(other, listener->endpoint().address + ": has another token",
+                 "has another token than this task, or is another version of Shoal; start all tasks");
   for (const auto& token : {options.credential, other.credential}) {
     EXPECT_THAT(tasks.log(), Not(HasSubstr(std::get<Token>(*token).to_text().substr(0, 16))));
   }
@@ -34,7 +34,7 @@ TEST_F(Tls, AnotherTokenIsRefusedInOneSentence) {
 
 TEST_F(Tls, WhoHasNoTokenIsToldSo) {
   listen();
-  expect_refusal({}, "wants the job's token, and this task has none", "it has no token; start all tasks");
+  expect_refusal({}, "requires the job's token, but this task has none", "it has no token; start all tasks");
   expect_meeting(listener->endpoint());
 }
 
@@ -42,8 +42,8 @@ TEST_F(Tls, AListenerWithoutATokenIsNamed) {
   const LinkOptions with = options;
   options.credential = nullptr;
   listen();
-  expect_refusal(with, "has no token, and this task has one",
-                 "it has a token or a certificate, and this task has neither; start all tasks");
+  expect_refusal(with, "has no token, but this task has one",
+                 "it has a token or a certificate, but this task has neither; start all tasks");
   expect_meeting(listener->endpoint());
 }
 

@@ -129,7 +129,7 @@ TEST_F(TokenFile, AndVariableMayNotDiffer) {
   EXPECT_EQ((*find_token({.file = path, .text = text}))->to_text(), text);
   const std::string other = Token::fresh().to_text();
   const auto both = find_token({.file = path, .text = other});
-  expect_error(both, ErrorKind::kInvalidArgument, "hold different tokens");
+  expect_error(both, ErrorKind::kInvalidArgument, "contain different tokens");
   EXPECT_THAT(both.error().message(), Not(HasSubstr(other)));
   expect_error(find_token({.text = "x"}), ErrorKind::kInvalidArgument, "SHOAL_TOKEN: no token");
 }

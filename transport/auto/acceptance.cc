@@ -35,7 +35,7 @@ void Acceptance::close() {
   by_tcp_->close();
   if (by_shm_) by_shm_->close();
   queue_->close();
-  // Later: one of them may be who let in the peer whose acceptance led here.
+  // Posted, since one of the negotiations may have admitted the peer whose acceptance led to this call.
   const auto running = std::make_shared<Running>(std::move(running_));
   postbox_->post([self = shared_from_this(), running] { self->queue_->wake_all(); });
 }
@@ -43,7 +43,7 @@ void Acceptance::close() {
 Task<void> Acceptance::take_from_tcp() {
   while (true) {
     Result<std::unique_ptr<Connection>> link = co_await by_tcp_->accept(kNoDeadline);
-    if (!link) co_return;  // Nobody listens any more.
+    if (!link) co_return;  // The listener was closed.
     std::erase_if(running_.negotiations, [](const Task<void>& one) { return one.done(); });
     running_.negotiations.push_back(negotiate(std::move(*link)));
     running_.negotiations.back().start();
@@ -59,7 +59,7 @@ Task<void> Acceptance::take_from_shm() {
 }
 
 Task<void> Acceptance::negotiate(std::unique_ptr<Connection> peer) {
-  // Parameters live as long as the frame, which nobody misses at once.
+  // A local variable, since the frame's parameters live until the frame is destroyed, which may be later.
   std::unique_ptr<Connection> link = std::move(peer);
   Environment* const env = postbox_->environment();
   if (!env) co_return;
@@ -67,7 +67,7 @@ Task<void> Acceptance::negotiate(std::unique_ptr<Connection> peer) {
   Result<Message> first = co_await link->receive(deadline);
   if (!first) co_return;
   const Result<Control> asks = read_control(*first);
-  if (!asks || asks->verb != kVerb) {  // The peer was told to use tcp.
+  if (!asks || asks->verb != kVerb) {  // The peer uses tcp, not auto.
     admit(std::move(link), std::move(*first));
     co_return;
   }
@@ -90,10 +90,10 @@ void Acceptance::admit(std::unique_ptr<Connection> link, std::optional<Message> 
   if (!slot) return link->close(refusal());
   link->set_receive_limit(options_.receive_bytes_max);
   Endpoint peer{endpoint().scheme, link->peer().address};
-  // This happens at once, before the peer's next message, whose size the task may want to allow.
+  // At once, so that the task can raise the receive limit before the peer's next message arrives.
   queue_->push(make_connection(std::move(link), std::move(peer), std::move(first), std::move(slot)));
 }
 
-Error Acceptance::refusal() const { return unavailable(to_string(endpoint()) + ": has as many connections as it takes"); }
+Error Acceptance::refusal() const { return unavailable(to_string(endpoint()) + ": has reached its limit of connections"); }
 
 }  // namespace shoal::transport::automatic

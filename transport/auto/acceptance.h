@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The listening side: lets peers in over tcp, and offers those that might be on this machine its shared memory.
+/// The listener of auto: admits peers over tcp, and offers shared memory to those that may be on the same machine.
 #include <list>
 #include <memory>
 #include <string>
@@ -12,26 +12,27 @@
 
 namespace shoal::transport::automatic {
 
-// What is said over tcp before it is decided who carries the messages, in control messages of this verb:
-//   the connecting side    ""                    I could share memory
-//   the listener           an address of shm     then connect to me there; "": I cannot
-//   the connecting side    "shm" or "tcp"        where it is from now on; after "shm" it hangs up here
+// The two sides agree over tcp on the transport that will carry the messages. They use control messages with this verb:
+//   connecting side    ""                    I could share memory
+//   listener           an address of shm     then connect to me there; "": I cannot share memory
+//   connecting side    "shm" or "tcp"        the transport from now on; after "shm" it closes this connection
 inline constexpr std::string_view kVerb = "auto";
 inline constexpr std::string_view kByShm = "shm";
 inline constexpr std::string_view kByTcp = "tcp";
 
-/// Listeners of shm that belong to one of ours are called so, and a number: nobody is sent elsewhere.
+/// The listeners that auto opens on shm have addresses of this form with a random number. A peer must not name any other
+/// address.
 inline constexpr std::string_view kRendezvous = "auto-";
 inline constexpr size_t kRendezvousDigits = 32;
 bool is_rendezvous(std::string_view address);
 
-/// Lives on the strand.
+/// Used on the strand.
 class Acceptance final : public std::enable_shared_from_this<Acceptance> {
  public:
-  /// `by_shm` null: peers get tcp.
+  /// Without `by_shm` (null), all peers use tcp.
   Acceptance(std::shared_ptr<Postbox> postbox, LinkOptions options, std::unique_ptr<Listener> by_tcp,
              std::unique_ptr<Listener> by_shm);
-  /// Begins to take peers. Once.
+  /// Begins to accept peers. Call it once.
   void start();
 
   const Endpoint& endpoint() const { return queue_->endpoint(); }
@@ -39,7 +40,7 @@ class Acceptance final : public std::enable_shared_from_this<Acceptance> {
   void close();
 
  private:
-  // These end some time after close(), wherever they wait.
+  // These coroutines end some time after close(), wherever they wait.
   Task<void> take_from_tcp();
   Task<void> take_from_shm();
   Task<void> negotiate(std::unique_ptr<Connection> peer);

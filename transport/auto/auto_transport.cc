@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// auto: shared memory between processes of one user on one machine, tcp between all others. Which, two tasks agree on over
-/// tcp, behind its handshake: what a token protects is protected here too. That they are on one machine is seen by trying.
+/// auto: shared memory between processes of one user on one machine, tcp between all others. Two tasks agree on it over
+/// tcp, after the handshake of tcp, so a token protects this transport, too. Whether they are on one machine is found out
+/// by trying.
 #include "shoal/transport/accept_queue.h"
 
 #include <array>
@@ -19,7 +20,7 @@ Endpoint by(std::string_view scheme, const Endpoint& endpoint) { return {std::st
 
 Result<void> check_scheme(const Endpoint& endpoint) {
   if (endpoint.scheme == kScheme) return {};
-  return invalid_argument(to_string(endpoint) + ": is not an address of auto");
+  return invalid_argument(to_string(endpoint) + ": this is not an address of auto");
 }
 
 Endpoint fresh_rendezvous(Environment& env) {
@@ -39,12 +40,13 @@ Error other_transport(const Endpoint& to, const std::string& said = {}) {
   return failed_precondition(
       to_string(to) +
       ": the task there was started with another --transport than auto; start all tasks of a job with "
-      "the same" +
+      "the same transport" +
       (said.empty() ? "" : " (it said: " + said + ")"));
 }
 
-/// Why there is no answer. A listener of tcp alone takes the question for a wrong first message of its own protocol, and closes
-/// with a judgement of that, which says nothing to people here. What passes (it has ended, it is full) is said as it is.
+/// The error if no answer comes. A listener of tcp alone takes the question for a wrong first message and closes the
+/// connection with an error about it, which would mislead the user, so it is replaced. Other errors (the listener has ended
+/// or is full) are passed on.
 Error unanswered(Error why, const Endpoint& to) {
   switch (why.kind()) {
     case ErrorKind::kInvalidArgument:
@@ -55,16 +57,17 @@ Error unanswered(Error why, const Endpoint& to) {
   }
 }
 
-/// What the listener answered: an address of shm, or none.
+/// Reads the listener's answer: an address of shm, or "".
 Result<std::string> rendezvous_in(const Message& answer, const Endpoint& to) {
   const Result<Control> control = read_control(answer);
   if (!control || control->verb != kVerb) return other_transport(to);
   std::string place(control->text);
   if (place.empty() || is_rendezvous(place)) return place;
-  return failed_precondition(to_string(to) + ": names a place to meet that is none: is it another version of Shoal?");
+  return failed_precondition(to_string(to) +
+                             ": offers shared memory at an address that is not valid: is it another version of Shoal?");
 }
 
-/// Over shared memory. Unavailable or FailedPrecondition if that cannot be: why not.
+/// Connects over shared memory. Unavailable or FailedPrecondition says why that is impossible.
 Task<Result<std::unique_ptr<Connection>>> connect_by_shm(Environment& env, std::string place, LinkOptions options,
                                                          Deadline deadline) {
   SHOAL_CO_TRY(Transport* const shm, env.transport("shm"));
@@ -86,7 +89,7 @@ Task<Result<std::unique_ptr<Connection>>> connect_from(std::shared_ptr<Postbox> 
   SHOAL_CO_TRY_VOID(co_await link->send(std::move(question), agreed_by));
   Result<Message> answer = co_await link->receive(agreed_by);
   if (!answer && answer.error().kind() == ErrorKind::kDeadlineExceeded && agreed_by < deadline)
-    co_return unavailable(to_string(to) + ": somebody listens there but does not answer as auto does");
+    co_return unavailable(to_string(to) + ": a process listens there but does not answer as auto does");
   if (!answer) co_return unanswered(std::move(answer).error(), to);
   SHOAL_CO_TRY(std::string place, rendezvous_in(*answer, to));
 
@@ -95,7 +98,7 @@ Task<Result<std::unique_ptr<Connection>>> connect_from(std::shared_ptr<Postbox> 
     auto connecting_by_shm = connect_by_shm(*env, std::move(place), options, agreed_by);
     Result<std::unique_ptr<Connection>> connected = co_await std::move(connecting_by_shm);
     if (connected) nearer = std::move(*connected);
-    if (!connected) env->log().debug(to_string(to) + ": by tcp, since " + connected.error().message());
+    if (!connected) env->log().debug(to_string(to) + ": uses tcp, since " + connected.error().message());
   }
   Message choice = make_control(env->buffers(), kVerb, nearer ? kByShm : kByTcp);
   Result<void> told = co_await link->send(std::move(choice), agreed_by);
@@ -108,12 +111,12 @@ class AutoTransport final : public Transport {
   explicit AutoTransport(Environment& env) : env_(env), postbox_(std::make_shared<Postbox>(env)) {}
   ~AutoTransport() override { postbox_->close(); }
   Reach reach() const override { return Reach::kNetwork; }
-  bool shares_memory() const override { return false; }  // Some peers do, but not all.
+  bool shares_memory() const override { return false; }  // Some peers share memory, but not all.
 
   Result<std::unique_ptr<Listener>> listen(Endpoint at, LinkOptions options) override {
     SHOAL_TRY_VOID(check_scheme(at));
     SHOAL_TRY(Transport* const tcp, env_.transport("tcp"));
-    LinkOptions roomier = options;  // A peer that gets shared memory holds a connection of either for a moment.
+    LinkOptions roomier = options;  // While a peer moves to shared memory, it takes up one connection of each kind.
     roomier.connections_max += kNegotiationsMax;
     SHOAL_TRY(auto by_tcp, tcp->listen(by("tcp", at), roomier));
     auto acceptance = std::make_shared<Acceptance>(postbox_, std::move(options), std::move(by_tcp), listen_by_shm(roomier));
@@ -123,7 +126,7 @@ class AutoTransport final : public Transport {
   Task<Result<std::unique_ptr<Connection>>> connect(Endpoint to, LinkOptions options, Deadline deadline) override {
     return connect_from(postbox_, std::move(to), std::move(options), deadline);
   }
-  /// The sum of both, whoever used them.
+  /// The sum of the statistics of tcp and shm, including the use of these by others.
   TransportStats stats() const override {
     TransportStats sum;
     for (const char* const scheme : {"tcp", "shm"}) {
@@ -142,15 +145,15 @@ class AutoTransport final : public Transport {
  private:
   static constexpr int kNegotiationsMax = 64;
 
-  /// Null where there is no shared memory to be had: peers then get tcp. Null with certificates too: all who were let
-  /// in know the rendezvous address, so there a connection would not tell whose it is.
+  /// Null if there is no shared memory: peers then use tcp. Also null if certificates are used: all admitted peers know the
+  /// address of the shm listener, so a connection there would not prove which of them it comes from.
   std::unique_ptr<Listener> listen_by_shm(const LinkOptions& options) {
     if (options.credential && std::holds_alternative<Certificate>(*options.credential)) return nullptr;
     const Result<Transport*> shm = env_.transport("shm");
     if (!shm) return nullptr;
     auto listener = (*shm)->listen(fresh_rendezvous(env_), options);
     if (listener) return std::move(*listener);
-    env_.log().debug("auto: only by tcp, since " + listener.error().message());
+    env_.log().debug("auto: uses only tcp, since " + listener.error().message());
     return nullptr;
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A connection of another transport, under the name that this one was asked for.
+/// A connection of tcp or shm that appears as one of auto.
 #include <memory>
 #include <optional>
 
@@ -8,7 +8,7 @@
 
 namespace shoal::transport::automatic {
 
-/// `peer`: as this transport calls it. `first`: a message that was read already. `slot`: held as long as the connection.
+/// `peer`: the peer's address in auto. `first`: a message that was received already. `slot`: released with the connection.
 std::unique_ptr<Connection> make_connection(std::unique_ptr<Connection> inner, Endpoint peer,
                                             std::optional<Message> first = {}, std::shared_ptr<void> slot = nullptr);
 

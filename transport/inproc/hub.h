@@ -11,23 +11,23 @@
 
 namespace shoal::transport::inproc {
 
-/// A listener's meeting point: connecting tasks put new pipes here, accept() takes them out.
+/// The queue of a listener: connecting tasks add pipes, and accept() takes them out.
 struct Backlog {
   std::mutex mutex;
-  // Guarded by mutex:
+  // `mutex` guards the members up to connection_count.
   // Pipes that are not yet accepted, with their slots.
   std::deque<std::pair<std::shared_ptr<Pipe>, std::shared_ptr<void>>> waiting;
   bool open = true;
   bool acceptor_waits = false;
-  uint64_t connection_count = 0;  // Counts all there ever were; numbers the peers' names.
-  // Never change:
-  // Counts the ends that wait or are accepted.
+  uint64_t connection_count = 0;  // Counts all connections so far, to number the names of the peers.
+  // The members below never change.
+  // Counts the pipes that wait or are accepted.
   std::shared_ptr<std::atomic<int>> slots_taken = std::make_shared<std::atomic<int>>(0);
   LinkOptions options;
   std::string address;
   std::shared_ptr<Postbox> postbox;
   std::shared_ptr<Counters> counters;
-  std::shared_ptr<WaitQueue> acceptor;  // Lives on the listener's strand.
+  std::shared_ptr<WaitQueue> acceptor;  // Used on the listener's strand.
 };
 
 }  // namespace shoal::transport::inproc

@@ -23,7 +23,8 @@ Channel Pipe::make_channel(int from) {
 }
 
 void Pipe::close(int closer, const Error& reason) {
-  // The other side's sending first: once it learns the reason, nothing of it is taken any more.
+  // The channel from the other side comes first: once that side learns the reason, none of its messages is accepted any
+  // more.
   for (const int from : {1 - closer, closer}) channels_[size_t(from)].close(reason);
 }
 
@@ -82,7 +83,7 @@ class InprocConnection final : public Connection {
     counters.bytes_sent.fetch_add(bytes, std::memory_order_relaxed);
   }
 
-  // Static and by value: the connection may be destroyed while they wait.
+  // Static, with parameters by value: the connection may be destroyed while these wait.
   static Task<Result<void>> send_on(std::shared_ptr<Pipe> pipe, int index, Message message, Deadline deadline) {
     const uint64_t bytes = message.body_bytes();
     Side& side = pipe->side(index);
@@ -111,8 +112,8 @@ class InprocConnection final : public Connection {
 
   static Result<void> check(const Message& message, const std::string& peer, uint64_t bytes_max) {
     if (message.body_bytes() > bytes_max)
-      return invalid_argument(peer + ": sent a message of " + std::to_string(message.body_bytes()) + " bytes, at most " +
-                              std::to_string(bytes_max) + " are taken");
+      return invalid_argument(peer + ": sent a message of " + std::to_string(message.body_bytes()) +
+                              " bytes, but at most " + std::to_string(bytes_max) + " bytes are accepted");
     Result<void> verified = verify(message);
     if (!verified) return std::move(verified).error().with_context(peer);
     return {};

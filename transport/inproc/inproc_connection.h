@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Two channels and the two ends that share them.
+/// A pipe: the two channels and the two ends of a connection inside of one process.
 #include <array>
 #include <atomic>
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace shoal::transport::inproc {
 
-/// What the task at one end contributes. The queues are touched on its strand only.
+/// The part of a pipe that belongs to the task at one end. The queues are used on its strand only.
 struct Side {
   Side(std::shared_ptr<Postbox> box, std::shared_ptr<Counters> count, Endpoint other, const LinkOptions& link)
       : postbox(std::move(box)),
@@ -23,30 +23,31 @@ struct Side {
   std::shared_ptr<Postbox> postbox;
   std::shared_ptr<Counters> counters;
   Endpoint peer;
-  std::shared_ptr<const std::string> name;  // The peer's name.
+  std::shared_ptr<const std::string> name;  // The name of the peer.
   LinkOptions options;
-  std::shared_ptr<WaitQueue> receiver;  // Made on the strand of the side, before its Connection.
+  std::shared_ptr<WaitQueue> receiver;  // Made on this side's strand, before its Connection.
   std::shared_ptr<WaitQueue> senders;
 };
 
-/// Side 0 connected, side 1 accepted. Thread-safe but for the queues of the sides. Its destructor posts nothing.
+/// Side 0 has connected, side 1 has accepted. Thread-safe, except for the queues of the sides. The destructor posts
+/// nothing.
 class Pipe : public std::enable_shared_from_this<Pipe> {
  public:
   Pipe(Side connecting, Side accepting);
   Side& side(int index) { return sides_[size_t(index)]; }
-  /// What side `index` sends, or receives.
+  /// The channel that side `index` sends to, or receives from.
   std::shared_ptr<Channel> outgoing(int index) { return {shared_from_this(), &channels_[size_t(index)]}; }
   std::shared_ptr<Channel> incoming(int index) { return outgoing(1 - index); }
-  /// Both directions end; everyone who waits on either side wakes with `reason`. The first reason counts.
+  /// Ends both directions. All waits on both sides return `reason`. The first reason counts.
   void close(int closer, const Error& reason);
 
  private:
   Channel make_channel(int from);
   std::array<Side, 2> sides_;
-  std::array<Channel, 2> channels_;  // Number i is what side i sends.
+  std::array<Channel, 2> channels_;  // Channel i has the messages that side i sends.
 };
 
-/// The end of `pipe` at `index`, whose strand this is. `slot` is the place it takes at a listener, or null.
+/// The end of `pipe` at `index`, made on that side's strand. `slot` is the listener's reservation for it, or null.
 std::unique_ptr<Connection> make_connection(std::shared_ptr<Pipe> pipe, int index, std::shared_ptr<void> slot);
 
 }  // namespace shoal::transport::inproc

@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kScheme = "inproc";
 constexpr size_t kAddressBytesMax = 512;
 
-// A place at a listener, given back by the last copy.
+// Reserves one of a listener's connections until the last copy of the result is dropped.
 std::shared_ptr<void> take_slot(Backlog& backlog) {
   auto taken = backlog.slots_taken;
   if (taken->fetch_add(1) >= backlog.options.connections_max) {
@@ -54,7 +54,7 @@ class InprocListener final : public Listener {
   }
 
  private:
-  // Static and by value: the listener may be destroyed while it waits.
+  // Static, with parameters by value: the listener may be destroyed while it waits.
   static Task<Result<std::unique_ptr<Connection>>> accept_on(std::shared_ptr<Backlog> backlog, Deadline deadline) {
     const Endpoint here{std::string(kScheme), backlog->address};
     while (true) {
@@ -131,7 +131,7 @@ class InprocTransport final : public Transport {
     const Error nobody = unavailable(to_string(to) + ": no task of this process listens there");
     if (!backlog) return nobody;
     auto slot = take_slot(*backlog);
-    if (!slot) return unavailable(to_string(to) + ": has as many connections as it takes");
+    if (!slot) return unavailable(to_string(to) + ": has reached its limit of connections");
     std::shared_ptr<Pipe> pipe;
     bool wake = false;
     {

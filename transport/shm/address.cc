@@ -12,11 +12,11 @@
 namespace shoal::transport::shm {
 namespace {
 
-constexpr size_t kAddressBytesMax = 80;  // A socket's name has 107, in which the prefix has its place too.
+constexpr size_t kAddressBytesMax = 80;  // A socket's name has 107 bytes, which include a prefix.
 
 struct IpAddress {
   int family = AF_UNSPEC;
-  in6_addr bytes{};  // IPv4 has the first four.
+  in6_addr bytes{};  // An IPv4 address has the first four bytes.
 };
 
 IpAddress parse_ip(const std::string& host) {
@@ -37,14 +37,14 @@ bool of_this_machine(const IpAddress& ip) {
   constexpr unsigned char kLoopbackNet = 127;
   if (ip.family == AF_INET && ip.bytes.s6_addr[0] == kLoopbackNet) return true;
   ifaddrs* first = nullptr;
-  if (::getifaddrs(&first) != 0) return true;  // It cannot be told.
+  if (::getifaddrs(&first) != 0) return true;  // Assume that it is this machine if the system does not say.
   bool found = false;
   for (const ifaddrs* one = first; one && !found; one = one->ifa_next) found = equals(ip, one->ifa_addr);
   ::freeifaddrs(first);
   return found || (ip.family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&ip.bytes));
 }
 
-// "host" of "host:port", without brackets; all of a text without a colon.
+// Returns "host" of "host:port", without brackets, and all of a text without a colon.
 std::string host_of(const std::string& address) {
   std::string host = address.substr(0, address.rfind(':'));
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
@@ -61,7 +61,7 @@ Result<SocketName> socket_name(const Endpoint& endpoint) {
   const IpAddress ip = parse_ip(host_of(address));
   if (ip.family != AF_UNSPEC && !of_this_machine(ip))
     return failed_precondition(to_string(endpoint) +
-                               ": is another machine, and shm connects processes of one; use --transport tcp");
+                               ": this is another machine, but shm connects processes of one; use --transport tcp");
   SocketName name;
   name.address.sun_family = AF_UNIX;
   const std::string text = "shoal/" + std::to_string(::geteuid()) + "/" + address;

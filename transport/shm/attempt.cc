@@ -19,7 +19,7 @@ void Attempt::begin() {
   wait_answer();
 }
 
-// Nothing of this waits: a listener that cannot take one more at once says so.
+// None of these calls waits: a listener that cannot take one more connection at once refuses it.
 Result<void> Attempt::send_preamble() {
   SHOAL_TRY_VOID(shm_core_->check_memory());
   SHOAL_TRY(const SocketName name, socket_name(to_));
@@ -27,9 +27,9 @@ Result<void> Attempt::send_preamble() {
     return unavailable(sentence(what) + ": " + system_error_text(errno));
   };
   File socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket) return unreachable("no socket to be had");
+  if (!socket) return unreachable("no socket could be made");
   if (::connect(socket.get(), name.get(), name.bytes) != 0)
-    return unreachable(errno == EAGAIN ? "too many wait there to be let in" : "nobody answers there");
+    return unreachable(errno == EAGAIN ? "too many peers wait there to be accepted" : "no process listens there");
   if (const Result<pid_t> peer = check_same_user(socket.get()); !peer) return peer.error().with_context(to_string(to_));
   Result<Segment> rings = create_segment(kRingsBytes, PeersMay::kWrite);
   if (!rings) return rings.error().with_context(to_string(to_));
@@ -59,12 +59,12 @@ Result<std::shared_ptr<Link>> Attempt::read_answer() {
   if (datagram.kind != Datagram::Kind::kData) return unavailable(sentence("the listener hung up during the handshake"));
   Preamble theirs{.magic = 0};
   if (datagram.bytes == sizeof theirs) std::memcpy(&theirs, datagram.data.data(), sizeof theirs);
-  if (theirs.magic != Preamble::kMagic) return failed_precondition(sentence("who listens there is not Shoal"));
+  if (theirs.magic != Preamble::kMagic) return failed_precondition(sentence("the process that listens there is not Shoal"));
   if (theirs.protocol != kProtocolVersion || theirs.layout != kLayout || theirs.status == kOtherProtocol)
     return failed_precondition(sentence("speaks protocol ") + std::to_string(theirs.protocol) + "." +
                                std::to_string(theirs.layout) + ", this build " + std::to_string(kProtocolVersion) + "." +
                                std::to_string(kLayout) + "; install the same version of Shoal everywhere");
-  if (theirs.status != kWelcome) return unavailable(sentence("has as many connections as it takes"));
+  if (theirs.status != kWelcome) return unavailable(sentence("has reached its limit of connections"));
   HandshakeResult handshake{.socket = File(socket_->release()),
                             .rings = std::move(rings_),
                             .side = 0,

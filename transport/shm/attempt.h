@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// One attempt to connect: find the listener, send it the memory of the rings, hear what it says.
+/// One attempt to connect: finds the listener, sends it the memory of the rings, and reads its answer.
 #include "link.h"
 #include "stream/attempt.h"
 

@@ -37,7 +37,7 @@ Sent send_datagram(int socket, std::span<const std::byte> bytes, int descriptor)
 
 namespace {
 
-// Takes what descriptors came along; all but the first are closed.
+// Takes over the first descriptor that came along, and closes all others.
 File take_file(msghdr& header) {
   File first;
   for (cmsghdr* part = CMSG_FIRSTHDR(&header); part; part = CMSG_NXTHDR(&header, part)) {
@@ -58,9 +58,9 @@ File take_file(msghdr& header) {
 Datagram receive_datagram(int socket) {
   Datagram datagram;
   iovec part{datagram.data.data(), datagram.data.size()};
-  // There is room for one; the kernel closes what does not fit.
+  // There is room for one descriptor; the kernel closes the others.
   alignas(cmsghdr) char ancillary[CMSG_SPACE(sizeof(int))];
-  // A peer that left with datagrams of ours unread makes one call fail, and what it had sent comes after that.
+  // If a peer left without reading our datagrams, one call fails, and the datagrams that the peer had sent follow it.
   for (int attempt = 0; attempt < 3; ++attempt) {
     msghdr header{};
     header.msg_iov = &part;
@@ -69,7 +69,7 @@ Datagram receive_datagram(int socket) {
     header.msg_controllen = sizeof ancillary;
     const ssize_t count = ::recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (count >= 0) {
-      datagram.file = take_file(header);  // An empty datagram, which counts as the end, may bring one too.
+      datagram.file = take_file(header);  // An empty datagram, which counts as the end, may have a descriptor too.
       datagram.kind = count > 0 ? Datagram::Kind::kData : Datagram::Kind::kEnd;
       datagram.bytes = (header.msg_flags & MSG_TRUNC) ? 0 : size_t(count);
       return datagram;
@@ -85,10 +85,10 @@ Result<pid_t> check_same_user(int socket) {
   ucred peer{};
   socklen_t bytes = sizeof peer;
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0)
-    return unavailable(std::string("who is at the other end cannot be told: ") + system_error_text(errno));
+    return unavailable(std::string("the process at the other end cannot be identified: ") + system_error_text(errno));
   if (peer.uid != ::geteuid())
     return failed_precondition("process " + std::to_string(peer.pid) + " there belongs to user " +
-                               std::to_string(peer.uid) + ", this one to user " + std::to_string(::geteuid()) +
+                               std::to_string(peer.uid) + ", but this one to user " + std::to_string(::geteuid()) +
                                "; shm is for processes of one user, use --transport tcp");
   return peer.pid;
 }
@@ -99,7 +99,7 @@ void Doorbell::notify(uint32_t what) {
   std::lock_guard lock(mutex_);
   if (socket_ < 0 || wants.exchange(0) == 0) return;
   const Notice notice;
-  // A socket that is full has other things in it, which wake the peer just as well.
+  // If the socket is full, it contains other datagrams, which wake the peer just as well.
   (void)send_datagram(socket_, std::as_bytes(std::span(&notice, 1)).first(kRingBytes));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What goes over the control socket, as datagrams of an AF_UNIX SOCK_SEQPACKET: the handshake, memory, and wake-ups.
-/// Numbers are in the machine's own order; both ends are on it.
+/// The datagrams of the control socket (AF_UNIX, SOCK_SEQPACKET): the handshake, memory, and wake-ups. Numbers are in the
+/// machine's own byte order, since both ends are on it.
 #include <sys/types.h>
 
 #include <array>
@@ -14,14 +14,14 @@
 
 namespace shoal::transport::shm {
 
-/// The first datagram in each direction. The connecting side's carries the memory of the rings. The first 8 bytes never
-/// change, whatever the version.
+/// The first datagram in each direction. The one of the connecting side carries the memory of the rings. The first 8 bytes
+/// never change, whatever the version.
 struct Preamble {
   uint32_t magic = kMagic;
   uint32_t protocol = kProtocolVersion;
   uint32_t layout = 0;
-  uint16_t status = 0;                            ///< What the answer says: one of kWelcome..kFull.
-  HeartbeatMs heartbeat = 0;                      ///< The sender's interval; the answer is 0 if the other has none.
+  uint16_t status = 0;                            ///< The answer: one of kWelcome..kFull.
+  HeartbeatMs heartbeat = 0;                      ///< The sender's interval; 0 in the answer if the other side has none.
   static constexpr uint32_t kMagic = 0x4d485353;  // "SSHM".
 };
 static_assert(sizeof(Preamble) == 16);
@@ -29,7 +29,7 @@ inline constexpr uint16_t kWelcome = 0;
 inline constexpr uint16_t kOtherProtocol = 1;
 inline constexpr uint16_t kFull = 2;
 
-/// What the two sides have announced.
+/// The intervals that the two sides have announced.
 inline Heartbeat::Intervals intervals(const LinkOptions& ours, const Preamble& theirs) {
   using std::chrono::milliseconds;
   return {.ours = milliseconds(heartbeat_ms(ours)), .theirs = milliseconds(theirs.heartbeat)};
@@ -38,8 +38,8 @@ inline Heartbeat::Intervals intervals(const LinkOptions& ours, const Preamble& t
 /// Every later datagram.
 struct Notice {
   enum Kind : uint32_t {
-    kRing = 1,     ///< Wake up, or merely: I am alive. Only the kind is sent.
-    kSegment = 2,  ///< Carries the memory of segment `id`, of `bytes` bytes.
+    kRing = 1,     ///< Wakes the peer, and serves as a heartbeat. Only the kind is sent.
+    kSegment = 2,  ///< Carries the memory of segment `id`, which has `bytes` bytes.
     kForget = 3,   ///< Segment `id` is not used any more.
   };
   uint32_t kind = kRing;
@@ -49,12 +49,12 @@ struct Notice {
 };
 static_assert(sizeof(Notice) == 24);
 inline constexpr size_t kRingBytes = sizeof(uint32_t);
-inline constexpr size_t kDatagramBytesMax = 64;  // Longer ones are cut, and so not understood.
+inline constexpr size_t kDatagramBytesMax = 64;  // Longer datagrams are cut, and then refused.
 
 enum class Sent : uint8_t { kDone, kSocketFull, kFailed };  ///< With kFailed, errno says why.
 Sent send_datagram(int socket, std::span<const std::byte> bytes, int descriptor = -1);
 
-/// One datagram. Descriptors beyond the first are closed.
+/// Receives one datagram. Descriptors beyond the first are closed.
 struct Datagram {
   enum class Kind : uint8_t { kData, kNothing, kEnd };
   Kind kind = Kind::kNothing;
@@ -64,7 +64,7 @@ struct Datagram {
 };
 Datagram receive_datagram(int socket);
 
-/// The process at the other end, if it is of the same user.
+/// Returns the id of the process at the other end; FailedPrecondition if it belongs to another user.
 Result<pid_t> check_same_user(int socket);
 
 }  // namespace shoal::transport::shm

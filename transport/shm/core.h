@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the connections, listeners and attempts of one environment share.
-#include <utility>  // Boost 1.74's Asio forgets it.
+/// Objects that the connections, listeners and attempts of one environment share.
+#include <utility>  // Boost 1.74's Asio needs it without including it.
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 
@@ -14,14 +14,14 @@ namespace shoal::transport::shm {
 
 namespace asio = boost::asio;
 using boost::system::error_code;
-/// A socket as the event loop sees it: something that becomes readable. All calls on it are our own.
+/// A socket that the event loop watches until it is readable. Shoal makes all calls on it itself.
 using Watched = asio::posix::stream_descriptor;
 
 class Core : public stream::Core {
  public:
   explicit Core(Environment& environment) : stream::Core(environment), memory(SharedMemory::of(environment.buffers())) {}
 
-  /// FailedPrecondition where messages cannot be built in memory that peers can read.
+  /// FailedPrecondition if messages cannot be built in memory that peers can read.
   Result<void> check_memory() const {
     if (memory) return {};
     return failed_precondition("shm: the buffers of this environment do not lie in shared memory");

@@ -26,7 +26,7 @@ void Handshake::read_preamble() {
   end(acceptance ? admit(*acceptance) : nullptr);
 }
 
-// Strangers get no answer.
+// Peers of another user and peers that are not Shoal get no answer.
 std::shared_ptr<Link> Handshake::admit(stream::Acceptance& acceptance) {
   const int socket = socket_->native_handle();
   const Datagram datagram = receive_datagram(socket);

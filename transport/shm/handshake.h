@@ -5,7 +5,7 @@
 
 namespace shoal::transport::shm {
 
-/// Holds a socket and a timer.
+/// The handshake on one accepted socket, with a timer.
 class Handshake final : public stream::Handshake {
  public:
   Handshake(std::weak_ptr<stream::Acceptance> owner, std::shared_ptr<Core> core, File socket);
@@ -18,7 +18,7 @@ class Handshake final : public stream::Handshake {
   std::shared_ptr<Link> admit(stream::Acceptance& acceptance);
 
   const std::shared_ptr<Core> core_;
-  File accepted_;  // The socket until it is watched.
+  File accepted_;  // The socket, until socket_ watches it.
   std::optional<Watched> socket_;
 };
 

@@ -6,7 +6,7 @@
 namespace shoal::transport::shm {
 namespace {
 
-// A buffer of this size is worth waking its owner for.
+// When a buffer of this size is given back, its owner is woken at once.
 constexpr uint64_t kLargeBytes = 64 * 1024;
 
 MessageHead head_of(const Descriptor& descriptor) {
@@ -20,7 +20,8 @@ MessageHead head_of(const Descriptor& descriptor) {
           .global_step = descriptor.global_step};
 }
 
-// The length of the payload stands before it, as the last word of the front. The payload stays outside.
+// The last word of the front is the length of the payload that follows in the FlatBuffer. It is set to 0, since the payload
+// stays outside.
 void end_with_empty_payload(Buffer& front) {
   constexpr uint32_t kNone = 0;
   std::memcpy(front.data() + front.size() - sizeof kNone, &kNone, sizeof kNone);
@@ -34,12 +35,12 @@ Inbox::Inbox(std::shared_ptr<const Rings> rings, std::shared_ptr<Doorbell> bell)
 }
 
 Result<void> Inbox::add_segment(uint64_t id, uint64_t bytes, const File& file) {
-  if (!file) return data_loss("announced memory and sent none");
+  if (!file) return data_loss("announced memory but sent none");
   if (knows_segment(id)) return data_loss("announced the same memory twice");
   if (segments_.size() >= kSegmentsMax || bytes == 0 || bytes > kMappedBytesMax - mapped_bytes_)
-    return invalid_argument("wants more memory mapped than any peer may: " + std::to_string(segments_.size()) +
-                            " segments of " + std::to_string(mapped_bytes_) + " bytes are, and " + std::to_string(bytes) +
-                            " more were announced");
+    return invalid_argument("announced more memory than a peer may have mapped: it has " +
+                            std::to_string(segments_.size()) + " segments of " + std::to_string(mapped_bytes_) +
+                            " bytes, and announced " + std::to_string(bytes) + " bytes more");
   SHOAL_TRY(Mapping memory, map_segment(file, size_t(bytes), PeersMay::kRead));
   mapped_bytes_ += bytes;
   segments_.emplace(id, std::make_shared<const Mapping>(std::move(memory)));
@@ -56,7 +57,7 @@ void Inbox::forget_segment(uint64_t id) {
 Result<std::optional<Descriptor>> Inbox::peek() const {
   const Lane& lane = rings_->received();
   const uint32_t count = lane.written.load() - read_;
-  if (count > kDescriptors) return data_loss("announced more messages than there is room for");
+  if (count > kDescriptors) return data_loss("announced more messages than the ring has room for");
   if (count == 0) return std::optional<Descriptor>();
   Descriptor next;
   std::memcpy(&next, &lane.descriptors[read_ % kDescriptors], sizeof next);
@@ -69,8 +70,8 @@ Result<Message> Inbox::take(const Descriptor& next, uint64_t bytes_max, BufferPo
   if (next.has_body) {
     if (next.front_bytes > bytes_max || next.payload_bytes > bytes_max - next.front_bytes)
       return invalid_argument("announced a message of " + std::to_string(next.front_bytes) + " + " +
-                              std::to_string(next.payload_bytes) + " bytes, at most " + std::to_string(bytes_max) +
-                              " are taken");
+                              std::to_string(next.payload_bytes) + " bytes, but at most " + std::to_string(bytes_max) +
+                              " bytes are accepted");
     const auto found = segments_.find(next.segment);
     if (found == segments_.end()) return data_loss("sent a message in memory that it did not share");
     const std::shared_ptr<const Mapping>& memory = found->second;
@@ -109,7 +110,7 @@ Result<Ref<const Buffer>> Inbox::hold(const Descriptor& next, std::shared_ptr<co
 void Inbox::Held::take_back(Buffer*) { inbox->end(*this); }
 
 void Inbox::end(Held& held) {
-  // Dropped when nothing of `held` is touched any more: the last message may be all that keeps this object.
+  // These are destroyed last, after the last use of `held`: the message may be all that keeps this object alive.
   std::shared_ptr<Inbox> self;
   std::shared_ptr<const Mapping> memory;
   Ref<const Buffer> front;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The receiving side of a connection: descriptors out of the ring, the peer's memory, and the parts of it that are in use.
+/// The receiving side of a connection: the descriptors in the ring, the peer's memory, and the buffers in it that are in
+/// use.
 #include <atomic>
 #include <map>
 #include <memory>
@@ -12,29 +13,29 @@
 
 namespace shoal::transport::shm {
 
-/// Lives on the strand; messages may be dropped on any thread, also when the connection is long closed. Every number
-/// that the peer wrote is checked; DataLoss and InvalidArgument say which was wrong.
+/// Used on the strand. Messages may be dropped on any thread, even long after the connection is closed. Every number that
+/// the peer wrote is checked; DataLoss and InvalidArgument say which one was wrong.
 class Inbox : public std::enable_shared_from_this<Inbox> {
  public:
   Inbox(std::shared_ptr<const Rings> rings, std::shared_ptr<Doorbell> bell);
 
-  /// The peer's memory comes, and goes (what is in use of it stays).
+  /// Adds or forgets memory of the peer. Forgotten memory stays mapped while parts of it are in use.
   Result<void> add_segment(uint64_t id, uint64_t bytes, const File& file);
   void forget_segment(uint64_t id);
   void forget_all() { segments_.clear(); }
   bool knows_segment(uint64_t id) const { return segments_.contains(id); }
 
-  /// The next descriptor, as it was when this was called, but leaves it where it is.
+  /// Returns a copy of the next descriptor, and leaves it in the ring.
   Result<std::optional<Descriptor>> peek() const;
-  /// The message that `next`, from peek(), describes; takes it out of the ring. The front of its body is a copy, so that
-  /// nothing changes once it was checked; the payload is where the peer wrote it. Not yet verified.
+  /// Takes out of the ring the message that `next`, from peek(), describes. The front of its body is copied, so that
+  /// nothing changes after the check; the payload stays where the peer wrote it. The message is not yet verified.
   Result<Message> take(const Descriptor& next, uint64_t bytes_max, BufferPool& pool);
 
  private:
-  /// A payload in use, by slot.
+  /// The payload in use in one slot.
   struct Held final : BufferOwner {
     void take_back(Buffer* buffer) override;
-    // All guarded by the mutex of `inbox`, which is null while the slot is with the peer:
+    // `inbox->mutex_` guards all members. `inbox` is null while the slot belongs to the peer.
     std::shared_ptr<Inbox> inbox;
     std::shared_ptr<const Mapping> memory;
     Ref<const Buffer> front;

@@ -27,7 +27,7 @@ Link::Link(const std::shared_ptr<Core>& core, HandshakeResult handshake, const L
 
 void Link::begin() {
   if (!socket_->is_open()) return fail(unavailable(*name_ + ": its socket cannot be watched"));
-  flush();  // This arms the channel.
+  flush();  // Also makes the channel report new messages.
   wait_notice();
 }
 
@@ -73,7 +73,7 @@ void Link::wait_notice() {
 
 void Link::read_notice() {
   if (state_ == State::kClosed || !core_->open()) return;
-  take_notice();  // Only one: if there are more, the loop comes back at once.
+  take_notice();  // Only one: if there are more, the event loop calls again at once.
   wait_notice();
   pump();
 }
@@ -83,7 +83,7 @@ bool Link::take_notice() {
   gone_ = gone_ || datagram.kind == Datagram::Kind::kEnd;
   if (datagram.kind != Datagram::Kind::kData) return false;
   heartbeat_.received(core_->env.now());
-  if (state_ != State::kOpen) return true;  // What it still says does not matter.
+  if (state_ != State::kOpen) return true;  // While closing, the peer's notices are ignored.
   if (const Result<void> understood = understand(datagram); !understood) protocol_error(understood.error());
   return true;
 }
@@ -96,19 +96,19 @@ Result<void> Link::understand(const Datagram& datagram) {
   if (notice.kind == Notice::kSegment && datagram.bytes == sizeof notice)
     return inbox_->add_segment(notice.id, notice.bytes, datagram.file);
   if (notice.kind != Notice::kForget || datagram.bytes != sizeof notice)
-    return data_loss("sent what is no notice of this protocol");
+    return data_loss("sent a notice that this protocol does not have");
   inbox_->forget_segment(notice.id);
   return {};
 }
 
-/// Whatever else is sent or read: a message may lie in the ring for long, and its sender be stopped since.
+/// Reads a notice whatever else is going on: a message may have been in the ring for long while its sender was stopped.
 void Link::look_for_heartbeat(SteadyTime now) {
   if (heartbeat_.is_silent(now)) read_notice();
 }
 
 void Link::send_heartbeat() {
   const Notice notice;
-  // A socket that is full has other things in it, which say the same.
+  // If the socket is full, it contains other datagrams, which also show that this side lives.
   (void)send_datagram(socket_->native_handle(), std::as_bytes(std::span(&notice, 1)).first(kRingBytes));
 }
 
@@ -116,7 +116,7 @@ void Link::send_heartbeat() {
 
 void Link::pump() {
   pump_posted_ = false;
-  const auto self = shared_from_this();  // Whoever is woken may drop the connection.
+  const auto self = shared_from_this();  // Coroutines that are resumed may drop the connection.
   if (state_ == State::kClosed || !core_->open()) return;
   take_back();
   read();
@@ -142,11 +142,11 @@ void Link::read() {
     const Result<std::optional<Descriptor>> next = inbox_->peek();
     if (!next) return protocol_error(next.error());
     if (!*next) return;
-    // Memory is announced before it is used.
+    // The peer announces memory before it uses it.
     while ((*next)->has_body && !inbox_->knows_segment((*next)->segment) && reads() && take_notice()) {
     }
     if (!reads()) return;
-    take_back();  // What was given back before the message was sent may be used again by whoever gets it.
+    take_back();  // Buffers that were given back before the message was sent can be used again by its recipient.
     spin_until_ = core_->env.now() + spin_;
     if (const Result<void> taken = take(**next); !taken) return protocol_error(taken.error());
   }
@@ -164,7 +164,7 @@ Result<void> Link::take(const Descriptor& next) {
 
 // ---- sleeping ------------------------------------------------------------------------------------------------------
 
-// Says what to be woken for, and looks once more whether that has come already.
+// Tells the peer what to wake this side for, and then checks once more whether that has happened already.
 void Link::prepare_to_sleep() {
   if (state_ == State::kClosed || pump_posted_ || !core_->open()) return;
   if (core_->env.now() < spin_until_) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// One connection after its handshake: how messages leave through the rings and arrive.
+/// One connection after its handshake: sends and receives messages through the rings.
 #include "core.h"
 #include "inbox.h"
 #include "outbox.h"
@@ -10,7 +10,7 @@ namespace shoal::transport::shm {
 
 struct Datagram;
 
-/// What a handshake gives.
+/// The result of a handshake.
 struct HandshakeResult {
   File socket;
   Mapping rings;
@@ -19,8 +19,8 @@ struct HandshakeResult {
   Heartbeat::Intervals heartbeat;
 };
 
-/// The control socket does four things: it wakes this side when it sleeps, it brings the peer's memory, what comes there
-/// shows that the peer is alive, and its end is the end of the peer, however that came.
+/// The control socket has four uses: it wakes this side when it sleeps; it brings the peer's memory; every datagram shows
+/// that the peer lives; and its end is the end of the peer, however that came about.
 class Link final : public stream::Link {
  public:
   Link(const std::shared_ptr<Core>& core, HandshakeResult handshake, const LinkOptions& options,
@@ -66,12 +66,12 @@ class Link final : public stream::Link {
   const std::shared_ptr<const Rings> rings_;
   const std::shared_ptr<Doorbell> bell_;
   const std::shared_ptr<Inbox> inbox_;
-  std::optional<Outbox> outbox_;  // None once closed.
-  std::optional<Message> next_;   // Taken out of the queue, and not in the ring yet.
+  std::optional<Outbox> outbox_;  // Nothing once closed.
+  std::optional<Message> next_;   // Taken out of the queue but not yet in the ring.
   bool next_is_farewell_ = false;
   bool waits_writable_ = false;
   bool waits_notice_ = false;
-  bool gone_ = false;  // The peer hung up.
+  bool gone_ = false;  // True once the peer has hung up.
   bool pump_posted_ = false;
   SteadyTime spin_until_{};
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a link does with its queue: into the ring, as far as there is room.
+/// The sending half of a link: moves messages from its queue into the ring while there is room.
 #include <cstring>
 
 #include "link.h"
@@ -12,7 +12,7 @@ void Link::flush() {
     const Filled filled = fill_ring();
     if (filled == Filled::kAllSent) state_ = State::kLingering;
     if (filled == Filled::kSocketFull) wait_writable();
-    if (filled == Filled::kBroken) wake_soon();  // Not here, since a user's call may be what is sending.
+    if (filled == Filled::kBroken) wake_soon();  // Handled later, since this may run inside of a user's call.
   }
   prepare_to_sleep();
 }
@@ -20,7 +20,7 @@ void Link::flush() {
 Link::Filled Link::fill_ring() {
   Filled filled = Filled::kIdle;
   while (load_next()) {
-    take_back();  // A task that sends without a pause gets its buffers back while they are in the cache.
+    take_back();  // So that a task that sends without a pause reuses its buffers while they are in the cache.
     const Result<bool> room = outbox_->has_room();
     filled = Filled::kBlocked;
     if (!room) broken_ = room.error().with_context(*name_);
@@ -39,7 +39,7 @@ Link::Filled Link::fill_ring() {
   return broken_ ? Filled::kBroken : filled;
 }
 
-// What is to be sent next; after the last of the queue, the farewell message.
+// Loads the next message to send; after the last of the queue, the farewell message.
 bool Link::load_next() {
   if (next_ || next_is_farewell_) return next_.has_value();
   Result<std::optional<Message>> popped = outgoing_.pop_or_arm();
@@ -52,7 +52,7 @@ bool Link::load_next() {
   return next_.has_value();
 }
 
-// A body that was built elsewhere, or that came from another peer, is copied to where this one can read it.
+// Copies a body that was built elsewhere, or that came from another peer, to memory that this peer can read.
 Result<void> Link::make_reachable(Message& message) {
   if (outbox_->can_reach(message)) return {};
   core_->counters.bytes_copied.fetch_add(message.payload().size(), std::memory_order_relaxed);

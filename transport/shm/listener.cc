@@ -27,7 +27,7 @@ Result<File> bind_and_listen(Core& core, Endpoint& endpoint) {
   if (bound && ::listen(socket.get(), kBacklog) == 0) return socket;
   const bool taken = errno == EADDRINUSE;
   return unavailable(to_string(endpoint) + ": cannot listen there: " + system_error_text(errno) +
-                     (taken ? "; another process has this address, choose another or end that one" : ""));
+                     (taken ? "; another process uses this address: choose another, or end that process" : ""));
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ void Acceptance::accept_next() {
 }
 
 void Acceptance::accept_peers() {
-  constexpr int kAtOnce = 64;  // The rest come in the next turn of the loop.
+  constexpr int kAtOnce = 64;  // Further peers are accepted in the next turn of the loop.
   for (int i = 0; i < kAtOnce; ++i) {
     File socket(::accept4(socket_->native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A listening socket.
+/// The listener of shm.
 #include "link.h"
 #include "stream/acceptance.h"
 
@@ -8,7 +8,7 @@ namespace shoal::transport::shm {
 
 class Acceptance final : public stream::Acceptance {
  public:
-  /// `socket` listens at `endpoint`.
+  /// `socket` has to listen at `endpoint` already.
   Acceptance(std::shared_ptr<Core> core, Endpoint endpoint, LinkOptions options, Watched socket);
 
  private:
@@ -20,8 +20,8 @@ class Acceptance final : public stream::Acceptance {
   std::optional<Watched> socket_;
 };
 
-/// Takes the name, and listens; `endpoint` then has the number that was chosen if it asked for any. Unavailable naming the
-/// address if somebody has it.
+/// Makes a socket that listens at `endpoint`. If `endpoint` asked for any number, it gets the number chosen. Unavailable,
+/// with the address, if another process listens there.
 Result<Watched> listen_on(Core& core, Endpoint& endpoint);
 
 }  // namespace shoal::transport::shm

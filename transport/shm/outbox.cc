@@ -11,7 +11,7 @@
 namespace shoal::transport::shm {
 namespace {
 
-// Behind a payload there may be padding, and nothing else.
+// The makers of messages put at most padding after a payload.
 constexpr size_t kPaddingBytesMax = kBufferAlignment;
 
 Descriptor describe(const Message& message, bool farewell) {
@@ -29,7 +29,7 @@ Descriptor describe(const Message& message, bool farewell) {
   return descriptor;
 }
 
-// Where the front ends and the payload begins.
+// Describes where the front of the body ends and the payload begins.
 void describe_body(const Message& message, Descriptor& descriptor) {
   const std::span<const std::byte> body = message.body->bytes();
   const std::span<const std::byte> payload = message.payload();
@@ -37,7 +37,7 @@ void describe_body(const Message& message, Descriptor& descriptor) {
   descriptor.front_bytes = body.size();
   if (payload.empty()) return;
   const auto begin = size_t(payload.data() - body.data());
-  // It is not as our makers build it: all of it is copied.
+  // The makers of messages did not build this body, so all of it counts as front and is copied.
   if (body.size() - begin - payload.size() >= kPaddingBytesMax) return;
   descriptor.front_bytes = begin;
   descriptor.payload_bytes = payload.size();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What two processes share besides the messages themselves: per direction, a ring of descriptors of messages, and one of
-/// buffers given back. Each word has one writer; nothing in here is ever locked, so nothing stays locked when a process is
-/// killed, and a descriptor that was not wholly written was never published.
+/// The memory that two processes share besides the messages themselves: for each direction, a ring of descriptors of
+/// messages and a ring of buffers given back. Each word has one writer. There are no locks, so none stays locked when a
+/// process is killed, and a descriptor that was not completely written was never published.
 ///
-/// The other side can write all of it at any time. So each side keeps its own positions to itself, only publishes them
-/// here, copies what it reads before it looks at it, and checks every number.
+/// The other side can write all of this memory at any time. So each side keeps its own positions privately and only
+/// publishes them here, copies what it reads before it checks it, and checks every number.
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -19,20 +19,20 @@
 
 namespace shoal::transport::shm {
 
-/// Changes when anything that the two sides share changes its layout.
+/// Changes when the layout of anything that the two sides share changes.
 inline constexpr uint32_t kLayout = 2;
 
-static_assert(std::atomic<uint32_t>::is_always_lock_free);  // It would not work between processes otherwise.
+static_assert(std::atomic<uint32_t>::is_always_lock_free);  // Atomics with locks do not work between processes.
 static_assert((kDescriptors & (kDescriptors - 1)) == 0 && (kSlots & (kSlots - 1)) == 0);
 
-/// A message on its way: its head, and where in the sender's memory its body lies: [front][payload], the front being all of
-/// the FlatBuffer before the bytes of its payload. A body without a payload is all front.
+/// Describes a message: its head, and the place of its body in the sender's memory, [front][payload]. The front is all of
+/// the FlatBuffer before the bytes of its payload. A body without a payload consists of the front only.
 struct Descriptor {
   uint8_t kind = 0;
   uint8_t status = 0;
-  uint8_t farewell = 0;  ///< True in the farewell message: an error that says why the sender closes; nothing follows.
+  uint8_t farewell = 0;  ///< 1 for the farewell message: an error that says why the sender closes. Nothing follows it.
   uint8_t has_body = 0;
-  uint32_t slot = 0;  ///< What the receiver gives back when it needs the body no longer.
+  uint32_t slot = 0;  ///< The number that the receiver gives back when it no longer needs the body.
   uint64_t job = 0, epoch = 0, incarnation = 0, sequence = 0, reply_to = 0, global_step = 0;
   uint64_t segment = 0;
   uint64_t offset = 0;
@@ -41,18 +41,18 @@ struct Descriptor {
 };
 static_assert(sizeof(Descriptor) == 88 && std::is_trivially_copyable_v<Descriptor>);
 
-/// What one side sends, in a segment of its own making or the peer's.
+/// The traffic from one side.
 struct Lane {
-  alignas(64) std::atomic<uint32_t> written;     // Descriptors ever written; set by the sender.
-  alignas(64) std::atomic<uint32_t> read;        // Descriptors ever read; set by the receiver.
-  alignas(64) std::atomic<uint32_t> given_back;  // Slots ever given back; set by the receiver.
+  alignas(64) std::atomic<uint32_t> written;     // How many descriptors were written; set by the sender.
+  alignas(64) std::atomic<uint32_t> read;        // How many descriptors were read; set by the receiver.
+  alignas(64) std::atomic<uint32_t> given_back;  // How many slots were given back; set by the receiver.
   alignas(64) std::atomic<uint32_t> returns[kSlots];
   alignas(64) Descriptor descriptors[kDescriptors];
 };
 
-/// What a side that sleeps wants to be woken for, in bits. It sets them and then looks once more; whoever brings such a
-/// thing about sees them, takes them away and rings. Both are sequentially consistent, so that one of the two sees the
-/// other.
+/// The events that a sleeping side wants to be woken for, as bits. The side sets the bits and then checks once more. The
+/// side that causes such an event checks the bits, clears them and rings. All these accesses are sequentially consistent,
+/// so at least one of the two sides notices the other.
 enum Wants : uint32_t {
   kMessages = 1,   ///< A descriptor was written.
   kRoom = 2,       ///< A descriptor was read.
@@ -63,12 +63,12 @@ enum Wants : uint32_t {
 struct RingsLayout {
   struct alignas(64) Side {
     std::atomic<uint32_t> wants;
-  } sides[2];     // The side that connected is 0, the one that accepted is 1.
-  Lane lanes[2];  // Number i is what side i sends.
+  } sides[2];     // Side 0 has connected, side 1 has accepted.
+  Lane lanes[2];  // Lane i has the messages that side i sends.
 };
-inline constexpr size_t kRingsBytes = (sizeof(RingsLayout) + 65535) / 65536 * 65536;  // Whole pages of any size.
+inline constexpr size_t kRingsBytes = (sizeof(RingsLayout) + 65535) / 65536 * 65536;  // Whole pages, whatever their size.
 
-/// The rings as side `side` sees them.
+/// The rings from the point of view of side `side`.
 class Rings {
  public:
   Rings(Mapping memory, int side) : memory_(std::move(memory)), side_(side) {}
@@ -83,14 +83,14 @@ class Rings {
   const int side_;
 };
 
-/// Wakes the other side. Any thread.
+/// Wakes the other side. Thread-safe.
 class Doorbell {
  public:
   Doorbell(std::shared_ptr<const Rings> rings, int socket) : rings_(std::move(rings)), socket_(socket) {}
-  /// To be called after something of `what` (bits of Wants) was published: rings if the other side sleeps and wants to
-  /// know.
+  /// Call it after publishing events `what` (bits of Wants): rings if the other side sleeps and wants to be woken for one
+  /// of them.
   void notify(uint32_t what);
-  /// Makes it mute; the socket may be closed.
+  /// Stops all further ringing, so that the socket may be closed.
   void close();
 
  private:

@@ -14,12 +14,13 @@
 namespace shoal::transport::shm {
 namespace {
 
-// Newer than the oldest headers and kernels that Shoal is built for.
+// Defined here, since they are newer than the oldest headers and kernels that Shoal is built for.
 constexpr unsigned kNoExecute = 0x0008U;  // MFD_NOEXEC_SEAL, Linux 6.3.
 constexpr int kSealFutureWrite = 0x0010;  // F_SEAL_FUTURE_WRITE, Linux 5.1.
 
 Error none_left(size_t bytes, int number) {
-  return unavailable("no shared memory of " + std::to_string(bytes) + " bytes to be had: " + system_error_text(number));
+  return unavailable(std::to_string(bytes) +
+                     " bytes of shared memory could not be allocated: " + system_error_text(number));
 }
 
 File create_file() {
@@ -45,14 +46,14 @@ Result<Segment> create_segment(size_t bytes, PeersMay peers) {
   Segment segment;
   segment.file = create_file();
   if (!segment.file || ::ftruncate(segment.file.get(), off_t(bytes)) != 0) return none_left(bytes, errno);
-  // Memory that is missing shall be missed here: whoever writes where there is none is killed (SIGBUS).
+  // Reserves the memory now: writing to memory that the system cannot provide later would kill the process (SIGBUS).
   const int reserved = ::posix_fallocate(segment.file.get(), 0, off_t(bytes));
   if (reserved != 0 && reserved != EOPNOTSUPP && reserved != EINVAL) return none_left(bytes, reserved);
   void* base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, segment.file.get(), 0);
   if (base == MAP_FAILED) return none_left(bytes, errno);
   segment.memory = Mapping(base, bytes);
   constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
-  // Our own mapping, made before, stays writable.
+  // Our own mapping was made before this seal, so it stays writable.
   if (peers == PeersMay::kRead) (void)::fcntl(segment.file.get(), F_ADD_SEALS, kSealFutureWrite);
   if (::fcntl(segment.file.get(), F_ADD_SEALS, kSeals | F_SEAL_SEAL) != 0) return none_left(bytes, errno);
   return segment;
@@ -60,7 +61,7 @@ Result<Segment> create_segment(size_t bytes, PeersMay peers) {
 
 Result<Mapping> map_segment(const File& file, size_t bytes, PeersMay access) {
   const int seals = ::fcntl(file.get(), F_GET_SEALS);
-  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) return data_loss("what it sent as memory is no memory of a sealed size");
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) return data_loss("the memory it sent has no sealed size");
   struct stat status {};
   if (::fstat(file.get(), &status) != 0 || status.st_size < 0 || uint64_t(status.st_size) != bytes)
     return data_loss("the memory it sent has " + std::to_string(status.st_size) + " bytes instead of " +
@@ -68,7 +69,7 @@ Result<Mapping> map_segment(const File& file, size_t bytes, PeersMay access) {
   const int protection = access == PeersMay::kWrite ? PROT_READ | PROT_WRITE : PROT_READ;
   void* base = ::mmap(nullptr, bytes, protection, MAP_SHARED, file.get(), 0);
   if (base == MAP_FAILED)
-    return unavailable("no room to map " + std::to_string(bytes) + " bytes of its memory: " + system_error_text(errno));
+    return unavailable(std::to_string(bytes) + " bytes of its memory cannot be mapped: " + system_error_text(errno));
   return Mapping(base, bytes);
 }
 

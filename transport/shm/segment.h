@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Memory without a name (memfd), which goes when its last user goes, however that one ends.
+/// Memory without a name (memfd), which the system frees when its last user ends, even if killed.
 #include <cstddef>
 #include <utility>
 
@@ -24,7 +24,7 @@ class File {
   int descriptor_ = -1;
 };
 
-/// Memory mapped into this process until the end of the object.
+/// Memory that is mapped into this process while the object lives.
 class Mapping {
  public:
   Mapping() = default;
@@ -51,13 +51,13 @@ struct Segment {
 
 enum class PeersMay : uint8_t { kRead, kWrite };
 
-/// Zeroed memory of a whole number of pages, at least `bytes`. Sealed: its size never changes again, for anyone, so that no
-/// access to it can fail. With kRead, nobody else can map it for writing (Linux 5.1 or newer; older ones cannot be kept
-/// from it). Unavailable if the system has none, or no descriptor, left.
+/// Makes zeroed memory of whole pages, at least `bytes`. Its size is sealed, so nobody can change it and make an access
+/// fail. With kRead, no other process can map it for writing (Linux 5.1 or newer; older kernels cannot prevent it).
+/// Unavailable if the system has no memory or no descriptor left.
 Result<Segment> create_segment(size_t bytes, PeersMay peers);
 
-/// Maps memory that a peer made. DataLoss unless it is memory of exactly `bytes` bytes whose size is sealed; Unavailable if
-/// there is no address space.
+/// Maps memory that a peer made. DataLoss unless it has exactly `bytes` bytes and a sealed size; Unavailable if the address
+/// space is used up.
 Result<Mapping> map_segment(const File& file, size_t bytes, PeersMay access);
 
 }  // namespace shoal::transport::shm

@@ -14,7 +14,7 @@ constexpr size_t kMiB = size_t(1) << 20;
 constexpr size_t kSharedSegmentBytes = 4 * kMiB;
 constexpr size_t kSmallBlockBytesMax = kMiB;
 
-// A segment costs a descriptor. Half of what the process may have are left for files and sockets.
+// Each segment needs a descriptor. Half of those that the process may have are left for files and sockets.
 size_t segments_max() {
   static const size_t count = [] {
     rlimit files{};
@@ -58,7 +58,7 @@ std::byte* SharedMemory::allocate(size_t bytes) {
 }
 
 void SharedMemory::free(std::byte* block, size_t) {
-  std::shared_ptr<OwnSegment> ended;  // Unmapped after the lock is given up.
+  std::shared_ptr<OwnSegment> ended;  // Unmapped after the lock is released.
   std::lock_guard lock(mutex_);
   const auto found = std::prev(segments_.upper_bound(block));
   if (--found->second->block_count > 0) return;

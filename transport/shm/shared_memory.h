@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Memory of this process that peers may read: what the blocks of a task's BufferPool lie in once it uses shm, so that
+/// Memory of this process that peers may read. Once a task uses shm, its BufferPool takes its blocks from here, so that
 /// messages are built where they are read.
 #include <cstdint>
 #include <map>
@@ -14,19 +14,19 @@
 
 namespace shoal::transport::shm {
 
-/// One segment of our own. Lives as long as blocks in it do.
+/// One segment made by this process. It lives as long as blocks in it do.
 struct OwnSegment {
-  uint64_t id = 0;  ///< Never used again by its SharedMemory.
+  uint64_t id = 0;  ///< Unique in its SharedMemory for all time.
   Segment segment;
-  size_t used_bytes = 0;    // Guarded by the mutex of its SharedMemory: blocks are handed out in order, once.
-  int64_t block_count = 0;  // Guarded by the same: blocks in use.
+  size_t used_bytes = 0;    // Guarded by the mutex of its SharedMemory. Blocks are handed out in order, each once.
+  int64_t block_count = 0;  // Guarded by the same mutex: the number of blocks in use.
 };
 
-/// A large block is a segment of its own; smaller ones share segments. Memory that is freed is never handed out again: a
-/// peer may still read it. (Keeping buffers for their next use is the pool's business.) Thread-safe.
+/// A large block gets a segment of its own; smaller blocks share segments. Freed memory is never handed out again, since a
+/// peer may still read it. (Reusing buffers is the pool's task.) Thread-safe.
 class SharedMemory final : public BlockSource {
  public:
-  /// The one behind `pool`, installed with the first call. Null if the pool's blocks come from elsewhere.
+  /// The SharedMemory behind `pool`, which the first call installs. Null if the pool's blocks come from elsewhere.
   static std::shared_ptr<SharedMemory> of(BufferPool& pool);
 
   std::byte* allocate(size_t bytes) override;
@@ -36,18 +36,19 @@ class SharedMemory final : public BlockSource {
     std::shared_ptr<const OwnSegment> segment;
     size_t offset = 0;
   };
-  /// Where `bytes`, in blocks that the caller keeps, lie. None if they are not in shared memory.
+  /// The place of `bytes`, which lie in blocks that the caller keeps. Nothing if they are not in shared memory.
   std::optional<Place> find(std::span<const std::byte> bytes) const;
-  /// How many segments have ended. Who told peers of some looks whether theirs are among them when it changes.
+  /// How many segments have ended. When the count changes, code that announced segments to peers checks whether one of them
+  /// has ended.
   uint64_t ended_count() const;
 
  private:
   std::shared_ptr<OwnSegment> add_segment(size_t bytes);
 
   mutable std::mutex mutex_;
-  // All guarded by mutex_:
-  std::map<const std::byte*, std::shared_ptr<OwnSegment>> segments_;  // The segments by where they begin.
-  std::shared_ptr<OwnSegment> filling_;                               // Small blocks come from here.
+  // mutex_ guards all members below.
+  std::map<const std::byte*, std::shared_ptr<OwnSegment>> segments_;  // By their first byte.
+  std::shared_ptr<OwnSegment> filling_;                               // The segment that small blocks are taken from.
   uint64_t next_id_ = 1;
   uint64_t ended_count_ = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// shm: between processes of one user on one machine, and tasks of one process, through shared memory.
+/// shm: connects processes of one user on one machine, and tasks of one process, through shared memory.
 #include "attempt.h"
 #include "listener.h"
 #include "stream/transport.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What all connections of a simulated network share. One thread, so no locks.
+/// The state that all connections of a simulated network share. Used on one thread, so without locks.
 #include <deque>
 #include <map>
 #include <set>
@@ -13,7 +13,7 @@ namespace shoal::transport::sim {
 /// The two tasks of a direction: from, to.
 using Names = std::pair<std::string, std::string>;
 
-/// A listener's meeting point: connecting tasks put new wires here, accept() takes them out.
+/// The queue of a listener: connecting tasks add wires, and accept() takes them out.
 struct Backlog {
   std::shared_ptr<Process> process;
   std::string address;
@@ -21,7 +21,7 @@ struct Backlog {
   std::shared_ptr<WaitQueue> acceptor;
   std::deque<std::shared_ptr<Wire>> waiting = {};
   bool open = true;
-  uint64_t connection_count = 0;  // Counts all there ever were; numbers the peers' names.
+  uint64_t connection_count = 0;  // Counts all connections so far, to number the names of the peers.
   std::shared_ptr<int> slots_taken = std::make_shared<int>(0);
 };
 
@@ -34,11 +34,11 @@ struct shoal::transport::SimNetwork::State {
   Choice lose_when_sent, lose_when_received;
 
   const SimLink& link(const sim::Names& direction) const;
-  /// Nothing gets from one to the other and back.
+  /// True if the direction from `a` to `b` or the opposite one is cut, so that no exchange between them succeeds.
   bool is_cut(const std::string& a, const std::string& b) const { return cuts.contains({a, b}) || cuts.contains({b, a}); }
-  SteadyTime now() const;  // The start of time if there is no task.
+  SteadyTime now() const;  // The start of time if there is no task yet.
 
-  /// A fault: what happened before it is settled as things were, and whoever waits looks again afterwards.
+  /// Applies a fault: first settles everything that happened before it, then changes the state and wakes all who wait.
   template <class Change>
   void change(Change change) {
     const auto all = living_wires();
@@ -47,9 +47,9 @@ struct shoal::transport::SimNetwork::State {
     change(at);
     for (const auto& wire : all) update(*wire, at), wire->wake_both();
   }
-  /// What is cut, frozen or gone, as this wire feels it.
+  /// Applies the present cuts, frozen tasks and dead hosts to this wire.
   void update(sim::Wire& wire, SteadyTime now) const;
-  /// Those that somebody still holds, in the order of their making.
+  /// The wires that still have a holder, in the order in which they were made.
   std::vector<std::shared_ptr<sim::Wire>> living_wires();
 
   std::shared_ptr<sim::Process> add_process(const std::string& task, Environment& env);
@@ -57,12 +57,12 @@ struct shoal::transport::SimNetwork::State {
   void end_process(std::string_view task, bool host_gone);
 
   std::map<sim::Names, SimLink> links;
-  std::map<sim::Names, SteadyTime> cuts;  // Says since when a direction is cut.
+  std::map<sim::Names, SteadyTime> cuts;  // The cut directions, with the time of the cut.
   std::vector<std::weak_ptr<sim::Wire>> wires;
-  uint64_t wire_count = 0;  // Counts all there ever were.
+  uint64_t wire_count = 0;  // Counts all wires so far.
   std::vector<std::weak_ptr<sim::Process>> processes;
   std::set<std::string, std::less<>> hosts_gone;                                // By task.
   std::map<std::string, std::shared_ptr<sim::Backlog>, std::less<>> listeners;  // By address.
-  std::map<std::string, std::string, std::less<>> homes;  // The task that listened last at each address.
+  std::map<std::string, std::string, std::less<>> homes;  // By address: the task that listened there last.
   uint64_t next_port = 1;
 };

@@ -4,7 +4,7 @@
 namespace shoal::transport::sim {
 namespace {
 
-/// What the handle and its coroutines share.
+/// The state that the connection's handle and its coroutines share.
 struct Side {
   Environment& env;
   std::shared_ptr<SimNetwork> network;
@@ -17,14 +17,14 @@ struct Side {
   bool alive() { return end().process->alive; }
 };
 
-/// One of those who wait for credit, also if the coroutine is destroyed while it waits.
+/// Counts one coroutine that waits for credit, until it resumes or is destroyed.
 class WaitingSender {
  public:
   explicit WaitingSender(std::shared_ptr<Side> side)
       : side_(std::move(side)), number_(*side_->end().waiting_senders.insert(side_->end().next_waiting_number++).first) {}
   ~WaitingSender() {
     side_->end().waiting_senders.erase(number_);
-    side_->wire->wake(side_->index);  // The next one that waits has its turn.
+    side_->wire->wake(side_->index);  // So that the next waiting sender gets its turn.
   }
   WaitingSender(const WaitingSender&) = delete;
   WaitingSender& operator=(const WaitingSender&) = delete;
@@ -45,7 +45,7 @@ Task<Result<void>> send_on(std::shared_ptr<Side> side, Message message, Deadline
     side->wire->settle(now);
     if (side->end().closed) co_return *side->end().closed;
     if (deadline <= now) {
-      co_return deadline_exceeded(to_string(side->end().peer) + ": the peer does not take what is sent to it");
+      co_return deadline_exceeded(to_string(side->end().peer) + ": the peer does not accept messages");
     }
     if (!waiting) waiting.emplace(side);
     const SteadyTime credit = waiting->is_first() ? side->incoming().next_acknowledgement() : kNoDeadline;
@@ -75,7 +75,8 @@ class SimConnection final : public Connection {
   ~SimConnection() override {
     close(unavailable(to_string(peer()) + ": the connection was closed"));
     side_->end().slot.reset();
-    // Whoever still waits is woken; if the task was killed, its end of all waits does it, for which they need their timer.
+    // If coroutines still wait, they are woken. If the task was killed, the end of its waits does that, which needs their
+    // timer.
     if (side_->end().waits->empty()) side_->end().waits->stop();
   }
 
@@ -90,7 +91,7 @@ class SimConnection final : public Connection {
   }
   Task<Result<Message>> receive(Deadline deadline) override { return receive_on(side_, deadline); }
   void close(Error reason) override {
-    const SteadyTime now = side_->network->state().now();  // The task may have ended.
+    const SteadyTime now = side_->network->state().now();  // Not the task's clock, since the task may have ended.
     side_->wire->settle(now);
     side_->wire->close(side_->index, now, std::move(reason));
   }

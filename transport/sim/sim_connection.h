@@ -4,7 +4,7 @@
 
 namespace shoal::transport::sim {
 
-/// End `index` of `wire`, whose strand this is.
+/// Makes the Connection for end `index` of `wire`. Call it on the strand of that end.
 std::unique_ptr<Connection> make_connection(Environment& env, std::shared_ptr<SimNetwork> network,
                                             std::shared_ptr<Wire> wire, int index);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// sim: listeners and attempts to connect.
+/// sim: the transport, with its listeners and its attempts to connect.
 #include "sim_connection.h"
 
 namespace shoal::transport {
@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kScheme = "sim";
 constexpr size_t kAddressBytesMax = 512;
-// After this time a packet that opens a connection is sent again.
+// The time after which an attempt to connect sends its first packet again.
 constexpr Duration kLookAgain = std::chrono::milliseconds(200);
 
 using Link = std::unique_ptr<Connection>;
@@ -18,7 +18,7 @@ Result<void> check_address(const Endpoint& endpoint) {
   return invalid_argument(to_string(endpoint) + ": an address in a simulation is written sim://name");
 }
 
-/// One process in the network.
+/// One process of a task, with its place in the network.
 struct Home {
   Environment& env;
   std::shared_ptr<SimNetwork> network;
@@ -49,7 +49,7 @@ class SimListener final : public Listener {
   }
 
  private:
-  // Static and by value: the listener may be destroyed while it waits.
+  // Static, with parameters by value: the listener may be destroyed while it waits.
   static Task<Result<Link>> accept_on(std::shared_ptr<Home> home, std::shared_ptr<Backlog> backlog, Deadline deadline) {
     while (backlog->open && home->process->alive) {
       if (!backlog->waiting.empty()) {
@@ -72,7 +72,7 @@ class SimListener final : public Listener {
   const Endpoint endpoint_;
 };
 
-/// What whoever connects finds there, once he has got there and back.
+/// What an attempt to connect finds at an address, after one round trip.
 enum class Found : uint8_t { kNothing, kRefusal, kSleeper, kCrowd, kListener };
 
 Found look(SimNetwork::State& state, const std::string& from, const std::string& address) {
@@ -86,7 +86,7 @@ Found look(SimNetwork::State& state, const std::string& from, const std::string&
   return *backlog.slots_taken >= backlog.options.connections_max ? Found::kCrowd : Found::kListener;
 }
 
-/// A connection to the listener at `to.address`, which is there.
+/// Makes a connection to the listener at `to.address`, which exists.
 Link meet(Home& home, const Endpoint& to, const LinkOptions& options) {
   SimNetwork::State& state = home.state();
   const std::shared_ptr<Backlog> backlog = state.listeners.find(to.address)->second;
@@ -111,14 +111,14 @@ Task<Result<Link>> connect_from(std::shared_ptr<Home> home, Endpoint to, LinkOpt
   SimNetwork::State& state = home->state();
   const std::string& here = home->process->task;
   const Error late = deadline_exceeded(to_string(to) + ": not connected in time");
-  SteadyTime woken_by = kNoDeadline;  // When whoever sleeps there has to have answered.
+  SteadyTime woken_by = kNoDeadline;  // When a frozen listener has to have answered.
   for (;;) {
     const Found now_there = look(state, here, to.address);
     const auto known = state.homes.find(to.address);
     const std::string there = known == state.homes.end() ? std::string() : known->second;
     const bool answers = now_there != Found::kNothing && now_there != Found::kSleeper;
     const Duration there_and_back = state.link({here, there}).latency + state.link({there, here}).latency;
-    // Whoever slept there may be out of reach by now, and then nobody's answer is due.
+    // The frozen listener may be out of reach by now, and then it need not answer.
     const SteadyTime again = home->env.after(kLookAgain);
     const SteadyTime look_again = now_there == Found::kSleeper ? std::min(again, woken_by) : again;
     const SteadyTime then = answers ? home->env.after(there_and_back) : look_again;
@@ -131,11 +131,11 @@ Task<Result<Link>> connect_from(std::shared_ptr<Home> home, Endpoint to, LinkOpt
       case Found::kNothing: break;
       case Found::kSleeper:
         if (now >= woken_by)
-          co_return unavailable(to_string(to) + ": somebody listens there but does not answer as Shoal does");
+          co_return unavailable(to_string(to) + ": a process listens there but does not answer as Shoal does");
         if (woken_by == kNoDeadline) woken_by = now + options.handshake_timeout;
         break;
       case Found::kRefusal: state.stats.refusals += 1; co_return unavailable(to_string(to) + ": connection refused");
-      case Found::kCrowd: co_return unavailable(to_string(to) + ": has as many connections as it takes");
+      case Found::kCrowd: co_return unavailable(to_string(to) + ": has reached its limit of connections");
       case Found::kListener: co_return meet(*home, to, options);
     }
   }
@@ -146,7 +146,7 @@ class SimTransport final : public Transport {
   SimTransport(Environment& env, std::shared_ptr<SimNetwork> network, const std::string& task)
       : home_(std::make_shared<Home>(Home{env, network, network->state().add_process(task, env)})) {}
   ~SimTransport() override { home_->process->postbox->close(); }
-  // The reach of the network that it stands for; but its addresses are names.
+  // The reach of the network that it simulates; but its addresses are names.
   Reach reach() const override { return Reach::kNetwork; }
   bool shares_memory() const override { return false; }
 

@@ -8,9 +8,9 @@ namespace shoal::transport::sim {
 namespace {
 
 constexpr uint64_t kPacketBytes = 1460;
-/// Linux's least time until a packet without successors is sent again (RFC 6298 says 1 s).
+/// Linux's minimum time until a packet without successors is sent again (RFC 6298 says 1 s).
 constexpr Duration kResendMin = std::chrono::milliseconds(200);
-/// How many packets of a larger message are drawn, and stand for all.
+/// Random numbers are drawn for at most this many packets of a message; in a larger message they represent the others.
 constexpr uint64_t kDrawnMax = 256;
 
 Duration seconds_of(double seconds) { return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds)); }
@@ -29,7 +29,7 @@ Stream::Sent Stream::send(SteadyTime now, uint64_t bytes, const SimLink& link) {
       if (double(random_.next_float()) < link.duplication) ++twice;
       resent += tries;
       rounds = std::max(rounds, tries);
-      // Too few are behind it to tell the sender of the gap (RFC 5681, 3.2).
+      // Fewer than three packets follow, too few to tell the sender of the gap (RFC 5681, 3.2).
       tail_lost |= tries > 0 && packet + 3 >= drawn;
     }
   }
@@ -43,7 +43,7 @@ Stream::Sent Stream::send(SteadyTime now, uint64_t bytes, const SimLink& link) {
   sent.arrival = sent.left + link.latency;
   if (link.jitter > Duration::zero())
     sent.arrival += seconds_of(std::chrono::duration<double>(link.jitter).count() * double(random_.next_float()));
-  // Each time that a packet is lost costs a round trip; where nothing follows it, the sender has to wait for its timer.
+  // Each loss of a packet costs a round trip. If nothing follows the packet, the sender waits for its timer instead.
   sent.arrival += int64_t(rounds) * (2 * link.latency) + (tail_lost ? kResendMin : Duration::zero());
   sent.arrival = std::max(sent.arrival, last_arrival_);
   last_arrival_ = sent.arrival;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// When what is sent in one direction arrives.
+/// Computes when data sent in one direction arrive.
 #include "shoal/base/random.h"
 #include "shoal/transport/sim.h"
 
@@ -11,20 +11,20 @@ class Stream {
   explicit Stream(RandomKey key) : random_(key) {}
 
   struct Sent {
-    SteadyTime left;  ///< When the last of it was on its way.
+    SteadyTime left;  ///< When the last byte had left the sender.
     SteadyTime arrival;
     uint64_t packets_lost = 0;
   };
-  /// `bytes` are handed to `link` at `now`: never before what was sent earlier.
+  /// Sends `bytes` over `link` at `now`. They arrive after everything that was sent earlier.
   Sent send(SteadyTime now, uint64_t bytes, const SimLink& link);
-  /// Something of no size, behind all that was sent.
+  /// Sends something without a size, after everything that was sent.
   Sent send_last(SteadyTime now, const SimLink& link);
-  /// Nothing arrives before this any more.
+  /// Lets nothing arrive before `when`.
   void hold_until(SteadyTime when) { last_arrival_ = std::max(last_arrival_, when); }
 
  private:
   RandomStream random_;
-  SteadyTime free_{};  // When the link has taken all that was sent.
+  SteadyTime free_{};  // When the link has sent everything so far.
   SteadyTime last_arrival_{};
 };
 

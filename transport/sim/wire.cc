@@ -10,7 +10,7 @@
 namespace shoal::transport::sim {
 namespace {
 
-/// Such as "15 s" or "150 ms".
+/// Returns "15 s" or "150 ms".
 std::string in_words(Duration duration) {
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
   return ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
@@ -59,7 +59,7 @@ uint64_t Way::lose_what_has_not_arrived(SteadyTime now) {
 uint64_t Way::lose_what_has_not_left(SteadyTime now) {
   const auto has_not_left = [&](const Sent& sent) {
     return sent.left > now || held(sent.arrival);
-  };  // Nobody sends it again.
+  };  // Nobody can send it again.
   if (farewell_ && has_not_left(*farewell_)) farewell_.reset();
   return std::erase_if(parcels_, has_not_left);
 }
@@ -157,8 +157,8 @@ std::optional<Message> Wire::receive(int index, SteadyTime now) {
   if (!end(1 - index).waiting_senders.empty()) wake(1 - index);
   Result<void> verified = verify(*message);
   if (message->body_bytes() > here.options.receive_bytes_max) {
-    verified = invalid_argument("sent a message of " + std::to_string(message->body_bytes()) + " bytes, at most " +
-                                std::to_string(here.options.receive_bytes_max) + " are taken");
+    verified = invalid_argument("sent a message of " + std::to_string(message->body_bytes()) + " bytes, but at most " +
+                                std::to_string(here.options.receive_bytes_max) + " bytes are accepted");
   }
   if (!verified) {
     close(index, now, std::move(verified).error().with_context(name(index)));
@@ -203,7 +203,7 @@ void Wire::end_of_process(int index, SteadyTime now) {
 }
 
 void Wire::refuse_stray(int index, SteadyTime now) {
-  const SteadyTime heard = now + link(1 - index).latency;  // When it hears what the other end has sent again and again.
+  const SteadyTime heard = now + link(1 - index).latency;  // When the kernel receives what the other end sends repeatedly.
   way(index).say_farewell(heard, unavailable(name(1 - index) + ": connection lost: connection reset by peer"), link(index));
   wake(1 - index);
 }
@@ -213,7 +213,7 @@ void Wire::wake(int index) {
   if (!here.waits || here.waits->empty() || here.waking) return;
   here.waking = here.process->postbox->post([wire = shared_from_this(), index] {
     wire->end(index).waking = false;
-    const auto waits = wire->end(index).waits;  // Who wakes may drop the connection.
+    const auto waits = wire->end(index).waits;  // A copy: a coroutine that is woken may drop the connection.
     waits->wake_all();
   });
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// One connection: what is under way on it, and what both of its ends know. One thread, so no locks. Nothing happens by
-/// itself: whoever asks first brings it up to date.
+/// One connection: the messages on their way, and the state of both ends. Used on one thread, so without locks. Nothing
+/// happens by itself: each call first brings the wire up to date.
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -16,13 +16,13 @@
 
 namespace shoal::transport::sim {
 
-/// A process of a task, as the network sees it.
+/// One process of a task, from the point of view of the network.
 struct Process {
   Process(std::string name, Environment& env) : task(std::move(name)), postbox(std::make_shared<Postbox>(env)) {}
   const std::string task;
   const std::shared_ptr<Postbox> postbox;
   bool alive = true;
-  bool host_gone = false;  // The kernel, which would have told, is gone with it.
+  bool host_gone = false;  // True if the host lost its power, so its kernel cannot tell the peers.
   std::optional<SteadyTime> frozen_since;
   Counters counters;
 };
@@ -50,27 +50,28 @@ class Way {
   /// Returns how many packets were lost on the way.
   uint64_t send(SteadyTime now, Message message, const SimLink& link);
   void acknowledge(SteadyTime now, uint64_t bytes, const SimLink& link) { acks_.push_back({now + link.latency, bytes}); }
-  /// Goes behind all messages; the first one counts.
+  /// Sends a farewell behind all messages. Only the first one counts.
   void say_farewell(SteadyTime now, Error reason, const SimLink& link);
 
-  /// The next message that has arrived.
+  /// Takes the next message that has arrived.
   std::optional<Message> take(SteadyTime now);
   uint64_t take_acknowledged(SteadyTime now);
   const std::optional<Farewell>& farewell() const { return farewell_; }
-  /// When the next of its kind arrives, as things are; kNoDeadline if nothing is on its way.
+  /// When the next message, acknowledgement or farewell arrives in the present state; kNoDeadline if none is on its way.
   SteadyTime next_message() const { return parcels_.empty() ? kNoDeadline : expected(parcels_.front().arrival); }
   SteadyTime next_acknowledgement() const { return acks_.empty() ? kNoDeadline : expected(acks_.front().arrival); }
   SteadyTime end() const { return farewell_ ? expected(farewell_->arrival) : kNoDeadline; }
 
-  /// These return how many messages they lose.
+  /// These functions return how many messages they lose.
   uint64_t lose_all();
   uint64_t lose_newest();
   uint64_t lose_what_has_not_arrived(SteadyTime now);
   uint64_t lose_what_has_not_left(SteadyTime now);
 
-  /// Whether it is cut, and since when; once it is not any more, what the cut held back is under way again from `now`.
+  /// Sets whether the direction is cut, and since when. When a cut ends, the messages that it held back are sent again from
+  /// `now`.
   void set_cut(std::optional<SteadyTime> since, SteadyTime now, const SimLink& link);
-  /// The time since which nothing comes this way, heartbeats neither.
+  /// The time since which nothing arrives in this direction, not even heartbeats.
   std::optional<SteadyTime> silent_since;
 
  private:
@@ -78,7 +79,7 @@ class Way {
   SteadyTime expected(SteadyTime arrival) const { return held(arrival) ? kNoDeadline : arrival; }
 
   Stream stream_;
-  std::deque<Parcel> parcels_;  // What was sent and is not received yet.
+  std::deque<Parcel> parcels_;  // Messages that were sent but not received yet.
   std::deque<Acknowledgement> acks_;
   std::optional<Farewell> farewell_;
   std::optional<SteadyTime> cut_since_;
@@ -90,59 +91,59 @@ class Wire : public std::enable_shared_from_this<Wire> {
     std::shared_ptr<Process> process;
     Endpoint peer;
     LinkOptions options;
-    std::shared_ptr<void> slot = nullptr;        // The place that it takes at the listener.
-    std::shared_ptr<WaitQueue> waits = nullptr;  // Null while it is not accepted yet.
+    std::shared_ptr<void> slot = nullptr;        // The listener's reservation for this end.
+    std::shared_ptr<WaitQueue> waits = nullptr;  // Null until the connection is accepted.
     std::optional<Error> closed = std::nullopt;
-    uint64_t unacknowledged_bytes = 0;        // What it has sent and the other end has not acknowledged.
-    std::set<uint64_t> waiting_senders = {};  // Those who wait for credit, by the number drawn.
+    uint64_t unacknowledged_bytes = 0;        // Bytes that this end has sent and the other end has not acknowledged.
+    std::set<uint64_t> waiting_senders = {};  // The coroutines that wait for credit, by number.
     uint64_t next_waiting_number = 0;
-    bool waking = false;  // Somebody was asked to wake those who wait.
+    bool waking = false;  // True if a wake-up of this end's coroutines is posted.
   };
-  /// End 0 connected, end 1 accepts. Nothing is silent between them.
+  /// End 0 connects, end 1 accepts.
   Wire(SimNetwork::State& state, RandomKey key, End connecting, End accepting);
 
   End& end(int index) { return ends_[size_t(index)]; }
-  /// What end `index` sends.
+  /// The direction in which end `index` sends.
   Way& way(int index) { return ways_[size_t(index)]; }
   const SimLink& link(int from) const;
-  /// Whether that end takes nothing any more and says nothing any more, in the eyes of its own side.
+  /// Whether end `index` has closed the connection or its process has died.
   bool over(int index) const { return ends_[size_t(index)].closed || !ends_[size_t(index)].process->alive; }
 
-  /// Brings about all that happened by `now`, in order.
+  /// Performs everything that happened up to `now`, in order.
   void settle(SteadyTime now);
-  /// When something of the other end last came to this one.
+  /// When end `index` last received something from the other end.
   SteadyTime heard(int index, SteadyTime now) const {
     const Way& way = ways_[size_t(1 - index)];
     const SteadyTime spoken = way.farewell() ? std::min(now, way.farewell()->left) : now;
     return way.silent_since ? std::min(*way.silent_since, spoken) : spoken;
   }
-  /// When something may happen next that ends this connection.
+  /// The next time at which something may end this connection.
   SteadyTime next_end() const { return std::min(ends_at(0), ends_at(1)); }
 
-  /// Takes `message` if there is credit, the connection is open and nobody decides that it is lost.
+  /// Takes `message` if there is credit and the connection is open, unless a SimNetwork::Choice loses the message.
   bool send(int index, SteadyTime now, Message& message);
-  /// The next message that has arrived. None if there is none, or if it ended the connection.
+  /// Returns the next message that has arrived. Nothing if there is none, or if it ended the connection.
   std::optional<Message> receive(int index, SteadyTime now);
   void close(int index, SteadyTime now, Error reason);
-  /// Ends both ends at once; what has not arrived is lost.
+  /// Ends both ends at once. Messages that have not arrived are lost.
   void reset(SteadyTime now);
-  /// A process of this connection has just died.
+  /// Called when the process at end `index` has just died.
   void end_of_process(int index, SteadyTime now);
-  /// Its kernel, up again, answers what it does not know.
+  /// Answers traffic for a dead process of end `index` with a reset, as its host's kernel does after a restart.
   void refuse_stray(int index, SteadyTime now);
-  /// Whoever waits at that end looks again, soon.
+  /// Wakes the coroutines that wait at end `index`, soon.
   void wake(int index);
   void wake_both() { wake(0), wake(1); }
 
  private:
   Duration silence_max(int index) const;
-  /// When this end learns that the connection is over.
+  /// When end `index` learns that the connection has ended.
   SteadyTime ends_at(int index) const;
   SteadyTime silent_at(int index) const;
   bool lost_by(const SimNetwork::Choice& choice, int from, SteadyTime now, const Message& message);
   std::string name(int index) const { return to_string(ends_[size_t(index)].peer); }
 
-  SimNetwork::State& state_;  // Belongs to the network that the ends hold.
+  SimNetwork::State& state_;  // Owned by the network, which the ends keep alive.
   std::array<End, 2> ends_;
   std::array<Way, 2> ways_;
 };

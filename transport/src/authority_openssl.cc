@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making a CA, and certificates of tasks, by OpenSSL.
+// Makes a CA and certificates of tasks, by OpenSSL.
 #include <openssl/rand.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::string random_name() {
 }  // namespace
 
 Result<KeyPair> make_authority(const Validity& validity) {
-  // A name of its own: which CA a certificate is of is looked up by that.
+  // Each CA gets a unique name, by which OpenSSL finds the CA of a certificate.
   SHOAL_TRY(const UnsignedCertificate made, begin_with_fresh_key("cluster CA " + random_name(), validity));
   X509& certificate = *made.certificate;
   if (!sign_certificate(certificate, certificate, *made.key,
@@ -44,10 +44,10 @@ Result<KeyPair> make_authority(const Validity& validity) {
 Result<KeyPair> make_task_certificate(const KeyPair& authority, const PeerIdentity& task, const Validity& validity) {
   SHOAL_TRY_VOID(parse_task_uri(to_uri(task)));
   const auto issuers = certificates_in(authority.certificate);
-  if (issuers.size() != 1) return invalid_argument("the CA's certificate: there is not one in PEM");
+  if (issuers.size() != 1) return invalid_argument("the CA's certificate: the file must contain exactly one in PEM");
   X509& issuer = *issuers.front();
   const auto issuer_key = key_in(authority.key.text());
-  if (!issuer_key) return invalid_argument("the CA's key: there is none in PEM, or it has a password");
+  if (!issuer_key) return invalid_argument("the CA's key: the file contains none in PEM, or it has a password");
   if (X509_check_private_key(&issuer, issuer_key.get()) != 1)
     return invalid_argument("the CA's key belongs to another certificate");
   if (X509_check_ca(&issuer) != 1) return failed_precondition("the CA's certificate is not one of a CA");

@@ -36,7 +36,7 @@ Result<PeerIdentity> parse_task_uri(std::string_view uri) {
     const std::string_view index = uri.substr(slash + 1);
     task.index = number_from<int>(index).value_or(-1);
     task.role = role;
-    // Written back it has to be the same: no leading zeros.
+    // Comparing with the canonical text refuses leading zeros.
     if (is_role(role) && task.index >= 0 && task.index <= kIndexMax && to_uri(task) == uri) return task;
   }
   return invalid_argument("names no task as " + std::string(kTaskPrefix) + "ROLE/INDEX, for example " +

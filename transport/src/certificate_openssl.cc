@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading certificates, by OpenSSL.
+// Reads certificates, by OpenSSL.
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
@@ -25,7 +25,7 @@ std::string to_der(T* object, int (*write)(const T*, unsigned char**)) {
   return der;
 }
 
-/// The URIs among the alternative names.
+/// The URIs among the certificate's alternative names.
 std::vector<std::string> uris_of(const X509& certificate) {
   std::vector<std::string> uris;
   const OpenSslObject<GENERAL_NAMES> names(
@@ -48,7 +48,7 @@ Result<PeerIdentity> owner_of(const X509& certificate) {
                              "); make it with shoal keys task");
 }
 
-/// Checks that it is signed by one of these CAs, and is for both sides of a connection; at whatever time.
+/// Checks that `certificate` is signed by one of these CAs and is for both sides of a connection. Ignores the time.
 Result<void> check_signed(X509& certificate, const std::vector<OpenSslObject<X509>>& authorities) {
   const OpenSslObject<X509_STORE> store(X509_STORE_new());
   const OpenSslObject<X509_STORE_CTX> check(X509_STORE_CTX_new());
@@ -80,13 +80,13 @@ std::vector<OpenSslObject<X509>> certificates_in(std::string_view pem) {
     if (!next) break;
     found.push_back(std::move(next));
   }
-  ERR_clear_error();  // For OpenSSL the end is an error.
+  ERR_clear_error();  // OpenSSL reports the end of the text as an error.
   return found;
 }
 
 OpenSslObject<EVP_PKEY> key_in(std::string_view pem) {
   const auto reader = reader_of(pem);
-  const auto no_password = [](char*, int, int, void*) { return -1; };  // The library's own would ask at the terminal.
+  const auto no_password = [](char*, int, int, void*) { return -1; };  // OpenSSL's default would ask at the terminal.
   OpenSslObject<EVP_PKEY> key(reader ? PEM_read_bio_PrivateKey(reader.get(), nullptr, no_password, nullptr) : nullptr);
   ERR_clear_error();
   return key;
@@ -110,13 +110,14 @@ Error openssl_error(std::string_view what) {
 
 Result<Certificate> Certificate::parse(const KeyPair& own, std::string_view authorities) {
   const auto believed = certificates_in(authorities);
-  if (believed.empty()) return invalid_argument("the CA's certificate: there is none in PEM");
+  if (believed.empty()) return invalid_argument("the CA's certificate: the file contains none in PEM");
   const auto chain = certificates_in(own.certificate);
   if (chain.size() != 1)
-    return invalid_argument("the certificate: there are " + std::to_string(chain.size()) + " in PEM, not one");
+    return invalid_argument("the certificate: the file contains " + std::to_string(chain.size()) +
+                            " in PEM, but must contain one");
   X509& certificate = *chain.front();
   const auto key = key_in(own.key.text());
-  if (!key) return invalid_argument("the key: there is none in PEM, or it has a password");
+  if (!key) return invalid_argument("the key: the file contains none in PEM, or it has a password");
   if (X509_check_private_key(&certificate, key.get()) != 1) {
     ERR_clear_error();
     return invalid_argument("the key belongs to another certificate");

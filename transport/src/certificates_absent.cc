@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the place of certificate_openssl.cc, authority_openssl.cc and scrape_access_openssl.cc, where the build has no OpenSSL.
+// Replaces certificate_openssl.cc, authority_openssl.cc and scrape_access_openssl.cc in a build without OpenSSL.
 #include "shoal/transport/authority.h"
 #include "shoal/transport/scrape_access.h"
 

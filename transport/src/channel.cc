@@ -12,7 +12,7 @@ Channel::Push Channel::push_as(Sender sender, Message& message) {
     std::lock_guard lock(mutex_);
     if (closed_) return Push::kClosed;
     if (sender != Sender::kHasWaited && (waiting_senders_ > 0 || queue_.bytes() >= bytes_max_)) {
-      // Counted under the same lock, or credit could come and go unseen.
+      // Counted under the same lock, since otherwise credit could come and go unnoticed.
       if (sender == Sender::kWillWait) ++waiting_senders_;
       return Push::kFull;
     }
@@ -88,7 +88,7 @@ void Channel::close(Error reason) {
 }
 
 void Channel::discard() {
-  MessageQueue dropped;  // Bodies go back to their pools outside of the lock.
+  MessageQueue dropped;  // Destroyed after the lock is released, since bodies return to their pools.
   std::lock_guard lock(mutex_);
   std::swap(dropped, queue_);
 }
@@ -105,7 +105,7 @@ void release_senders(Channel& channel, WaitQueue& senders) {
 
 namespace {
 
-// A sender that waits for credit, also if the coroutine is destroyed while it waits.
+// Counts one coroutine that waits for credit, until it resumes or is destroyed.
 class WaitingSender {
  public:
   explicit WaitingSender(std::shared_ptr<Channel> channel) : channel_(std::move(channel)) {}
@@ -131,7 +131,7 @@ Task<Result<void>> send_through(std::shared_ptr<Channel> channel, std::shared_pt
     WaitingSender waiting(channel);
     auto wait = waits->wait(deadline);
     const WaitEnd end = co_await wait;
-    if (end != WaitEnd::kWoken) co_return waited(end, *peer, "the peer does not take what is sent to it");
+    if (end != WaitEnd::kWoken) co_return waited(end, *peer, "the peer does not accept messages");
     pushed = channel->push_waiting(message);
   }
   if (pushed == Channel::Push::kClosed) co_return *channel->closed();

@@ -19,9 +19,10 @@ Result<Secret> read_pem(std::string path, std::string what, Others others) {
 
 Result<void> check_time(const Validity& validity, std::chrono::sys_seconds now) {
   if (is_before_source(now)) {
-    return failed_precondition("the clock of this machine says " + to_utc_text(now) +
-                               ", when this program was not built yet, so whether the certificate is valid cannot be told; set the "
-                               "clock first, or use a token, which works with any clock");
+    return failed_precondition(
+        "the clock of this machine says " + to_utc_text(now) +
+        ", which is before this program was built, so the validity of the certificate cannot be checked; set the "
+        "clock first, or use a token, which works with any clock");
   }
   if (now < validity.begin)
     return failed_precondition("the certificate is not valid before " + to_utc_text(validity.begin) +
@@ -56,7 +57,7 @@ Result<std::shared_ptr<const Credential>> find_credential(const CredentialSource
                             ") are given; a job has one or the other: leave out the token for certificates, or the "
                             "folder for a token");
   if (sources.tls_dir) {
-    // Down to seconds, not up to nanoseconds: those end in 2262, certificates may not.
+    // Rounded down to seconds: a certificate may be valid after 2262, when a time in nanoseconds ends.
     SHOAL_TRY(Certificate certificate, read_certificate(*sources.tls_dir, std::chrono::floor<std::chrono::seconds>(now)));
     return std::make_shared<const Credential>(std::move(certificate));
   }

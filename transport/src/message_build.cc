@@ -11,11 +11,11 @@ using flatbuffers::Offset;
 using flatbuffers::String;
 using flatbuffers::Vector;
 
-// Room for what surrounds strings and payload: tables, vtables, length words, the padding between them, and the scratch
+// Room for everything around strings and payload: tables, vtables, length words, the padding between them, and the scratch
 // space that FlatBufferBuilder keeps at the other end while a table is open.
 constexpr size_t kOverheadBytes = 512;
 
-// Hands the builder one block. The block is large enough by construction, so the builder never grows and never copies.
+// Gives the builder a single block, which is always large enough, so the builder never grows and never copies.
 class OneBlock final : public flatbuffers::Allocator {
  public:
   explicit OneBlock(std::span<std::byte> block) : block_(block) {}
@@ -31,9 +31,9 @@ class OneBlock final : public flatbuffers::Allocator {
   bool used_ = false;
 };
 
-// One body, built in place inside a pool buffer. FlatBuffers grow from the end of the block towards its start, so an
-// unused gap of some hundred bytes stays at the front; the root offset, which may point any distance ahead, is written
-// before it. So the buffer is a complete FlatBuffer from its first byte, and nothing moves.
+// One body, built in place inside of a pool buffer. A FlatBuffer grows from the end of the block towards its start, so an
+// unused gap of some hundred bytes stays at the front. The root offset, which may point any distance ahead, is written
+// before the gap. So the buffer is a complete FlatBuffer from its first byte on, and nothing has to be moved.
 class Body {
  public:
   Body(BufferPool& pool, size_t variable_bytes, size_t payload_bytes)
@@ -41,7 +41,7 @@ class Body {
         block_(buffer_->bytes()),
         builder(buffer_->size(), &block_, false, kBufferAlignment) {
     SHOAL_CHECK(payload_bytes <= kPayloadBytesMax);
-    builder.ForceDefaults(true);  // Zeros are stored too: numbers are set in place later.
+    builder.ForceDefaults(true);  // Zeros are stored too, since numbers are set in place later.
   }
 
   Offset<Vector<uint8_t>> payload(size_t bytes, std::span<std::byte>* where) {
@@ -66,7 +66,7 @@ class Body {
     uint8_t* const built = builder.GetBufferPointer();
     if (const size_t gap = size_t(built - first); gap != 0) {
       const auto root = uint32_t(gap) + flatbuffers::ReadScalar<flatbuffers::uoffset_t>(built);
-      std::memset(first, 0, gap);  // Old contents of a pooled block must not travel.
+      std::memset(first, 0, gap);  // Old contents of a pooled block must not be sent.
       flatbuffers::WriteScalar<flatbuffers::uoffset_t>(first, root);
       std::memcpy(first + sizeof(flatbuffers::uoffset_t), wire::BodyIdentifier(), flatbuffers::kFileIdentifierLength);
     }
@@ -87,7 +87,7 @@ class Body {
 template <class Table>
 Table& mutable_table(Message& message, MessageKind kind) {
   SHOAL_CHECK(message.head.kind == kind && message.body && message.body->unique());
-  auto* data = const_cast<std::byte*>(message.body->data());  // Nobody else holds it: checked above.
+  auto* data = const_cast<std::byte*>(message.body->data());  // Not shared, as checked above.
   return *static_cast<Table*>(wire::GetMutableBody(data)->mutable_message());
 }
 wire::Weights& mutable_weights(Message& message) { return mutable_table<wire::Weights>(message, MessageKind::kWeights); }

@@ -12,17 +12,18 @@ std::span<const std::byte> bytes_of(const flatbuffers::Vector<uint8_t>* bytes) {
   return {reinterpret_cast<const std::byte*>(bytes->data()), bytes->size()};
 }
 
-// Where a transport left the payload with the peer, the vector in the FlatBuffer is empty.
+// If a transport left the payload in the peer's memory, the vector in the FlatBuffer is empty and the payload is the body's
+// rest().
 std::span<const std::byte> payload_of(const Message& message, const flatbuffers::Vector<uint8_t>* vector) {
   const std::span<const std::byte> rest = message.body->rest();
   return rest.empty() ? bytes_of(vector) : rest;
 }
 
-// The table of a message, or an error if the message is of another kind than the caller expects.
+// Returns the table of a message, or an error if the message is of another kind than `kind`.
 template <class T>
 Result<const T*> table_of(const Message& message, MessageKind kind, std::string_view name) {
   if (message.head.kind != kind || !message.body)
-    return invalid_argument("expected a " + std::string(name) + " message, got kind " +
+    return invalid_argument("expected a " + std::string(name) + " message, but got kind " +
                             std::to_string(int(message.head.kind)));
   const T* table = wire::GetBody(message.body->data())->message_as<T>();
   if (!table) return data_loss(std::string(name) + " message: head and body are of different kinds");
@@ -50,7 +51,7 @@ Ref<const Buffer> whole_body(BufferPool& pool, const Ref<const Buffer>& body) {
   const std::span<const std::byte> front = body->bytes(), rest = body->rest();
   Ref<Buffer> whole = pool.get(front.size() + rest.size());
   std::memcpy(whole->data(), front.data(), front.size());
-  // The payload comes behind its length, the last word of the front.
+  // The payload follows its length, which is the last word of the front.
   const auto length = uint32_t(rest.size());
   std::memcpy(whole->data() + front.size() - sizeof length, &length, sizeof length);
   std::memcpy(whole->data() + front.size(), rest.data(), rest.size());

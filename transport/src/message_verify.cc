@@ -13,13 +13,13 @@ bool within(const flatbuffers::String* text, size_t least, size_t most) {
   return text->size() >= least && text->size() <= most;
 }
 
-// FlatBuffers checks neither alignment beyond 4 bytes of vectors nor force_align, and kernels rely on both.
+// FlatBuffers checks neither the alignment of vectors beyond 4 bytes nor force_align, but kernels rely on both.
 bool aligned(const void* data, size_t alignment) { return reinterpret_cast<uintptr_t>(data) % alignment == 0; }
 
 bool is_encoding(uint8_t number) { return number >= uint8_t(Encoding::kDense) && number <= uint8_t(Encoding::kTopK); }
 bool is_encoding_of_weights(uint8_t number) { return is_encoding(number) && Encoding(number) != Encoding::kTopK; }
 
-// Each check returns what is wrong, or null.
+// Each check describes the first mistake, or returns null.
 const char* flaw(const wire::Hello& hello) {
   if (!within(hello.job(), 0, kCanonicalTextBytesMax)) return "job identity too long";
   if (!within(hello.role(), 1, kVerbBytesMax)) return "role of no or too many characters";
@@ -48,7 +48,7 @@ const char* flaw(const wire::Weights& weights) {
   return nullptr;
 }
 
-// `rest_bytes`: of the payload, where it does not lie in the FlatBuffer.
+// `rest_bytes` is the size of the payload if that does not lie in the FlatBuffer, else 0.
 const char* flaw(const wire::Chunk& chunk, size_t rest_bytes) {
   if (!is_encoding(chunk.encoding())) return "unknown encoding";
   if (chunk.range_begin() > chunk.range_end()) return "byte range ends before it begins";
@@ -58,7 +58,7 @@ const char* flaw(const wire::Chunk& chunk, size_t rest_bytes) {
   if (chunk.chunk_index() >= chunk.chunk_count()) return "chunk index not below chunk count";
   if (chunk.position()->size() > kPositionBytesMax) return "input position too long";
   if (chunk.scalars()->size() > kScalarCountMax) return "too many scalars";
-  // FlatBuffers does not align where an empty vector's elements would begin.
+  // FlatBuffers does not align the place where an empty vector's elements would begin.
   if (chunk.scalars()->size() > 0 && !aligned(chunk.scalars()->data(), alignof(double))) return "scalars not aligned";
   if (!aligned(chunk.payload()->data(), kBufferAlignment)) return "payload not aligned";
   return nullptr;
@@ -88,7 +88,7 @@ const char* flaw(const wire::Report& report) {
 const char* flaw(const wire::Order& order) {
   if (order.kind() < uint8_t(OrderKind::kCommit) || order.kind() > uint8_t(OrderKind::kSeal)) return "unknown order";
   if (order.pushes()->size() > kOrderPushesMax) return "too many pushes";
-  // FlatBuffers does not align where an empty vector's elements would begin.
+  // FlatBuffers does not align the place where an empty vector's elements would begin.
   if (order.pushes()->size() > 0 && !aligned(order.pushes()->Data(), alignof(uint64_t))) return "pushes not aligned";
   return nullptr;
 }
@@ -108,8 +108,8 @@ const char* flaw(const wire::Body& body, size_t rest_bytes) {
   return "no message inside";
 }
 
-// A payload beside the FlatBuffer takes the place of the one inside, which then is empty and ends it: whole_body() puts the
-// two together there.
+// A payload outside of the FlatBuffer replaces the one inside, which then has to be empty and at the end, so that
+// whole_body() can append the payload there.
 const char* flaw_of_rest(const wire::Body& body, const Buffer& buffer) {
   const std::span<const std::byte> rest = buffer.rest();
   if (rest.empty()) return nullptr;
@@ -133,7 +133,8 @@ Result<void> verify(const Message& message) {
   const wire::Any expected = wire_type(message.head.kind);
   if (expected == wire::Any::NONE) return broken(message, "unknown kind");
   if (!message.body) return broken(message, "no body");
-  // The verifier asserts below 2 GiB, so the length comes first; it works relative to the start, so alignment comes too.
+  // The verifier asserts a size below 2 GiB, so the length is checked first. It works relative to the start, so the start's
+  // alignment is checked, too.
   if (message.body_bytes() > kBodyBytesMax) return broken(message, "larger than any message may be");
   if (!aligned(message.body->data(), kBufferAlignment)) return broken(message, "body not aligned");
   flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(message.body->data()), message.body->size(),

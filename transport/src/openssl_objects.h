@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// OpenSSL's objects with owners, and certificates and keys as they are written.
+/// Owners for OpenSSL's objects, and functions that read certificates and keys in PEM.
 #include <openssl/asn1.h>
 #include <openssl/bn.h>
 #include <openssl/evp.h>
@@ -31,11 +31,11 @@ using OpenSslObject = std::unique_ptr<T, FreeOpenSslObject>;
 
 /// All certificates in a PEM text, in order.
 std::vector<OpenSslObject<X509>> certificates_in(std::string_view pem);
-/// The first private key of one, null if there is none or it has a password: nobody is there to be asked.
+/// The first private key in a PEM text. Null if there is none, or it has a password, for which nobody can be asked.
 OpenSslObject<EVP_PKEY> key_in(std::string_view pem);
-/// The time; none if `time` is null, or no time.
+/// Converts a time; nothing if `time` is null or malformed.
 std::optional<std::chrono::sys_seconds> to_time(const ASN1_TIME* time);
-/// The error of what fails only where memory runs out or the library is broken.
+/// The error for a call that fails only if memory has run out or the library is broken.
 Error openssl_error(std::string_view what);
 
 }  // namespace shoal::transport

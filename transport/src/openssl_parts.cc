@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// In a static program these stand in for parts of Debian's libcrypto that Shoal never asks for, which would otherwise be a
-// tenth of the program: certificates compressed by zstd with that library, and tables for one curve. What they return is what
-// OpenSSL's own sources return where it is configured without zstd, and with the arithmetic that other curves use.
+// In a static program these definitions replace parts of Debian's libcrypto that Shoal never uses and that would be a tenth
+// of the program: certificates compressed by zstd, with that library, and tables for one curve. They return what OpenSSL's
+// own sources return if OpenSSL is configured without zstd, and with the arithmetic that other curves use.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/bio.h>
 #include <openssl/comp.h>

@@ -14,7 +14,7 @@
 namespace shoal::transport {
 namespace {
 
-/// Closes a descriptor, whatever way its function is left.
+/// A descriptor that is closed at the end of its scope.
 struct Descriptor {
   explicit Descriptor(const char* path) : id(::open(path, O_RDONLY | O_CLOEXEC)) {}
   ~Descriptor() {
@@ -25,7 +25,7 @@ struct Descriptor {
   const int id;
 };
 
-/// Wiped when it is destroyed, whatever way its function is left.
+/// A text that is wiped at the end of its scope.
 struct Contents {
   explicit Contents(size_t bytes) : text(bytes, '\0') {}
   ~Contents() { explicit_bzero(text.data(), text.size()); }
@@ -36,11 +36,11 @@ struct Contents {
 Result<void> check_access(const OwnedFile& file, mode_t mode) {
   if (file.others == Others::kNothing && (mode & (S_IRWXG | S_IRWXO)) != 0)
     return failed_precondition(file.what + " " + file.path +
-                               ": others than its owner have access to it, and so to the job; chmod 600 " + file.path +
+                               ": users other than its owner have access to it, and so to the job; chmod 600 " + file.path +
                                ", and " + file.remedy);
   if ((mode & (S_IWGRP | S_IWOTH)) != 0)
     return failed_precondition(file.what + " " + file.path +
-                               ": others than its owner may change it, and so who is let into the job; chmod go-w " +
+                               ": users other than its owner may change it, and so decide who joins the job; chmod go-w " +
                                file.path);
   return {};
 }
@@ -69,7 +69,7 @@ Result<Secret> read_owned_file(const OwnedFile& file) {
     if (got == 0) break;
     contents.size += size_t(got);
   }
-  if (contents.size > file.bytes_max) return invalid_argument(name + ": is too large for what it should hold");
+  if (contents.size > file.bytes_max) return invalid_argument(name + ": is larger than such a file can be");
   return Secret(contents.text.substr(0, contents.size));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Files that decide who takes part in a job: their access rights are looked at before what they hold.
+/// Reads files that decide who may take part in a job. Their access rights are checked before their contents.
 #include <cstdint>
 
 #include "shoal/transport/certificate.h"
@@ -8,18 +8,18 @@
 namespace shoal::transport {
 
 enum class Others : uint8_t {
-  kNothing,  ///< A secret: others than its owner may neither read nor write it.
+  kNothing,  ///< For a secret: users other than the owner may neither read nor write it.
   kRead,
 };
 struct OwnedFile {
   std::string path;
-  std::string what;  ///< Such as "token file", for sentences.
+  std::string what;  ///< The kind of file, for sentences: "token file".
   size_t bytes_max = 0;
   Others others = Others::kNothing;
-  std::string remedy;  ///< What to do beside the chmod, if others may have read it.
+  std::string remedy;  ///< What the user should do beside the chmod, if others may have read the file.
 };
-/// What it holds. FailedPrecondition: others have more access. NotFound, Unavailable: it cannot be read. InvalidArgument: a
-/// folder, or too large.
+/// Returns the contents. FailedPrecondition: others have more access. NotFound, Unavailable: the file cannot be read.
+/// InvalidArgument: a folder, or too large.
 Result<Secret> read_owned_file(const OwnedFile& file);
 
 }  // namespace shoal::transport

@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kPrefix = "shoal1-";
 constexpr size_t kChecksumBytes = 4;
 
-/// What the letters stand for: the secret, then its checksum. Not left in memory.
+/// The decoded bytes of a token's text: the secret, then its checksum. Wiped when destroyed.
 struct Packed {
   explicit Packed(std::string from) : bytes(std::move(from)) {}
   ~Packed() { explicit_bzero(bytes.data(), bytes.size()); }
@@ -56,7 +56,7 @@ Error malformed(const std::string& what) {
 
 Token Token::fresh() {
   Token token;
-  // Up to 256 bytes come whole, once the system has gathered randomness at its start.
+  // getrandom() returns up to 256 bytes whole, once the system has gathered randomness after its start.
   ssize_t got = -1;
   do {
     got = ::getrandom(token.secret_.data(), token.secret_.size(), 0);
@@ -72,7 +72,7 @@ Result<Token> Token::parse(std::string_view text) {
   if (text.size() != kTextBytes) return malformed("it has " + std::to_string(text.size()) + " characters");
   const std::string_view letters = text.substr(kPrefix.size());
   if (const size_t at = letters.find_first_not_of(base64_letters(Base64::kUrl)); at != std::string_view::npos)
-    return malformed("character " + std::to_string(kPrefix.size() + at + 1) + " is none that tokens have");
+    return malformed("character " + std::to_string(kPrefix.size() + at + 1) + " does not occur in tokens");
   const Packed packed(from_base64(letters, Base64::kUrl).value());
   Token token;
   std::memcpy(token.secret_.data(), packed.bytes.data(), kBytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where tokens come from.
+// Finds the token among the sources that a user may set.
 #include <algorithm>
 
 #include "owned_file.h"
@@ -33,7 +33,7 @@ Result<std::shared_ptr<const Token>> find_token(const TokenSources& sources) {
   }
   if (from_file && from_text && !std::ranges::equal(from_file->secret(), from_text->secret()))
     return invalid_argument("token file " + *sources.file +
-                            " and SHOAL_TOKEN hold different tokens; leave one of them out");
+                            " and SHOAL_TOKEN contain different tokens; leave one of them out");
   return from_file ? from_file : from_text;
 }
 

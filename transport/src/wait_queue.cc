@@ -5,8 +5,8 @@
 
 namespace shoal::transport {
 
-// The queue owns this coroutine while it sleeps, and destroys it to end it. While it runs it may be let go of, and then its
-// frame ends with it.
+// The queue owns this coroutine while it sleeps, and destroys it to end it. While the coroutine runs, the queue may release
+// it, and its frame then frees itself at the end.
 struct WaitQueue::TimerPromise {
   Timer get_return_object();
   std::suspend_always initial_suspend() noexcept { return {}; }
@@ -38,12 +38,12 @@ void WaitQueue::add(Wait& wait) {
 }
 
 void WaitQueue::arm(Deadline deadline) {
-  // A timer sleeps without a deadline too: a sleep learns when the environment is killed.
+  // A timer without a deadline sleeps too, since the sleep ends when the environment is killed.
   if (timer_ && timer_at_ <= deadline) return;
   stop();
   timer_at_ = deadline;
   timer_ = run_timer(generation_).handle;
-  const bool was_in_timer = std::exchange(in_timer_, true);  // The frame may end before it sleeps.
+  const bool was_in_timer = std::exchange(in_timer_, true);  // The frame may end before it ever sleeps.
   timer_.resume();
   in_timer_ = was_in_timer;
 }
@@ -51,7 +51,7 @@ void WaitQueue::arm(Deadline deadline) {
 WaitQueue::Timer WaitQueue::run_timer(uint64_t generation) {
   while (true) {
     Result<void> slept = co_await env_.sleep_until(timer_at_);
-    const std::shared_ptr<WaitQueue> self = shared_from_this();  // Those who are resumed may drop the queue.
+    const std::shared_ptr<WaitQueue> self = shared_from_this();  // Coroutines that are resumed may drop the queue.
     in_timer_ = true;
     if (slept) {
       expire(env_.now());
@@ -80,10 +80,10 @@ void WaitQueue::wake_first() {
 }
 
 void WaitQueue::wake_all() {
-  // Whoever is woken may wait again at once: only those of now are moved to a ring of their own and woken.
+  // Coroutines that are woken may wait again at once, so those that wait now are moved to a ring of their own first.
   Link now;
   if (empty()) return;
-  now.insert_before(ends_);  // Both ends are in one ring, then the old end is taken out: everyone follows `now`.
+  now.insert_before(ends_);  // Both ends are in one ring now. Without the old end, all waits follow `now`.
   ends_.unlink();
   while (now.next != &now) end(*static_cast<Wait*>(now.next), WaitEnd::kWoken);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Private to the transport module: the generated FlatBuffers code and the limits of what is accepted from outside.
+/// Private to the transport module: the generated FlatBuffers code, and the limits for messages from outside.
 #include <cstdint>
 
 #include "messages_generated.h"
@@ -8,20 +8,20 @@
 
 namespace shoal::transport {
 
-inline constexpr uint64_t kPayloadBytesMax = uint64_t(1) << 30;  // DESIGN: larger arenas are several chunks.
+inline constexpr uint64_t kPayloadBytesMax = uint64_t(1) << 30;  // Larger arenas are sent as several chunks.
 inline constexpr uint64_t kBodyBytesMax = kPayloadBytesMax + (uint64_t(64) << 20);
-inline constexpr size_t kTextBytesMax = size_t(64) << 20;  // JSON: shard specs, counters.
+inline constexpr size_t kTextBytesMax = size_t(64) << 20;  // For JSON: shard specs, counters.
 inline constexpr size_t kVerbBytesMax = 64;
 inline constexpr size_t kNameBytesMax = 256;
-inline constexpr size_t kCanonicalTextBytesMax = 4096;  // Job, strategy, numerics, variables, meaning.
+inline constexpr size_t kCanonicalTextBytesMax = 4096;  // For job, strategy, numerics, variables, meaning.
 inline constexpr size_t kSentenceBytesMax = 16 * 1024;
 inline constexpr size_t kPositionBytesMax = 64 * 1024;
 inline constexpr size_t kScalarCountMax = 65536;
 inline constexpr size_t kOrderPushesMax = 1 << 20;
 inline constexpr uint32_t kVerifierDepthMax = 8;
-inline constexpr uint32_t kVerifierTablesMax = 8;  // A body has two.
+inline constexpr uint32_t kVerifierTablesMax = 8;  // A valid body has two.
 
-/// The union member that stands for `kind`, NONE for a kind that has no body or does not exist.
+/// The union member for `kind`; NONE for a kind that has no body or does not exist.
 inline wire::Any wire_type(MessageKind kind) {
   switch (kind) {
     case MessageKind::kHello: return wire::Any::Hello;

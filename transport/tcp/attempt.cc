@@ -6,8 +6,8 @@
 namespace shoal::transport::tcp {
 namespace {
 
-/// Retrying a port of this machine that nobody listens on may, by chance, get that very port as its own and connect the
-/// socket to itself; it would then hold the port that the listener is about to take.
+/// Whether the socket is connected to itself. That may happen by chance when a client retries a port of this machine on
+/// which nobody listens: it may get that very port as its own, and would then occupy the port that the listener needs.
 bool connected_to_itself(const asio::ip::tcp::socket& socket) {
   error_code ignored;
   return socket.local_endpoint(ignored) == socket.remote_endpoint(ignored);
@@ -37,7 +37,7 @@ void Attempt::begin() {
         });
   };
   resolver_.emplace(core_->io);
-  // Asio looks names up on a thread that it starts, and the system may give it none.
+  // Asio resolves names on a thread that it starts, and the system may refuse the thread.
   const Result<void> resolving = call_user("the look-up of a host name", resolve);
   if (!resolving) fail(resolving.error().with_context(to_string(to_)));
 }
@@ -50,12 +50,12 @@ void Attempt::resolved(std::vector<SocketAddress> addresses) {
 
 void Attempt::try_next() {
   if (next_ == addresses_.size())
-    return fail(unavailable(sentence("nobody answers there") + (failures_.empty() ? "" : ": " + failures_)));
+    return fail(unavailable(sentence("no process answers there") + (failures_.empty() ? "" : ": " + failures_)));
   socket_.emplace(core_->io);
   socket_->async_connect(addresses_[next_], [self = stream::self_of(this)](const error_code& error) {
     if (self->done() || !self->socket_) return;
     if (!error && !connected_to_itself(*self->socket_)) return self->start_handshake();
-    self->failures_ = error ? system_error_text(error.value()) : "nobody listens there yet";
+    self->failures_ = error ? system_error_text(error.value()) : "no process listens there yet";
     ++self->next_;
     self->try_next();
   });
@@ -68,7 +68,7 @@ void Attempt::start_handshake() {
     stream_.emplace(std::move(*socket_));
   }
   socket_.reset();
-  // TLS protects what it carries better than a checksum does.
+  // TLS protects the payload better than a checksum does.
   ours_ = preamble_of(options_, options_.checksum || (!tls_ && !is_loopback(addresses_[next_])));
   limit_handshake();
   continue_handshake();
@@ -83,12 +83,13 @@ void Attempt::continue_handshake() {
                                [self = stream::self_of(this)](const error_code&) { self->continue_handshake(); });
 }
 
-/// Says who we are and hears who they are; the TLS handshake is part of it. False: not yet, or why not.
+/// Sends our preamble and reads the peer's; the TLS handshake is part of it. False: not yet finished, or `error` says why
+/// it failed.
 bool Attempt::exchange_preambles(error_code& error) {
   if (!sent_) {
     const PreambleBytes ours = encode(ours_);
     const std::array<asio::const_buffer, 1> all{asio::buffer(ours)};
-    const size_t sent = stream_->write_some(all, error);  // An empty socket takes 16 bytes at once.
+    const size_t sent = stream_->write_some(all, error);  // An empty socket takes these 16 bytes at once.
     if (error) return false;
     if (sent != ours.size() || stream_->unsent()) return error = asio::error::no_buffer_space, false;
     sent_ = true;
@@ -106,22 +107,22 @@ Error Attempt::refused(const error_code& error) const {
   const bool certified = options_.credential && std::holds_alternative<Certificate>(*options_.credential);
   switch (stream_->failure()) {
     case TlsFailure::kOtherKey:
-      return failed_precondition(sentence("holds another token than this task, or is another version of Shoal; ") +
+      return failed_precondition(sentence("has another token than this task, or is another version of Shoal; ") +
                                  kSameToken);
     case TlsFailure::kOtherKind:
       return failed_precondition(sentence(certified
-                                              ? "has no certificate, perhaps a token, and this task has a certificate; "
-                                              : "has a certificate, and this task a token; ") +
+                                              ? "has no certificate, perhaps a token, but this task has a certificate; "
+                                              : "has a certificate, but this task has a token; ") +
                                  (certified ? kSameCa : kSameToken));
     case TlsFailure::kPeer:
     case TlsFailure::kOurs: return failed_precondition(sentence(stream_->failure_text()));
     case TlsFailure::kNoTls:
       return failed_precondition(
-          sentence(certified ? "has no certificate, and this task has one; " : "has no token, and this task has one; ") +
+          sentence(certified ? "has no certificate, but this task has one; " : "has no token, but this task has one; ") +
           (certified ? kSameCa : kSameToken));
     case TlsFailure::kStranger:
     case TlsFailure::kBroken:
-      return failed_precondition(sentence("somebody listens there who does not speak TLS as Shoal does: ") +
+      return failed_precondition(sentence("the process that listens there does not speak TLS as Shoal does: ") +
                                  stream_->describe(error));
     case TlsFailure::kNone: break;
   }
@@ -134,13 +135,13 @@ void Attempt::read_answer() {
   if (!theirs) return fail(failed_precondition(sentence(theirs.error().message())));
   if (theirs->protocol != kProtocolVersion || theirs->status == kOtherProtocol)
     return fail(
-        failed_precondition(sentence("speaks protocol " + std::to_string(theirs->protocol) + ", this build " +
+        failed_precondition(sentence("speaks protocol " + std::to_string(theirs->protocol) + ", but this build speaks " +
                                      std::to_string(kProtocolVersion) + "; install the same version of Shoal everywhere")));
   if (theirs->status == kWantsToken)
-    return fail(failed_precondition(sentence("wants the job's token, and this task has none; ") + kSameToken));
+    return fail(failed_precondition(sentence("requires the job's token, but this task has none; ") + kSameToken));
   if (theirs->status == kWantsCertificate)
-    return fail(failed_precondition(sentence("wants a certificate, and this task has none; ") + kSameCa));
-  if (theirs->status != kWelcome) return fail(unavailable(sentence("has as many connections as it takes")));
+    return fail(failed_precondition(sentence("requires a certificate, but this task has none; ") + kSameCa));
+  if (theirs->status != kWelcome) return fail(unavailable(sentence("has reached its limit of connections")));
   connected(std::make_shared<Link>(core_, std::move(*stream_), to_, options_, agree(ours_, *theirs), nullptr));
 }
 

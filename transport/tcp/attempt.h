@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// One attempt to connect: resolve, connect, exchange preambles.
+/// One attempt to connect: resolves the name, connects, exchanges preambles.
 #include "link.h"
 #include "stream/attempt.h"
 
@@ -22,17 +22,17 @@ class Attempt final : public stream::Attempt {
   void read_answer();
   Error refused(const error_code& error) const;
 
-  Core& tcp_core_;  // The base keeps it alive.
+  Core& tcp_core_;  // Kept alive by the base class.
   std::vector<SocketAddress> addresses_;
   size_t next_ = 0;
   std::string failures_;
   std::optional<Resolver> resolver_;
   std::shared_ptr<TlsContext> tls_;
   std::optional<Socket> socket_;
-  std::optional<Stream> stream_;  // The bytes of the socket, once it is connected.
+  std::optional<Stream> stream_;  // The socket's bytes, once it is connected.
   Preamble ours_;
-  bool sent_ = false;          // True once `ours_` has left.
-  size_t received_bytes_ = 0;  // How many bytes of theirs have come.
+  bool sent_ = false;          // True once `ours_` is sent.
+  size_t received_bytes_ = 0;  // How many bytes of the peer's preamble have arrived.
   PreambleBytes bytes_;
 };
 

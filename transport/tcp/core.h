@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the connections, listeners and attempts of one environment share.
+/// Objects that the connections, listeners and attempts of one environment share.
 #include <memory>
 
 #include "net.h"
@@ -13,7 +13,7 @@ class Core : public stream::Core {
  public:
   using stream::Core::Core;
 
-  /// What connections with `credential` share; null without one. FailedPrecondition in a build that has no TLS.
+  /// The context of all connections with `credential`; null without one. FailedPrecondition in a build without TLS.
   Result<std::shared_ptr<TlsContext>> tls(const std::shared_ptr<const Credential>& credential) {
     if (credential && credential != tls_credential_) {
       SHOAL_TRY(tls_, make_tls_context(*credential));
@@ -23,7 +23,7 @@ class Core : public stream::Core {
   }
 
  private:
-  std::shared_ptr<const Credential> tls_credential_;  // A task has only one.
+  std::shared_ptr<const Credential> tls_credential_;  // The only one, since a task has a single credential.
   std::shared_ptr<TlsContext> tls_;
 };
 

@@ -10,7 +10,7 @@
 namespace shoal::transport::tcp {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "numbers are copied as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "numbers are copied in the machine's byte order");
 
 constexpr uint32_t kPreambleMagic = 0x414f4853;  // "SHOA".
 constexpr uint32_t kFrameMagic = 0x52464853;     // "SHFR".

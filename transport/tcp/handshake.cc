@@ -9,7 +9,7 @@ Handshake::Handshake(std::weak_ptr<stream::Acceptance> owner, stream::Core& core
 
 void Handshake::begin() {
   error_code error;
-  address_ = stream_->socket().remote_endpoint(error);  // Fails if it has left already; so will reading.
+  address_ = stream_->socket().remote_endpoint(error);  // Fails if the peer has left already; reading then fails too.
   wait_readable(&Handshake::read_first_byte);
 }
 
@@ -21,7 +21,7 @@ void Handshake::wait_readable(void (Handshake::*then)()) {
   });
 }
 
-/// The first byte tells whether the peer means TLS.
+/// The first byte tells whether the peer begins a TLS handshake.
 void Handshake::read_first_byte() {
   std::byte first{};
   error_code error;
@@ -52,25 +52,25 @@ void Handshake::read_preamble() {
   answer_preamble(*theirs);
 }
 
-/// Strangers get no answer.
+/// Peers that are not Shoal get no answer.
 void Handshake::refuse_stranger() {
-  warn("it does not speak Shoal's protocol", "look what else uses this address");
+  warn("it does not speak Shoal's protocol", "find out what else uses this address");
   end(nullptr);
 }
 
 void Handshake::timed_out() {
-  if (owner() && !answered_) warn("it did not introduce itself in time", "look what else uses this address");
+  if (owner() && !answered_) warn("it did not introduce itself in time", "find out what else uses this address");
   end(nullptr);
 }
 
-/// The alert that says why is on its way already.
+/// The TLS alert that tells the peer the reason is already on its way.
 void Handshake::report_tls_failure() {
   switch (stream_->failure()) {
     case TlsFailure::kOtherKey:
-      warn("holds another token than this task, or is another version of Shoal", kSameToken);
+      warn("it has another token than this task, or is another version of Shoal", kSameToken);
       break;
     case TlsFailure::kOtherKind:
-      warn("it has no token, perhaps a certificate, and this task has a token", kSameToken);
+      warn("it has no token, perhaps a certificate, but this task has a token", kSameToken);
       break;
     case TlsFailure::kPeer:
     case TlsFailure::kOurs: warn(stream_->failure_text()); break;
@@ -89,17 +89,18 @@ void Handshake::answer_preamble(const Preamble& theirs) {
   const PreambleBytes reply = encode(answer);
   const std::array<asio::const_buffer, 1> all{asio::buffer(reply)};
   error_code error;
-  const size_t sent = stream_->write_some(all, error);  // An empty socket takes 16 bytes at once.
+  const size_t sent = stream_->write_some(all, error);  // An empty socket takes these 16 bytes at once.
   if (error || sent != reply.size() || stream_->unsent()) return end(nullptr);
   if (!slot) return close_after_answer();
   end(std::make_shared<Link>(acceptance->core(), std::move(*stream_), peer(), options, agree(answer, theirs), slot));
 }
 
-/// The place that the peer gets; if null, `answer` says why it gets none, and the log too.
+/// Reserves a connection for the peer. Null: the peer is refused; `answer` and the log say why.
 std::shared_ptr<void> Handshake::admit(stream::Acceptance& acceptance, const Preamble& theirs, Preamble& answer) {
   if (theirs.protocol != kProtocolVersion) {
     answer.status = kOtherProtocol;
-    warn("it speaks protocol " + std::to_string(theirs.protocol) + ", this build " + std::to_string(kProtocolVersion),
+    warn("it speaks protocol " + std::to_string(theirs.protocol) + ", but this build speaks " +
+             std::to_string(kProtocolVersion),
          "install the same version of Shoal everywhere");
     return nullptr;
   }
@@ -115,7 +116,7 @@ std::shared_ptr<void> Handshake::admit(stream::Acceptance& acceptance, const Pre
 }
 
 void Handshake::refuse_tls() {
-  warn("it has a token or a certificate, and this task has neither",
+  warn("it has a token or a certificate, but this task has neither",
        std::string(kSameToken) + ", or each with a certificate of one CA (--tls-dir)");
   error_code ignored;
   stream_->socket().send(asio::buffer(kNoTlsHere), 0, ignored);
@@ -128,7 +129,7 @@ void Handshake::close_after_answer() {
   drain();
 }
 
-/// Closing with unread input would be a reset, which may overtake our answer.
+/// Reads the remaining input: closing a socket with unread input sends a reset, which may overtake our answer.
 void Handshake::drain() {
   std::array<std::byte, 4096> scratch;
   error_code error;
@@ -138,7 +139,7 @@ void Handshake::drain() {
   wait_readable(&Handshake::drain);
 }
 
-/// Warns once for each cause and machine: strangers shall not fill the log.
+/// Warns once for each cause and machine, so that strangers cannot fill the log.
 void Handshake::warn(const std::string& what, const std::string& remedy) {
   const auto acceptance = owner();
   acceptance->core()->env.log().warning_once("refused " + what + address_.address().to_string(),

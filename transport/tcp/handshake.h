@@ -6,11 +6,11 @@
 
 namespace shoal::transport::tcp {
 
-/// Holds a socket, a timer and 16 bytes, and once the peer has begun a TLS handshake what OpenSSL needs for that, some 100
+/// Needs a socket, a timer and 16 bytes, and once the peer has begun a TLS handshake OpenSSL's memory for it, some 100
 /// KiB.
 class Handshake final : public stream::Handshake {
  public:
-  /// `tls` is the listener's; null if it takes peers without.
+  /// `tls` is the listener's context; null if it accepts peers without TLS.
   Handshake(std::weak_ptr<stream::Acceptance> owner, stream::Core& core, Socket socket, std::shared_ptr<TlsContext> tls);
 
  private:
@@ -29,15 +29,15 @@ class Handshake final : public stream::Handshake {
   void close_after_answer();
   void drain();
   Endpoint peer() const { return {"tcp", to_text(address_)}; }
-  /// `remedy` is empty if `what` ends with it.
+  /// `remedy` is empty if `what` includes it.
   void warn(const std::string& what, const std::string& remedy = {});
 
   const std::shared_ptr<TlsContext> tls_;
-  std::optional<Stream> stream_;  // Until we know better, the bytes are taken as they are.
+  std::optional<Stream> stream_;  // Without TLS until the peer's first byte is known.
   SocketAddress address_;
   PreambleBytes bytes_;
   size_t received_bytes_ = 0;
-  bool answered_ = false;  // The peer was told that it does not get in.
+  bool answered_ = false;  // True once the peer was told that it is refused.
 };
 
 }  // namespace shoal::transport::tcp

@@ -9,7 +9,7 @@
 namespace shoal::transport::tcp {
 namespace {
 
-/// A host that lost its power says nothing: without probes its connection would look alive until the next deadline.
+/// A host that lost its power sends nothing. Without probes its connection would look alive until the next deadline.
 void notice_dead_hosts(int socket) {
   constexpr int kOn = 1, kIdleSecs = 10, kIntervalSecs = 5, kProbes = 3;
   setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &kOn, sizeof kOn);
@@ -37,11 +37,11 @@ Link::Link(std::shared_ptr<stream::Core> core, Stream stream, Endpoint peer, con
 void Link::begin() {
   notice_dead_hosts(stream_->socket().native_handle());
   flush();
-  read_on();  // Reads what came with the handshake's last bytes.
+  read_on();  // Reads what arrived together with the last bytes of the handshake.
 }
 
 void Link::look_for_heartbeat(SteadyTime now) {
-  if (stalled_) heartbeat_.restart_silence(now);  // Nothing is read now.
+  if (stalled_) heartbeat_.restart_silence(now);  // Reading is paused, so the peer cannot be heard.
   if (heartbeat_.is_silent(now)) read();
 }
 
@@ -73,7 +73,7 @@ void Link::flush_until(SteadyTime deadline) {
     pollfd writable{stream_->socket().native_handle(), POLLOUT, 0};
     if (left.count() <= 0 || ::poll(&writable, 1, int(left.count())) <= 0) break;
   }
-  // Unread input would turn the close into a reset, which may overtake what was just written.
+  // Unread input would turn the close into a reset, which may overtake the bytes just written.
   error_code error;
   if (stream_ && state_ != State::kClosed) {
     stream_->end_writing();
@@ -84,7 +84,7 @@ void Link::flush_until(SteadyTime deadline) {
 
 void Link::shut_down(SteadyTime deadline) {
   stream::Link::shut_down(deadline);
-  stream_.reset();  // The socket goes before its loop does.
+  stream_.reset();  // The socket is destroyed before its loop.
 }
 
 }  // namespace shoal::transport::tcp

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// One socket after its handshake: how frames leave through it and arrive.
+/// One socket after its handshake: sends and receives frames.
 #include <array>
 #include <optional>
 
@@ -11,26 +11,26 @@
 
 namespace shoal::transport::tcp {
 
-/// Frames on their way into the socket. Heads and bodies leave by one gather write, without a copy; each body is let go of
-/// as soon as its last byte has left.
+/// Frames that are being written to the socket. Heads and bodies are sent by one gather write, without a copy; each body is
+/// released as soon as its last byte is written.
 class WriteBatch {
  public:
   static constexpr size_t kFramesMax = 16;
-  static constexpr uint64_t kBytesMax = 1 << 20;  // Begun with less; a single large message may be more.
+  static constexpr uint64_t kBytesMax = 1 << 20;  // Frames are added below this size; a single large message may exceed it.
 
   bool empty() const { return first_ == count_; }
   bool has_room() const { return count_ < kFramesMax && bytes_ < kBytesMax; }
   void add(Message message, bool checksum, bool farewell);
-  /// Adds a heartbeat to an empty batch only, which then has nothing else and counts as no message.
+  /// Adds a heartbeat to an empty batch. Nothing else is added then, and the heartbeat does not count as a message.
   void add_heartbeat();
-  /// What is left, or the first kBytesMax of it, as the socket takes it.
+  /// The unwritten bytes, or the first kBytesMax of them, in the form that the socket takes.
   struct Gather {
     std::array<asio::const_buffer, 2 * kFramesMax> parts;
     size_t count = 0;
-    operator std::span<const asio::const_buffer>() const { return {parts.data(), count}; }  // NOLINT: what it is
+    operator std::span<const asio::const_buffer>() const { return {parts.data(), count}; }  // NOLINT: converts to its parts
   };
   Gather rest() const;
-  /// Returns how many messages that completed.
+  /// Notes that `bytes` were written. Returns how many messages they completed.
   size_t advance(size_t bytes);
   void clear();
 
@@ -38,27 +38,27 @@ class WriteBatch {
   std::array<FrameBytes, kFramesMax> heads_;
   std::array<Message, kFramesMax> messages_;
   size_t count_ = 0;
-  size_t first_ = 0;    // The first frame that is not wholly written.
-  size_t written_ = 0;  // How many bytes of that one are written.
+  size_t first_ = 0;    // The first frame that is not completely written.
+  size_t written_ = 0;  // How many bytes of that frame are written.
   uint64_t bytes_ = 0;
   bool heartbeat_ = false;
 };
 
-/// What the two sides have agreed on.
+/// The terms that the two sides have agreed on.
 struct LinkTerms {
   bool checksum = false;
   Heartbeat::Intervals heartbeat;
 };
-/// What a side says of itself.
+/// The preamble that a side sends.
 Preamble preamble_of(const LinkOptions& options, bool checksum);
 LinkTerms agree(const Preamble& ours, const Preamble& theirs);
 
-/// Where a frame that is arriving is put: the head here, the body at once in the buffer that it stays in.
+/// The state of an arriving frame. The head is collected here, the body at once in its final buffer.
 struct ReadState {
   FrameBytes head_bytes;
   size_t head_have = 0;
   Frame frame;
-  Ref<Buffer> body;  // Null while there is no head yet.
+  Ref<Buffer> body;  // Null until the head is complete.
   size_t body_have = 0;
 };
 
@@ -70,8 +70,8 @@ class Link final : public stream::Link {
 
  private:
   enum class Progress : uint8_t { kDone, kBlocked, kAgain, kFailed };
-  /// One turn of the event loop does not move more than this for one connection, so that others get theirs; nor does one
-  /// call of the system, which would go on for as long as the peer keeps up.
+  /// In one turn of the event loop, at most this much is moved for one connection, so that others get their turns. One
+  /// system call moves less, since it would otherwise go on for as long as the peer keeps up.
   static constexpr size_t kTurnBytes = size_t(4) << 20;
   static constexpr size_t kCallBytes = size_t(1) << 20;
 
@@ -93,7 +93,7 @@ class Link final : public stream::Link {
   void read();
   void read_on();
   Progress read_some();
-  bool take_bytes(size_t bytes);  // False if reading is over or has to wait.
+  bool take_bytes(size_t bytes);  // False if reading has ended or has to pause.
   bool take_head();
   bool take_body();
   void discard_input();

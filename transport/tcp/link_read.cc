@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a link reads.
+// The receiving half of a link.
 #include "link.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ void Link::wait_readable() {
   });
 }
 
-/// Reads on after a pause: the socket does not know of what TLS has taken out of it.
+/// Continues reading after a pause. The socket does not report bytes that TLS has read ahead, so these are checked first.
 void Link::read_on() {
   if (stream_->read_ahead()) {
     later(&Link::read);
@@ -26,7 +26,7 @@ void Link::read_on() {
 
 void Link::read() {
   if (!core_->open()) return;
-  const auto self = shared_from_this();  // Whoever is woken may drop the connection.
+  const auto self = shared_from_this();  // Coroutines that are woken may drop the connection.
   size_t turn_bytes = 0;
   while (state_ == State::kOpen && !stalled_ && !outgoing_.closed()) {
     const size_t before = in_.body_have;
@@ -41,7 +41,7 @@ void Link::read() {
 }
 
 Link::Progress Link::read_some() {
-  // The rest of the body and the head that follows it, in one call: bodies arrive where they stay.
+  // Reads the rest of the body and the next head in one call. The body is received in its final place.
   std::array<asio::mutable_buffer, 2> into;
   size_t wanted = kFrameBytes - in_.head_have;
   if (in_.body) {
@@ -63,7 +63,7 @@ Link::Progress Link::read_some() {
   heartbeat_.received(core_->env.now());
   core_->counters.bytes_received.fetch_add(bytes, std::memory_order_relaxed);
   if (!take_bytes(bytes)) return Progress::kDone;
-  // Less than asked for means that the socket is empty; of TLS it means no more than the end of a record.
+  // A short read means that the socket is empty; with TLS it only means the end of a record.
   return bytes < wanted && !broken_ && !stream_->encrypted() ? Progress::kBlocked : Progress::kAgain;
 }
 
@@ -73,7 +73,7 @@ bool Link::take_bytes(size_t bytes) {
     in_.body_have += taken;
     bytes -= taken;
     if (in_.body_have < in_.body->size()) return true;
-    in_.head_have = bytes;  // Bytes of the next head, already in its place.
+    in_.head_have = bytes;  // The remaining bytes belong to the next head and are in place already.
     if (!take_body()) return false;
   } else {
     in_.head_have += bytes;
@@ -92,8 +92,8 @@ bool Link::take_head() {
   }
   const uint64_t limit = bytes_max(frame->farewell);
   if (frame->body_bytes > limit) {
-    close(invalid_argument(*name_ + ": announced a message of " + std::to_string(frame->body_bytes) + " bytes, at most " +
-                           std::to_string(limit) + " are taken"));
+    close(invalid_argument(*name_ + ": announced a message of " + std::to_string(frame->body_bytes) +
+                           " bytes, but at most " + std::to_string(limit) + " bytes are accepted"));
     return false;
   }
   if (checksum_ && frame->body_bytes != 0 && !frame->checksummed)
@@ -121,8 +121,8 @@ bool Link::take_body() {
 }
 
 void Link::resume_reading() {
-  heartbeat_.restart_silence(core_->env.now());  // Nothing was read since.
-  // The head of the next frame may be here already.
+  heartbeat_.restart_silence(core_->env.now());  // Nothing was read during the pause.
+  // The head of the next frame may be complete already.
   if (state_ == State::kOpen && in_.head_have == kFrameBytes && !take_head()) return;
   read();
 }
@@ -131,7 +131,7 @@ void Link::discard_input() {
   std::array<std::byte, 16384> scratch;
   error_code error;
   for (size_t bytes = 0; bytes < kTurnBytes;) {
-    const size_t taken = stream_->socket().read_some(asio::buffer(scratch), error);  // Nobody decrypts it any more.
+    const size_t taken = stream_->socket().read_some(asio::buffer(scratch), error);  // Not decrypted, since it is dropped.
     if (error) break;
     bytes += taken;
   }
@@ -142,7 +142,7 @@ void Link::discard_input() {
 Error Link::lost(const error_code& error) const {
   if (error == asio::error::eof) {
     return unavailable(*name_ + (in_.head_have == 0 && !in_.body ? ": the peer is gone; it gave no reason"
-                                                                 : ": the peer is gone, in the middle of a message"));
+                                                                 : ": the peer went away in the middle of a message"));
   }
   return unavailable(*name_ + ": connection lost: " + stream_->describe(error));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a link writes.
+// The sending half of a link.
 #include "link.h"
 
 namespace shoal::transport::tcp {
@@ -34,7 +34,8 @@ void Link::load_batch() {
   Result<std::optional<Message>> next = outgoing_.pop_or_arm();
   while (next && *next) {
     Message& message = **next;
-    if (message.body && !message.body->rest().empty()) {  // It was received over shm, say, and is sent on.
+    // For example a message that was received over shm and is sent on.
+    if (message.body && !message.body->rest().empty()) {
       core_->counters.bytes_copied.fetch_add(message.payload().size(), std::memory_order_relaxed);
       message.body = whole_body(core_->env.buffers(), message.body);
     }
@@ -52,7 +53,8 @@ Link::Progress Link::write_some() {
   if (would_block(error)) return Progress::kBlocked;
   if (error) {
     broken_ = lost(error);
-    // Not here, since a user's call may be what is writing. Reading comes first: the peer may have said why.
+    // The error is handled later, since this may run inside of a user's call. Reading comes first: the peer may have sent
+    // its reason.
     later(&Link::read);
     return Progress::kFailed;
   }

@@ -31,7 +31,8 @@ Result<Acceptor> listen_on(asio::io_context& io, const std::vector<SocketAddress
   for (const SocketAddress& address : addresses) {
     acceptor = Acceptor(io);
     acceptor.open(address.protocol(), error);
-    if (!error) acceptor.set_option(Acceptor::reuse_address(true), error);  // Connections long dead are not waited for.
+    // Old, closed connections do not block the port.
+    if (!error) acceptor.set_option(Acceptor::reuse_address(true), error);
     if (!error && address.address().is_v6()) acceptor.set_option(asio::ip::v6_only(true), error);
     if (!error) acceptor.bind(address, error);
     if (!error) acceptor.listen(1024, error);
@@ -40,9 +41,9 @@ Result<Acceptor> listen_on(asio::io_context& io, const std::vector<SocketAddress
   if (error) {
     const bool taken = error == asio::error::address_in_use;
     return unavailable(to_string(endpoint) + ": cannot listen there: " + system_error_text(error.value()) +
-                       (taken ? "; another process has this port, choose another or end that one" : ""));
+                       (taken ? "; another process uses this port: choose another, or end that process" : ""));
   }
-  // The host as it was named, with the port that the system gave if it was asked for any.
+  // Keeps the host as the user wrote it, with the actual port.
   endpoint.address =
       endpoint.address.substr(0, endpoint.address.rfind(':') + 1) + std::to_string(acceptor.local_endpoint(error).port());
   return acceptor;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A listening socket.
+/// The listener of tcp.
 #include "link.h"
 #include "stream/acceptance.h"
 
@@ -8,7 +8,7 @@ namespace shoal::transport::tcp {
 
 class Acceptance final : public stream::Acceptance {
  public:
-  /// `acceptor` listens. With `tls`, which belongs to the options' credential, everybody has to come by TLS.
+  /// `acceptor` has to listen already. With `tls`, which belongs to the options' credential, all peers have to use TLS.
   Acceptance(std::shared_ptr<Core> core, Endpoint endpoint, LinkOptions options, std::shared_ptr<TlsContext> tls,
              Acceptor acceptor);
 
@@ -20,8 +20,8 @@ class Acceptance final : public stream::Acceptance {
   std::optional<Acceptor> acceptor_;
 };
 
-/// Binds to the first of `addresses` that can be had, and listens; `endpoint` then has the port that the system gave if it
-/// was asked for any. Unavailable naming the address if none can be had.
+/// Binds to the first of `addresses` that works, and listens. If `endpoint` asked for any port, it gets the port chosen.
+/// Unavailable, with the address, if none works.
 Result<Acceptor> listen_on(asio::io_context& io, const std::vector<SocketAddress>& addresses, Endpoint& endpoint);
 
 }  // namespace shoal::transport::tcp

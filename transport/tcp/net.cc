@@ -63,7 +63,7 @@ Result<void> check_secure(Logger& log, const Endpoint& endpoint, const std::vect
     return {};
   }
   return failed_precondition(
-      to_string(endpoint) + ": is beyond this machine (" + to_text(*beyond) +
+      to_string(endpoint) + ": leads beyond this machine (" + to_text(*beyond) +
       "), where anyone who reaches the port could take part: make a token (shoal keys token) and give "
       "it to every task (SHOAL_TOKEN, or --token-file), or allow plain tcp with --insecure "
       "(SHOAL_INSECURE=1)");

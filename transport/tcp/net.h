@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The parts of Asio in use, and addresses as people write them.
-#include <utility>  // Boost 1.74's Asio forgets it.
+/// The parts of Asio that tcp uses, and addresses as people write them.
+#include <utility>  // Boost 1.74's Asio needs it without including it.
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -24,17 +24,17 @@ using Resolver = asio::ip::tcp::resolver;
 using SocketAddress = asio::ip::tcp::endpoint;
 
 struct HostPort {
-  std::string host;  ///< The host without brackets.
+  std::string host;  ///< Without brackets.
   uint16_t port = 0;
 };
-/// Reads "host:port", "1.2.3.4:5" or "[::1]:5". InvalidArgument says what is wrong.
+/// Reads "host:port", "1.2.3.4:5" or "[::1]:5". InvalidArgument describes the mistake.
 Result<HostPort> parse_host_port(const Endpoint& endpoint);
-std::string to_text(const SocketAddress& address);  ///< Such as "1.2.3.4:5" or "[::1]:5".
+std::string to_text(const SocketAddress& address);  ///< Returns "1.2.3.4:5" or "[::1]:5".
 bool is_loopback(const SocketAddress& address);
-/// The address if `host` is a number, else nothing: then it must be resolved.
+/// The address if `host` is numeric; else nothing, since the name has to be resolved.
 std::vector<SocketAddress> numeric_addresses(const HostPort& at);
-/// Checks that all are loopback, or a credential encrypts, or `insecure` allows plain tcp, which warns once; else
-/// FailedPrecondition naming the ways out.
+/// Checks that all addresses are loopback, or a credential encrypts, or `insecure` allows plain tcp (with one warning).
+/// Otherwise FailedPrecondition, with the alternatives.
 Result<void> check_secure(Logger& log, const Endpoint& endpoint, const std::vector<SocketAddress>& addresses,
                           const LinkOptions& options);
 

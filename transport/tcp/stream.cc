@@ -4,7 +4,7 @@
 namespace shoal::transport::tcp {
 namespace {
 
-/// What asio takes for a sequence of buffers.
+/// A sequence of buffers in the form that Asio takes.
 template <class Buffer>
 struct Sequence {
   std::span<const Buffer> buffers;
@@ -21,9 +21,9 @@ bool is_near(const Socket& socket) {
   return !error && (is_loopback(there) || there.address() == here.address());
 }
 
-// Sending to a peer on this machine is a copy that the peer copies from: what it has not taken yet should be in the cache.
-// Left to itself the kernel lets megabytes pile up. With this (the kernel doubles it) a megabyte there and back takes 0.3
-// ms in place of 0.55. Other peers are as far as they are, and the kernel finds out how much may be under way.
+// For a peer on this machine, sent bytes are copied into the kernel and the peer copies them from there, so they should
+// still be in the cache. By default the kernel queues megabytes. With this size (which the kernel doubles) a megabyte there
+// and back takes 0.3 ms instead of 0.55. For other peers the kernel finds out by itself how much to queue.
 constexpr int kNearSendBufferBytes = 512 << 10;
 
 }  // namespace
@@ -32,7 +32,7 @@ Stream::Stream(Socket socket) : socket_(std::move(socket)) {
   error_code ignored;
   socket_.non_blocking(true, ignored);
   socket_.set_option(asio::ip::tcp::no_delay(true),
-                     ignored);  // The handshake needs it too: its parts would wait 40 ms for each other.
+                     ignored);  // For the handshake too: otherwise its parts would wait 40 ms for each other.
   if (is_near(socket_)) socket_.set_option(asio::socket_base::send_buffer_size(kNearSendBufferBytes), ignored);
 }
 
@@ -64,7 +64,7 @@ void Stream::close() {
 
 std::string Stream::describe(const error_code& error) const {
   if (failure() == TlsFailure::kNone) return error.message();
-  return (failure() == TlsFailure::kBroken ? "bytes were changed on their way (TLS: " : "no handshake (TLS: ") +
+  return (failure() == TlsFailure::kBroken ? "bytes were changed on their way (TLS: " : "the TLS handshake failed (") +
          tls_->failure_text() + ")";
 }
 

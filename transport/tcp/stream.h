@@ -1,47 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The bytes of one socket, as they are or through TLS.
+/// The byte stream of one socket, plain or through TLS.
 #include <span>
 
 #include "tls.h"
 
 namespace shoal::transport::tcp {
 
-/// Lives on the strand, and does not block.
+/// Used on the strand. Never blocks.
 class Stream {
  public:
-  /// Takes the bytes as they are.
+  /// A plain stream.
   explicit Stream(Socket socket);
-  /// Takes the bytes through TLS.
+  /// A stream through TLS.
   Stream(Socket socket, TlsContext& tls, TlsSide side, std::optional<PeerIdentity> expected_peer = {});
 
   bool encrypted() const { return tls_ != nullptr; }
-  /// The identity of the peer, once anything was read; none without certificates.
+  /// The identity of the peer, once something was read; nothing without certificates.
   std::optional<PeerIdentity> identity() const { return tls_ ? tls_->identity() : std::nullopt; }
   Socket& socket() { return socket_; }
 
-  /// They answer as a socket does: bytes moved, or would_block, eof, another error. Through TLS one record at most is
-  /// read.
+  /// These return what a socket does: the number of bytes moved, or would_block, eof or another error. Through TLS, at most
+  /// one record is read.
   size_t read_some(std::span<const asio::mutable_buffer> into, error_code& error);
   size_t write_some(std::span<const asio::const_buffer> parts, error_code& error);
-  /// Whether there are bytes taken by write_some(), and not by the socket yet: write_some(), also of nothing, goes on
-  /// with them.
+  /// Whether write_some() has taken bytes that the socket has not. Call write_some() again, even with no bytes, to send
+  /// them.
   bool unsent() const { return tls_ && tls_->unsent(); }
-  /// There may be more to read though the socket is not readable.
+  /// Whether there may be more to read even if the socket is not readable.
   bool read_ahead() const { return tls_ && tls_->read_ahead(); }
-  /// Nothing more will be written.
+  /// Declares that nothing more will be written.
   void end_writing();
   void close();
 
   TlsFailure failure() const { return tls_ ? tls_->failure() : TlsFailure::kNone; }
-  /// Goes with failure(): the library's words, or where it was about certificates a sentence.
+  /// Explains failure(): the library's words, or for certificates a sentence.
   std::string failure_text() const { return tls_ ? tls_->failure_text() : std::string(); }
-  /// `error`, which came from here, in words.
+  /// An `error` from this stream, in words.
   std::string describe(const error_code& error) const;
 
  private:
   Socket socket_;
-  std::unique_ptr<TlsSession> tls_;  // Goes before its socket does.
+  std::unique_ptr<TlsSession> tls_;  // Destroyed before its socket.
 };
 
 inline bool would_block(const error_code& error) {

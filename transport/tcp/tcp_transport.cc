@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// tcp: between processes and machines, by Asio on the strand of the task.
+/// tcp: connects processes and machines, by Asio on the strand of the task.
 #include "attempt.h"
 #include "listener.h"
 #include "stream/transport.h"
@@ -18,7 +18,7 @@ class TcpTransport final : public stream::StreamTransport<Core, Attempt> {
     SHOAL_TRY(const HostPort where, parse_host_port(at));
     std::vector<SocketAddress> addresses = numeric_addresses(where);
     if (addresses.empty()) {
-      // Blocks: a task resolves its own name once, before it does anything else.
+      // Blocks, which is acceptable: a task resolves its own name once, before anything else.
       error_code error;
       Resolver resolver(core_->io);
       for (const auto& entry : resolver.resolve(where.host, std::to_string(where.port), error))

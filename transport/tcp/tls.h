@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// TLS 1.3 over a non-blocking socket, by a key that both sides have already, or by certificates of one CA. Implemented by
-/// tls_openssl.cc; a build without OpenSSL has tls_absent.cc in its place.
+/// TLS 1.3 over a non-blocking socket, with a key that both sides share, or with certificates of one CA. Implemented by
+/// tls_openssl.cc, or by tls_absent.cc in a build without OpenSSL.
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,63 +12,64 @@
 
 namespace shoal::transport::tcp {
 
-/// The first byte of a record, as a client's first: nothing else that this transport sends begins with it.
+/// The first byte that a TLS client sends. Nothing else that this transport sends begins with it.
 inline constexpr std::byte kTlsHandshakeByte{22};
-/// What a listener without a credential answers to one: a record with the alert protocol_version (RFC 8446, section 6).
+/// The answer of a listener without a credential to a TLS client: a record with the alert protocol_version (RFC 8446,
+/// section 6).
 inline constexpr std::array<uint8_t, 7> kNoTlsHere{21, 3, 3, 0, 2, 2, 70};
 
-/// What to do where two tasks do not prove themselves alike.
+/// What the user should do if two tasks have different credentials.
 inline constexpr const char* kSameToken = "start all tasks of a job with the same token (SHOAL_TOKEN, or --token-file)";
 inline constexpr const char* kSameCa = "start all tasks of a job with certificates of one CA (--tls-dir)";
 
 enum class TlsSide : uint8_t { kClient, kServer };
 
-/// Why a session failed, beyond what happens to any socket.
+/// Why a session failed, beyond the errors of any socket.
 enum class TlsFailure : uint8_t {
   kNone,
-  kOtherKey,   ///< The two sides do not hold the same token.
+  kOtherKey,   ///< The two sides have different tokens.
   kOtherKind,  ///< One side has a token, the other a certificate.
-  kPeer,       ///< The peer's certificate is refused by this side.
-  kOurs,       ///< The certificate of this side is refused by the peer.
-  kNoTls,      ///< The listener has neither.
+  kPeer,       ///< This side refuses the peer's certificate.
+  kOurs,       ///< The peer refuses this side's certificate.
+  kNoTls,      ///< The listener has neither a token nor a certificate.
   kStranger,   ///< The peer does not speak TLS 1.3, or not as Shoal does.
-  kBroken,     ///< After the handshake: bytes were changed on their way.
+  kBroken,     ///< Bytes were changed on their way, after the handshake.
 };
 
-/// One connection. Reads and writes as a non-blocking socket does (bytes moved, or would_block, eof, another error), after
-/// a handshake that either call carries on with; until that is through, would_block means: wait until there is something to
-/// read. Of one thread.
+/// One connection. It is read and written like a non-blocking socket (bytes moved, or would_block, eof, another error).
+/// Reading and writing first complete the handshake; until then, would_block means: wait until the socket is readable. For
+/// one thread at a time.
 class TlsSession {
  public:
   virtual ~TlsSession() = default;
   virtual size_t read_some(asio::mutable_buffer into, error_code& error) = 0;
-  /// Takes what it has room for; that has not left yet while unsent().
+  /// Takes as many bytes as it has room for. While unsent() is true, some have not reached the socket yet.
   virtual size_t write_some(std::span<const asio::const_buffer> parts, error_code& error) = 0;
-  /// Whether something is encrypted and waits for the socket: write_some(), also of nothing, sends it.
+  /// Whether encrypted bytes wait for the socket. Call write_some(), even with no bytes, to send them.
   virtual bool unsent() const = 0;
-  /// There may be more to read than the socket knows of.
+  /// Whether there may be more to read than the socket reports.
   virtual bool read_ahead() const = 0;
-  /// Nothing more will be written: tells the peer.
+  /// Tells the peer that nothing more will be written.
   virtual void finish() = 0;
-  /// The task that the peer's certificate names, once the handshake is through; none where a token does it.
+  /// The task that the peer's certificate names, once the handshake is complete; nothing if a token is used.
   virtual const std::optional<PeerIdentity>& identity() const = 0;
   virtual TlsFailure failure() const = 0;
-  /// The library's words for it, as "bad record mac"; for kPeer and kOurs what is wrong and what to do.
+  /// Explains failure(): the library's words, such as "bad record mac"; for kPeer and kOurs what is wrong and what to do.
   virtual const std::string& failure_text() const = 0;
 };
 
-/// What all connections with one credential share. Of one thread; sessions keep it alive.
+/// The state that all connections with one credential share. For one thread; sessions keep it alive.
 class TlsContext {
  public:
   virtual ~TlsContext() = default;
-  /// Starts a session on a connected socket, which the caller owns and closes after the session is gone.
-  /// With a certificate, a client may name the task that it expects there.
+  /// Starts a session on a connected socket, which the caller owns and closes after the session is destroyed. With a
+  /// certificate, a client may name the task that it expects.
   virtual std::unique_ptr<TlsSession> start(TlsSide side, int socket, std::optional<PeerIdentity> expected_peer = {}) = 0;
 };
 
 struct TlsOptions {
-  /// Records that are encrypted under one key; then both sides go on to the next. AES-GCM is sound for 2^24.5 of them
-  /// (RFC 8446, section 5.5), which a long training sends.
+  /// The number of records encrypted with one key; then both sides change to a new one. AES-GCM is safe for 2^24.5 records
+  /// (RFC 8446, section 5.5), which a long training exceeds.
   uint64_t records_per_key = uint64_t(1) << 22;
 };
 /// FailedPrecondition in a build without TLS; Internal if the library fails.

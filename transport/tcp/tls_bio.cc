@@ -29,13 +29,13 @@ void TlsPipe::send() {
   sent_ = 0;
 }
 
-/// OpenSSL's side of a pipe.
+/// The functions that OpenSSL calls to write to and read from a pipe.
 struct TlsBioCalls {
   static TlsPipe& pipe_of(BIO* bio) { return *static_cast<TlsPipe*>(BIO_get_data(bio)); }
 
   static int write(BIO* bio, const char* data, size_t size, size_t* written) {
     TlsPipe& pipe = pipe_of(bio);
-    try {  // OpenSSL is C: no exception may pass through it.
+    try {  // OpenSSL is written in C: no exception may pass through it.
       pipe.unsent_.insert(pipe.unsent_.end(), data, data + size);
     } catch (const std::bad_alloc&) {
       pipe.write_error_ = system_error(ENOMEM);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What lies between OpenSSL and a socket. OpenSSL's own socket BIO writes each record by a call of its own, and may
+/// Connects OpenSSL to a socket. It replaces OpenSSL's own socket BIO, which makes a system call for each record and may
 /// raise SIGPIPE.
 #include <openssl/bio.h>
 
@@ -11,10 +11,11 @@
 
 namespace shoal::transport::tcp {
 
-/// Records on their way to the socket, gathered for one call, and what the socket said last.
+/// Collects records so that one call sends several, and keeps the last errors of the socket.
 class TlsPipe {
  public:
-  /// The most bytes that one call sends. Writing begins with less, so a record more fits in: a write never fails.
+  /// The largest number of bytes that one call sends. Writing starts only below it, and a record more always fits: a write
+  /// never fails.
   static constexpr size_t kUnsentBytesMax = 128 * 1024;
 
   explicit TlsPipe(int socket) : socket_(socket) {}
@@ -24,9 +25,9 @@ class TlsPipe {
   bool has_room() const { return unsent_.size() < kUnsentBytesMax; }
   bool unsent() const { return sent_ < unsent_.size(); }
   size_t unsent_bytes() const { return unsent_.size() - sent_; }
-  /// Sends what the socket takes.
+  /// Sends as much as the socket takes.
   void send();
-  /// What ended either direction, if anything did; for reading that may be eof.
+  /// The error that ended each direction, if one did; for reading it may be eof.
   const error_code& write_error() const { return write_error_; }
   const error_code& read_error() const { return read_error_; }
 
@@ -43,7 +44,7 @@ struct FreeBio {
   void operator()(BIO_METHOD* method) const { BIO_meth_free(method); }
   void operator()(BIO* bio) const { BIO_free(bio); }
 };
-/// Makes what BIOs are made of. Both are null if OpenSSL is out of memory.
+/// Make the OpenSSL objects for a pipe. Both return null if OpenSSL is out of memory.
 std::unique_ptr<BIO_METHOD, FreeBio> make_bio_method();
 std::unique_ptr<BIO, FreeBio> make_bio(const BIO_METHOD& method, TlsPipe& pipe);
 

@@ -58,16 +58,16 @@ std::string why_refused(int error, int depth) {
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
     case X509_V_ERR_CERT_SIGNATURE_FAILURE:
-      return "its certificate is not of a CA that this task believes (ca.pem)" + std::string(kOneCa);
+      return "its certificate is not from a CA that this task trusts (ca.pem)" + std::string(kOneCa);
     case X509_V_ERR_INVALID_PURPOSE: return whose + "is for another use than this" + kNewOne;
-    case X509_V_ERR_INVALID_CA: return "its certificate is signed by one that is no CA" + std::string(kOneCa);
+    case X509_V_ERR_INVALID_CA: return "its certificate is signed by a certificate that is not a CA" + std::string(kOneCa);
     default: return whose + "is refused (" + X509_verify_cert_error_string(error) + ")" + kNewOne;
   }
 }
 
 std::string why_unexpected(const PeerIdentity& owner, const PeerIdentity& expected) {
-  return "its certificate is that of " + to_string(owner) + ", and " + to_string(expected) +
-         " has to be there; give each task its own certificate (--tls-dir)";
+  return "its certificate names " + to_string(owner) + ", but " + to_string(expected) +
+         " is expected there; give each task its own certificate (--tls-dir)";
 }
 
 std::optional<std::string> why_it_refuses(int alert) {
@@ -77,12 +77,12 @@ std::optional<std::string> why_it_refuses(int alert) {
     case SSL_AD_BAD_CERTIFICATE: return whose + "it is bad, or not valid yet" + kClocks;
     case SSL_AD_UNKNOWN_CA:
     case SSL_AD_DECRYPT_ERROR:
-      return whose + "it has that of another CA, or a token" + kOneCa + ", or give all of them one token";
+      return whose + "it trusts another CA, or has a token" + kOneCa + ", or give all of them one token";
     case SSL_AD_UNSUPPORTED_CERTIFICATE: return whose + "it is for another use, or names no task" + kNewOne;
     case SSL_AD_CERTIFICATE_REVOKED:
     case SSL_AD_CERTIFICATE_UNKNOWN:
     case SSL_AD_ACCESS_DENIED: return whose + "it is not accepted" + kNewOne;
-    case SSL_AD_HANDSHAKE_FAILURE: return whose + "another task should be here; give each task its own (--tls-dir)";
+    case SSL_AD_HANDSHAKE_FAILURE: return whose + "another task is expected here; give each task its own (--tls-dir)";
     default: return std::nullopt;
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What TLS takes from a token.
+/// Derives from a token the keys that TLS uses.
 #include <array>
 #include <string>
 
@@ -8,11 +8,11 @@
 
 namespace shoal::transport::tcp {
 
-/// An external pre-shared key (RFC 8446, section 4.2.11) and the name by which the client says that it means that one.
+/// An external pre-shared key (RFC 8446, section 4.2.11), and the name by which the client refers to it.
 struct TlsKeys {
   static constexpr size_t kKeyBytes = 32;
   std::array<unsigned char, kKeyBytes> key;
-  std::string identity;  ///< "shoal-5-" and 32 hexadecimal digits, 5 being the protocol version.
+  std::string identity;  ///< "shoal-5-" and 32 hexadecimal digits, where 5 is the protocol version.
 
   TlsKeys() = default;
   TlsKeys(const TlsKeys&) = default;
@@ -20,9 +20,9 @@ struct TlsKeys {
   ~TlsKeys();  ///< Wipes the key.
 };
 
-/// Both by HKDF-SHA256 (RFC 5869) from the token's 32 bytes, without salt, with the infos "shoal 5 tls13 psk" (32 bytes)
-/// and "shoal 5 tls13 identity" (16 bytes), where 5 is the protocol version: peers of different versions have nothing in
-/// common, and the identity, which travels in the clear, tells nothing of the key. Internal if the library fails.
+/// Both are derived by HKDF-SHA256 (RFC 5869) from the token's 32 bytes, without salt, with the infos "shoal 5 tls13 psk"
+/// (32 bytes) and "shoal 5 tls13 identity" (16 bytes), where 5 is the protocol version. So peers of different versions have
+/// different keys, and the identity, which is sent unencrypted, reveals nothing of the key. Internal if the library fails.
 Result<TlsKeys> derive_tls_keys(const Token& token);
 
 }  // namespace shoal::transport::tcp

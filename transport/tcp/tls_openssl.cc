@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// TLS by OpenSSL (3.0 and later). What is set here is all that matters for its strength: TLS 1.3, and either the key of the
-// token as an external pre-shared key and no certificates, or certificates on both sides and no such key; always with an
-// ephemeral key exchange (so what leaks later opens nothing that was recorded), no tickets, no early data.
+// TLS by OpenSSL (3.0 and later). The settings below determine its strength: TLS 1.3, and either the key of the token as an
+// external pre-shared key without certificates, or certificates on both sides without such a key. The key exchange is
+// always ephemeral (so a secret that leaks later does not decrypt recorded traffic), and there are no tickets and no early
+// data.
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
@@ -14,8 +15,8 @@
 namespace shoal::transport::tcp {
 namespace {
 
-constexpr long kPeerCertificateBytesMax = 16 * 1024;  // Holds for a stranger's too.
-constexpr size_t kReadAheadBytes = 64 * 1024;         // What one call to the socket reads at most.
+constexpr long kPeerCertificateBytesMax = 16 * 1024;  // Also applies to peers that are not authenticated yet.
+constexpr size_t kReadAheadBytes = 64 * 1024;         // The largest number of bytes that one call reads from the socket.
 constexpr unsigned char kAes128GcmSha256[] = {0x13, 0x01};
 
 struct FreeSsl {
@@ -29,10 +30,10 @@ class Context final : public TlsContext, public std::enable_shared_from_this<Con
   Result<void> open(const Credential& credential);
   std::unique_ptr<TlsSession> start(TlsSide side, int socket, std::optional<PeerIdentity> expected_peer) override;
 
-  /// None if tasks prove themselves by certificates.
+  /// Nothing if tasks use certificates.
   const std::optional<TlsKeys>& keys() const { return keys_; }
   const TlsOptions& options() const { return options_; }
-  /// The key as OpenSSL wants it, a session that never was; null if it is out of memory.
+  /// The key in the form that OpenSSL wants, a session that never existed; null if it is out of memory.
   SSL_SESSION* make_key_session(SSL* ssl) const;
 
  private:
@@ -60,10 +61,10 @@ class Session final : public TlsSession {
   TlsFailure failure() const override { return failure_; }
   const std::string& failure_text() const override { return failure_text_; }
 
-  /// OpenSSL asks a client for its key, and a server for that of an identity.
+  /// OpenSSL calls these for a client's key, and for a server's key with a given identity.
   static int use_key(SSL* ssl, const EVP_MD* digest, const unsigned char** identity, size_t* size, SSL_SESSION** session);
   static int find_key(SSL* ssl, const unsigned char* identity, size_t size, SSL_SESSION** session);
-  /// It asks what to think of each certificate in the peer's chain, from the CA's on; `good`: what it thinks itself.
+  /// OpenSSL calls this for each certificate in the peer's chain, from the CA on. `good` is OpenSSL's own verdict.
   static int judge(int good, X509_STORE_CTX* check);
 
  private:
@@ -72,7 +73,7 @@ class Session final : public TlsSession {
   bool shake_hands(error_code& error);
   bool proved() const;
   bool encrypt(asio::const_buffer record, error_code& error);
-  /// `error` after a call that moved nothing.
+  /// Finds the `error` after a call that moved nothing.
   void explain(int result, error_code& error);
   void fail(TlsFailure why, std::string text, error_code& error);
   void explain_refusal(unsigned long code, error_code& error);
@@ -82,15 +83,15 @@ class Session final : public TlsSession {
   const TlsSide side_;
   const std::optional<PeerIdentity> expected_peer_;
   TlsPipe pipe_;
-  std::unique_ptr<SSL, FreeSsl> ssl_;  // Goes before its pipe does.
-  bool through_ = false;               // The handshake is through.
-  bool heard_ = false;                 // Something has come behind the handshake.
-  bool named_key_ = false;             // The client has named a key.
-  bool other_identity_ = false;        // It named a key that this side does not have.
-  std::string refusal_;                // Why the peer's certificate is refused.
-  // What its certificate says; identity_ only once the handshake is through.
+  std::unique_ptr<SSL, FreeSsl> ssl_;  // Destroyed before its pipe.
+  bool through_ = false;               // True once the handshake is complete.
+  bool heard_ = false;                 // True once something was received after the handshake.
+  bool named_key_ = false;             // True if the client has named a key.
+  bool other_identity_ = false;        // True if the client named a key that this side does not have.
+  std::string refusal_;                // Why this side refuses the peer's certificate.
+  // The task that the peer's certificate names; identity_ only once the handshake is complete.
   std::optional<PeerIdentity> claimed_, identity_;
-  uint64_t records_ = 0;  // Records under the present key.
+  uint64_t records_ = 0;  // The number of records sent with the present key.
   std::array<std::byte, kRecordBytesMax> gathered_;
   TlsFailure failure_ = TlsFailure::kNone;
   std::string failure_text_;
@@ -128,14 +129,14 @@ Result<void> Context::open_by_keys(const Token& token) {
 
 Result<void> Context::open_by_certificates(const Certificate& certificate) {
   if (!use_certificate(*context_, certificate))
-    return internal_error("OpenSSL does not take this task's certificate: " + text_of(ERR_get_error()));
+    return internal_error("OpenSSL does not accept this task's certificate: " + text_of(ERR_get_error()));
   SSL_CTX_set_max_cert_list(context_.get(), kPeerCertificateBytesMax);
   return {};
 }
 
 std::unique_ptr<TlsSession> Context::start(TlsSide side, int socket, std::optional<PeerIdentity> expected_peer) {
   auto session = std::make_unique<Session>(shared_from_this(), side, socket, std::move(expected_peer));
-  SHOAL_CHECK(session->open(*context_, *bio_method_));  // Fails where memory has run out, as any allocation would.
+  SHOAL_CHECK(session->open(*context_, *bio_method_));  // Fails only if memory has run out.
   return session;
 }
 
@@ -163,7 +164,7 @@ int Session::find_key(SSL* ssl, const unsigned char* identity, size_t size, SSL_
   const std::string& ours = self.context_->keys()->identity;
   self.named_key_ = true;
   self.other_identity_ = std::string_view(reinterpret_cast<const char*>(identity), size) != ours;
-  if (self.other_identity_) return 1;  // Without a key the handshake fails: there is no certificate either.
+  if (self.other_identity_) return 1;  // Without a key the handshake fails, since there is no certificate either.
   *session = self.context_->make_key_session(ssl);
   return *session ? 1 : 0;
 }
@@ -180,7 +181,7 @@ int Session::judge(int good, X509_STORE_CTX* check) {
   Result<PeerIdentity> owner = owner_of(*X509_STORE_CTX_get_current_cert(check));
   if (!owner) {
     self.refusal_ = "its certificate " + owner.error().message();
-    X509_STORE_CTX_set_error(check, X509_V_ERR_INVALID_PURPOSE);  // This decides the alert.
+    X509_STORE_CTX_set_error(check, X509_V_ERR_INVALID_PURPOSE);  // Determines the alert that is sent.
     return 0;
   }
   if (self.expected_peer_ && *owner != *self.expected_peer_) {
@@ -206,7 +207,7 @@ bool Session::open(SSL_CTX& context, const BIO_METHOD& method) {
   if (by_certificates()) {
     SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, &Session::judge);
   } else if (side_ == TlsSide::kClient) {
-    // No certificate is trusted, if somebody has one instead of the key.
+    // Refuses all certificates of peers that have one instead of the key.
     SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER, nullptr);
   }
   return true;
@@ -217,17 +218,17 @@ bool Session::shake_hands(error_code& error) {
   if (failure_ != TlsFailure::kNone) return fail(failure_, failure_text_, error), false;
   ERR_clear_error();
   const int result = SSL_do_handshake(ssl_.get());
-  if (result != 1) explain(result, error);  // Comes before send(), since it looks at the pipe.
-  pipe_.send();                             // Sends the alert too, if it failed.
+  if (result != 1) explain(result, error);  // Before send(), since it reads the state of the pipe.
+  pipe_.send();                             // If the handshake failed, this sends the alert.
   if (result != 1) return false;
   if (!proved()) return fail(TlsFailure::kOtherKey, "handshake without proof", error), false;
   identity_ = claimed_;
   return through_ = true;
 }
 
-/// What the handshake has made sure of already.
+/// Whether the handshake has authenticated the peer.
 bool Session::proved() const {
-  const bool by_key = SSL_session_reused(ssl_.get()) == 1;  // So OpenSSL says that the key was agreed on.
+  const bool by_key = SSL_session_reused(ssl_.get()) == 1;  // OpenSSL's way to say that the key was agreed on.
   if (!by_certificates()) return by_key;
   return !by_key && SSL_get0_peer_certificate(ssl_.get()) && SSL_get_verify_result(ssl_.get()) == X509_V_OK && claimed_;
 }
@@ -240,8 +241,8 @@ size_t Session::read_some(asio::mutable_buffer into, error_code& error) {
   const int result = SSL_read_ex(ssl_.get(), into.data(), into.size(), &bytes);
   if (result == 1) return heard_ = true, bytes;
   explain(result, error);
-  pipe_.send();  // Sends an answer that reading made necessary.
-  // Peers who hold the key may ask for new keys again and again, and take no answer.
+  pipe_.send();  // Sends an answer that reading may have produced.
+  // Peers with the key could request new keys again and again without reading the answers.
   if (!pipe_.write_error() && pipe_.unsent_bytes() > 4 * TlsPipe::kUnsentBytesMax)
     fail(TlsFailure::kBroken, "too many key updates", error);
   return 0;
@@ -273,7 +274,7 @@ bool Session::encrypt(asio::const_buffer record, error_code& error) {
   }
   size_t written = 0;
   const int result = SSL_write_ex(ssl_.get(), record.data(), record.size(), &written);
-  if (result == 1 && written == record.size()) return true;  // The pipe takes whole records always.
+  if (result == 1 && written == record.size()) return true;  // The pipe always takes whole records.
   return fail(TlsFailure::kBroken, text_of(ERR_get_error()), error), false;
 }
 
@@ -299,7 +300,7 @@ void Session::explain(int result, error_code& error) {
   fail(reason_of(code), text_of(code), error);
 }
 
-/// A client hears what the server thinks of its certificate only after its own part of the handshake is through.
+/// A client learns the server's verdict on its certificate only after its own part of the handshake is complete.
 void Session::explain_refusal(unsigned long code, error_code& error) {
   const int reason = ERR_GET_REASON(code), alert = reason - SSL_AD_REASON_OFFSET;
   if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED) return fail(TlsFailure::kPeer, refusal_, error);
@@ -320,7 +321,7 @@ TlsFailure Session::reason_of(unsigned long code) const {
     if (other_identity_ || reason == SSL_R_BINDER_DOES_NOT_VERIFY) return TlsFailure::kOtherKey;
     return !named_key_ && reason == SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM ? TlsFailure::kOtherKind : TlsFailure::kStranger;
   }
-  // A listener without the key says one of these; which one depends on why.
+  // A listener without the key sends one of these alerts; which one depends on the reason.
   switch (reason - SSL_AD_REASON_OFFSET) {
     case SSL_AD_PROTOCOL_VERSION: return TlsFailure::kNoTls;
     case SSL_AD_HANDSHAKE_FAILURE:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What is encrypted together.
+/// Cuts messages into TLS records.
 #include <algorithm>
 #include <cstring>
 #include <span>
@@ -11,8 +11,8 @@ namespace shoal::transport::tcp {
 
 inline constexpr size_t kRecordBytesMax = 16 * 1024;  // RFC 8446, section 5.1.
 
-/// Takes the next record off the front of `parts`: as it lies where that is long enough, else gathered in `scratch`, so
-/// that heads and small bodies share records.
+/// Takes the next record off the front of `parts`: in place if the first part is long enough, else collected in `scratch`,
+/// so that heads and small bodies share records.
 class RecordCutter {
  public:
   RecordCutter(std::span<const asio::const_buffer> parts, std::span<std::byte, kRecordBytesMax> scratch)
@@ -48,7 +48,7 @@ class RecordCutter {
   }
   std::span<const asio::const_buffer> parts_;
   std::span<std::byte, kRecordBytesMax> scratch_;
-  size_t taken_ = 0;  // How many bytes of the first part are taken.
+  size_t taken_ = 0;  // How many bytes of the first part are used.
 };
 
 }  // namespace shoal::transport::tcp

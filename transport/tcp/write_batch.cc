@@ -20,7 +20,7 @@ void WriteBatch::add_heartbeat() {
   SHOAL_DCHECK(empty());
   clear();
   Frame frame;
-  frame.head.kind = MessageKind::kPull;  // Any kind that has no body will do.
+  frame.head.kind = MessageKind::kPull;  // Any kind without a body would do.
   frame.heartbeat = true;
   encode(frame, heads_[count_++]);
   bytes_ += kFrameBytes;

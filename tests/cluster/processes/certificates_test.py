@@ -30,8 +30,8 @@ class Certificates(JobTest):
 
             # A task of another CA: each side refuses the other.
             self.expect_refusal(job.start("worker 0", "--tls-dir", other.tls_dir("worker 0")),
-                              "its certificate is not of a CA that this task believes", "shoal keys task --ca")
-            server.wait_for("refused .* it refuses this task's certificate: it has that of another CA, or a token")
+                              "its certificate is not from a CA that this task trusts", "shoal keys task --ca")
+            server.wait_for("refused .* it refuses this task's certificate: it trusts another CA, or has a token")
             # A task of another CA, although it trusts this CA's server.
             mixed = job.folder / "mixed"
             mixed.mkdir()
@@ -40,10 +40,10 @@ class Certificates(JobTest):
                 (mixed / name).chmod(0o600)
             (mixed / "ca.pem").write_text("".join((job.folder / ca / "ca" / "ca.pem").read_text() for ca in ("keys", "other")))
             self.expect_refusal(job.start("worker 0", SHOAL_TLS_DIR=str(mixed)), "it refuses this task's certificate")
-            server.wait_for("refused .* its certificate is not of a CA that this task believes")
+            server.wait_for("refused .* its certificate is not from a CA that this task trusts")
             # Tasks with a token, and with nothing.
-            self.expect_refusal(job.start("worker 0", SHOAL_TOKEN=make_token()), "has a certificate, and this task a token")
-            self.expect_refusal(job.start("worker 0"), "wants a certificate, and this task has none")
+            self.expect_refusal(job.start("worker 0", SHOAL_TOKEN=make_token()), "has a certificate, but this task has a token")
+            self.expect_refusal(job.start("worker 0"), "requires a certificate, but this task has none")
 
             # The job is not disturbed, and accepts its own tasks.
             chief.wait_for("written at global step", after=chief.written())

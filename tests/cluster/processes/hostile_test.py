@@ -98,7 +98,7 @@ class Hostile(unittest.TestCase):
             tasks = self.run_attacked(job, add_attacks)
             for server in ("ps 0", "ps 1"):
                 self.expect_refusals(tasks[server], "does not speak Shoal's protocol", "it speaks protocol 8",
-                                     "announced a message of", "different job", "has a token or a certificate, and this task has neither")
+                                     "announced a message of", "different job", "has a token or a certificate, but this task has neither")
 
     @unittest.skipIf(os.environ.get("SHOAL_TEST_TLS") == "0", "this build has no TLS")
     def test_a_job_with_a_token(self):
@@ -118,7 +118,7 @@ class Hostile(unittest.TestCase):
         with Job(TASKS, FLAGS, token=make_token()) as job:
             tasks = self.run_attacked(job, add_attacks)
             for server in ("ps 0", "ps 1"):
-                self.expect_refusals(tasks[server], "does not speak Shoal's protocol", "it has no token", "holds another token")
+                self.expect_refusals(tasks[server], "does not speak Shoal's protocol", "it has no token", "has another token")
             self.assertEqual(re.findall(job.token[:16], "".join(process.text() for process in job.started)), [])
 
     @unittest.skipIf(os.environ.get("SHOAL_TEST_TLS") == "0", "this build has no TLS")
@@ -140,7 +140,7 @@ class Hostile(unittest.TestCase):
             tasks = self.run_attacked(job, add_attacks, lambda task: ("--tls-dir", authority.tls_dir(task)))
             for server in ("ps 0", "ps 1"):
                 self.expect_refusals(tasks[server], "does not speak Shoal's protocol", "its certificate has expired",
-                                     "its certificate is not of a CA that this task believes")
+                                     "its certificate is not from a CA that this task trusts")
 
 
 if __name__ == "__main__":

@@ -82,7 +82,7 @@ class Rendezvous(JobTest):
         with Job(flags=["--steps", "10"], token=make_token()) as job:
             self.start_rank(job, 0, torchrun_variables(0, port)).wait_for("rendezvous at .*, waiting for 3 other ranks")
             other = self.start_rank(job, 1, torchrun_variables(1, port) | {"SHOAL_TOKEN": make_token()})
-            self.expect_refusal(other, "holds another token", "same token")
+            self.expect_refusal(other, "has another token", "same token")
             without = self.start_rank(job, 2, torchrun_variables(2, port) | {"SHOAL_TOKEN": None})
             self.expect_refusal(without, "this task has none")
             # Beyond this machine there has to be a token.
@@ -99,10 +99,10 @@ class Rendezvous(JobTest):
             first = start(0, authority.tls_dir("chief 0"))
             first.wait_for("rendezvous at .*, waiting for 3 other ranks")
             # Certificates of another CA and of another rank, and a token where certificates are wanted.
-            self.expect_refusal(start(1, other.tls_dir("ps 0")), "is not of a CA that this task believes")
+            self.expect_refusal(start(1, other.tls_dir("ps 0")), "is not from a CA that this task trusts")
             self.expect_refusal(start(3, authority.tls_dir("ps 1")), r"rank 3 \(worker 0\) has come with the certificate of ps 1")
             with_token = self.start_rank(job, 1, torchrun_variables(1, port) | {"SHOAL_TOKEN": make_token()})
-            self.expect_refusal(with_token, "has a certificate, and this task a token")
+            self.expect_refusal(with_token, "has a certificate, but this task has a token")
             processes = {rank: start(rank, authority.tls_dir(TF_CONFIG_TASKS[rank])) for rank in (1, 2, 3)}
             job.expect_all_end({0: first} | processes)
             self.expect_bits(bits_of(first))

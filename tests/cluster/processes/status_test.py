@@ -84,7 +84,7 @@ class Status(JobTest):
             for other in (make_token(), None):
                 status, said, complaint = shoal_status(job.address("ps 0"), SHOAL_TOKEN=other)
                 self.assertEqual((status, said), (2, None))
-                self.assertRegex(complaint, "same token|wants the job's token")
+                self.assertRegex(complaint, "same token|requires the job's token")
                 self.assertEqual(complaint.count(job.address("ps 0")), 1)
 
     def test_ranks_are_asked_as_a_pod_asks_itself(self):

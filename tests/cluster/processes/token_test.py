@@ -50,9 +50,9 @@ class Token(JobTest):
             server = job.start("ps 0")
             job.wait_until_it_listens(server)
             another = make_token()
-            self.expect_refusal(job.start("worker 0", SHOAL_TOKEN=another), "holds another token", "same token")
-            server.wait_for("refused .* holds another token")
-            self.expect_refusal(job.start("worker 0", SHOAL_TOKEN=None), "wants the job's token, and this task has none")
+            self.expect_refusal(job.start("worker 0", SHOAL_TOKEN=another), "has another token", "same token")
+            server.wait_for("refused .* it has another token")
+            self.expect_refusal(job.start("worker 0", SHOAL_TOKEN=None), "requires the job's token, but this task has none")
             server.wait_for("refused .* it has no token")
             self.assertNotIn(another[:16], "".join(process.text() for process in job.started))
 
@@ -60,8 +60,8 @@ class Token(JobTest):
         with Job(("ps 0", "chief 0"), ["--steps", "10"], token=make_token()) as job:
             server = job.start("ps 0", SHOAL_TOKEN=None)
             job.wait_until_it_listens(server)
-            self.expect_refusal(job.start("chief 0"), "has no token, and this task has one")
-            server.wait_for("refused .* it has a token or a certificate, and this task has neither")
+            self.expect_refusal(job.start("chief 0"), "has no token, but this task has one")
+            server.wait_for("refused .* it has a token or a certificate, but this task has neither")
 
     def test_a_file_holds_the_token(self):
         with Job(("ps 0", "chief 0"), ["--steps", str(STEPS)]) as job:

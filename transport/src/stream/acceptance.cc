@@ -6,9 +6,9 @@
 namespace shoal::transport::stream {
 namespace {
 
-// Peers may connect and never say anything: beyond this many, the oldest is dropped for the newest.
+// Peers may connect and never send anything. Beyond this many handshakes, the oldest is dropped for the newest.
 constexpr size_t kHandshakesMax = 256;
-// When descriptors run out, accepting pauses rather than spins.
+// When descriptors run out, accepting pauses for this time.
 constexpr auto kAcceptPause = std::chrono::milliseconds(50);
 
 }  // namespace

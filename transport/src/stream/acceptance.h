@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A listening socket, the handshakes of the peers that connect, and the connections that come of them.
+/// A listening socket, the handshakes of the peers that connect, and the connections that result.
 #include <deque>
 #include <string>
 
@@ -11,10 +11,10 @@ namespace shoal::transport::stream {
 
 class Handshake;
 
-/// Lives on the strand. Shared by its Listener and its handlers. A transport opens the socket and takes peers from it.
+/// Used on the strand. Shared by its Listener and its handlers. The derived class opens the socket and accepts peers.
 class Acceptance : public Holder, public std::enable_shared_from_this<Acceptance> {
  public:
-  /// Begins to take peers. To be called once, after construction.
+  /// Begins to accept peers. Call it once, after construction.
   void start();
   const Endpoint& endpoint() const { return queue_->endpoint(); }
   const LinkOptions& options() const { return options_; }
@@ -24,22 +24,23 @@ class Acceptance : public Holder, public std::enable_shared_from_this<Acceptance
   void close();
   void shut_down(SteadyTime) override { close(); }
 
-  /// A place for a connection to `peer`, given back by the last copy; null if all are taken, which the log says.
+  /// Reserves a connection for `peer`, until the last copy of the result is dropped. Null if the limit is reached, which is
+  /// logged.
   std::shared_ptr<void> admit(const Endpoint& peer);
-  /// `handshake` is over; `link` is what came of it, or null.
+  /// Called when `handshake` is over. `link` is its result, or null.
   void finished(Handshake& handshake, std::shared_ptr<Link> link);
 
  protected:
-  /// `endpoint`: the address that peers can connect to. The socket listens there already.
+  /// `endpoint` is the address that peers can connect to. The socket has to listen there already.
   Acceptance(std::shared_ptr<Core> core, Endpoint endpoint, LinkOptions options);
 
-  /// Waits for the next peers; ends in begin_handshake() or pause_accepting().
+  /// Waits for the next peers, and then calls begin_handshake() or pause_accepting().
   virtual void accept_next() = 0;
   virtual void close_socket() = 0;
 
   bool is_open() const { return open_; }
   void begin_handshake(std::shared_ptr<Handshake> handshake);
-  /// Goes on a moment later, after a failure that this may mend: `why`.
+  /// Continues to accept a moment later, after a failure (`why`) that may pass.
   void pause_accepting(const std::string& why);
 
   const std::shared_ptr<Core> core_;
@@ -49,30 +50,30 @@ class Acceptance : public Holder, public std::enable_shared_from_this<Acceptance
   const std::shared_ptr<AcceptQueue> queue_;
   bool open_ = false;
   std::optional<asio::steady_timer> pause_timer_;
-  std::deque<std::shared_ptr<Handshake>> handshakes_;  // Those under way, the oldest first.
+  std::deque<std::shared_ptr<Handshake>> handshakes_;  // The unfinished ones, the oldest first.
 };
 
-/// Starts `acceptance`, and gives the listener that its task sees.
+/// Starts `acceptance`, and returns the Listener for its task.
 std::unique_ptr<Listener> start_listening(std::shared_ptr<Acceptance> acceptance);
 
-/// The handshake with one peer that has connected, on the side of the listener. Lives on the strand. Ends in time,
-/// whatever the peer does. A transport says what is read and answered.
+/// The handshake with one peer that has connected, on the side of the listener. Used on the strand. It ends in time,
+/// whatever the peer does. The derived class defines what is read and answered.
 class Handshake : public std::enable_shared_from_this<Handshake> {
  public:
   virtual ~Handshake() = default;
   void start(Duration timeout);
-  /// The handlers end without a word.
+  /// Ends the handshake without an answer.
   void drop();
 
  protected:
   Handshake(std::weak_ptr<Acceptance> owner, Core& core) : owner_(std::move(owner)), timer_(core.io) {}
 
-  /// Begins to read what the peer says.
+  /// Begins to read what the peer sends.
   virtual void begin() = 0;
   virtual void timed_out() { end(nullptr); }
   virtual void close_socket() = 0;
 
-  /// The acceptance; null once dropped.
+  /// The acceptance; null once the handshake is dropped.
   std::shared_ptr<Acceptance> owner() const { return owner_.lock(); }
   void end(std::shared_ptr<Link> link);
 

@@ -18,7 +18,7 @@ void Attempt::limit_handshake() {
   timer_.emplace(core_->io, options_.handshake_timeout);
   timer_->async_wait([self = shared_from_this()](const error_code& failed) {
     if (!failed && !self->done())
-      self->fail(unavailable(self->sentence("somebody listens there but does not answer as Shoal does")));
+      self->fail(unavailable(self->sentence("a process listens there but does not answer as Shoal does")));
   });
 }
 
@@ -47,7 +47,7 @@ void Attempt::release() {
 }
 
 Task<Result<std::unique_ptr<Connection>>> connect_by(std::shared_ptr<Attempt> attempt, Endpoint to, Deadline deadline) {
-  // An attempt whose coroutine is destroyed while it waits must let go of its socket.
+  // If the coroutine is destroyed while it waits, the attempt has to close its socket.
   struct CancelOnExit {
     Attempt& attempt;
     explicit CancelOnExit(Attempt& what) : attempt(what) {}

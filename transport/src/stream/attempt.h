@@ -5,12 +5,12 @@
 
 namespace shoal::transport::stream {
 
-/// Lives on the strand. The result is there once done() is. A transport says how the peer is found and what is said to
-/// it.
+/// Used on the strand. The result exists once done() is true. The derived class defines how the peer is found and what is
+/// sent to it.
 class Attempt : public Holder, public std::enable_shared_from_this<Attempt> {
  public:
   void start();
-  /// Lets go of everything; a link that nobody took is closed.
+  /// Closes everything, including a link that nobody has taken.
   void cancel();
   void shut_down(SteadyTime) override { cancel(); }
 
@@ -21,15 +21,15 @@ class Attempt : public Holder, public std::enable_shared_from_this<Attempt> {
  protected:
   Attempt(std::shared_ptr<Core> core, Endpoint to, LinkOptions options);
 
-  /// Ends, then or later, in connected() or fail().
+  /// Starts the attempt. Sooner or later it calls connected() or fail().
   virtual void begin() = 0;
   virtual void close_sockets() = 0;
 
-  /// The peer is reached: from now on the time for the handshake passes.
+  /// Called when the peer is reached: starts the time limit of the handshake.
   void limit_handshake();
   void connected(std::shared_ptr<Link> link);
   void fail(Error reason) { finish(std::move(reason)); }
-  /// `what` with the address before it.
+  /// The address, ": " and `what`.
   std::string sentence(std::string_view what) const { return to_string(to_) + ": " + std::string(what); }
 
   const std::shared_ptr<Core> core_;
@@ -45,7 +45,7 @@ class Attempt : public Holder, public std::enable_shared_from_this<Attempt> {
   std::optional<Result<std::shared_ptr<Link>>> result_;
 };
 
-/// Transport::connect() by an attempt that was not started yet.
+/// Implements Transport::connect() with an attempt that was not started yet.
 Task<Result<std::unique_ptr<Connection>>> connect_by(std::shared_ptr<Attempt> attempt, Endpoint to, Deadline deadline);
 
 }  // namespace shoal::transport::stream

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the connections, listeners and attempts of one environment share. This folder is what transports over a socket
-/// of the event loop have in common: tcp and shm keep only how they meet, and how bytes travel.
-#include <utility>  // Boost 1.74's Asio forgets it.
+/// Objects that the connections, listeners and attempts of one environment share. This folder contains what transports over
+/// a socket of the event loop have in common; tcp and shm add only how peers meet, and how bytes are moved.
+#include <utility>  // Boost 1.74's Asio needs it without including it.
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -19,26 +19,26 @@ namespace shoal::transport::stream {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-/// Something that owns sockets or timers of the event loop and so has to let go of them before the loop goes.
+/// The owner of sockets or timers of the event loop, which have to be closed before the loop is destroyed.
 class Holder {
  public:
   virtual ~Holder() = default;
-  /// Lets go of everything, sending what is queued until `deadline`. The loop does not run any more.
+  /// Closes everything, after sending what is queued until `deadline`. The loop does not run any more.
   virtual void shut_down(SteadyTime deadline) = 0;
 };
 
-/// Lives on the strand, but for postbox and counters. Users of the transport may outlive it and its environment: they
-/// find open() false then.
+/// Used on the strand, except for postbox and counters. Users of the transport may outlive it and its environment; open()
+/// is then false.
 class Core {
  public:
-  /// The event loop of `environment`, which is not a virtual one: those have no sockets.
+  /// `environment` must not be virtual, since virtual ones have no sockets.
   explicit Core(Environment& environment);
 
   bool open() const { return open_; }
-  /// Remembers `holder` until forget().
+  /// Keeps a reference to `holder` until forget(), for shut_down().
   void remember(const std::shared_ptr<Holder>& holder) { holders_[holder.get()] = holder; }
   void forget(const Holder* holder) { holders_.erase(holder); }
-  /// The environment is about to end.
+  /// Called when the environment is about to end.
   void shut_down();
 
   Environment& env;      // Valid while open().
@@ -51,7 +51,7 @@ class Core {
   std::map<const Holder*, std::weak_ptr<Holder>> holders_;
 };
 
-/// What shared_from_this() gives, as the type that `object` has here, for handlers that keep it alive.
+/// shared_from_this() with the derived type of `object`, for handlers that keep it alive.
 template <class Derived>
 std::shared_ptr<Derived> self_of(Derived* object) {
   return std::static_pointer_cast<Derived>(object->shared_from_this());

@@ -4,7 +4,7 @@
 namespace shoal::transport::stream {
 namespace {
 
-// Received messages that may wait for their task before reading stops. One more may be on its way in.
+// The bytes of received messages that may wait for the task before reading pauses. One more message may be arriving.
 constexpr uint64_t kReadAheadBytes = 256 * 1024;
 constexpr uint64_t kFarewellBytesMax = 64 * 1024;
 constexpr Duration kCloseTimeout = std::chrono::seconds(1);
@@ -18,7 +18,7 @@ Link::Link(std::shared_ptr<Core> core, Peer peer, const LinkOptions& options, st
       outgoing_(
           options.send_queue_bytes_max,
           [this] {
-            // A first message from the strand itself leaves at once; more of them gather while the medium is busy.
+            // A first message from the strand is sent at once; further ones collect while the medium is busy.
             if (core_->postbox->on_strand()) {
               flush();
             } else {
@@ -35,7 +35,7 @@ Link::Link(std::shared_ptr<Core> core, Peer peer, const LinkOptions& options, st
       incoming_(
           kReadAheadBytes,
           [this] {
-            // Woken from the event loop only, never inside a call of the user's.
+            // Only the event loop calls this, never a call of the user's.
             if (core_->open()) receiver_->wake_first();
           },
           [this] { later(&Link::end_stall); }),
@@ -50,17 +50,17 @@ void Link::start() {
   check_heartbeat();
 }
 
-/// Runs in the event loop, so a task that computes, or waits for its disk, is heard of all the same.
+/// Runs in the event loop, so a task that computes or waits for its disk still sends heartbeats.
 void Link::check_heartbeat() {
   if (!may_judge()) return;
-  const auto self = shared_from_this();  // Reading may wake who drops the connection.
+  const auto self = shared_from_this();  // Reading may wake a coroutine that drops the connection.
   const SteadyTime now = core_->env.now();
   look_for_heartbeat(now);
   if (!may_judge()) return;
   if (heartbeat_.is_silent(now)) return close(heartbeat_.silence_of(*name_));
   if (heartbeat_.is_due(now)) {
     send_heartbeat();
-    heartbeat_.sent(now);  // If it could not be said, the peer is not reading, and what it will read says it.
+    heartbeat_.sent(now);  // If the heartbeat could not be sent, queued bytes will reach the peer and serve as one.
   }
   heartbeat_timer_->expires_after(heartbeat_.next() - now);
   heartbeat_timer_->async_wait([self](const error_code& error) {
@@ -90,7 +90,7 @@ uint64_t Link::bytes_max(bool farewell) const {
 }
 
 Result<void> Link::take_farewell(const Message& message) {
-  if (message.head.kind != MessageKind::kError) return data_loss("the farewell message is no error message");
+  if (message.head.kind != MessageKind::kError) return data_loss("the farewell message is not an error message");
   fail(closing_reason(read_error(message)));
   return {};
 }
@@ -98,8 +98,8 @@ Result<void> Link::take_farewell(const Message& message) {
 // ---- closing --------------------------------------------------------------------------------------------------------
 
 void Link::close(Error reason) {
-  outgoing_.close(closing_reason(std::move(reason)));  // Makes try_send() say no.
-  // On the strand what the medium takes leaves now: the task may be at its end, and its loop not turn again.
+  outgoing_.close(closing_reason(std::move(reason)));  // Makes try_send() return false.
+  // On the strand, what the medium takes is sent now: the task may be about to end, and its loop not run again.
   if (core_->postbox->on_strand()) begin_flushing();
   later(&Link::end_reading);
 }
@@ -109,7 +109,7 @@ void Link::begin_flushing() {
   state_ = State::kFlushing;
   closing_timer_.emplace(core_->io, kCloseTimeout);
   closing_timer_->async_wait([self = shared_from_this()](const error_code& error) {
-    if (!error) self->fail(unavailable(*self->name_ + ": the peer took nothing any more"));
+    if (!error) self->fail(unavailable(*self->name_ + ": the peer accepted no more data"));
   });
   flush();
 }
@@ -135,7 +135,7 @@ void Link::fail(const Error& reason) {
   stalled_.reset();
   outgoing_.close(reason);
   outgoing_.discard();
-  incoming_.close(*outgoing_.closed());  // Our own reason, if there was one, came first.
+  incoming_.close(*outgoing_.closed());  // If this side closed first, its reason counts.
   senders_->stop();
   receiver_->stop();
 }

@@ -11,18 +11,18 @@
 
 namespace shoal::transport::stream {
 
-/// What a handshake has found out about the peer.
+/// What the handshake found out about the peer.
 struct Peer {
   Endpoint endpoint;
   std::optional<PeerIdentity> identity = {};
   Heartbeat::Intervals heartbeat = {};
 };
 
-/// Everything on the strand, but for outgoing->push(), close() and set_receive_limit(). Handlers share it, so it lives
-/// until the last of them has run, whatever happens to its Connection. A transport says how bytes travel.
+/// Used on the strand, except for outgoing->push(), close() and set_receive_limit(). Handlers share ownership, so a link
+/// lives until the last of them has run, whatever happens to its Connection. The derived class defines how bytes are moved.
 class Link : public Holder, public std::enable_shared_from_this<Link> {
  public:
-  /// Begins to read. To be called once, after construction.
+  /// Begins to read. Call it once, after construction.
   void start();
 
   const Endpoint& peer() const { return peer_; }
@@ -35,58 +35,59 @@ class Link : public Holder, public std::enable_shared_from_this<Link> {
   const std::shared_ptr<WaitQueue>& receiver() const { return receiver_; }
   void set_receive_limit(uint64_t bytes) { receive_bytes_max_.store(bytes, std::memory_order_relaxed); }
 
-  /// May be called on any thread. What is queued is still sent, then the farewell message with `reason`.
+  /// Sends what is queued, then the farewell message with `reason`, and closes. Callable from any thread.
   void close(Error reason);
   void shut_down(SteadyTime deadline) override;
 
  protected:
   enum class State : uint8_t {
     kOpen,
-    kFlushing,   // Closed by this side: the queue and the farewell message are on their way.
-    kLingering,  // All of that has left: waits for the peer to hang up, so that no reset overtakes the farewell message.
+    kFlushing,   // This side has closed: the queue and the farewell message are being sent.
+    kLingering,  // Everything is sent. Waits until the peer hangs up, so that no reset overtakes the farewell message.
     kClosed,
   };
   Link(std::shared_ptr<Core> core, Peer peer, const LinkOptions& options, std::shared_ptr<void> slot);
 
-  /// Sends what is queued for the first time, which arms the channel, and begins to wait for what comes.
+  /// Sends what is queued for the first time, which also makes the channel report new messages, and begins to wait for
+  /// input.
   virtual void begin() = 0;
-  /// Sends as much of the queue as the medium takes, and in kFlushing the farewell message behind it.
+  /// Sends as much of the queue as the medium takes, and in kFlushing the farewell message after it.
   virtual void flush() = 0;
-  /// The same with the loop at a standstill: waits for the medium until `deadline`.
+  /// As flush(), but without the loop running: waits for the medium until `deadline`.
   virtual void flush_until(SteadyTime deadline) = 0;
-  /// There is room for messages again, after a delivery that stalled.
+  /// Called when there is room for messages again, after deliver() returned false.
   virtual void resume_reading() = 0;
-  /// This side has closed: nothing is delivered any more, only the end of the peer matters.
+  /// Called when this side has closed: nothing is delivered any more, and only the end of the peer matters.
   virtual void stop_reading() = 0;
-  /// If the peer seems silent at `now`, reads what has come meanwhile: it may have been this side that slept.
+  /// If the peer seems silent at `now`, reads what has arrived: perhaps it was this side that slept.
   virtual void look_for_heartbeat(SteadyTime now) = 0;
   virtual void send_heartbeat() = 0;
-  /// False once the peer has hung up, if what it sent before is still to be read.
+  /// False if the peer has hung up, while messages that it sent before are still to be read.
   virtual bool peer_is_there() const { return true; }
-  /// Lets go of the socket and of all that was under way.
+  /// Closes the socket and drops everything that is in progress.
   virtual void release() = 0;
 
-  /// Puts a message where the task finds it. False: there is no room, and nothing is to be read until resume_reading().
+  /// Gives a message to the task. False: there is no room, and nothing may be read until resume_reading().
   bool deliver(Message message);
-  /// The body bytes of the largest message that is taken now.
+  /// The largest body that is accepted now, in bytes.
   uint64_t bytes_max(bool farewell) const;
-  /// Takes from the peer that it closes, and why. DataLoss if `message` is no error message.
+  /// Handles the peer's farewell message, which says why it closes. DataLoss if `message` is not an error message.
   Result<void> take_farewell(const Message& message);
-  /// Ends at once. Must not be called inside a call of the user's, since it resumes those who wait.
+  /// Ends the connection at once. Never call it inside of a user's call, since it resumes coroutines that wait.
   void fail(const Error& reason);
-  /// Calls a member of a derived class in a later turn of the loop.
+  /// Calls a member function of a derived class in a later turn of the loop.
   template <class Derived>
   void later(void (Derived::*what)()) {
     core_->postbox->post([self = self_of(static_cast<Derived*>(this)), what] { ((*self).*what)(); });
   }
 
   const std::shared_ptr<Core> core_;
-  const std::shared_ptr<const std::string> name_;  // The peer's name.
+  const std::shared_ptr<const std::string> name_;  // The name of the peer.
   Heartbeat heartbeat_;
   Channel outgoing_;
   State state_ = State::kOpen;
-  std::optional<Error> broken_;     // Found while a user's call was sending: handled a little later.
-  std::optional<Message> stalled_;  // Arrived, and there is no room for it: nothing is read until the task takes some.
+  std::optional<Error> broken_;     // An error found inside of a user's call. It is handled a little later.
+  std::optional<Message> stalled_;  // A received message without room. Nothing is read until the task takes messages.
 
  private:
   void begin_flushing();
@@ -106,7 +107,7 @@ class Link : public Holder, public std::enable_shared_from_this<Link> {
   std::optional<asio::steady_timer> heartbeat_timer_;
 };
 
-/// The connection of `link` as its task sees it. Its destructor closes.
+/// The Connection of `link` for its task. Its destructor closes the link.
 std::unique_ptr<Connection> make_connection(std::shared_ptr<Link> link);
 
 }  // namespace shoal::transport::stream

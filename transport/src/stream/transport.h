@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The transport itself, of the attempts and acceptances of a folder.
+/// The transport itself, made of the attempts and acceptances of tcp or shm.
 #include "stream/acceptance.h"
 #include "stream/attempt.h"
 
 namespace shoal::transport::stream {
 
-/// `Core` and `Attempt`: those of the transport, which adds listen() and its properties.
+/// `Core` and `Attempt` are those of the derived transport, which adds listen() and its properties.
 template <class Core, class Attempt>
 class StreamTransport : public Transport {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// For those who implement a transport: what a listener does once handshakes are through.
+/// For implementers of a transport: what a listener does after its handshakes.
 #include <atomic>
 #include <deque>
 #include <memory>
@@ -11,22 +11,24 @@
 
 namespace shoal::transport {
 
-/// Connections that nobody has accepted yet, who waits for them, and the places that a listener has. Made and used on the strand
-/// of the task that listens; what arrives on another thread is posted there (Postbox).
+/// The connections that are not yet accepted, the coroutines that wait for one, and the count of connections of a listener.
+/// Made and used on the strand of the task that listens. Work of other threads is posted there (Postbox).
 class AcceptQueue : public std::enable_shared_from_this<AcceptQueue> {
  public:
   AcceptQueue(Environment& env, Endpoint endpoint, int connections_max);
 
   const Endpoint& endpoint() const { return endpoint_; }
   bool full() const { return *slots_taken_ >= connections_max_; }
-  /// A place for one more connection, given back by the last copy, on any thread; null if all are taken. May be called on other
-  /// threads than the strand if never by two at once.
+  /// Reserves one of the listener's connections until the last copy of the result is dropped, on any thread. Null if the
+  /// limit is reached. May be called on any thread, but never on two at once.
   std::shared_ptr<void> take_slot();
-  /// Wakes who waits for it, inside this call. Closes it if nobody listens any more.
+  /// Adds a connection and resumes a coroutine that waits for it, inside of this call. If the listener was closed, closes
+  /// the connection.
   void push(std::unique_ptr<Connection> connection);
-  /// The next connection. DeadlineExceeded; Cancelled once closed, or if the environment was killed.
+  /// Returns the next connection. DeadlineExceeded; Cancelled once the listener is closed or the environment is killed.
   Task<Result<std::unique_ptr<Connection>>> accept(Deadline deadline) { return accept_on(shared_from_this(), deadline); }
-  /// Closes those that nobody has accepted. Whoever waits is woken by wake_all(), which may be called later.
+  /// Closes the connections that are not yet accepted. wake_all(), which may be called later, resumes the coroutines that
+  /// wait.
   void close();
   void wake_all() { waits_->wake_all(); }
 
@@ -38,11 +40,11 @@ class AcceptQueue : public std::enable_shared_from_this<AcceptQueue> {
   bool open_ = true;
   std::shared_ptr<WaitQueue> waits_;
   std::deque<std::unique_ptr<Connection>> ready_;
-  // Connections give their places back wherever they end.
+  // Shared with the reservations, which may be dropped after this object.
   const std::shared_ptr<std::atomic<int>> slots_taken_ = std::make_shared<std::atomic<int>>(0);
 };
 
-/// A listener as its task sees it, over an object that lives on with the event loop.
+/// The Listener that a task gets. It refers to an object that lives as long as the event loop needs it.
 template <class Acceptance>
 class ListenerHandle final : public Listener {
  public:

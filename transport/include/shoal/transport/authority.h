@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Making what certificate.h is about: a CA per cluster, and a certificate per task. FailedPrecondition in a build without
-/// TLS, from both.
+/// Makes the certificates that certificate.h reads: a CA for each cluster, and a certificate for each task. In a build
+/// without TLS both functions return FailedPrecondition.
 #include "shoal/transport/certificate.h"
 
 namespace shoal::transport {
 
-/// A fresh CA: an ECDSA key on P-256 and a certificate that says that it signs those of tasks, and no further CAs.
+/// Makes a CA: an ECDSA key on P-256, and a certificate that allows it to sign certificates of tasks, but not of further
+/// CAs.
 Result<KeyPair> make_authority(const Validity& validity);
 
-/// A fresh key of that kind for `task`, and its certificate: for both sides of a TLS connection, not to sign others with.
-/// It ends when that of the CA does, if that is sooner. InvalidArgument: `authority` is no key pair, or `task` cannot be
-/// written (see parse_task_uri()). FailedPrecondition: the CA's certificate is not one of a CA, or ends before
-/// `validity` begins.
+/// Makes an ECDSA key on P-256 for `task`, and its certificate, which is valid for both sides of a TLS connection and
+/// cannot sign others. The certificate expires with the CA's, if that is sooner. InvalidArgument: `authority` is no key
+/// pair, or `task` cannot be written (see parse_task_uri()). FailedPrecondition: the CA's certificate is not one of a CA,
+/// or expires before `validity` begins.
 Result<KeyPair> make_task_certificate(const KeyPair& authority, const PeerIdentity& task, const Validity& validity);
 
 }  // namespace shoal::transport

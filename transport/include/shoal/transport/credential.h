@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a task proves with that it belongs to its job.
+/// The credential by which a task proves that it belongs to its job.
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,27 +12,27 @@
 
 namespace shoal::transport {
 
-/// A token, which all tasks of the job share, or a certificate of the task's own.
+/// A token, which all tasks of the job share, or the task's own certificate.
 using Credential = std::variant<Token, Certificate>;
 
-/// The files of a task in its folder; `shoal keys task` writes them.
+/// The files in a task's folder; `shoal keys task` writes them.
 inline constexpr const char* kAuthorityFile = "ca.pem";
 inline constexpr const char* kCertificateFile = "task.pem";
 inline constexpr const char* kKeyFile = "task.key";
 
-/// Where a task may be told its credential.
+/// The places where a user may specify a task's credential.
 struct CredentialSources {
   TokenSources token;
   std::optional<std::string> tls_dir;  ///< A folder: --tls-dir, SHOAL_TLS_DIR.
 };
-/// The credential; null if no source is there. `now`: the wall clock, which the certificate's times are compared with.
-/// Reads files of this machine, so programs call it where they begin, and tasks are handed what it found.
-/// InvalidArgument: a token and a certificate; or as Certificate::parse(). FailedPrecondition: others than its owner
-/// may read the key, or write to one of the files; the certificate is not valid `now`. NotFound, Unavailable: a file
-/// cannot be read. For a token: the errors of find_token().
+/// Finds the credential; null if no source is set. `now` is the wall clock, with which the certificate's period is
+/// compared. Reads files of this machine, so a program calls it at its start and passes the result to its tasks.
+/// InvalidArgument: both a token and a certificate are given, or an error of Certificate::parse(). FailedPrecondition:
+/// users other than the owner may read the key or write to one of the files, or the certificate is not valid `now`.
+/// NotFound, Unavailable: a file cannot be read. For a token: the errors of find_token().
 Result<std::shared_ptr<const Credential>> find_credential(const CredentialSources& sources, WallTime now);
 
-/// The two files of a key pair, read as those of a task are.
+/// The two files of a key pair. They are read with the same checks as a task's files.
 struct KeyPairFiles {
   std::string certificate, key;  ///< Paths of the files.
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// For those who implement a transport between processes: whether the two ends of a connection hear of each other.
+/// For implementers of a transport between processes: detects that the peer of a connection has fallen silent.
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -10,7 +10,8 @@
 
 namespace shoal::transport {
 
-/// The interval as it travels. It is 0 if this side sends no heartbeats and wants none, else at least 1.
+/// The heartbeat interval as it is sent in the handshake: 0 if this side sends no heartbeats and wants none, else at least
+/// 1.
 using HeartbeatMs = uint16_t;
 inline HeartbeatMs heartbeat_ms(const LinkOptions& options) {
   using std::chrono::milliseconds;
@@ -18,11 +19,11 @@ inline HeartbeatMs heartbeat_ms(const LinkOptions& options) {
   return HeartbeatMs(std::clamp(interval, milliseconds(0), milliseconds(65535)).count());
 }
 
-/// Times only; whoever has the clock and the socket tells it what happened. A side that has nothing to say sends a
-/// heartbeat once in its interval; who has said nothing for three of them is not there any more.
+/// Handles only times; the owner of the clock and the socket calls it when something happens. A side without other traffic
+/// sends a heartbeat once in each interval. A peer that has been silent for three of its intervals counts as gone.
 class Heartbeat {
  public:
-  /// Each interval as its side has announced it. No heartbeats either way if one of them is zero.
+  /// The interval that each side has announced. If one of them is zero, neither side sends heartbeats.
   struct Intervals {
     Duration ours{};
     Duration theirs{};
@@ -33,21 +34,21 @@ class Heartbeat {
   bool enabled() const { return intervals_.ours.count() > 0 && intervals_.theirs.count() > 0; }
   void sent(SteadyTime now) { sent_at_ = now; }
   void received(SteadyTime now) { received_at_ = silent_since_ = now; }
-  /// Nothing was read until now, so the silence of the peer counts from now.
+  /// Begins the count of the peer's silence anew: until now this side did not read.
   void restart_silence(SteadyTime now) { silent_since_ = now; }
   SteadyTime received_at() const { return received_at_; }
 
-  /// It is time to say something.
+  /// True if it is time to send a heartbeat.
   bool is_due(SteadyTime now) const { return now >= sent_at_ + intervals_.ours; }
   bool is_silent(SteadyTime now) const { return now >= silent_since_ + silence_max(); }
   Duration silence_max() const { return 3 * intervals_.theirs; }
-  /// Such as "tcp://...: the peer has been silent for 15 s".
+  /// The error "tcp://...: the peer has been silent for 15 s".
   Error silence_of(const std::string& peer) const {
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(silence_max()).count();
     const std::string duration = ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
     return unavailable(peer + ": the peer has been silent for " + duration);
   }
-  /// The next time at which one of the two may become true.
+  /// The next time at which is_due() or is_silent() may become true.
   SteadyTime next() const { return std::min(sent_at_ + intervals_.ours, silent_since_ + silence_max()); }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// inproc: between tasks of one process, by handing over the reference. No payload byte is copied. There are no heartbeats:
+/// inproc: connects tasks of one process by passing references. No payload byte is copied. There are no heartbeats, since
 /// such tasks stop together.
 #include <memory>
 
@@ -9,13 +9,13 @@
 
 namespace shoal::transport {
 
-/// Where the tasks of one process find each other. There is no global one: whoever starts the tasks makes it and gives
-/// it to each. Thread-safe. Outlives its users (they share it).
+/// The place where the tasks of one process find each other. There is no global one: whoever starts the tasks makes a hub
+/// and gives it to each. Thread-safe. The transports share ownership of it.
 ///
 ///   auto hub = std::make_shared<InprocHub>();
 ///   options.transports["inproc"] = inproc_factory(hub);      // for every task of the cluster of threads
 ///
-/// An address is any name; one that ends in ":0" gets a free number in place of the 0.
+/// An address is any name. If it ends in ":0", the 0 is replaced by a free number.
 class InprocHub {
  public:
   InprocHub();
@@ -23,17 +23,17 @@ class InprocHub {
   InprocHub(const InprocHub&) = delete;
   InprocHub& operator=(const InprocHub&) = delete;
 
-  struct State;  // For the implementation.
+  struct State;  // Defined in the implementation.
   State& state() { return *state_; }
 
  private:
   std::unique_ptr<State> state_;
 };
 
-/// Makes transports that meet in `hub`.
+/// A factory of transports that meet in `hub`.
 TransportFactory inproc_factory(std::shared_ptr<InprocHub> hub);
 
-/// What the plug-in table has: a transport with a hub of its own, so it reaches only listeners of the same environment.
+/// The entry in the plug-in table: a transport with a hub of its own, so it reaches only listeners of the same environment.
 std::unique_ptr<Transport> make_inproc_transport(Environment& env);
 
 }  // namespace shoal::transport

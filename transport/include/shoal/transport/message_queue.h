@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// For those who implement a transport: messages in order, and what they weigh.
+/// For implementers of a transport: a queue of messages that counts their bytes.
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -10,11 +10,12 @@
 
 namespace shoal::transport {
 
-/// A FIFO of messages that knows its bytes. Storage is a ring that grows to the largest number ever queued and is then
-/// reused, so that steady traffic allocates nothing. Not thread-safe.
+/// A FIFO of messages that knows its size in bytes. The messages lie in a ring, which grows to the largest number ever
+/// queued and is then reused, so that steady traffic allocates nothing. Not thread-safe.
 class MessageQueue {
  public:
-  /// What a message counts: its body, and its head as it goes over a wire, so that empty messages are bounded as well.
+  /// The bytes that a message counts for: its body, and its head as it is sent, so that the bound also applies to empty
+  /// messages.
   static uint64_t cost(const Message& message) { return message.body_bytes() + 96; }
 
   bool empty() const { return count_ == 0; }
@@ -37,7 +38,7 @@ class MessageQueue {
 
  private:
   void grow() {
-    std::vector<Message> larger(ring_.empty() ? 8 : ring_.size() * 2);  // A power of two.
+    std::vector<Message> larger(ring_.empty() ? 8 : ring_.size() * 2);  // The size is always a power of two.
     for (size_t i = 0; i < count_; ++i) larger[i] = std::move(ring_[(first_ + i) & (ring_.size() - 1)]);
     ring_ = std::move(larger);
     first_ = 0;

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// For those who implement a transport: a way to an Environment that may end before its peers do.
+/// For implementers of a transport: access to an Environment that may end before its peers do.
 #include <mutex>
 
 #include "shoal/base/environment.h"
 
 namespace shoal::transport {
 
-/// Posts to one task's strand from any thread until close(). The transport of the task owns it, shared with whatever on
-/// other threads wants to wake that task; the transport's destructor closes it, while the environment still exists.
+/// Posts work to the strand of one task, from any thread, until close(). The task's transport owns it together with objects
+/// on other threads that want to wake the task. The destructor of the transport closes it, while the environment still
+/// exists.
 class Postbox {
  public:
   explicit Postbox(Environment& env) : env_(&env) {}
 
-  /// False if closed: `work` was dropped. Called under locks of transports: destroying a dropped `work` may not post.
+  /// Returns false, and drops `work`, if closed. Transports call it with locks held, so the destructor of `work` must not
+  /// post.
   bool post(Work work) {
     std::lock_guard lock(mutex_);
     if (!env_) return false;
@@ -24,12 +26,12 @@ class Postbox {
     std::lock_guard lock(mutex_);
     return env_ && env_->on_strand();
   }
-  /// Nothing is posted once this has returned. From the strand, or when it no longer runs.
+  /// After this call nothing is posted any more. Call it on the strand, or when the strand no longer runs.
   void close() {
     std::lock_guard lock(mutex_);
     env_ = nullptr;
   }
-  /// The environment; null once closed. From the strand.
+  /// The environment; null once closed. Strand only.
   Environment* environment() const {
     std::lock_guard lock(mutex_);
     return env_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The secret that the tasks of one job share. Whoever holds it may take part; tcp encrypts and authenticates with it.
+/// The secret that the tasks of one job share. Whoever has it may take part in the job; tcp uses it to encrypt and
+/// authenticate.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -14,17 +15,18 @@
 
 namespace shoal::transport {
 
-/// 32 random bytes. As text "shoal1-" and 48 characters of base64url (RFC 4648, section 5, no padding): the bytes, and the
-/// first 4 of the XXH3-64 of "shoal1-" and them, by which a typing error is found. A value; wiped when it is destroyed.
+/// 32 random bytes. As text: "shoal1-" and 48 characters of base64url (RFC 4648, section 5, no padding), which encode the
+/// bytes and the first 4 bytes of the XXH3-64 of "shoal1-" and the bytes, so that typing errors are found. A value type,
+/// wiped when destroyed.
 class Token {
  public:
   static constexpr size_t kBytes = 32;
   static constexpr size_t kTextBytes = 55;
 
-  /// Makes one from the system's randomness.
+  /// Makes a token from the system's random numbers.
   static Token fresh();
-  /// InvalidArgument saying what is wrong with `text`, without showing any of it. Blanks and line ends around it are let
-  /// go.
+  /// InvalidArgument describes the mistake in `text` without showing any of it. Blanks and line ends around the text are
+  /// ignored.
   static Result<Token> parse(std::string_view text);
 
   Token(const Token&) = default;
@@ -39,14 +41,14 @@ class Token {
   std::array<std::byte, kBytes> secret_;
 };
 
-/// Where a task may be told its job's token.
+/// The places where a user may specify the job's token.
 struct TokenSources {
   std::optional<std::string> file;  ///< A path: --token-file, SHOAL_TOKEN_FILE.
   std::optional<std::string> text;  ///< The token itself: SHOAL_TOKEN.
 };
-/// The token; null if no source is there. Reads a file of this machine, as find_credential() does. InvalidArgument,
-/// naming the source: malformed, or both are there and differ. FailedPrecondition: others than the file's owner may
-/// read it or write to it. NotFound, Unavailable: it cannot be read.
+/// Finds the token; null if no source is set. Reads a file of this machine, as find_credential() does. InvalidArgument
+/// names the source: a token is malformed, or both sources are set and differ. FailedPrecondition: users other than the
+/// file's owner may read it or write to it. NotFound, Unavailable: the file cannot be read.
 Result<std::shared_ptr<const Token>> find_token(const TokenSources& sources);
 
 }  // namespace shoal::transport

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The interface that carries messages between tasks. One folder below transport/ per implementation; one conformance
-/// suite (tests/transport/conformance_*_test.cc) runs over all of them.
+/// The interface that carries messages between tasks. Each implementation is a folder below transport/, and one conformance
+/// suite (tests/transport/conformance_*_test.cc) tests all of them.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -13,92 +13,95 @@
 
 namespace shoal::transport {
 
-/// Where a peer listens: a scheme and an address that the scheme understands ("tcp", "127.0.0.1:2222").
+/// The place where a peer listens: a scheme, and an address in the form of that scheme ("tcp", "127.0.0.1:2222").
 struct Endpoint {
   std::string scheme;
   std::string address;
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
-std::string to_string(const Endpoint& endpoint);         ///< Such as "tcp://127.0.0.1:2222".
-Result<Endpoint> parse_endpoint(std::string_view text);  ///< InvalidArgument says what is wrong.
+std::string to_string(const Endpoint& endpoint);         ///< Returns "tcp://127.0.0.1:2222".
+Result<Endpoint> parse_endpoint(std::string_view text);  ///< InvalidArgument describes the mistake.
 
 struct LinkOptions {
-  /// Largest message taken from the peer, body bytes; a larger one closes the connection (InvalidArgument) before
-  /// anything is allocated. Raised by Connection::set_receive_limit once a plan is known.
+  /// The largest message accepted from the peer, in bytes of its body. A larger one closes the connection (InvalidArgument)
+  /// before memory is allocated. Connection::set_receive_limit raises the limit once a plan is known.
   uint64_t receive_bytes_max = 64 * 1024;
-  /// Bytes queued for sending above which try_send() says no and send() waits. One message may go beyond.
+  /// The number of queued bytes above which try_send() returns false and send() waits. One message may exceed it.
   uint64_t send_queue_bytes_max = uint64_t(256) << 20;
-  /// A handshake that is not through by then is dropped.
+  /// A handshake that takes longer is dropped.
   Duration handshake_timeout = std::chrono::seconds(2);
-  /// How often a connection that has nothing to carry says that this side lives, at most 65 s. A peer that was silent for
-  /// three of its own intervals is closed with Unavailable; bytes of a message under way count, however slow. 0, on either
-  /// side: no heartbeats. The event loop sends them, so a task that computes for long is not taken for dead. inproc needs
-  /// none: tasks of one process stop together.
+  /// How often a connection without other traffic sends a heartbeat, at most 65 s. A peer that is silent for three of its
+  /// own intervals is closed with Unavailable; bytes of an unfinished message count as a sign of life, however slow. 0 on
+  /// either side: no heartbeats. The event loop sends them, so a task that computes for long does not seem dead. inproc
+  /// needs none, since tasks of one process stop together.
   Duration heartbeat_interval = std::chrono::seconds(5);
-  /// Payload checksums (XXH3). tcp: always beyond loopback without encryption, else when asked.
+  /// Payload checksums (XXH3). tcp always uses them beyond loopback without encryption, otherwise only if this is set.
   bool checksum = false;
-  /// tcp: with one every connection, on loopback too, is TLS 1.3 that only holders of the same token, or of a certificate
-  /// of one's CA, can take part in (FailedPrecondition for others, and in a build without TLS). inproc and shm need none.
+  /// tcp: if set, every connection, on loopback too, uses TLS 1.3, which only holders of the same token, or of a
+  /// certificate of the same CA, can take part in (FailedPrecondition for others, and in a build without TLS). inproc and
+  /// shm do not need it.
   std::shared_ptr<const Credential> credential;
-  /// connect(), with a certificate: the task that has to be there; FailedPrecondition if another one is. (Host names prove
-  /// nothing: the addresses of tasks change.)
+  /// For connect() with a certificate: the task that is expected; FailedPrecondition if another task is there. (Host names
+  /// prove nothing, since the addresses of tasks change.)
   std::optional<PeerIdentity> expected_peer;
-  /// Plain tcp beyond loopback is refused (FailedPrecondition, naming the ways out) unless this is set.
+  /// If not set, tcp without encryption beyond loopback is refused (FailedPrecondition, with the alternatives).
   bool insecure = false;
-  int connections_max = 1024;  ///< The most connections of a listener; further peers are refused.
+  int connections_max = 1024;  ///< The largest number of connections of a listener; further peers are refused.
 };
 
-/// Copies and traffic of a transport since it was made. May be read by any thread.
+/// Counts of a transport since it was made. Any thread may read them.
 struct TransportStats {
   uint64_t messages_sent = 0;
   uint64_t messages_received = 0;
   uint64_t bytes_sent = 0;
   uint64_t bytes_received = 0;
-  /// Payload bytes that this process copied in memory (not counted: the kernel's own, and encryption's).
+  /// Payload bytes that this process copied in memory (without copies by the kernel and by encryption).
   uint64_t bytes_copied = 0;
 };
 
-/// An ordered, reliable stream of messages to one peer. send(), receive() from the strand; try_send(), close() from any
-/// thread. At most one receive() at a time.
+/// An ordered, reliable stream of messages to one peer. Call send() and receive() on the strand, try_send() and close() on
+/// any thread. At most one receive() at a time.
 class Connection {
  public:
   virtual ~Connection() = default;  ///< Closes the connection.
   virtual const Endpoint& peer() const = 0;
-  /// Who the peer has proved to be, by its certificate; none where there are no certificates.
+  /// The task that the peer's certificate proves; nothing if certificates are not used.
   virtual std::optional<PeerIdentity> identity() const = 0;
-  /// When something of the peer, a heartbeat if nothing else, last arrived here; now, if it is of this process. On the
-  /// strand.
+  /// When something last arrived from the peer, even if only a heartbeat; now, if the peer is in this process. Strand
+  /// only.
   virtual SteadyTime heard() const = 0;
-  /// Queues `message` (taking it) if there is credit. False: no credit, or closed; the message is left as it was.
+  /// Queues `message` and takes it, if there is credit. False: there is no credit, or the connection is closed; `message`
+  /// is unchanged.
   virtual bool try_send(Message& message) = 0;
-  /// Queues `message` as soon as there is credit. DeadlineExceeded; Unavailable with the reason once closed.
+  /// Queues `message` as soon as there is credit. DeadlineExceeded; once the connection is closed Unavailable, with the
+  /// reason.
   virtual Task<Result<void>> send(Message message, Deadline deadline) = 0;
-  /// The next message, verified. DeadlineExceeded (the connection stays usable); the peer's or our own reason once closed
-  /// and drained (Unavailable, unless close() was given another kind); DataLoss or InvalidArgument if the peer sent
-  /// nonsense (which closes).
+  /// Returns the next message, verified. DeadlineExceeded (the connection stays usable). Once the connection is closed and
+  /// no message is left: the reason that the peer or this side gave (Unavailable, unless close() was given another kind).
+  /// DataLoss or InvalidArgument if the peer sent an invalid message, which closes the connection.
   virtual Task<Result<Message>> receive(Deadline deadline) = 0;
-  /// Sends what is queued (bounded: 1 s), then `reason` to the peer, then ends; wakes all waits with it. Idempotent. The
-  /// kind of `reason` travels too; Cancelled and EndOfInput, which mean something only here, become Unavailable. Called on
-  /// the strand, what the medium takes at once has left before it returns; the rest leaves while the event loop turns, or
-  /// when the environment ends.
+  /// Sends the queued messages (for at most 1 s), then `reason` to the peer, and ends the connection; all waits return the
+  /// reason. Further calls have no effect. The kind of `reason` is sent too; Cancelled and EndOfInput, which mean something
+  /// only here, become Unavailable. If it is called on the strand, what the medium takes at once has been sent when it
+  /// returns; the rest is sent while the event loop runs, or when the environment ends.
   virtual void close(Error reason) = 0;
   virtual void set_receive_limit(uint64_t bytes) = 0;
 };
 
 class Listener {
  public:
-  virtual ~Listener() = default;  ///< Stops listening; accepted connections live on.
-  /// The address that peers can connect to (the real port when asked for port 0).
+  virtual ~Listener() = default;  ///< Stops listening. Accepted connections stay open.
+  /// The address that peers can connect to (with the actual port if port 0 was asked for).
   virtual const Endpoint& endpoint() const = 0;
   virtual Task<Result<std::unique_ptr<Connection>>> accept(Deadline deadline) = 0;
   virtual void close() = 0;  ///< Wakes accept() with Cancelled.
 };
 
-/// How far apart the two tasks of a connection may be, and with that what an address is.
+/// How far apart the two tasks of a connection may be, and so what an address is.
 enum class Reach : uint8_t {
   kProcess,  ///< Both are threads of one process. An address is any name.
-  kMachine,  ///< Both run on one machine. An address is any name that nobody else has there.
-  kNetwork,  ///< They may be anywhere. An address is "host:port".
+  kMachine,  ///< Both run on one machine. An address is any name that is unique there.
+  kNetwork,  ///< They may run anywhere. An address is "host:port".
 };
 
 class Transport {
@@ -107,11 +110,11 @@ class Transport {
   virtual Reach reach() const = 0;
   /// Whether every peer reads a payload where its sender wrote it, so that large messages cost no more than small ones.
   virtual bool shares_memory() const = 0;
-  /// Unavailable naming the address if it is taken; NotFound if its host name does not resolve; FailedPrecondition for
+  /// Unavailable, with the address, if it is in use; NotFound if its host name does not resolve; FailedPrecondition for
   /// insecure addresses (LinkOptions::insecure).
   virtual Result<std::unique_ptr<Listener>> listen(Endpoint at, LinkOptions options) = 0;
-  /// One attempt. Unavailable (nobody there, refused), DeadlineExceeded, FailedPrecondition (another protocol version,
-  /// another token or CA, a credential on one side only, a certificate that is not good, another task than expected).
+  /// Tries once to connect. Unavailable (nobody listens, refused), DeadlineExceeded, FailedPrecondition (another protocol
+  /// version, another token or CA, a credential on one side only, an invalid certificate, another task than expected).
   virtual Task<Result<std::unique_ptr<Connection>>> connect(Endpoint to, LinkOptions options, Deadline deadline) = 0;
   virtual TransportStats stats() const = 0;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// For those who implement a transport: coroutines that wait, each with a deadline, for something that may come often.
+/// For implementers of a transport: a queue of coroutines that wait, each with a deadline, for something that happens
+/// often.
 #include <coroutine>
 #include <cstdint>
 #include <memory>
@@ -11,11 +12,11 @@ namespace shoal::transport {
 
 enum class WaitEnd : uint8_t { kWoken, kDeadline, kCancelled };  ///< kCancelled means that the environment was killed.
 
-/// Waits of one strand, in order. Waiting and waking allocate nothing: the waiter lives in the coroutine's frame, and one
-/// timer serves all. That timer is lazy: it is armed for the first deadline and, when it fires, moves on to the earliest
-/// one that still waits; so a loop of receives with fresh deadlines touches the timer once per timeout, not per message.
-/// All members from the strand only (or while it does not run). A frame destroyed while it waits leaves the queue by
-/// itself. The last reference may be dropped anywhere once stop() was called.
+/// The waits of one strand, in order. Waiting and waking allocate nothing: each wait lives in its coroutine's frame, and
+/// one timer serves all. The timer is lazy: it is set for the first deadline and, when it fires, moves to the earliest
+/// deadline that is still awaited. So a loop of receives with new deadlines changes the timer once per timeout, not once
+/// per message. Use all members on the strand only (or while it does not run). A frame that is destroyed while it waits
+/// leaves the queue by itself. After stop(), the last reference may be dropped on any thread.
 class WaitQueue : public std::enable_shared_from_this<WaitQueue> {
  public:
   explicit WaitQueue(Environment& env);
@@ -24,14 +25,15 @@ class WaitQueue : public std::enable_shared_from_this<WaitQueue> {
   WaitQueue& operator=(const WaitQueue&) = delete;
 
   class Wait;
-  /// `co_await`able, once. Resumes by wake_*() or at the deadline. Keeps the queue alive.
+  /// Returns an object to co_await once. It resumes by wake_*() or at the deadline, and keeps the queue alive.
   Wait wait(Deadline deadline);
   bool empty() const { return ends_.next == &ends_; }
-  /// Resumes, inside this call, the one that has waited longest, if any.
+  /// Resumes, inside of this call, the coroutine that has waited longest, if there is one.
   void wake_first();
-  /// Resumes, inside this call, everyone who waits now. The caller keeps the queue alive.
+  /// Resumes, inside of this call, all coroutines that wait now. The caller keeps the queue alive.
   void wake_all();
-  /// Ends the timer: from now on deadlines of those who still wait do not pass; whoever owns the queue wakes them.
+  /// Ends the timer: deadlines have no effect from now on, and the owner of the queue has to wake the coroutines that still
+  /// wait.
   void stop();
 
  private:
@@ -62,12 +64,12 @@ class WaitQueue : public std::enable_shared_from_this<WaitQueue> {
   Timer run_timer(uint64_t generation);
 
   Environment& env_;
-  Link ends_;                      // The ends of the ring of waits.
-  Wait* adding_ = nullptr;         // The wait inside add(): it may be ended, but its coroutine is not suspended yet.
-  std::coroutine_handle<> timer_;  // The frame that sleeps for all; null if there is none.
-  bool in_timer_ = false;          // True while that frame is running: it ends itself when it finds itself replaced.
+  Link ends_;                      // Closes the ring of waits.
+  Wait* adding_ = nullptr;         // The wait inside of add(): it may end before its coroutine is suspended.
+  std::coroutine_handle<> timer_;  // The frame that sleeps until the next deadline; null: none.
+  bool in_timer_ = false;          // True while that frame is running. A frame that finds itself replaced ends.
   Deadline timer_at_ = kNoDeadline;
-  uint64_t generation_ = 0;  // Number of the present timer.
+  uint64_t generation_ = 0;  // The number of the present timer.
 };
 
 class WaitQueue::Wait : private WaitQueue::Link {
