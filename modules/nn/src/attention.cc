@@ -23,7 +23,7 @@ int64_t checked_head_size(Value x, const MultiHeadAttentionOptions& options) {
   return features / options.heads;
 }
 
-/// A dense layer of `units` in scope `name`, made of `parts` with equal fans each.
+/// A dense layer with `units` outputs in scope `name`. It consists of `parts` parts, each with its own fans.
 Value project(Value x, int64_t units, int64_t parts, std::string_view name, const MultiHeadAttentionOptions& options) {
   Graph& graph = x.graph();
   const auto scope = graph.scope(name);

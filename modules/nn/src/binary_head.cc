@@ -28,7 +28,7 @@ class BinaryHead final : public LogitsHead {
 
   void add_predictions(HeadOutput& output, Value logits) const override {
     const Value logistic = ops::sigmoid(logits);
-    // The probability decides, not the logit: their rounding differs, and a tie goes to class 0.
+    // Compares the probability and not the logit, since the two round differently; a tie is class 0.
     const Value class_ids = ops::cast(ops::greater(logistic, logits.graph().constant(0.5f)), DType::kInt64);
     output.predictions = {{"logits", logits},
                           {"logistic", logistic},

@@ -12,7 +12,7 @@
 namespace shoal::nn {
 namespace {
 
-/// Examples by what they are and what they were taken for.
+/// The combinations of an example's class and its predicted class.
 enum Outcome : size_t { kTruePositives, kFalsePositives, kFalseNegatives, kTrueNegatives, kOutcomes };
 
 /// Whether the label of element e is 1. InvalidArgument if it is neither 0 nor 1.
@@ -43,12 +43,14 @@ Metric counts(const std::string& who, const LabelsAndPredictions& of, const Bina
 
 double part(double of, double other) { return of + other == 0 ? 0 : of / (of + other); }
 
-// Probabilities in classes that are as fine near 0 and near 1 as in between: 32 to each halving of p, or of 1 - p.
+// Divides probabilities into classes that are as fine near 0 and near 1 as in between: 32 for each halving of p, or of 1 -
+// p.
 constexpr int kHalvings = 40, kBitsPerHalving = 5;
 constexpr int kClassesPerSide = (kHalvings << kBitsPerHalving) + 1;
 constexpr int kClasses = 2 * kClassesPerSide;
 
-/// The class of p in [0, 0.5]: a float's exponent and the highest bits of its mantissa, counted up to those of 0.5.
+/// The class of p in [0, 0.5], found from a float's exponent and the highest bits of its mantissa, counted up to those of
+/// 0.5.
 int class_below_half(float p) {
   constexpr int kDropped = 23 - kBitsPerHalving;
   const int below = int(std::bit_cast<uint32_t>(0.5f) >> kDropped) - int(std::bit_cast<uint32_t>(p) >> kDropped);
@@ -56,7 +58,8 @@ int class_below_half(float p) {
 }
 int class_of(float p) { return p < 0.5f ? class_below_half(p) : kClasses - 1 - class_below_half(1.0f - p); }
 
-/// Totals are the weights of the negatives of each class, then of the positives. A pair of one class counts half.
+/// `totals` has the weights of the negatives in each class, then those of the positives. A pair within one class counts
+/// half.
 double area_under_curve(std::span<const double> totals) {
   double negatives = 0, positives = 0, area = 0;
   for (size_t i = 0; i < kClasses; ++i) {
@@ -67,17 +70,17 @@ double area_under_curve(std::span<const double> totals) {
   return negatives == 0 || positives == 0 ? 0 : area / (negatives * positives);
 }
 
-/// Precision over recall, between two neighbouring classes of probabilities as Davis and Goadrich have it: true and false
-/// positives grow in proportion, from (tp, fp) by (more_tp, more_fp), and precision is tp / (tp + fp) on the way.
+/// The area between two neighbouring classes of probabilities, as in Davis and Goadrich: true and false positives grow in
+/// proportion, from (tp, fp) by (more_tp, more_fp), while precision is tp / (tp + fp).
 double area_between(double tp, double fp, double more_tp, double more_fp) {
-  const double growth = 1 + more_fp / more_tp;  // How tp + fp grows with tp.
+  const double growth = 1 + more_fp / more_tp;  // The growth of tp + fp for each tp.
   if (tp + fp == 0) return more_tp / growth;
   return more_tp / growth + (tp - (tp + fp) / growth) / growth * std::log1p(growth * more_tp / (tp + fp));
 }
 
 double area_under_precision_recall(std::span<const double> totals) {
   double tp = 0, fp = 0, area = 0;
-  for (size_t i = kClasses; i-- > 0;) {  // From the highest probability on.
+  for (size_t i = kClasses; i-- > 0;) {  // Starts with the highest probability.
     if (totals[kClasses + i] > 0) area += area_between(tp, fp, totals[kClasses + i], totals[i]);
     tp += totals[kClasses + i];
     fp += totals[i];
@@ -108,7 +111,7 @@ MetricFigure precision_recall_figure(std::span<const double> totals) {
   return figure;
 }
 
-/// A metric of the weights of negatives and positives in each class of probabilities.
+/// A metric computed from the weights of negatives and positives in each class of probabilities.
 Metric of_curve(const std::string& who, const LabelsAndPredictions& of, const MetricOptions& options,
                 std::function<double(std::span<const double> totals)> value) {
   const Value labels = of.labels, predictions = of.predictions;

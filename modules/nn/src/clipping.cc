@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Gradients that are clipped before they are applied.
+/// Clipping of gradients before they are applied.
 #include <algorithm>
 #include <cmath>
 
@@ -10,11 +10,11 @@
 namespace shoal::nn {
 namespace {
 
-/// What gradients of norm `norm` are multiplied with; always finite, since servers refuse other scalars. Whoever trains looks
-/// at the norm first (StepScalar::norm_of), unless it may be NaN or infinite there.
+/// The factor for gradients whose norm is `norm`. Always finite, since servers refuse other scalars. A trainer checks the
+/// norm before (StepScalar::norm_of), except where it may be NaN or infinite.
 double clip_factor(double limit, float norm) {
   if (is_nan(norm)) return 1;
-  return norm > limit ? limit / double(norm) : 1;  // An infinite norm gives 0.
+  return norm > limit ? limit / double(norm) : 1;  // 0 for an infinite norm.
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ void check_groups(std::string_view layer, int64_t groups, int64_t channels, int6
                          std::to_string(channels) + " channels and the " + std::to_string(filters) + " filters"));
 }
 
-/// What all layers here ask of x, [...] as `shape` says, and of their options; the number of channels.
+/// Checks x, whose expected shape is `shape`, and the options that all layers here have. Returns the number of channels.
 template <class Options>
 int64_t check_layer(Value x, int rank, std::string_view shape, const Options& options, const Extents& extents) {
   const std::string& layer = options.name;
@@ -42,7 +42,7 @@ struct ConvWeights {
   Value bias;
 };
 
-/// The variables, in the current scope.
+/// Adds the variables in the current scope.
 template <class Options>
 ConvWeights add_weights(Graph& graph, const Shape& kernel, Fans fans, int64_t filters, const Options& options) {
   ConvWeights weights;
@@ -55,7 +55,7 @@ ConvWeights add_weights(Graph& graph, const Shape& kernel, Fans fans, int64_t fi
   return weights;
 }
 
-/// The fans of filters that see their group of channels only.
+/// The fans of filters that use only the channels of their group.
 Fans fans_of_groups(int64_t channels, int64_t filters, int64_t groups, int64_t window) {
   return {.in = double(channels / groups) * double(window), .out = double(filters / groups) * double(window)};
 }

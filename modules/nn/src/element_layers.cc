@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layers without weights: activations, flatten, dropout, and penalties.
+// Layers without weights: activations, flatten, dropout, and penalties.
 #include <cmath>
 
 #include "shoal/graph/ops.h"

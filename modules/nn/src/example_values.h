@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Values with one number per example: [batch] or [batch, 1].
+/// Handles values with one number per example: [batch] or [batch, 1].
 #include <string>
 #include <string_view>
 
@@ -8,19 +8,20 @@
 
 namespace shoal::nn {
 
-/// `shape` without trailing axes of size 1, but never of rank 0 unless it already was: [batch, 1] becomes [batch].
+/// `shape` without trailing axes of size 1, but with at least one axis if it has one: [batch, 1] becomes [batch].
 DimShape trimmed(const DimShape& shape);
 
-/// `shape` with one more size at its end; without the last one.
+/// `shape` with a further size at its end, and `shape` without its last size.
 DimShape with_last(const DimShape& shape, Dim last);
 DimShape without_last(const DimShape& shape);
-/// "float32 [batch, 3]", for errors.
+/// Returns "float32 [batch, 3]", for errors.
 std::string described(Value value);
-/// `value` as float32.
+/// Converts `value` to float32.
 Value as_floats(Value value);
 
-/// `value` as [batch], where `batch` is the first size of `like`. Raises InvalidArgument by `who` with both shapes if it is
-/// neither [batch] nor [batch, 1]; `what` and `like_what` name the two: "weights", "logits".
+/// `value` as [batch], where `batch` is the first size of `like`. If it is neither [batch] nor [batch, 1], raises
+/// InvalidArgument with both shapes. The error begins with `who`; `what` and `like_what` name the two values: "weights",
+/// "logits".
 Value per_example(std::string_view who, std::string_view what, Value value, std::string_view like_what, Value like);
 
 }  // namespace shoal::nn

@@ -15,13 +15,13 @@ using Kind = Initializer::Kind;
 /// The standard deviation of a standard normal truncated at two standard deviations.
 constexpr double kTruncatedStddev = 0.87962566103423978;
 
-/// The limit of an orthogonal initializer: what a message from outside can make this process compute is bounded.
+/// The largest orthogonal matrix, which bounds the work that a message from outside can cause.
 constexpr int64_t kMatrixElementsMax = int64_t(1) << 26;
 
 template <class T>
 Result<void> fill_constant(double value, MutableTensorView out) {
   const bool in_range = value >= double(std::numeric_limits<T>::lowest()) && value <= double(std::numeric_limits<T>::max());
-  // 2^63 is the double nearest to the largest int64, and one too many.
+  // 2^63, which is one larger than the largest int64, passes the test above, since the double nearest to that is 2^63.
   const bool fits = in_range && std::trunc(value) == value && !(sizeof(T) == 8 && value >= 0x1p63);
   if (!fits) {
     return invalid_argument("initializer: constant " + std::to_string(value) + " cannot be held by " +
@@ -44,7 +44,7 @@ Result<void> initialize_constant(double value, MutableTensorView out) {
                           "; use float32, int32, int64, uint8 or bool");
 }
 
-/// A sum of products in an order that compilers may turn into vectors.
+/// A sum of products, in an order that compilers can vectorise.
 double dot(const double* a, const double* b, size_t count) {
   constexpr size_t kLanes = 8;
   double sums[kLanes] = {};
@@ -58,8 +58,8 @@ double dot(const double* a, const double* b, size_t count) {
   return sum;
 }
 
-/// Makes `count` vectors of `length` numbers orthonormal, each with what those before it leave (modified Gram-Schmidt).
-/// With normal numbers to start from, the result is drawn evenly: Mezzadri, "How to generate random matrices from the
+/// Makes `count` vectors of `length` numbers orthonormal, each against those before it (modified Gram-Schmidt). If they
+/// start as normal random numbers, the result is uniformly distributed: Mezzadri, "How to generate random matrices from the
 /// classical compact groups" (2007).
 void orthonormalize(std::vector<double>& vectors, size_t count, size_t length) {
   for (size_t i = 0; i < count; ++i) {
@@ -74,7 +74,7 @@ void orthonormalize(std::vector<double>& vectors, size_t count, size_t length) {
   }
 }
 
-/// Whoever makes some of the rows makes the whole matrix, and keeps those.
+/// A process that needs some of the rows computes the whole matrix, and keeps those rows.
 Result<void> initialize_orthogonal(const Initializer& initializer, RandomKey key, int64_t first_element,
                                    MutableTensorView out) {
   const auto rows = int64_t(initializer.b);

@@ -16,7 +16,7 @@ Value add_weight(Graph& graph, std::string_view name, const Shape& shape, Fans f
   return weight;
 }
 
-/// Two steps in a row, of decays d and e, are one of decay d * e, towards a mean of both values.
+/// Two steps in a row with decays d and e are one step with decay d * e, towards a mean of both values.
 void keep_moving_average(Value variable, Value value, double decay) {
   std::vector<MovingAverage>& all = variable.graph().moving_averages();
   const auto before = std::find_if(all.begin(), all.end(), [&](const MovingAverage& a) { return a.variable == variable; });
@@ -25,7 +25,7 @@ void keep_moving_average(Value variable, Value value, double decay) {
     return;
   }
   const double both = before->decay * decay;
-  if (both == 1) return;  // Neither changes anything.
+  if (both == 1) return;  // Neither step changes anything.
   const double share = (1 - decay) / (1 - both);
   before->value = ops::add(ops::scale(before->value, 1 - share), ops::scale(value, share));
   before->decay = both;

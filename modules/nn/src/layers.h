@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What layers with weights share.
+/// Functions that layers with weights have in common.
 #include <string_view>
 
 #include "shoal/graph/graph.h"
@@ -14,18 +14,19 @@ struct WeightOptions {
   const Regularizer& regularizer;
   bool trainable;
 };
-/// A float32 variable in the current scope, with its penalty. Fans are those of the layer's kernel, also for its bias.
+/// Adds a float32 variable in the current scope, and its penalty. The fans are those of the layer's kernel, also for its
+/// bias.
 Value add_weight(Graph& graph, std::string_view name, const Shape& shape, Fans fans, const WeightOptions& options);
 
-/// With each step `variable` becomes decay * variable + (1 - decay) * value. Where shared layers are called more than once
-/// they do so one after the other, in the order of the calls.
+/// Makes each step set `variable` to decay * variable + (1 - decay) * value. If shared layers are called more than once,
+/// all calls contribute, in the order of the calls.
 void keep_moving_average(Value variable, Value value, double decay);
 
-/// InvalidArgument by `layer` unless x is a float32 value of this rank; `shape` says what is expected: "[batch, inputs]".
+/// Raises InvalidArgument unless x is a float32 value of this rank. `shape` describes what is expected: "[batch, inputs]".
 void check_input(std::string_view layer, Value x, int rank, std::string_view shape);
-/// The same for an x of at least this rank.
+/// As check_input(), for an x of at least this rank.
 void check_rank_min(std::string_view layer, Value x, int rank, std::string_view shape);
-/// The size of an axis that has to be a number.
+/// The size of an axis, which has to be a number.
 int64_t fixed_size(std::string_view layer, Value x, int axis);
 /// Raises InvalidArgument unless value >= 1.
 void check_positive(std::string_view layer, std::string_view option, int64_t value);

@@ -19,7 +19,7 @@ std::string shortest(double number) {
 
 Value all_class_ids(Value class_ids, int64_t classes) {
   std::vector<float> ids(static_cast<size_t>(classes));
-  std::iota(ids.begin(), ids.end(), 0.0f);  // Exact up to 2^24 classes.
+  std::iota(ids.begin(), ids.end(), 0.0f);  // Exact for up to 2^24 classes.
   const Value row = class_ids.graph().constant(Tensor::of<float>(Shape{classes}, std::span<const float>(ids)));
   return ops::cast(ops::add(ops::scale(as_floats(class_ids), 0), row), DType::kInt64);
 }
@@ -150,7 +150,7 @@ Value LogitsHead::looked_up(const std::vector<double>& weights, Value ids) {
 
 namespace {
 
-/// `weights` are [...], losses of that shape or [..., k].
+/// Multiplies losses by `weights`. If weights are [...], losses have the same shape or [..., k].
 Value weighted(Value losses, Value weights) {
   if (!weights.valid()) return losses;
   const bool per_loss = weights.shape() == losses.shape();

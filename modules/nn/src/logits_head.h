@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What heads with one tensor of logits and one of labels share.
+/// The base of heads that have one tensor of logits and one of labels.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,12 +13,12 @@
 namespace shoal::nn {
 
 struct LogitsHeadOptions {
-  std::string kind;  ///< What errors call it: "binary_head".
+  std::string kind;  ///< The head's name in errors: "binary_head".
   std::string name;
   int64_t logits_dimension;
   std::string weight_column;
   LossReduction loss_reduction;
-  bool weights_per_logit = false;  ///< Whether weights may have the logits' shape, too.
+  bool weights_per_logit = false;  ///< Whether weights may also have the logits' shape.
 };
 
 class LogitsHead : public Head {
@@ -29,44 +29,45 @@ class LogitsHead : public Head {
   HeadOutput describe(const HeadInput& input) const final;
 
  protected:
-  /// What an evaluation looks at.
+  /// The values that metrics of an evaluation use.
   struct Evaluated {
     const std::vector<std::pair<std::string, Value>>& predictions;
-    Value labels;   ///< As labels_of() made them.
+    Value labels;   ///< The result of labels_of().
     Value losses;   ///< One for each label.
-    Value weights;  ///< Float32, [...] or per logit; invalid: all are 1.
+    Value weights;  ///< Float32, [...] or one per logit; invalid: all are 1.
 
-    /// The prediction of a key that add_predictions() gives.
+    /// The prediction with a key that add_predictions() sets.
     Value prediction(std::string_view key) const;
   };
 
   virtual void add_predictions(HeadOutput& output, Value logits) const = 0;
-  /// Beside `predict`; the first is the default one, too.
+  /// The signatures beside `predict`. The first one is also the default.
   virtual std::vector<ExportSignature> signatures() const = 0;
-  /// Labels as the losses take them, from what the input function gave.
+  /// Converts labels from the form of the input function to the form that the losses take.
   virtual Value labels_of(Value labels, Value logits) const = 0;
-  /// [...] or [..., k].
+  /// Computes losses [...] or [..., k].
   virtual Value losses_of(Value labels, Value logits) const = 0;
-  /// What the logits stand for, beside their number: the names of classes, a link.
+  /// Adds the meaning of the logits beside their number: the names of classes, a link.
   virtual void add_meaning(MeaningFact& fact) const = 0;
-  /// What the losses are multiplied with beside the example weights, [...]; invalid: nothing.
+  /// Factors [...] for the losses beside the example weights; invalid: none.
   virtual Value class_weights_of(Value labels) const;
-  /// Named without tag.
+  /// The metrics, without the head's name in theirs.
   virtual std::vector<std::pair<std::string, Metric>> metrics_of(const Evaluated& evaluated) const = 0;
 
   std::string who() const { return common_.name.empty() ? common_.kind : common_.kind + " " + common_.name; }
   [[noreturn]] void refuse(const std::string& what) const { raise(invalid_argument(who() + ": " + what)); }
-  /// `value`, which sentences call `what`, as [...] where the logits are [..., k]: it comes like that or as [..., 1].
+  /// `value` as [...], where the logits are [..., k]. It may be [...] or [..., 1]. Errors call it `what`.
   Value per_example(std::string_view what, Value value, Value logits) const;
-  /// The names of the classes; null without. Raises InvalidArgument unless there are `classes` distinct ones.
+  /// The vocabulary with the names of the classes; null without names. Raises InvalidArgument unless they are `classes`
+  /// distinct ones.
   std::shared_ptr<const Vocabulary> vocabulary_of(const std::vector<std::string>& names, int64_t classes) const;
-  /// Text through the vocabulary, numbers as they are; raises InvalidArgument where labels and vocabulary do not go
-  /// together.
+  /// Converts text by the vocabulary and leaves numbers as they are. Raises InvalidArgument if there is text without a
+  /// vocabulary or the reverse.
   Value numbers_of(Value labels, const std::shared_ptr<const Vocabulary>& vocabulary,
                    std::vector<std::string> missing) const;
   void check_thresholds(const std::vector<double>& thresholds) const;
   void check_class_weights(const std::vector<double>& weights, int64_t classes) const;
-  /// Looks ids [...] up in `weights`; invalid where those are empty.
+  /// Looks up ids [...] in `weights`; invalid if there are no weights.
   static Value looked_up(const std::vector<double>& weights, Value ids);
 
  private:
@@ -77,15 +78,15 @@ class LogitsHead : public Head {
   LogitsHeadOptions common_;
 };
 
-/// The shortest text that gives the number back: "0.25".
+/// The shortest text from which the number can be read back: "0.25".
 std::string shortest(double number);
-/// [..., 1] to [..., classes]: each row 0, 1, ..., classes - 1, int64.
+/// Turns [..., 1] into [..., classes], in which each row is 0, 1, ..., classes - 1; int64.
 Value all_class_ids(Value class_ids, int64_t classes);
-/// Classes by name and their probabilities.
+/// The signature with the names of classes and their probabilities.
 ExportSignature classification(std::string classes);
-/// The signature of all predictions.
+/// The signature with all predictions.
 ExportSignature predict_signature(const HeadOutput& output);
-/// Appends the metrics accuracy/positive_threshold_t, precision/... and recall/... for each threshold t.
+/// Appends accuracy, precision and recall at each threshold, named "accuracy/positive_threshold_<t>" and so on.
 void add_threshold_metrics(std::vector<std::pair<std::string, Metric>>& metrics, const std::vector<double>& thresholds,
                            Value labels, Value probabilities, Value weights);
 

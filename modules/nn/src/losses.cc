@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kHalfLogTwoPi = 0.91893853320467274178;  // log(2 pi) / 2
 
-/// Operands of ops broadcast, which for [batch] and [batch, 1] would be a table of all pairs.
+/// Checked here because operands of ops broadcast: [batch] and [batch, 1] would give a table of all pairs.
 void check_equal_shapes(const std::string& who, const std::string& what, Value predictions, Value labels) {
   if (!predictions.valid()) raise(invalid_argument(who + ": " + what + " are no value of a graph"));
   if (!labels.valid()) raise(invalid_argument(who + ": labels are no value of a graph"));
@@ -27,7 +27,7 @@ void check_smoothing(const std::string& who, double smoothing) {
   raise(invalid_argument(who + ": label_smoothing is " + std::to_string(smoothing) + ", expected a number in [0, 1)"));
 }
 
-/// Labels of rows: the shape of logits without the last axis.
+/// Checks labels of rows, whose shape is that of the logits without the last axis.
 Value per_row(const std::string& who, Value labels, Value logits) {
   if (logits.rank() == 2) return per_example(who, "labels", labels, "logits", logits);
   std::vector<Dim> rows = logits.shape().dims();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the metrics share: elements of batches as numbers, weights, and checks of shapes.
+/// Functions that metrics have in common: elements of batches as numbers, weights, and checks of shapes.
 #include <functional>
 #include <span>
 #include <string>
@@ -17,20 +17,20 @@ namespace shoal::nn {
 bool is_integer(DType dtype);  ///< True for int64, int32 and uint8.
 bool is_numeric(DType dtype);  ///< True for integers, float32 and bool.
 
-/// Element `index` as a double. Integers beyond 2^53 round, so equality of ids is asked of id_at().
+/// Element `index` as a double. Integers beyond 2^53 are rounded, so use id_at() to compare ids.
 double number_at(const TensorView& view, int64_t index);
 int64_t id_at(const TensorView& view, int64_t index);
 
 void check_values(const std::string& who, Value values);
-/// Weights fit if there is one per element, or one for all elements that have the first indices in common.
+/// Weights fit if there is one per element, or one for all elements with the same first indices.
 void check_weights(const std::string& who, Value values, Value weights);
-/// InvalidArgument unless a batch has as many predictions as labels, which come first.
+/// InvalidArgument unless a batch has as many predictions as labels. The labels come first.
 Result<void> check_equal_counts(const std::string& who, std::span<const TensorView> batch);
-/// totals[0] / totals[1]; 0 where that is 0.
+/// totals[0] / totals[1]; 0 if totals[1] is 0.
 double ratio(std::span<const double> totals);
 
-/// Calls each(element, its weight), where weights[e / (elements / count)] belongs to element e. The first error ends
-/// it.
+/// Calls each(element, its weight), where weights[e / (elements / count)] belongs to element e. Returns the first error at
+/// once.
 template <class Each>
 Result<void> for_each_weighted(int64_t elements, const TensorView* weights, const Each& each) {
   const int64_t weight_count = weights == nullptr ? 0 : weights->elements();
@@ -45,8 +45,8 @@ Result<void> for_each_weighted(int64_t elements, const TensorView* weights, cons
   return {};
 }
 
-/// A metric of labels and as many predictions, which the caller has checked: each(batch, e, weight, totals) takes element e
-/// of both. `value` is ratio() where it is left out.
+/// A metric of labels and as many predictions, which the caller has checked. each(batch, e, weight, totals) handles element
+/// e of both. `value` is ratio() by default.
 template <class Each>
 Metric metric_of_pairs(const std::string& who, Value labels, Value predictions, Value weights, size_t totals, Each each,
                        std::function<double(std::span<const double> totals)> value = ratio) {

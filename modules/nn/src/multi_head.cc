@@ -105,7 +105,7 @@ class MultiHead final : public Head {
     for (auto& metric : described.metrics) output.metrics.push_back(std::move(metric));
   }
 
-  /// Signatures of a head whose predictions are in `output` already, under their longer keys.
+  /// Adds the signatures of a head whose predictions are in `output` already, under keys with the head's name.
   static void add_signatures(HeadOutput& output, const std::string& head, HeadOutput& described) {
     if (described.signatures.empty()) {
       described.signatures = {predict_signature(described)};

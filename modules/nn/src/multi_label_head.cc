@@ -40,7 +40,7 @@ class MultiLabelHead final : public LogitsHead {
 
   std::vector<ExportSignature> signatures() const override { return {classification("classes")}; }
 
-  /// Float32 [..., n_classes], each 0 or 1.
+  /// Returns float32 [..., n_classes], each 0 or 1.
   Value labels_of(Value labels, Value logits) const override {
     const bool lists = labels_are_ids_ || labels.dtype() == DType::kString;
     const Value numbers = numbers_of(labels, vocabulary_, {""});
@@ -83,7 +83,7 @@ class MultiLabelHead final : public LogitsHead {
     return metrics;
   }
 
-  /// Element `id` of the last axis, which goes.
+  /// Element `id` of the last axis. The result does not have that axis.
   static Value column(Value x, int64_t id) {
     std::vector<ops::SliceRange> ranges(size_t(x.rank()));
     ranges.back() = {.begin = id, .size = 1};

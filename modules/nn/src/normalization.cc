@@ -7,7 +7,7 @@
 namespace shoal::nn {
 namespace {
 
-/// The number of channels of x, once x is known to be float32 of at least this rank.
+/// Checks that x is float32 of at least this rank, and returns its number of channels.
 int64_t checked_channels(std::string_view layer, Value x, int rank_min, std::string_view shape) {
   if (x.valid() && x.rank() < rank_min) check_input(layer, x, rank_min, shape);
   check_input(layer, x, x.valid() ? x.rank() : rank_min, shape);
@@ -16,7 +16,7 @@ int64_t checked_channels(std::string_view layer, Value x, int rank_min, std::str
   return channels;
 }
 
-/// Values of the layer's own weights, or constants where it has none.
+/// The layer's scale and shift: its weights, or constants if it has none.
 struct ScaleAndShift {
   Value scale;
   Value shift;

@@ -11,7 +11,7 @@
 namespace shoal::nn {
 namespace {
 
-/// The variables of a recurrent layer, in its scope; `Options` is LstmOptions or GruOptions.
+/// The variables of a recurrent layer. `Options` is LstmOptions or GruOptions.
 struct Weights {
   Value kernel;     ///< [gates * units, inputs]
   Value recurrent;  ///< [gates * units, units]

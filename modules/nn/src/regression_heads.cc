@@ -7,7 +7,7 @@
 namespace shoal::nn {
 namespace {
 
-/// Labels are numbers from `low` to `high`, and so not NaN.
+/// Allows labels from `low` to `high`, and so not NaN.
 ops::CheckRangeOptions labels_in(double low, double high) {
   return {.low = low, .high = high, .what = "label", .remedy = "drop examples without a label by filter()"};
 }
@@ -16,7 +16,7 @@ constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 class RegressionHead final : public LogitsHead {
  public:
-  /// `range` is what labels may be; `kind` what errors call the head.
+  /// `range` is the range of labels, `kind` the head's name in errors.
   RegressionHead(std::string kind, RegressionHeadOptions options,
                  ops::CheckRangeOptions range = labels_in(-kNoLimit, kNoLimit))
       : LogitsHead({.kind = std::move(kind),
@@ -63,7 +63,8 @@ class RegressionHead final : public LogitsHead {
              to_string(shape) + (logits_dimension() == 1 ? " or " + to_string(without_last(shape)) : ""));
     }
     const Value numbers = column ? ops::reshape(labels, shape) : labels;
-    return as_floats(ops::check_range(numbers, range_));  // Checked as they came in: errors can tell where a row was read.
+    // Checked before the conversion, so that errors can tell where a row was read.
+    return as_floats(ops::check_range(numbers, range_));
   }
 
   Value losses_of(Value labels, Value logits) const override {

@@ -9,7 +9,7 @@
 namespace shoal::nn {
 namespace {
 
-/// add(label, prediction, weight, totals) for every element.
+/// Called for every element.
 using Add = void (*)(double label, double prediction, double weight, std::span<double> totals);
 
 Metric of_pairs(const std::string& who, const LabelsAndPredictions& of, const MetricOptions& options, size_t totals,
@@ -38,10 +38,11 @@ void add_square(double label, double prediction, double weight, std::span<double
   totals[1] += weight;
 }
 
-// Of labels: their summed weights, their mean, and the weighted sum of squares of what they are away from it.
+// Totals of the labels: the sum of their weights, their mean, and the weighted sum of the squares of their distances from
+// the mean.
 enum Moment : size_t { kWeights, kMean, kSquares, kErrors, kMoments };
 
-/// Labels of summed weight `weight`, of that mean and sum of squares, join those of `totals`.
+/// Merges labels with sum of weights `weight`, and with this mean and sum of squares, into `totals`.
 void join(std::span<double> totals, double weight, double mean, double squares) {
   const double sum = totals[kWeights] + weight;
   if (sum == 0) return;

@@ -9,7 +9,7 @@
 namespace shoal::nn {
 namespace {
 
-/// The nodes that the loss is computed from, and through which its gradient may flow back.
+/// The nodes that the loss is computed from and through which its gradient may flow back.
 std::vector<bool> computed_from(Value loss) {
   const Graph& graph = loss.graph();
   std::vector<bool> needed(graph.nodes().size());

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Which variables a loss depends on through lookups of rows alone.
+/// Finds the variables on which a loss depends only through lookups of rows.
 #include <vector>
 
 #include "shoal/graph/graph.h"
 
 namespace shoal::nn {
 
-/// The lookups of each of these variables, if the loss depends on it through lookups alone; else none.
+/// For each variable, its lookups if the loss depends on it only through lookups; else none.
 std::vector<std::vector<NodeId>> lookups_of(Value loss, const std::vector<Value>& variables);
 
 }  // namespace shoal::nn

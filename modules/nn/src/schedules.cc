@@ -25,7 +25,7 @@ void require_steps(const std::string& schedule, const std::string& what, uint64_
   require(value > 0, schedule, what, double(value), "at least 1");
 }
 
-/// How much of `steps` has gone by, in [0, 1].
+/// The fraction of `steps` that has passed, in [0, 1].
 double progress(uint64_t step, uint64_t steps) { return double(std::min(step, steps)) / double(steps); }
 
 }  // namespace

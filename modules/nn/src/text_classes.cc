@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Class names on the host side of the graph's border.
+// Turns class ids into names, on the host.
 #include "shoal/nn/text_classes.h"
 
 namespace shoal::nn {

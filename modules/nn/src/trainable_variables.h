@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Checks that each function which makes a train op of a loss begins with. `who` names that function in error sentences.
+/// The first checks of functions that make a train op from a loss. `who` names the function in errors.
 #include <string>
 #include <vector>
 
@@ -12,10 +12,10 @@ namespace shoal::nn {
 void check_loss(const std::string& who, Value loss);
 /// The names of all trainable variables of `graph`. Raises InvalidArgument if it has none.
 std::vector<std::string> trainable_variables(const std::string& who, const Graph& graph);
-/// The trainable variable `name`. Raises InvalidArgument if `graph` has no variable of that name, or one that is not trainable.
+/// The trainable variable `name`. Raises InvalidArgument if `graph` has no such variable, or it is not trainable.
 const Variable& trainable_variable(const std::string& who, const Graph& graph, const std::string& name);
 [[noreturn]] void raise_no_dependence(const std::string& who, size_t variables);
-/// Adds to `op` the updates of the moving averages that layers keep.
+/// Adds the updates of the moving averages of layers to `op`.
 void add_moving_averages(Graph& graph, TrainOp& op);
 
 }  // namespace shoal::nn

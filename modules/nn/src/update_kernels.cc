@@ -6,7 +6,7 @@
 #include "shoal/base/finite.h"
 #include "shoal/base/vector_loop.h"
 
-// Elements are independent even where `next` is `current`: iteration k touches only element k of every array.
+// Elements are independent even if `next` is `current`: iteration k uses only element k of every array.
 namespace shoal::nn::kernels {
 
 SHOAL_VECTOR_LOOP void fold_first(int64_t count, float scale, const float* x, float* g) {
@@ -32,8 +32,8 @@ SHOAL_ALWAYS_INLINE int32_t largest_of(int32_t so_far, float written) {
   return bits > so_far ? bits : so_far;
 }
 
-/// The largest of `so_far` and the magnitudes of both values, as bits. Both values are compared with each other first, so that
-/// iterations of a loop, which wait for `so_far`, wait for one comparison and not for two.
+/// The largest of `so_far` and the magnitudes of both values, as bits. Compares the two values with each other first, so
+/// that iterations of a loop, which wait for `so_far`, wait for one comparison and not for two.
 SHOAL_ALWAYS_INLINE int32_t largest_of(int32_t so_far, float written, float also) {
   const int32_t bits = magnitude_bits(written);
   const int32_t larger = largest_of(bits, also);
@@ -97,7 +97,7 @@ SHOAL_VECTOR_LOOP int32_t adagrad(int64_t count, float rate, float epsilon, cons
 
 SHOAL_VECTOR_LOOP int32_t adam(int64_t count, const AdamConstants& constants, const float* g, const float* current,
                                float* next, float* m, float* v) {
-  const AdamConstants c = constants;  // Without a copy, stores to floats could change it.
+  const AdamConstants c = constants;  // A copy: the compiler would assume that stores to floats change `constants`.
   int32_t largest = 0;
   SHOAL_INDEPENDENT
   for (int64_t k = 0; k < count; ++k) {
@@ -107,7 +107,7 @@ SHOAL_VECTOR_LOOP int32_t adam(int64_t count, const AdamConstants& constants, co
     v[k] = second;
     const float value = current[k] - c.rate * first / (std::sqrt(second) + c.epsilon);
     next[k] = value;
-    largest = largest_of(largest, second, value);  // Where `first` is not finite, one of these is not.
+    largest = largest_of(largest, second, value);  // If `first` is not finite, one of these is not either.
   }
   return largest;
 }
@@ -124,14 +124,14 @@ SHOAL_VECTOR_LOOP int32_t adamw(int64_t count, const AdamConstants& constants, f
     v[k] = second;
     const float value = keep * current[k] - c.rate * first / (std::sqrt(second) + c.epsilon);
     next[k] = value;
-    largest = largest_of(largest, second, value);  // Where `first` is not finite, one of these is not.
+    largest = largest_of(largest, second, value);  // If `first` is not finite, one of these is not either.
   }
   return largest;
 }
 
 namespace {
 
-/// One source for the four variants; it becomes part of the caller, so of the caller's instruction set.
+/// One source for four variants. It is inlined, so it is compiled for the instruction set of its caller.
 template <bool kMomentum, bool kCentered>
 SHOAL_ALWAYS_INLINE int32_t rmsprop_loop(int64_t count, const RmsPropConstants& constants, const float* g,
                                          const float* current, float* next, float* square, float* step, float* mean) {
@@ -148,7 +148,7 @@ SHOAL_ALWAYS_INLINE int32_t rmsprop_loop(int64_t count, const RmsPropConstants& 
       mean[k] = average;
       largest = largest_of(largest, average);
       variance = squares - average * average;
-      variance = variance < 0.0f ? 0.0f : variance;  // Rounding can take it below 0; NaN stays.
+      variance = variance < 0.0f ? 0.0f : variance;  // Rounding may make it negative. NaN stays.
     }
     float change = g[k] / (std::sqrt(variance) + c.epsilon);
     if constexpr (kMomentum) {
@@ -208,7 +208,7 @@ SHOAL_VECTOR_LOOP int32_t ftrl(int64_t count, const FtrlConstants& constants, co
     linear[k] = z;
     const float quadratic = (root + c.beta) * c.inverse_rate + c.twice_l2;
     const float value = (std::copysign(c.l1, z) - z) / quadratic;
-    const float written = std::abs(z) <= c.l1 ? 0.0f : value;  // NaN is no zero.
+    const float written = std::abs(z) <= c.l1 ? 0.0f : value;  // A NaN in z gives NaN, not 0.
     next[k] = written;
     largest = largest_of(largest_of(largest_of(largest, sum), z), written);
   }
@@ -225,7 +225,7 @@ SHOAL_ALWAYS_INLINE float lamb_direction(const LambConstants& c, float m, float 
 
 SHOAL_VECTOR_LOOP int32_t lamb_moments(int64_t count, const LambConstants& constants, const float* g, const float* current,
                                        float* m, float* v, LambSums& sums) {
-  constexpr int64_t kLanes = 16;  // Sums are in a written order: the same bits for every instruction set.
+  constexpr int64_t kLanes = 16;  // Sums are taken in the order written, with the same bits for every instruction set.
   const LambConstants c = constants;
   double variable[kLanes] = {}, step[kLanes] = {};
   int32_t magnitudes[kLanes] = {};

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The loops of the update rules: leaf functions over plain pointers, one source for every target. `next` may be `current`.
+/// The loops of the update rules: leaf functions over plain pointers, one source for all targets. `next` may be `current`.
 #include <cstdint>
 
 namespace shoal::nn::kernels {
 
-// These are g = scale * x, g += scale * x and g *= factor: the left fold over contributors.
+// The left fold over contributors: g = scale * x, g += scale * x and g *= factor.
 void fold_first(int64_t count, float scale, const float* x, float* g);
 void fold_next(int64_t count, float scale, const float* x, float* g);
 void multiply(int64_t count, float factor, float* g);
 
-// What follows writes variables and slots, and returns the largest magnitude among what it wrote, as bits: all of that is
-// finite if they are below kInfinityBits (shoal/base/finite.h).
+// The functions below write variables and slots, and return the largest magnitude that they wrote, as bits: all of it is
+// finite if the result is below kInfinityBits (shoal/base/finite.h).
 
 int32_t sgd(int64_t count, float rate, const float* g, const float* current, float* next);
 int32_t momentum(int64_t count, float rate, float decay, const float* g, const float* current, float* next, float* slot);
@@ -19,7 +19,7 @@ int32_t nesterov(int64_t count, float rate, float decay, const float* g, const f
 int32_t adagrad(int64_t count, float rate, float epsilon, const float* g, const float* current, float* next, float* slot);
 
 struct AdamConstants {
-  float rate;  ///< The rate corrected for the step.
+  float rate;  ///< The rate, corrected for the step.
   float beta1;
   float one_minus_beta1;
   float beta2;
@@ -64,8 +64,8 @@ struct LambConstants {
   float epsilon;
   float weight_decay;
 };
-/// The two passes: moments, adding to the sums of squares of the variable and of its step; then next = current - rate *
-/// step.
+/// The two passes of LAMB: the first computes moments and adds to the sums of squares of the variable and of its step; the
+/// second sets next = current - rate * step.
 struct LambSums {
   double variable = 0;
   double step = 0;
@@ -75,7 +75,7 @@ int32_t lamb_moments(int64_t count, const LambConstants& constants, const float*
 int32_t lamb_step(int64_t count, const LambConstants& constants, float rate, const float* current, float* next,
                   const float* m, const float* v);
 
-/// next = x.
+/// Sets next = x.
 int32_t assign(int64_t count, const float* x, float* next);
 int32_t add(int64_t count, const float* x, const float* current, float* next);
 int32_t moving_average(int64_t count, float decay, float one_minus_decay, const float* x, const float* current,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The rules, each by its row. What is said once for all of them follows from it: update_rule.cc, apply_update.cc.
+/// The table of update rules. update_rule.cc and apply_update.cc contain the code that all rules have in common.
 #include "update_rows.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using Kind = UpdateRule::Kind;
 
-/// Ensures that no element whose gradient is 0 from the start becomes 0 / 0.
+/// Ensures that an element whose gradient is always 0 does not become 0 / 0.
 Result<void> check_adagrad(const UpdateRule& rule) {
   if (float(rule.constants[0]) != 0 || float(rule.constants[1]) != 0) return {};
   return out_of_range(rule, "epsilon", rule.constants[1], "more than 0 where the initial accumulator is 0");
@@ -27,7 +27,7 @@ Result<void> check_ftrl(const UpdateRule& rule) {
   return out_of_range(rule, "initial accumulator", c[0], "more than 0 where l2 and beta are 0");
 }
 
-/// base^exponent by squaring: multiplications only, so equal bits with every C library.
+/// base^exponent by squaring. It only multiplies, so the bits are equal with every C library.
 double power(double base, uint64_t exponent) {
   double result = 1;
   for (; exponent != 0; exponent >>= 1) {
@@ -109,7 +109,7 @@ int32_t apply_rmsprop(const Update& update, const Pass& pass, const float* g) {
 int32_t apply_ftrl(const Update& update, const Pass& pass, const float* g) {
   const auto& c = update.rule.constants;
   const auto inverse_rate = float(1 / update.learning_rate);
-  if (std::isinf(inverse_rate)) {  // At a rate of 0 nothing moves, the rule's sums neither.
+  if (std::isinf(inverse_rate)) {  // With a rate of 0 nothing changes, not even the rule's sums.
     if (pass.next != pass.current) std::memcpy(pass.next, pass.current, size_t(pass.count) * sizeof(float));
     return 0;
   }
@@ -117,7 +117,7 @@ int32_t apply_ftrl(const Update& update, const Pass& pass, const float* g) {
   return kernels::ftrl(pass.count, constants, g, pass.current, pass.next, pass.slots[0], pass.slots[1]);
 }
 
-/// The trust ratio is |w| / |step|, and 1 where either is 0 (a variable that starts at 0 could never leave it).
+/// The trust ratio is |w| / |step|, or 1 if either is 0 (otherwise a variable that starts at 0 would stay 0).
 int32_t apply_lamb(const Update& update, const Pass& whole, const Contributions& contributions) {
   const kernels::LambConstants constants = lamb_constants(update);
   alignas(64) float room[kFoldElements];

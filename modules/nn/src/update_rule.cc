@@ -13,7 +13,7 @@ bool is_kept(const SlotRow& slot, const UpdateRule& rule) {
   return !slot.name.empty() && (slot.only_with < 0 || rule.constants[size_t(slot.only_with)] != 0);
 }
 
-/// Slot number `slot` of those that are kept.
+/// The row of slot number `slot` among the slots that the rule has.
 const SlotRow& slot_row(const UpdateRule& rule, int slot) {
   for (const SlotRow& row : row_of(rule).slots) {
     if (is_kept(row, rule) && slot-- == 0) return row;
@@ -21,7 +21,7 @@ const SlotRow& slot_row(const UpdateRule& rule, int slot) {
   SHOAL_CHECK(false && "the rule has no such slot");
 }
 
-/// Empty where `value` lies in it, else what was expected.
+/// Empty if `value` is in the range, else a description of the range.
 std::string_view expected_in(Range range, double value) {
   switch (range) {
     case Range::kFraction: return value >= 0 && value < 1 ? "" : "a number in [0, 1)";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Multi-head attention, the layer.
+/// Multi-head attention as a layer.
 #include <cstdint>
 #include <string>
 
@@ -11,15 +11,15 @@
 namespace shoal::nn {
 
 struct MultiHeadAttentionOptions {
-  int64_t heads = 0;  ///< A number >= 1. It has no default.
-  /// Features of a head's queries, keys and values. 0: the features of x divided by heads.
+  int64_t heads = 0;  ///< At least 1. There is no default.
+  /// The features of each head's queries, keys and values. 0: the features of x divided by heads.
   int64_t head_size = 0;
-  int64_t units = 0;    ///< Features of the result. 0: as many as x has.
+  int64_t units = 0;    ///< The features of the result. 0: as many as x has.
   bool causal = false;  ///< True: position i attends to positions 0 to i only.
-  /// An int64 [batch], how many positions of the sequence attended to count. None: all.
+  /// An int64 [batch]: how many positions of the attended sequence are valid. None: all.
   Value lengths = {};
   bool use_bias = true;
-  /// The initializer of each projection; its fans are those of one head's part.
+  /// The initializer of each projection. Its fans are computed from one head's part.
   InitializerSpec kernel_initializer = glorot_uniform();
   InitializerSpec bias_initializer = zeros();
   Regularizer kernel_regularizer = {};
@@ -28,7 +28,7 @@ struct MultiHeadAttentionOptions {
   std::string name = "attention";
 };
 
-/// A sequence attends to itself: queries, keys and values are projections of x, the heads' results are projected once more.
+/// Self-attention: queries, keys and values are projections of x, and the results of the heads are projected once more.
 ///
 ///   x        [batch, time, features]  float32; features is a number, the others may be symbols
 ///   returns  [batch, time, units]     float32
@@ -39,9 +39,10 @@ struct MultiHeadAttentionOptions {
 /// et al., "Attention is all you need" (NeurIPS 2017), section 3.2.2.
 Value multi_head_attention(Value x, const MultiHeadAttentionOptions& options);
 
-/// Each position of x attends to the positions of `memory` [batch, positions, any features]: keys and values are
-/// projections of it. `causal` needs equally many positions in both. Variables "<name>/query/kernel", "<name>/key/kernel"
-/// and "<name>/value/kernel" [heads * head_size, features of x or of memory], "<name>/result/kernel" and biases.
+/// Attention from each position of x to the positions of `memory` [batch, positions, any features], of which keys and
+/// values are projections. `causal` needs as many positions in `memory` as in x. Adds variables "<name>/query/kernel",
+/// "<name>/key/kernel" and "<name>/value/kernel" [heads * head_size, features of x or of memory], "<name>/result/kernel"
+/// and biases.
 Value multi_head_attention(Value x, Value memory, const MultiHeadAttentionOptions& options);
 
 }  // namespace shoal::nn

@@ -13,12 +13,12 @@
 namespace shoal::nn {
 
 struct Conv2dOptions {
-  int64_t filters = 0;  ///< Output channels, >= 1. It has no default.
+  int64_t filters = 0;  ///< Output channels, >= 1. There is no default.
   Extent kernel = 3;
   Extent strides = 1;
   Padding padding = Padding::valid();  ///< Or Padding::same(): ceil(size / stride) outputs.
-  Extent dilation = 1;                 ///< How far neighbours of the kernel lie apart.
-  /// Divides channels and filters; each group of filters sees its group of channels.
+  Extent dilation = 1;                 ///< The distance between neighbouring elements of the kernel.
+  /// The number of groups that channels and filters are divided into; filters of a group use only its channels.
   int64_t groups = 1;
   Activation activation = Activation::kNone;
   bool use_bias = true;
@@ -43,7 +43,7 @@ struct Conv2dOptions {
 Value conv2d(Value x, const Conv2dOptions& options);
 
 struct DepthwiseConv2dOptions {
-  int64_t multiplier = 1;  ///< Filters of each channel, >= 1.
+  int64_t multiplier = 1;  ///< The number of filters for each channel, >= 1.
   Extent kernel = 3;
   Extent strides = 1;
   Padding padding = Padding::valid();
@@ -58,12 +58,13 @@ struct DepthwiseConv2dOptions {
   std::string name = "depthwise_conv2d";
 };
 
-/// A conv2d() of as many groups as there are channels: each filter sees one channel. [batch, H, W, channels] to [batch, OH,
-/// OW, channels * multiplier], where the filters of one channel follow one another. Variables and errors as of conv2d().
+/// A conv2d() with as many groups as channels, in which each filter uses one channel. [batch, H, W, channels] to [batch,
+/// OH, OW, channels * multiplier], in which the filters of one channel lie side by side. Variables and errors as in
+/// conv2d().
 Value depthwise_conv2d(Value x, const DepthwiseConv2dOptions& options = {});
 
 struct Conv1dOptions {
-  int64_t filters = 0;  ///< Output channels, >= 1. It has no default.
+  int64_t filters = 0;  ///< Output channels, >= 1. There is no default.
   int64_t kernel = 3;
   int64_t stride = 1;
   Padding padding = Padding::valid();  ///< Or Padding::same(): ceil(size / stride) outputs.
@@ -79,7 +80,7 @@ struct Conv1dOptions {
   std::string name = "conv1d";
 };
 
-/// The same along one axis, for sequences.
+/// Convolution along one axis, for sequences.
 ///
 ///   x        [batch, W, channels]    float32; only batch may be a symbol
 ///   returns  [batch, OW, filters]    float32
@@ -89,11 +90,11 @@ struct Conv1dOptions {
 Value conv1d(Value x, const Conv1dOptions& options);
 
 struct Conv2dTransposeOptions {
-  int64_t filters = 0;  ///< Output channels, >= 1. It has no default.
+  int64_t filters = 0;  ///< Output channels, >= 1. There is no default.
   Extent kernel = 3;
   Extent strides = 1;
   Padding padding = Padding::valid();  ///< Or Padding::same(): size * stride outputs.
-  /// Rows and columns added at the bottom and right; below the stride; not used with same padding.
+  /// Rows and columns added at the bottom and right, fewer than the stride. Not used with same padding.
   Extent output_padding = 0;
   Extent dilation = 1;
   int64_t groups = 1;
@@ -107,13 +108,13 @@ struct Conv2dTransposeOptions {
   std::string name = "conv2d_transpose";
 };
 
-/// activation(transposed convolution of x, + bias): makes images larger, as a decoder needs.
+/// activation(transposed convolution of x, + bias). Makes images larger, as decoders need.
 ///
 ///   x        [batch, H, W, channels]     float32; only batch may be a symbol
 ///   returns  [batch, OH, OW, filters]    float32, OH = (H - 1) * stride - padding + window + output_padding
 ///
 /// Adds variables "<name>/kernel" [channels, filters / groups, kernel height, kernel width] and, with use_bias,
-/// "<name>/bias" [filters]. Errors as of conv2d(), and InvalidArgument if nothing is left of the result.
+/// "<name>/bias" [filters]. Errors as in conv2d(), and InvalidArgument if the result would be empty.
 Value conv2d_transpose(Value x, const Conv2dTransposeOptions& options);
 
 }  // namespace shoal::nn

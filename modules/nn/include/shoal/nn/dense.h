@@ -12,7 +12,7 @@
 namespace shoal::nn {
 
 struct DenseOptions {
-  int64_t units = 0;  ///< Outputs, >= 1. It has no default.
+  int64_t units = 0;  ///< The number of outputs, >= 1. There is no default.
   Activation activation = Activation::kNone;
   bool use_bias = true;
   InitializerSpec kernel_initializer = glorot_uniform();
@@ -23,7 +23,7 @@ struct DenseOptions {
   std::string name = "dense";  ///< The scope of the variables; a second one becomes "dense_1".
 };
 
-/// activation(x * kernel^T + bias), on the last axis: each position of a sequence [batch, time, inputs] for itself.
+/// activation(x * kernel^T + bias) along the last axis: each position of a sequence [batch, time, inputs] separately.
 ///
 ///   x        [batch, ..., inputs]  float32, of rank 2 or more; inputs is a number, the others may be symbols
 ///   returns  [batch, ..., units]   float32

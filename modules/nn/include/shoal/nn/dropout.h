@@ -9,7 +9,7 @@
 namespace shoal::nn {
 
 struct DropoutOptions {
-  double rate = 0.5;  ///< The part of the elements set to 0, in [0, 1).
+  double rate = 0.5;  ///< The fraction of the elements that are set to 0, in [0, 1).
   std::string name = "dropout";
 };
 

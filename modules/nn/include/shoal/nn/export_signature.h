@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Signatures: the ways in which an exported model can be called. A head gives those of its kind.
+/// Signatures: the ways in which an exported model can be called. Each head provides some.
 #include <string>
 #include <string_view>
 #include <utility>
@@ -8,10 +8,10 @@
 
 namespace shoal::nn {
 
-/// The name of the signature that who asks for none gets. (That of TensorFlow Serving.)
+/// The name of the signature for calls that do not name one (the same as in TensorFlow Serving).
 inline constexpr std::string_view kDefaultSignature = "serving_default";
 
-/// What one call gives: outputs by name, each the prediction (or the text prediction) of a key.
+/// The result of one kind of call: outputs by name, each the prediction (or the text prediction) with a given key.
 struct ExportSignature {
   std::string name;
   std::vector<std::pair<std::string, std::string>> outputs;  ///< Pairs of an output's name and a prediction's key.

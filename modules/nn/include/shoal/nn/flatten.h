@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The layer that makes rows of images.
+/// A layer that turns images into rows.
 #include "shoal/graph/graph.h"
 
 namespace shoal::nn {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How variables start. A layer is given an InitializerSpec ("Glorot uniform"); with the layer's fans it becomes a
-/// shoal::Initializer (uniform between two numbers), which is data: whoever owns a part of a variable makes that part.
+/// Initial values of variables. A layer has an InitializerSpec ("Glorot uniform"). Together with the layer's fans it
+/// becomes a shoal::Initializer (uniform between two numbers), which is data: the owner of a part of a variable can compute
+/// that part.
 #include <cstdint>
 #include <string_view>
 
@@ -12,29 +13,29 @@
 
 namespace shoal::nn {
 
-/// How many inputs feed one unit of a layer, and how many units one input feeds.
+/// The number of inputs that feed one unit of a layer, and the number of units that one input feeds.
 struct Fans {
   double in = 1;
   double out = 1;
 };
-/// The fans of a dense kernel [out, in] or a convolution kernel [out, in, height, width] (channels times window). Of
-/// rank 0 or 1: the number of elements, both ways.
+/// The fans of a dense kernel [out, in] or a convolution kernel [out, in, height, width] (channels times window). For rank
+/// 0 or 1 both are the number of elements.
 Fans fans_of(const Shape& kernel);
 
-/// A choice of initializer that may depend on fans. A value.
+/// A choice of initializer that may depend on fans. A value type.
 class InitializerSpec {
  public:
-  /// One that does not depend on fans.
-  InitializerSpec(Initializer fixed);  // NOLINT: an initializer is one
+  /// Makes a spec that does not depend on fans.
+  InitializerSpec(Initializer fixed);  // NOLINT: an initializer is a spec
 
-  /// Variance `scale` / fan, where fan is the chosen one. `kind` says the distribution: uniform within
-  /// +-sqrt(3 * variance), normal, or truncated normal (widened so that its variance after truncation is as stated).
-  /// Raises InvalidArgument for a constant or a scale that is not above 0.
+  /// Variance `scale` / fan, with the chosen fan. `kind` is the distribution: uniform within +-sqrt(3 * variance), normal,
+  /// or truncated normal (widened so that it has this variance after truncation). Raises InvalidArgument for a constant, or
+  /// a scale that is not above 0.
   enum class Fan : uint8_t { kIn, kOut, kAverage };
   static InitializerSpec variance_scaling(double scale, Fan fan, Initializer::Kind kind);
 
-  /// The initializer for a variable of this shape; only orthogonal() looks at it, and raises InvalidArgument if it is
-  /// no matrix.
+  /// The initializer for a variable of this shape. Only orthogonal() uses the shape, and raises InvalidArgument if it is
+  /// not a matrix.
   Initializer resolve(Fans fans, const Shape& shape = {}) const;
   friend bool operator==(const InitializerSpec&, const InitializerSpec&) = default;
 
@@ -67,27 +68,27 @@ InitializerSpec he_normal();
 InitializerSpec lecun_uniform();
 InitializerSpec lecun_normal();
 
-/// `gain` times a matrix whose rows or columns, whichever are fewer, are orthonormal, drawn evenly from all there are. A
-/// variable of more than two axes is seen as a matrix [first, all others]. Keeps lengths where it multiplies, so that
-/// gradients neither fade nor grow through a recurrence: for recurrent kernels, with gain 1; sqrt(2) before a relu. Takes
-/// rows * columns * min(rows, columns) multiply-adds (of 1024 x 1024 about a second), on whoever makes a part of it.
-/// Source: Saxe, McClelland, Ganguli, "Exact solutions to the nonlinear dynamics of learning in deep linear neural
-/// networks" (ICLR 2014).
+/// `gain` times a matrix whose rows or columns, whichever are fewer, are orthonormal, drawn uniformly from all such
+/// matrices. A variable with more than two axes counts as a matrix [first, all others]. Products with the matrix keep
+/// lengths, so that gradients neither vanish nor explode in a recurrence: use it for recurrent kernels, with gain 1, or
+/// with sqrt(2) before a relu. Costs rows * columns * min(rows, columns) multiply-adds (for 1024 x 1024 about a second),
+/// for each process that computes a part. Source: Saxe, McClelland, Ganguli, "Exact solutions to the nonlinear dynamics of
+/// learning in deep linear neural networks" (ICLR 2014).
 InitializerSpec orthogonal(double gain = 1);
 
-/// InvalidArgument for an unknown kind, numbers that are not finite, low > high, a negative standard deviation:
-/// initializers also come from messages and files.
+/// InvalidArgument for an unknown kind, numbers that are not finite, low > high, or a negative standard deviation. Used
+/// because initializers also come from messages and files.
 Result<void> validate(const Initializer& initializer);
 
-/// The key of a variable's starting values in a job of this seed.
+/// The key of a variable's initial values in a job with this seed.
 RandomKey variable_key(RandomKey seed, std::string_view variable_name);
 
-/// out[i] is element first_element + i of the variable: a pure function of (initializer, key, element), so any split of a
-/// variable over servers, rows or threads gives the same bits. (Of an orthogonal one: a split by rows, and `out` has the
-/// variable's shape but for the rows.)
-/// InvalidArgument as validate(), if first_element < 0, if a random initializer meets a dtype other than float32, if
-/// a constant cannot be held by the dtype (float32, int32, int64, uint8, bool), or if an orthogonal one meets something
-/// else than rows of its matrix, or a matrix of more than 2^26 elements.
+/// Sets out[i] to element first_element + i of the variable: a pure function of (initializer, key, element), so any
+/// division of a variable among servers, rows or threads gives the same bits. (An orthogonal variable can be divided by
+/// rows only; `out` then has the variable's shape except for the rows.)
+/// InvalidArgument as in validate(), if first_element < 0, if a random initializer is used for a dtype other than float32,
+/// if the dtype (float32, int32, int64, uint8, bool) cannot hold a constant, or if an orthogonal one is used for anything
+/// but rows of its matrix, or for a matrix of more than 2^26 elements.
 Result<void> initialize(const Initializer& initializer, RandomKey key, int64_t first_element, MutableTensorView out);
 
 }  // namespace shoal::nn

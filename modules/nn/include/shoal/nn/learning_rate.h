@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How fast an optimizer goes: the learning rate of each step.
+/// The learning rate of each step.
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -9,15 +9,16 @@
 
 namespace shoal::nn {
 
-/// A constant, or a function of the global step before the update (0 for the first). A value.
+/// A constant, or a function of the global step before the update (0 for the first). A value type.
 class LearningRate {
  public:
-  /// Raises InvalidArgument unless finite and >= 0.
-  LearningRate(double constant);  // NOLINT: a number is one
-  /// A pure function: servers and restarts rely on equal answers for equal steps. Raises InvalidArgument for an empty one.
+  /// Raises InvalidArgument unless the number is finite and >= 0.
+  LearningRate(double constant);  // NOLINT: a number is a learning rate
+  /// `schedule` has to be a pure function: servers and restarts rely on equal results for equal steps. Raises
+  /// InvalidArgument if empty.
   template <class F>
   requires std::is_invocable_r_v<double, const F&, uint64_t> LearningRate(F schedule)
-      : LearningRate(Schedule{std::move(schedule)}) {}  // NOLINT: so is a function
+      : LearningRate(Schedule{std::move(schedule)}) {}  // NOLINT: a function is a learning rate
   double at(uint64_t global_step) const { return at_(global_step); }
 
  private:

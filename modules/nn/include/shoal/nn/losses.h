@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Losses per example, and how they become the one number that is minimised. What a loss compares is given by name
+/// Losses per example, and their reduction to the one number that is minimised. Losses take their operands by name
 /// (labels_and.h): squared_error({.labels = y, .predictions = net}).
 #include <cstdint>
 #include <string_view>
@@ -12,7 +12,7 @@
 namespace shoal::nn {
 
 struct CrossEntropyOptions {
-  /// A number in [0, 1): how much of a label's probability is spread evenly over all classes.
+  /// The fraction, in [0, 1), of a label's probability that is spread evenly over all classes.
   /// Source: Szegedy et al., "Rethinking the Inception architecture" (2016), section 7.
   double label_smoothing = 0;
 };
@@ -29,7 +29,7 @@ struct CrossEntropyOptions {
 Value softmax_cross_entropy(const LabelsAndLogits& of, const CrossEntropyOptions& options = {});
 
 /// Cross-entropy between the probability sigmoid(logit) and a label, element by element: for two classes, or several labels
-/// at once. Without overflow.
+/// at once. Computed without overflow.
 ///
 ///   labels   any shape   float32 in [0, 1] (not checked), or integers 0 and 1
 ///   logits   that shape  float32
@@ -39,7 +39,7 @@ Value softmax_cross_entropy(const LabelsAndLogits& of, const CrossEntropyOptions
 /// label_smoothing is out of range. Source: as softmax_cross_entropy(), section 6.2.2.2.
 Value sigmoid_cross_entropy(const LabelsAndLogits& of, const CrossEntropyOptions& options = {});
 
-// Errors of predicted numbers, element by element. All raise InvalidArgument unless both are float32 of one shape.
+// Errors of predicted numbers, element by element. All raise InvalidArgument unless both operands are float32 of one shape.
 
 /// (prediction - label)^2.
 Value squared_error(const LabelsAndPredictions& of);
@@ -47,7 +47,7 @@ Value squared_error(const LabelsAndPredictions& of);
 Value absolute_error(const LabelsAndPredictions& of);
 
 struct HuberOptions {
-  double delta = 1;  ///< A finite number > 0: from where on the error counts linearly.
+  double delta = 1;  ///< A finite number > 0. The loss is linear for errors above it.
 };
 /// error^2 / 2 up to delta, beyond it delta * (|error| - delta / 2).
 /// Source: Huber, "Robust estimation of a location parameter" (Annals of Mathematical Statistics 35, 1964).
@@ -59,34 +59,34 @@ struct LabelsAndLogRates {
   Value log_rates;
 };
 struct PoissonLossOptions {
-  /// Whether the term that depends on the label alone is there, log(label!) by Stirling's approximation: label log(label) -
-  /// label + log(2 pi label) / 2 for labels above 1, else 0. It moves no gradient.
+  /// Whether the loss includes the term that depends on the label only, log(label!) by Stirling's approximation: label
+  /// log(label) - label + log(2 pi label) / 2 for labels above 1, else 0. It does not affect gradients.
   bool full = false;
 };
-/// e^log_rate - label * log_rate: minus the logarithm of the probability that a Poisson variable of that rate gives the
-/// label.
+/// e^log_rate - label * log_rate: the negative logarithm of the probability that a Poisson variable with this rate equals
+/// the label, up to a term that depends on the label only.
 Value poisson_loss(const LabelsAndLogRates& of, const PoissonLossOptions& options = {});
 
-/// How losses per example become one loss.
+/// How losses per example are reduced to one loss.
 enum class LossReduction : uint8_t {
   /// The sum of (weight * loss) / number of losses (not divided by the sum of the weights).
   kSumOverBatchSize = 1,
   kSum = 2,  ///< The sum of (weight * loss).
 };
-std::string_view to_string(LossReduction reduction);  ///< "sum_over_batch_size" or "sum".
-/// InvalidArgument for any other name; "none" is refused with a sentence of its own, since a loss is one number.
+std::string_view to_string(LossReduction reduction);  ///< Returns "sum_over_batch_size" or "sum".
+/// InvalidArgument for any other name; "none" has a sentence of its own, since a loss has to be one number.
 Result<LossReduction> loss_reduction_from_string(std::string_view name);
 
 struct ReduceLossOptions {
-  /// No weights, one per loss (of their shape), or one per example: [batch] or [batch, 1]; any numeric type.
+  /// Nothing, one weight per loss (of the same shape), or one per example: [batch] or [batch, 1]; any numeric type.
   Value weights = {};
   LossReduction reduction = LossReduction::kSumOverBatchSize;
 };
-/// A scalar. `losses` is float32; with weights per example it is [batch] or [batch, 1]. Raises InvalidArgument with both
-/// shapes if they do not fit.
+/// Reduces losses to a scalar. `losses` is float32; with weights per example it is [batch] or [batch, 1]. Raises
+/// InvalidArgument with both shapes if they do not fit.
 Value reduce_loss(Value losses, const ReduceLossOptions& options = {});
 
-/// The sum of the graph's regularization losses, a scalar; invalid if there are none.
+/// The sum of the graph's regularization losses, a scalar; an invalid Value if there are none.
 Value regularization_loss(Graph& graph);
 
 }  // namespace shoal::nn

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Metrics: what an evaluation reports, accumulated over all of its batches in double precision on the host. What a metric
-/// compares is given by name (labels_and.h), and so are weights: accuracy({.labels = y, .predictions = ids}, {.weights = w}).
+/// Metrics, which an evaluation reports. They are accumulated over all batches, in double precision on the host. Metrics
+/// take their operands by name (labels_and.h), and also weights: accuracy({.labels = y, .predictions = ids}, {.weights =
+/// w}).
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -30,39 +31,40 @@ struct MetricFigure {
   std::vector<float> values{};  ///< Row by row.
 };
 
-/// A metric is a few totals over examples and a function of them; so uneven batches weigh as they should, and parts of an
-/// evaluation merge. A value: describes what to fetch and how to accumulate; a MetricAccumulator does it.
+/// A metric consists of a few totals over examples and a function of them, so batches of different sizes get the right
+/// weight, and parts of an evaluation can be merged. A value type that describes what to fetch and how to accumulate;
+/// MetricAccumulator does it.
 struct Metric {
-  /// What every batch's update is given, in this order.
+  /// The values that `update` gets for every batch, in this order.
   std::vector<Value> inputs;
-  /// Totals before the first batch, e.g. {0, 0}.
+  /// The totals before the first batch, for example {0, 0}.
   std::vector<double> start;
-  /// Adds a batch: `batch` holds the values of `inputs`.
+  /// Adds a batch to the totals. `batch` has the values of `inputs`.
   std::function<Result<void>(std::span<const TensorView> batch, std::span<double> totals)> update;
-  /// The metric so far. It must also answer for `start` (an evaluation without batches).
+  /// Computes the metric from the totals. It also has to work for `start` (an evaluation without batches).
   std::function<double(std::span<const double> totals)> value;
-  /// Joins the totals of another part of the same evaluation into these; empty: adds them.
+  /// Merges the totals of another part of the evaluation into these. Empty: adds them.
   std::function<void(std::span<double> totals, std::span<const double> other)> merge;
-  /// True for a number of things: it is printed as a whole number, which a double holds exactly up to 2^53. With weights
-  /// that are not whole its value may have a fraction.
+  /// True for a count: it is printed as a whole number, which a double represents exactly up to 2^53. With fractional
+  /// weights its value may have a fraction.
   bool is_count = false;
   /// Empty: the metric has no figure. It must also answer for `start`.
   std::function<MetricFigure(std::span<const double> totals)> figure = {};
 };
 
-/// One metric's running totals. A value; not thread-safe.
+/// The running totals of one metric. A value type; not thread-safe.
 class MetricAccumulator {
  public:
-  /// Keeps what it needs of the metric: the graph may be gone.
+  /// Copies what it needs of the metric, so the graph may be destroyed afterwards.
   explicit MetricAccumulator(const Metric& metric);
 
-  /// `batch`: the values of Metric::inputs, in that order. The metric's own error if the batch does not fit.
+  /// Adds a batch: the values of Metric::inputs, in that order. Returns the metric's own error if the batch does not fit.
   Result<void> update(std::span<const TensorView> batch);
   double value() const;
   /// Nothing for a metric without a figure.
   std::optional<MetricFigure> figure() const;
   void reset();
-  /// Joins an accumulator of the same metric.
+  /// Merges an accumulator of the same metric into this one.
   void merge(const MetricAccumulator& other);
   std::span<const double> totals() const;
 
@@ -77,7 +79,7 @@ class MetricAccumulator {
 };
 
 struct MetricOptions {
-  /// None (all 1), as many as there are values or labels, or one per row: [batch] or [batch, 1]; any numeric type.
+  /// Nothing (all are 1), one weight per value or label, or one per row: [batch] or [batch, 1]; any numeric type.
   Value weights = {};
 };
 
@@ -88,7 +90,7 @@ struct MetricOptions {
 /// Raises InvalidArgument with both shapes if values and weights do not fit.
 Metric mean(Value values, const MetricOptions& options = {});
 
-/// The weighted part of the elements where label and prediction are equal; 0 if the weights sum to 0.
+/// The weighted fraction of the elements whose label and prediction are equal; 0 if the weights sum to 0.
 ///
 ///   labels, predictions  integers, as many elements each, e.g. [batch] or [batch, 1]
 ///
@@ -96,12 +98,12 @@ Metric mean(Value values, const MetricOptions& options = {});
 Metric accuracy(const LabelsAndPredictions& of, const MetricOptions& options = {});
 
 struct TopKOptions {
-  int64_t k = 0;       ///< At least 1. It has no default.
+  int64_t k = 0;       ///< At least 1. There is no default.
   Value weights = {};  ///< As in MetricOptions, per label.
 };
 
-/// The weighted part of the examples whose label is among the k classes of the highest logits; a class as high as the k-th
-/// counts. 0 if the weights sum to 0.
+/// The weighted fraction of the examples whose label is among the k classes with the highest logits; a class with the same
+/// logit as the k-th counts too. 0 if the weights sum to 0.
 ///
 ///   labels   [...] or [..., 1]  ids in [0, classes): int64, int32 or uint8
 ///   logits   [..., classes]     float32; probabilities do as well
@@ -111,11 +113,11 @@ struct TopKOptions {
 Metric top_k_accuracy(const LabelsAndLogits& of, const TopKOptions& options);
 
 struct ConfusionOptions {
-  int64_t classes = 0;  ///< At least 1. It has no default.
+  int64_t classes = 0;  ///< At least 1. There is no default.
   Value weights = {};   ///< As in MetricOptions.
 };
-/// How many examples of each class (summed weights) were taken for each: classes * classes metrics, named
-/// "confusion/<label>/<prediction>", which are counts. Arguments as in accuracy(). Raises InvalidArgument, too, if
+/// The number (the sum of the weights) of examples for each pair of label and predicted class: classes * classes metrics,
+/// named "confusion/<label>/<prediction>", which are counts. Arguments as in accuracy(). Also raises InvalidArgument if
 /// classes < 1.
 std::vector<std::pair<std::string, Metric>> confusion_matrix(const LabelsAndPredictions& of,
                                                              const ConfusionOptions& options);
@@ -124,8 +126,8 @@ std::vector<std::pair<std::string, Metric>> confusion_matrix(const LabelsAndPred
 /// as in accuracy(). Raises InvalidArgument, too, if classes is not in [1, 1000].
 Metric class_accuracy(const LabelsAndPredictions& of, const ConfusionOptions& options);
 
-/// The mean of what `of_batch` makes of each batch, weighted by the batch's rows (the first size of inputs[0]; a scalar
-/// counts as one): a user's own metric in one line. `of_batch` is given the values of `inputs`.
+/// The mean of the results of `of_batch`, weighted by the number of rows of each batch (the first size of inputs[0]; a
+/// scalar counts as one): a user's own metric in one line. `of_batch` gets the values of `inputs`.
 Metric batch_mean(std::vector<Value> inputs, std::function<Result<double>(std::span<const TensorView>)> of_batch);
 
 }  // namespace shoal::nn

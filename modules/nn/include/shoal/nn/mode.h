@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a model is built for.
+/// The purpose for which a model is built.
 #include <cstdint>
 #include <string_view>
 
 namespace shoal::nn {
 
 enum class Mode : uint8_t {
-  kTrain = 1,    ///< Labels are there; loss and train_op are needed.
-  kEval = 2,     ///< Labels are there; loss and metrics are needed.
-  kPredict = 3,  ///< No labels are there; predictions are needed.
+  kTrain = 1,    ///< There are labels; loss and train_op are needed.
+  kEval = 2,     ///< There are labels; loss and metrics are needed.
+  kPredict = 3,  ///< There are no labels; predictions are needed.
 };
 
-std::string_view to_string(Mode mode);  ///< "train", "eval" or "predict".
+std::string_view to_string(Mode mode);  ///< Returns "train", "eval" or "predict".
 
 }  // namespace shoal::nn

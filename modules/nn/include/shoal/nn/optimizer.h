@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// An optimizer: an update rule, how fast, and what is done to gradients before. Those there are: optimizers.h.
+/// An optimizer: an update rule, a learning rate, and the clipping of gradients. optimizers.h has the built-in ones.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,34 +13,34 @@
 
 namespace shoal::nn {
 
-/// A value; the same one may train any number of models.
+/// A value type; one optimizer may train any number of models.
 class Optimizer {
  public:
   /// Raises InvalidArgument if the rule is invalid (see validate()).
   Optimizer(std::string name, UpdateRule rule, LearningRate learning_rate);
 
-  /// The train op that lowers `loss` by changing its graph's trainable variables; adds gradient nodes. Variables that the
-  /// loss does not depend on are left out; those that it depends on through ops::embedding_lookup alone are updated by
-  /// rows, each touched row as if it were a variable of its own (VariableUpdate::rows), unless gradients are clipped or the
-  /// rule needs the whole variable (LAMB): then they come whole. The moving averages that layers keep
-  /// (Graph::moving_averages()) are updated by the same train op. Raises InvalidArgument if loss is not one float32
-  /// element, there are no trainable variables, or the loss depends on none of them.
+  /// Makes the train op that lowers `loss` by changing the trainable variables of its graph; adds gradient nodes. Variables
+  /// that the loss does not depend on are left out. Variables that it depends on through ops::embedding_lookup alone are
+  /// updated by rows, each row as if it were a variable of its own (VariableUpdate::rows). If gradients are clipped, or the
+  /// rule needs the whole variable (LAMB), these are updated as a whole. The train op also updates the moving averages of
+  /// layers (Graph::moving_averages()). Raises InvalidArgument if loss is not one float32 element, there are no trainable
+  /// variables, or the loss depends on none of them.
   TrainOp minimize(Value loss) const;
-  /// Lowers it by these variables only, given by full name. Raises InvalidArgument also if one does not exist or is not
-  /// trainable.
+  /// As above, but changes only these variables, given by their full names. Also raises InvalidArgument if one does not
+  /// exist or is not trainable.
   TrainOp minimize(Value loss, const std::vector<std::string>& variables) const;
 
-  /// This optimizer with gradients clipped before they are applied: `nn::adam().clip_by_global_norm(1).minimize(loss)`.
-  /// Each element between -limit and limit.
+  /// Returns this optimizer with clipped gradients: `nn::adam().clip_by_global_norm(1).minimize(loss)`. Clips each element
+  /// to the range from -limit to limit.
   Optimizer clip_by_value(double limit) const;
-  /// Each variable's gradient g times min(1, limit / |g|), where |g| is its Euclidean norm.
+  /// Multiplies each variable's gradient g by min(1, limit / |g|), where |g| is its Euclidean norm.
   Optimizer clip_by_norm(double limit) const;
-  /// All gradients times min(1, limit / n), where n is the Euclidean norm of all of them together. Source: Pascanu,
+  /// Multiplies all gradients by min(1, limit / n), where n is the Euclidean norm of all of them together. Source: Pascanu,
   /// Mikolov, Bengio, "On the difficulty of training recurrent neural networks" (ICML 2013).
   ///
-  /// Norms are taken over the variables of one minimize(). Where a norm is NaN, gradients are left as they are, so that the
-  /// NaN is seen; where it is infinite, they become 0 (and NaN where they were infinite).
-  /// All three raise InvalidArgument unless limit is finite and > 0, or if the optimizer clips already.
+  /// The norm is taken over the variables of one minimize(). If a norm is NaN, gradients stay as they are, so that the NaN
+  /// is noticed; if it is infinite, they become 0 (and NaN where they were infinite).
+  /// All three functions raise InvalidArgument unless limit is finite and > 0, or if the optimizer clips already.
   Optimizer clip_by_global_norm(double limit) const;
 
   const std::string& name() const { return name_; }

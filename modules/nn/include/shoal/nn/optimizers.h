@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The optimizers that there are, each with its options; and by name.
+/// The built-in optimizers, each with its options, and a function that finds them by name.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,8 +13,8 @@ namespace shoal::nn {
 
 struct SgdOptions {
   LearningRate learning_rate = 0.01;
-  double momentum = 0;    ///< A number in [0, 1). 0: none, and no slot.
-  bool nesterov = false;  ///< True needs momentum > 0.
+  double momentum = 0;    ///< A number in [0, 1). 0: no momentum, and no slot.
+  bool nesterov = false;  ///< If true, momentum has to be > 0.
 };
 /// w -= rate * g; with momentum a = momentum * a + g, w -= rate * a (Nesterov: w -= rate * (g + momentum * a)).
 /// Source: Sutskever, Martens, Dahl, Hinton, "On the importance of initialization and momentum" (ICML 2013).
@@ -23,7 +23,7 @@ Optimizer sgd(SgdOptions options = {});
 struct AdagradOptions {
   LearningRate learning_rate = 0.001;
   double initial_accumulator = 0.1;  ///< A number >= 0.
-  double epsilon = 1e-7;             ///< A number >= 0, and not 0 where the initial accumulator is.
+  double epsilon = 1e-7;             ///< A number >= 0; > 0 if initial_accumulator is 0.
 };
 /// s += g^2; w -= rate * g / (sqrt(s) + epsilon). Source: Duchi, Hazan, Singer (JMLR 2011).
 Optimizer adagrad(AdagradOptions options = {});
@@ -47,16 +47,16 @@ struct AdamWOptions {
   double epsilon = 1e-7;       ///< A number > 0, used as Adam's.
   double weight_decay = 0.01;  ///< A number >= 0.
 };
-/// w = (1 - rate * weight_decay) * w, then Adam's step. To spare biases from decay, group() two train ops over parts of the
+/// w = (1 - rate * weight_decay) * w, then Adam's step. To exclude biases from decay, group() two train ops over different
 /// variables. Source: Loshchilov, Hutter, "Decoupled weight decay regularization" (ICLR 2019).
 Optimizer adamw(AdamWOptions options = {});
 
 struct RmsPropOptions {
   LearningRate learning_rate = 0.001;
   double decay = 0.9;     ///< The decay of the mean of squares, in [0, 1).
-  double momentum = 0;    ///< A number in [0, 1). 0: none, and no slot.
+  double momentum = 0;    ///< A number in [0, 1). 0: no momentum, and no slot.
   double epsilon = 1e-7;  ///< A number > 0.
-  bool centered = false;  ///< True: divides by the standard deviation instead; one more slot.
+  bool centered = false;  ///< True: divides by the standard deviation, which needs one more slot.
 };
 /// s = decay * s + (1 - decay) * g^2; w -= rate * g / (sqrt(s) + epsilon); with momentum a = momentum * a + g / (sqrt(s) +
 /// epsilon), w -= rate * a; centered: m = decay * m + (1 - decay) * g, and s - m^2 in the place of s.
@@ -66,11 +66,11 @@ Optimizer rmsprop(RmsPropOptions options = {});
 
 struct FtrlOptions {
   LearningRate learning_rate = 0.001;
-  double initial_accumulator = 0.1;  ///< A number >= 0, and not 0 where l2 and beta are.
-  double l1 = 0;                     ///< A number >= 0. Above 0, weights that matter little are exactly 0.
-  double l2 = 0;                     ///< A number >= 0 that pulls the weights themselves.
-  double l2_shrinkage = 0;           ///< A number >= 0; adds 2 * l2_shrinkage * w to the gradient, not to its squares.
-  double beta = 0;                   ///< A number >= 0, added to sqrt(s): smaller first steps.
+  double initial_accumulator = 0.1;  ///< A number >= 0; > 0 if l2 and beta are both 0.
+  double l1 = 0;                     ///< A number >= 0. Above 0, unimportant weights become exactly 0.
+  double l2 = 0;                     ///< A number >= 0: the penalty on the weights.
+  double l2_shrinkage = 0;           ///< A number >= 0; adds 2 * l2_shrinkage * w to the gradient, but not to its squares.
+  double beta = 0;                   ///< A number >= 0, added to sqrt(s), which makes the first steps smaller.
 };
 /// s' = s + g^2; z += g + 2 * l2_shrinkage * w - (sqrt(s') - sqrt(s)) / rate * w; s = s';
 /// w = 0 where |z| <= l1, else (sign(z) * l1 - z) / ((sqrt(s) + beta) / rate + 2 * l2). A rate of 0 changes nothing.
@@ -84,13 +84,13 @@ struct LambOptions {
   double epsilon = 1e-6;       ///< A number > 0, added to sqrt(v) after correction.
   double weight_decay = 0.01;  ///< A number >= 0.
 };
-/// m, v as Adam's; r = m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + epsilon) + weight_decay * w;
-/// w -= rate * |w| / |r| * r, norms over the variable (their ratio counts as 1 where either is 0).
+/// m, v as in Adam; r = m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + epsilon) + weight_decay * w;
+/// w -= rate * |w| / |r| * r, with norms over the whole variable (the ratio counts as 1 if either norm is 0).
 /// Source: You et al., "Large batch optimization for deep learning: training BERT in 76 minutes" (ICLR 2020), algorithm 2.
 Optimizer lamb(LambOptions options = {});
 
-/// The optimizer of a name, case-sensitive: "SGD", "Adagrad", "Adam", "AdamW", "RMSProp", "Ftrl", "LAMB", with the
-/// defaults above unless a learning rate is given. InvalidArgument listing the names if there is none of that name.
+/// The optimizer with this name (case-sensitive): "SGD", "Adagrad", "Adam", "AdamW", "RMSProp", "Ftrl" or "LAMB", with the
+/// defaults above unless a learning rate is given. InvalidArgument, with a list of the names, for any other name.
 Result<Optimizer> make_optimizer(std::string_view name, std::optional<LearningRate> learning_rate = std::nullopt);
 /// The names that make_optimizer() knows.
 std::vector<std::string> optimizer_names();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// An optimizer of your own, written with ops: a rule that says for one variable what becomes of it and of what is kept beside
-/// it. Shoal's own optimizers: optimizers.h.
+/// An optimizer of your own, written with ops: a rule that describes the updates of one variable and of the slots beside
+/// it. optimizers.h has the built-in ones.
 #include <map>
 #include <string>
 #include <string_view>
@@ -14,21 +14,21 @@
 
 namespace shoal::nn {
 
-/// What a rule is given for one variable. Values of the training graph.
+/// The arguments of a rule for one variable, as values of the training graph.
 class OwnStep {
  public:
-  /// `by_step`, which outlives it: what by_step() finds.
+  /// `by_step` has to outlive this object; by_step() looks names up in it.
   OwnStep(Value variable, Value gradient, std::string name, const std::map<std::string, Value>& by_step)
       : variable_(variable), gradient_(gradient), name_(std::move(name)), by_step_(by_step) {}
-  Value variable() const { return variable_; }       ///< Its value before the step.
-  Value gradient() const { return gradient_; }       ///< d(loss)/d(variable), of this trainer's batch.
+  Value variable() const { return variable_; }       ///< The variable's value before the step.
+  Value gradient() const { return gradient_; }       ///< d(loss)/d(variable), for this trainer's batch.
   const std::string& name() const { return name_; }  ///< The variable's full name: "dense/kernel".
-  /// A slot: a variable "dense/kernel/<name>" of this one's shape, which is not trained, lives where variables live, and is
-  /// part of checkpoints. Its elements start at `start`. The same name gives the same slot. Raises InvalidArgument for an
-  /// empty name, and where the model has a variable of that name.
+  /// A slot: a variable "dense/kernel/<name>" with the shape of the trained one. It is not trainable, is stored beside the
+  /// other variables, and is part of checkpoints. Its elements are `start` at first. The same name gives the same slot.
+  /// Raises InvalidArgument for an empty name, and if the model has a variable with that name.
   Value slot(std::string_view name, double start = 0) const;
-  /// The number that OwnOptimizerOptions::by_step has of this name for the step at hand: one float32, in each step another.
-  /// Raises NotFound, listing the names, if there is none.
+  /// The value of the function with this name in OwnOptimizerOptions::by_step, for the present step: one float32. Raises
+  /// NotFound, listing the names, if there is no such function.
   Value by_step(const std::string& name) const;
 
  private:
@@ -38,23 +38,23 @@ class OwnStep {
   mutable std::vector<std::string> slots_;  // Full names.
 };
 
-/// The updates of one step: of the variable, at most one, and of its slots. Any of train_op.h: descend(), assign(),
-/// assign_add(), moving_average().
+/// Returns the updates of one step: at most one of the variable, and those of its slots. Use the functions of train_op.h:
+/// descend(), assign(), assign_add(), moving_average().
 using OwnRule = std::function<std::vector<VariableUpdate>(const OwnStep& step)>;
 
 struct OwnOptimizerOptions {
-  LearningRate learning_rate = 0.01;     ///< The rate of descend(). Of no use to other updates.
-  std::vector<std::string> variables{};  ///< Full names of what is trained. Empty: all that can be.
-  /// Numbers that the rule computes with and that follow from the global step before the update (0 for the first), by name:
-  /// the step itself, a schedule of your own, a correction of a mean that began at 0. OwnStep::by_step() gives them. Pure
-  /// functions, as a LearningRate is one; a number that float32 does not hold as a finite one ends training (InvalidArgument).
+  LearningRate learning_rate = 0.01;     ///< The rate of descend(). Other updates do not use it.
+  std::vector<std::string> variables{};  ///< Full names of the variables to train. Empty: all trainable ones.
+  /// Numbers for the rule that depend on the global step before the update (0 for the first), by name: the step itself, a
+  /// schedule of your own, a correction for a mean that began at 0. OwnStep::by_step() returns them. They have to be pure
+  /// functions, like a LearningRate. A result that is not finite in float32 ends training (InvalidArgument).
   ///
   ///   {.by_step = {{"correction", [](uint64_t step) { return 1 / (1 - std::pow(0.9, double(step + 1))); }}}}
   std::map<std::string, std::function<double(uint64_t global_step)>> by_step = {};
 };
 
-/// The train op of an optimizer of your own: `rule` is called once for each trainable variable that the loss depends on.
-/// For a head:
+/// Makes the train op of an optimizer of your own. `rule` is called once for each trainable variable that the loss depends
+/// on. For a head:
 ///
 ///   input.train_op = [](shoal::Value loss) {
 ///     return nn::minimize_by(loss, [](const nn::OwnStep& step) -> std::vector<nn::VariableUpdate> {   // momentum
@@ -64,16 +64,16 @@ struct OwnOptimizerOptions {
 ///     }, {.learning_rate = 0.1});
 ///   };
 ///
-/// Where updates of several trainers make one step (--strategy sync, --replicas), each computes the rule with its own
-/// gradient, and the values that they push are averaged before the step is made: what depends linearly on
-/// the gradient, as here, is what one trainer would compute with the mean gradient, and anything else is the mean of what
-/// they compute. Trainers that do not wait for each other (--strategy async) assign what follows from weights that may be
-/// older: descend() and assign_add() keep what others did meanwhile, assign() replaces it.
+/// If updates of several trainers make one step (--strategy sync, --replicas), each trainer computes the rule with its own
+/// gradient, and the values that they push are averaged before the step is made. So values that depend linearly on the
+/// gradient, as here, equal those that one trainer would compute from the mean gradient; any other value is the mean of the
+/// trainers' values. Trainers that do not wait for each other (--strategy async) compute with weights that may be outdated:
+/// descend() and assign_add() keep the changes that others have made meanwhile, assign() replaces them.
 ///
-/// Gradients come whole, also those of tables that are only looked up: train such a table by an optimizer of Shoal's, which
-/// updates the rows of a batch, and group() both train ops. The moving averages that layers keep are part of the train op.
-/// Raises InvalidArgument where Optimizer::minimize() does, for an empty rule or function of the step, and where train_op() does for what the rule
-/// gives.
+/// Gradients are whole, even those of tables that are only looked up. Train such a table with a built-in optimizer, which
+/// updates the rows of a batch, and group() both train ops. The train op includes the moving averages of layers. Raises
+/// InvalidArgument in the cases of Optimizer::minimize(), for an empty rule or function of the step, and in the cases of
+/// train_op() for the updates that the rule returns.
 TrainOp minimize_by(Value loss, const OwnRule& rule, OwnOptimizerOptions options = {});
 
 }  // namespace shoal::nn

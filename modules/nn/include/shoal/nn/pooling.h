@@ -8,11 +8,11 @@ namespace shoal::nn {
 
 struct PoolOptions {
   Extent window = 2;
-  Extent strides = 0;                  ///< 0: as the window, so that windows do not overlap.
+  Extent strides = 0;                  ///< 0: the size of the window, so that windows do not overlap.
   Padding padding = Padding::valid();  ///< Or Padding::same(): ceil(size / stride) outputs.
 };
 
-/// The maximum of each window and channel; padding never wins.
+/// The maximum of each window and channel; padding is never the maximum.
 ///
 ///   x        [batch, H, W, channels]    float32; only batch may be a symbol
 ///   returns  [batch, OH, OW, channels]  float32, OH = (H + padding - window) / stride + 1, rounded down
@@ -23,9 +23,9 @@ Value max_pool(Value x, const PoolOptions& options = {});
 /// The mean of each window and channel; padding is not counted. Shapes and errors as max_pool().
 Value avg_pool(Value x, const PoolOptions& options = {});
 
-/// The maximum, or the mean, of each whole image and channel: [batch, H, W, channels] to [batch, channels]. What stands
-/// between the last convolution and the logits of most networks since 2014. Raises InvalidArgument if x is not of rank 4,
-/// not float32, or has no pixel.
+/// The maximum, or the mean, of each whole image and channel: [batch, H, W, channels] to [batch, channels]. Most networks
+/// since 2014 have it between the last convolution and the logits. Raises InvalidArgument if x is not of rank 4, not
+/// float32, or has no pixel.
 Value global_max_pool(Value x);
 Value global_avg_pool(Value x);
 

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Less memory for activations, for more time.
+/// Saves memory for activations at the cost of time.
 #include "shoal/base/std_function.h"
 #include "shoal/graph/graph.h"
 
 namespace shoal::nn {
 
-/// Returns block(x). What the block computes on the way is not kept for the gradients: they compute it a second time, from x, when they
-/// need it. So a training step holds the inner values of one block at a time, and of the others only what they return; it takes about
-/// a third more time where all of a model is in such blocks. Every bit of the results is the same with it and without, also behind
-/// dropout, and variables keep their names: a run may go on with another choice. All trainers of a job make the same one.
+/// Returns block(x). The inner values of the block are not kept for the gradients, which compute them a second time, from
+/// x, when they need them. So a training step has the inner values of only one block in memory at a time, and only the
+/// results of the others. It takes about a third more time if all of a model is in such blocks. Every bit of the results is
+/// the same with and without it, also after dropout, and variables keep their names, so a run may be continued with another
+/// choice. All trainers of a job must agree.
 ///
 ///   y = nn::recompute(y, [&](Value x) { return nn::residual_block(x, mode, {.filters = 64}); });
 ///
-/// The block may use other values and add variables, losses and moving averages. Values of it that are used outside of it, beside
-/// what it returns, are kept as usual. Within another block, it has no effect of its own. Evaluation and predictions have no gradients,
-/// so nothing changes for them.
+/// The block may use other values, and may add variables, losses and moving averages. Inner values that are used outside of
+/// the block, other than its result, are kept as usual. A block inside of another block has no further effect. Evaluation
+/// and prediction have no gradients, so nothing changes for them.
 ///
 /// Source: Chen, Xu, Zhang, Guestrin, "Training deep nets with sublinear memory cost" (2016).
 Value recompute(Value x, const std::function<Value(Value)>& block);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Recurrent layers over sequences. For the equations and the order of the gates see ops::lstm and ops::gru
-/// (shoal/graph/ops_sequence.h).
+/// Recurrent layers for sequences. ops::lstm and ops::gru (shoal/graph/ops_sequence.h) have the equations and the order of
+/// the gates.
 #include <cstdint>
 #include <string>
 
@@ -13,12 +13,12 @@
 namespace shoal::nn {
 
 struct LstmOptions {
-  int64_t units = 0;          ///< The size of the state, >= 1. It has no default.
-  Value lengths = {};         ///< An int64 [batch], the positions of each sequence that count. None: all.
+  int64_t units = 0;          ///< The size of the state, >= 1. There is no default.
+  Value lengths = {};         ///< An int64 [batch]: the number of valid positions of each sequence. None: all.
   Value initial_hidden = {};  ///< A float32 [batch, units]. None: zeros.
   Value initial_cell = {};    ///< A float32 [batch, units], given if and only if initial_hidden is.
   /// Added to the forget gate beside its bias, so that a new layer remembers. Source: Jozefowicz, Zaremba, Sutskever, "An
-  /// empirical exploration of recurrent network architectures" (ICML 2015). 0 for weights that come from elsewhere.
+  /// empirical exploration of recurrent network architectures" (ICML 2015). Use 0 for weights from elsewhere.
   double forget_bias = 1;
   InitializerSpec kernel_initializer = glorot_uniform();
   InitializerSpec recurrent_initializer = glorot_uniform();
@@ -40,8 +40,8 @@ struct LstmOptions {
 ops::Lstm lstm(Value x, const LstmOptions& options);
 
 struct GruOptions {
-  int64_t units = 0;          ///< The size of the state, >= 1. It has no default.
-  Value lengths = {};         ///< An int64 [batch], the positions of each sequence that count. None: all.
+  int64_t units = 0;          ///< The size of the state, >= 1. There is no default.
+  Value lengths = {};         ///< An int64 [batch]: the number of valid positions of each sequence. None: all.
   Value initial_hidden = {};  ///< A float32 [batch, units]. None: zeros.
   InitializerSpec kernel_initializer = glorot_uniform();
   InitializerSpec recurrent_initializer = glorot_uniform();
@@ -52,7 +52,7 @@ struct GruOptions {
   std::string name = "gru";  ///< The scope of the variables; a second one becomes "gru_1".
 };
 
-/// A layer of gated recurrent units, which reset after the product.
+/// A layer of gated recurrent units, with the reset gate applied after the product.
 ///
 ///   x        [batch, time, inputs]  float32; inputs is a number, the others may be symbols
 ///   returns  sequence [batch, time, units], last_hidden [batch, units]; float32

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Metrics of predicted numbers. Labels and predictions are of any numeric type and of one shape but for a last axis of 1.
-/// All raise InvalidArgument with both shapes or types if they do not fit.
+/// Metrics for predicted numbers. Labels and predictions are of any numeric type and of one shape, except for a last axis
+/// of 1. All functions raise InvalidArgument, with both shapes or types, if they do not fit.
 #include "shoal/nn/metrics.h"
 
 namespace shoal::nn {
@@ -10,10 +10,10 @@ namespace shoal::nn {
 Metric mean_absolute_error(const LabelsAndPredictions& of, const MetricOptions& options = {});
 /// The root of the weighted mean of (prediction - label)^2; 0 if the weights sum to 0.
 Metric root_mean_squared_error(const LabelsAndPredictions& of, const MetricOptions& options = {});
-/// The coefficient of determination, 1 - sum(w (label - prediction)^2) / sum(w (label - mean label)^2): 1 at best, 0 for
-/// who always predicts the mean. Where all labels are equal: 1 if all predictions are right, else 0, as scikit-learn has
-/// it. Labels' variance is accumulated as Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing
-/// sample variances" (1979) merge it.
+/// The coefficient of determination, 1 - sum(w (label - prediction)^2) / sum(w (label - mean label)^2): at best 1, and 0
+/// for a model that always predicts the mean. If all labels are equal: 1 if all predictions are right, else 0, as in
+/// scikit-learn. The variance of the labels is accumulated and merged as in Chan, Golub, LeVeque, "Updating formulae and a
+/// pairwise algorithm for computing sample variances" (1979).
 Metric r_squared(const LabelsAndPredictions& of, const MetricOptions& options = {});
 
 }  // namespace shoal::nn

@@ -5,14 +5,14 @@
 
 namespace shoal::nn {
 
-/// l1 * sum |w| + l2 * sum w^2. Both 0 (the default): none.
+/// l1 * sum |w| + l2 * sum w^2. By default both are 0: no penalty.
 struct Regularizer {
   double l1 = 0;
   double l2 = 0;
   friend bool operator==(const Regularizer&, const Regularizer&) = default;
 };
 
-/// Adds the penalty on `weights` to its graph's regularization_losses(), from where heads add it to the loss. Does nothing
+/// Adds the penalty on `weights` to its graph's regularization_losses(), which heads add to the loss. Does nothing
 /// if both factors are 0; raises InvalidArgument if one is negative or not finite. The derivative of |w| at 0 is 0.
 void regularize(Value weights, const Regularizer& regularizer);
 

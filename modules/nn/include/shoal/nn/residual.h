@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Blocks that add what they compute to what they are given. Source: He, Zhang, Ren, Sun, "Deep residual learning for image
-/// recognition" (CVPR 2016).
+/// Blocks that add their result to their input. Source: He, Zhang, Ren, Sun, "Deep residual learning for image recognition"
+/// (CVPR 2016).
 #include <cstdint>
 #include <string>
 
@@ -15,24 +15,24 @@
 namespace shoal::nn {
 
 struct ResidualBlockOptions {
-  int64_t filters = 0;  ///< Output channels, >= 1. It has no default.
-  Extent strides = 1;   ///< Strides of the first convolution, and of the shortcut.
+  int64_t filters = 0;  ///< Output channels, >= 1. There is no default.
+  Extent strides = 1;   ///< The strides of the first convolution and of the shortcut.
   InitializerSpec kernel_initializer = he_normal();
   Regularizer kernel_regularizer = {};
-  double decay = 0.99;  ///< The batch normalizations have this decay and this epsilon.
+  double decay = 0.99;  ///< The decay and, below, the epsilon of the batch normalizations.
   double epsilon = 1e-3;
   std::string name = "residual";  ///< The scope of the variables; a second one becomes "residual_1".
 };
 
-/// The basic block: relu(shortcut(x) + norm(convolution(relu(norm(convolution(x)))))), both convolutions 3x3, of same
-/// padding, without biases. The shortcut is x itself where the shapes allow, else a 1x1 convolution and its normalization
-/// (option B of the paper).
+/// The basic block: relu(shortcut(x) + norm(convolution(relu(norm(convolution(x)))))). Both convolutions are 3x3, with same
+/// padding and without biases. The shortcut is x itself if the shapes allow it, else a 1x1 convolution and its
+/// normalization (option B of the paper).
 ///
 ///   x        [batch, H, W, channels]    float32; only batch may be a symbol
 ///   returns  [batch, ceil(H / stride), ceil(W / stride), filters]
 ///
-/// Adds variables in the scopes "<name>/conv2d", "<name>/batch_norm", "<name>/conv2d_1", "<name>/batch_norm_1" and, if it
-/// has them, "<name>/shortcut" and "<name>/shortcut_norm". Errors as of conv2d() and batch_norm().
+/// Adds variables in the scopes "<name>/conv2d", "<name>/batch_norm", "<name>/conv2d_1", "<name>/batch_norm_1" and, if the
+/// shortcut is a convolution, "<name>/shortcut" and "<name>/shortcut_norm". Errors as in conv2d() and batch_norm().
 Value residual_block(Value x, Mode mode, const ResidualBlockOptions& options);
 
 }  // namespace shoal::nn

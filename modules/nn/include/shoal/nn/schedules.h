@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Learning rates that follow the global step. All are pure functions of it, so a restart goes on where it was. In the
-/// formulas t is the global step before the update, from 0. All raise InvalidArgument for numbers out of range.
+/// Learning rates that depend on the global step. All are pure functions of it, so a restart continues where the run was.
+/// In the formulas t is the global step before the update, from 0. All raise InvalidArgument for numbers out of range.
 #include <cstdint>
 #include <vector>
 
@@ -9,7 +9,7 @@
 
 namespace shoal::nn {
 
-/// The same for every step; what a plain number given as a learning rate means too.
+/// The same rate for every step. A plain number that is given as a learning rate means this, too.
 LearningRate constant_rate(double rate);
 
 struct StepDecayOptions {
@@ -23,9 +23,9 @@ LearningRate step_decay(StepDecayOptions options);
 struct ExponentialDecayOptions {
   double initial;        ///< A finite number >= 0.
   uint64_t decay_steps;  ///< A number > 0.
-  double factor;         ///< A finite number >= 0: what the rate is multiplied with over decay_steps.
+  double factor;         ///< A finite number >= 0, by which the rate is multiplied over decay_steps.
 };
-/// initial * factor^(t / decay_steps), the exponent being a fraction.
+/// initial * factor^(t / decay_steps), with a fractional exponent.
 LearningRate exponential_decay(ExponentialDecayOptions options);
 
 struct PolynomialDecayOptions {
@@ -46,16 +46,16 @@ struct CosineDecayOptions {
 /// Source: Loshchilov, Hutter, "SGDR: stochastic gradient descent with warm restarts" (ICLR 2017), one period.
 LearningRate cosine_decay(CosineDecayOptions options);
 
-/// rates[i], where i is how many of `boundaries` are <= t: boundaries {100, 200} and rates {a, b, c} give a for steps 0 to
-/// 99, b to 199, then c. Boundaries ascend; there is one rate more than boundaries, each finite and >= 0.
+/// rates[i], where i is the number of `boundaries` that are <= t: boundaries {100, 200} and rates {a, b, c} give a for
+/// steps 0 to 99, b up to 199, then c. Boundaries ascend. There is one more rate than boundaries; each is finite and >= 0.
 LearningRate piecewise_constant(std::vector<uint64_t> boundaries, std::vector<double> rates);
 
 struct WarmUpOptions {
   uint64_t steps;           ///< A number > 0.
   double start_factor = 0;  ///< A number in [0, 1].
 };
-/// `rate` times start_factor + (1 - start_factor) * min(t, steps) / steps: from a small rate to that of the schedule, which
-/// goes on underneath. `warm_up(cosine_decay({...}), {.steps = 1000})`.
+/// `rate` times start_factor + (1 - start_factor) * min(t, steps) / steps. The rate grows to that of the schedule, which
+/// starts at step 0 all the same. `warm_up(cosine_decay({...}), {.steps = 1000})`.
 /// Source: Goyal et al., "Accurate, large minibatch SGD: training ImageNet in 1 hour" (2017), section 2.2.
 LearningRate warm_up(LearningRate rate, WarmUpOptions options);
 

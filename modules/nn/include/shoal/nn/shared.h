@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Layers that are called more than once with the same variables: the two towers of a Siamese network (Bromley et al.,
-/// "Signature verification using a Siamese time delay neural network", 1993), words that two inputs have in common.
+/// Layers that are called more than once with the same variables, for example the two towers of a Siamese network (Bromley
+/// et al., "Signature verification using a Siamese time delay neural network", 1993), or an embedding that two inputs
+/// share.
 #include <string>
 #include <utility>
 
@@ -9,11 +10,12 @@
 
 namespace shoal::nn {
 
-/// The scopes of shared layers, one for each call: what Shared is made of, for layers that are no function object.
+/// The scopes of shared layers, one for each call. Shared is based on it; use it directly for layers that are not a
+/// function object.
 class SharedVariables {
  public:
   explicit SharedVariables(std::string name) : name_(std::move(name)) {}
-  /// A call lasts as long as what this returns.
+  /// Begins a call, which lasts as long as the returned scope.
   Graph::Scope enter(Graph& graph);
 
  private:
@@ -22,15 +24,16 @@ class SharedVariables {
   std::string variables_of_;
 };
 
-/// `layers` is any function whose first argument is a Value:
+/// Shares the variables of `layers`, any function whose first argument is a Value:
 ///
 ///   nn::Shared encoder("encoder", [](Value x) { return nn::dense(x, {.units = 64, .activation = nn::Activation::kRelu}); });
 ///   const Value left = encoder(a), right = encoder(b);   // one "encoder/dense/kernel"; in this order
 ///
-/// The first call makes the variables, in the scope `name`; those that follow find them by their names, so each call has to
-/// make the same layers, of inputs of one size (batch and other symbols aside). Gradients of all calls are added up. The
-/// penalty of a weight counts once. Moving averages (batch_norm) take the calls in turn; random ops (dropout) draw anew in
-/// each. Make it in model_fn: it belongs to one graph. Raises InvalidArgument for calls that differ, or in another graph.
+/// The first call makes the variables, in the scope `name`. Later calls find them by their names, so each call has to make
+/// the same layers, for inputs of the same size (batch and other symbols aside). Gradients of all calls are added up. The
+/// penalty of a weight counts once. Moving averages (batch_norm) take the batches of all calls in turn; random ops
+/// (dropout) draw separately in each call. Make the object in model_fn, since it belongs to one graph. Raises
+/// InvalidArgument for calls that differ, or in another graph.
 template <class Layers>
 class Shared {
  public:

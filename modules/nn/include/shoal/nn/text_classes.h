@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The host side of class names: ids become text after they are fetched. How text becomes ids is in text_ids.h.
+/// Turns class ids into text, on the host after they are fetched. text_ids.h does the opposite.
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,23 +12,24 @@
 
 namespace shoal::nn {
 
-/// A prediction that is text, made on the host from a prediction of class ids. A value.
+/// A prediction of text, made on the host from a prediction of class ids. A value type.
 class TextPrediction {
  public:
-  /// `key` names the result, `source` the prediction with the ids. Without vocabulary, ids are written in digits.
+  /// `key` is the name of the result, `source` that of the prediction with the ids. Without a vocabulary, ids are written
+  /// as digits.
   TextPrediction(std::string key, std::string source, std::shared_ptr<const Vocabulary> vocabulary)
       : key_(std::move(key)), source_(std::move(source)), vocabulary_(std::move(vocabulary)) {}
-  /// Names by position: element i of the last axis of `source`, whatever it holds, gives the name of id i.
+  /// A text prediction by position: element i of the last axis of `source`, whatever its value, becomes the name of id i.
   static TextPrediction of_positions(std::string key, std::string source, std::shared_ptr<const Vocabulary> vocabulary);
-  /// The same of a prediction that is called `prefix` and its source.
+  /// A copy for a multi_head(): `prefix` is put before its key and its source.
   TextPrediction below(const std::string& prefix) const;
   const std::string& key() const { return key_; }
   const std::string& source() const { return source_; }
   bool by_position() const { return by_position_; }
-  /// The names of the ids; empty: ids are written in digits.
+  /// The names of the ids. Empty: ids are written as digits.
   std::vector<std::string> vocabulary() const;
-  /// A kString tensor of the shape of `source`, which holds ids (int64) unless by_position(). InvalidArgument for an id
-  /// that the vocabulary lacks.
+  /// Returns a kString tensor with the shape of `source`, which contains ids (int64) unless by_position(). InvalidArgument
+  /// for an id that the vocabulary lacks.
   Result<Tensor> map(TensorView source) const;
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What one training step does to the variables: a list of (variable, value, rule), and numbers that depend on the step.
+/// The effect of one training step on the variables: a list of (variable, value, rule), and numbers that depend on the
+/// step.
 #include <cstdint>
 #include <span>
 #include <string>
@@ -12,73 +13,76 @@
 
 namespace shoal::nn {
 
-/// A part of a gradient: row i of `gradients` belongs to row ids[i] of the variable.
+/// A part of a gradient in which row i of `gradients` belongs to row ids[i] of the variable.
 struct RowUpdate {
-  Value ids;        ///< [i...], int64 or int32, each a row of the variable.
-  Value gradients;  ///< [i..., d...], float32, the variable being [rows, d...].
+  Value ids;        ///< [i...], int64 or int32: rows of the variable.
+  Value gradients;  ///< [i..., d...], float32, for a variable [rows, d...].
 };
 
-/// One variable's part of a step.
+/// The update of one variable in a step.
 struct VariableUpdate {
   std::string variable;  ///< The full name: "dense/kernel".
-  /// A gradient, or the value to assign, add or average; float32, of the variable's shape.
+  /// A gradient, or the value to assign, add or average; float32 with the variable's shape.
   Value update;
   UpdateRule rule;
-  /// Instead of `update`, for rules with a learning rate: the gradient by rows, one entry per lookup. What belongs to one
-  /// row is added up first, in order. Then the rule applies to the touched rows alone; all others keep weights and slots
-  /// (momentum does not move them on, Adam's moments do not fade). Rows whose sum is all zero count as untouched.
+  /// Used instead of `update`, for rules with a learning rate: the gradient by rows, one entry per lookup. Entries for the
+  /// same row are added up first, in order. Then the rule is applied to the rows that occur; all others keep weights and
+  /// slots (momentum does not move them, Adam's moments do not decay). Rows whose sum is zero in all elements count as
+  /// absent.
   std::vector<RowUpdate> rows{};
 };
 
-/// A number that depends on the step, computed by the trainer and sent with its push: a learning rate, which follows from
-/// the global step, or a factor for gradients, which follows from a value of the graph (the norm of all gradients).
+/// A number that depends on the step. The trainer computes it and sends it with its push: a learning rate, which depends on
+/// the global step, or a factor for gradients, which depends on a value of the graph (the norm of all gradients).
 struct StepScalar {
-  std::string name;  ///< A name for logs and summaries: "learning_rate".
+  std::string name;  ///< The name in logs and summaries: "learning_rate".
   std::function<double(uint64_t global_step)> at;
-  /// One float32 number. If valid, `at` is empty, and the scalar is of_value(this step's number): finite whatever that is.
+  /// One float32 number. If it is valid, `at` is empty, and the scalar is of_value(the number in this step), always finite.
   Value value = {};
   std::function<double(float value)> of_value = {};
-  /// Where `value` is a norm of gradients: of which ("all gradients"), for errors. A training loop makes no update of a step
-  /// whose norm is not finite. Empty: it is none, and may be any number.
+  /// If `value` is a norm of gradients, says of which ("all gradients"), for errors: a training loop makes no update in a
+  /// step whose norm is not finite. Empty: `value` is no norm and may be any number.
   std::string norm_of = {};
 };
 
-/// A number that depends on the step, and that updates are computed with: one float32 number of the training graph, an input of
-/// this name, which is fed with at(the global step before the update), rounded.
+/// A number that depends on the step and is used to compute updates: an input of the training graph with this name, one
+/// float32 number, which is fed with at(the global step before the update), rounded.
 struct StepInput {
   std::string name;  ///< The full name of the input.
   std::function<double(uint64_t global_step)> at;
 };
 
-/// Rules name their scalars by index (UpdateRule::learning_rate_scalar, gradient_scale_scalar).
+/// The updates of a step. Their rules refer to scalars by index (UpdateRule::learning_rate_scalar, gradient_scale_scalar).
 struct TrainOp {
-  std::vector<VariableUpdate> updates;  ///< They may be empty: a step that only counts.
+  std::vector<VariableUpdate> updates;  ///< Empty: the step only counts.
   std::vector<StepScalar> scalars;
   bool advances_global_step = true;
-  std::vector<StepInput> inputs{};  ///< All inputs of the graph that follow from the step.
+  std::vector<StepInput> inputs{};  ///< All inputs of the graph that depend on the step.
 };
 
-/// A train op from its parts, checked: `nn::train_op({.updates = {nn::assign(v, x)}})`; `nn::train_op({})` only advances
-/// the step. Raises InvalidArgument if a variable is unknown or named twice, an update's shape or type is not its
-/// variable's, updates belong to different graphs, an update by rows has another rule than an optimizer's or one that needs
-/// the whole variable, a rule is invalid, a scalar that it names is not there, a scalar has not exactly one of `at` and
-/// `value`, or a step input has no function or is no input of one float32 number.
+/// Checks the parts of a train op and returns it: `nn::train_op({.updates = {nn::assign(v, x)}})`; `nn::train_op({})` only
+/// advances the step. Raises InvalidArgument if a variable is unknown or named twice, an update and its variable differ in
+/// shape or type, updates belong to different graphs, an update by rows has a rule that is not an optimizer's or that needs
+/// the whole variable, a rule is invalid or refers to a scalar that does not exist, a scalar does not have exactly one of
+/// `at` and `value`, or a step input has no function or is not an input of one float32 number.
 TrainOp train_op(TrainOp parts);
 
-/// The values that the scalars of `op` follow from, in order of the scalars: what a training program fetches for them.
+/// The values that the scalars of `op` depend on, in the order of the scalars. A training program fetches them.
 std::vector<Value> scalar_values(const TrainOp& op);
-/// All scalars: at(global_step), or from `fetched`, the numbers of scalar_values(). `scalars` has one element for each.
+/// Computes all scalars: at(global_step), or from `fetched`, the numbers of scalar_values(). `scalars` has one element for
+/// each.
 void compute_scalars(const TrainOp& op, uint64_t global_step, std::span<const float> fetched, std::span<double> scalars);
 
-/// Several train ops as one: all their updates, one global step; a moving average that several have counts once. Raises
-/// InvalidArgument as train_op(), and if `parts` is empty.
+/// Combines several train ops: all their updates, one global step; a moving average that occurs in several of them counts
+/// once. Raises InvalidArgument as train_op(), and if `parts` is empty.
 TrainOp group(std::vector<TrainOp> parts);
 
-// One update each; `variable` is what Graph::variable() returned, anything else raises InvalidArgument.
+// These functions return one update each. `variable` has to be a result of Graph::variable(), else they raise
+// InvalidArgument.
 VariableUpdate assign(Value variable, Value value);
 VariableUpdate assign_add(Value variable, Value value);
-/// variable -= rate * direction, as SGD with a direction of your own in the place of a gradient. The rate is scalar 0 of the train
-/// op: minimize_by() (own_optimizer.h) makes it, or you do.
+/// variable -= rate * direction: SGD with a direction of your own instead of a gradient. The rate is scalar 0 of the train
+/// op, which minimize_by() (own_optimizer.h) or you have to add.
 VariableUpdate descend(Value variable, Value direction);
 /// variable = decay * variable + (1 - decay) * value, decay in [0, 1].
 VariableUpdate moving_average(Value variable, Value value, double decay);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The parts of a transformer beside attention: positions, and the block that is stacked.
+/// The parts of a transformer beside attention: position embeddings, and the block that is stacked.
 #include <cstdint>
 #include <string>
 
@@ -13,14 +13,14 @@
 namespace shoal::nn {
 
 struct PositionEmbeddingOptions {
-  int64_t positions_max = 0;  ///< The longest sequence that the model takes. 0: as long as x is.
+  int64_t positions_max = 0;  ///< The longest sequence that the model accepts. 0: the length of x.
   InitializerSpec initializer = normal(0, 0.02);
   bool trainable = true;
   /// The scope of the variable; a second one becomes "position_embedding_1".
   std::string name = "position_embedding";
 };
 
-/// x plus a learned row for each position, the same in every sequence: attention alone knows no order.
+/// Adds to x a learned row for each position, the same in every sequence, since attention ignores order.
 ///
 ///   x        [batch, time, features]  float32; time and features are numbers, batch may be a symbol
 ///   returns  as x
@@ -31,13 +31,13 @@ struct PositionEmbeddingOptions {
 Value position_embedding(Value x, const PositionEmbeddingOptions& options = {});
 
 struct TransformerBlockOptions {
-  int64_t heads = 0;               ///< Heads of the attention, >= 1, dividing the features. It has no default.
-  int64_t feed_forward_units = 0;  ///< Size of the hidden layer. 0: four times the features.
-  /// The rate for each branch's result while training, in [0, 1).
+  int64_t heads = 0;               ///< The heads of the attention, >= 1, dividing the features. There is no default.
+  int64_t feed_forward_units = 0;  ///< The size of the hidden layer. 0: four times the features.
+  /// The dropout rate for the result of each branch in training, in [0, 1).
   double dropout = 0;
-  /// True: position i sees positions 0 to i only, for models that predict what comes next.
+  /// True: position i attends to positions 0 to i only, for models that predict the next element.
   bool causal = false;
-  /// An int64 [batch], how many positions of each sequence count. None: all.
+  /// An int64 [batch]: the number of valid positions of each sequence. None: all.
   Value lengths = {};
   Activation activation = Activation::kGelu;
   InitializerSpec kernel_initializer = glorot_uniform();
@@ -46,7 +46,7 @@ struct TransformerBlockOptions {
   std::string name = "block";  ///< The scope of the variables; a second one becomes "block_1".
 };
 
-/// Two branches, each added to what it is given:
+/// Two branches, each added to its own input:
 ///
 ///   y = x + dropout(attention(layer_norm(x)))
 ///   returns y + dropout(dense(activation(dense(layer_norm(y)))))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Update rules: how the next value of a variable follows from its value, its slots and what was pushed for it. A rule is
-/// data (kind and constants), so that a parameter server applies it without knowing the model (apply_update.h).
+/// Update rules: how the next value of a variable is computed from its value, its slots and the pushed values. A rule is
+/// data (a kind and constants), so that a parameter server can apply it without knowing the model (apply_update.h).
 #include <array>
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@
 namespace shoal::nn {
 
 struct UpdateRule {
-  /// The numbers are stored in checkpoints and sent on the wire and never change.
+  /// The numbers are stored in checkpoints and sent over the network, so they never change.
   enum class Kind : uint8_t {
     kNone = 0,           ///< The variable never changes.
     kSgd = 1,            ///< No constants, no slots.
@@ -35,26 +35,26 @@ struct UpdateRule {
 
   Kind kind = Kind::kNone;
   std::array<double, kConstantsMax> constants{};
-  /// Which of the push's scalars is this rule's learning rate (where uses_learning_rate()).
+  /// The index of this rule's learning rate among the push's scalars (if uses_learning_rate()).
   int32_t learning_rate_scalar = 0;
-  /// Which of the push's scalars its gradient is multiplied with first (clipping by a norm); -1: none.
+  /// The index of the push's scalar that multiplies the gradient first (clipping by a norm); -1: none.
   int32_t gradient_scale_scalar = -1;
   friend bool operator==(const UpdateRule&, const UpdateRule&) = default;
 };
 
 std::string_view to_string(UpdateRule::Kind kind);
 bool uses_learning_rate(const UpdateRule& rule);
-/// True if an element's next value depends on other elements of the variable (LAMB's norms): such a variable is never split
-/// over servers, and an update of it is applied in one call.
+/// True if an element's next value depends on other elements of the variable (LAMB's norms). Such a variable is never
+/// divided among servers, and each of its updates is applied in one call.
 bool needs_whole_variable(const UpdateRule& rule);
 constexpr int kSlotsMax = 3;
-/// Slots that the rule keeps beside the variable, each of its shape, float32; at most kSlotsMax.
+/// The number of slots that the rule keeps beside the variable, each float32 with its shape; at most kSlotsMax.
 int slot_count(const UpdateRule& rule);
-/// "momentum", "accumulator", "m", "v", ...: names in checkpoints ("dense/kernel/momentum").
+/// "momentum", "accumulator", "m", "v", ...: the slot's part of names in checkpoints ("dense/kernel/momentum").
 std::string_view slot_name(const UpdateRule& rule, int slot);
-/// What every element of a slot starts at.
+/// The initial value of every element of a slot.
 float slot_start(const UpdateRule& rule, int slot);
-/// InvalidArgument for unknown kinds or constants out of range: rules also come from messages and files.
+/// InvalidArgument for unknown kinds or constants out of range. Used because rules also come from messages and files.
 Result<void> validate(const UpdateRule& rule);
 
 }  // namespace shoal::nn

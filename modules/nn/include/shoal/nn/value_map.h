@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Graph values by name: features, labels, predictions. What data::TensorMap is for tensors.
+/// Graph values by name: features, labels, predictions. Corresponds to data::TensorMap for tensors.
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -11,26 +11,26 @@
 
 namespace shoal::nn {
 
-/// Values by name, in byte order of the names. A lone value has the name "".
+/// Values by name, in byte order of the names. A single value without a name has the name "".
 class ValueMap {
  public:
   ValueMap() = default;
-  /// A lone value; an invalid one makes an empty map.
-  ValueMap(Value value);  // NOLINT: a value is one
+  /// A map with a single value without a name; an invalid Value makes an empty map.
+  ValueMap(Value value);  // NOLINT: a value is a map of one
   ValueMap(std::initializer_list<std::pair<std::string, Value>> values);
 
   bool empty() const { return size() == 0; }
   size_t size() const;
   bool is_single() const;
-  /// Replaces the value of that name, if there is one.
+  /// Adds a value, or replaces the value with this name.
   void set(std::string name, Value value);
-  /// The value of that name. Null if there is none.
+  /// The value with this name. Null if there is none.
   const Value* find(std::string_view name) const;
-  /// The value of that name. Raises InvalidArgument listing the names that are there if it is missing.
+  /// The value with this name. If there is none, raises InvalidArgument and lists the names.
   Value operator[](std::string_view name) const;
-  /// The lone value. Raises InvalidArgument listing the names if this is a map of several.
+  /// The only value. If there are several, raises InvalidArgument and lists the names.
   Value single() const;
-  /// "a, b, c", for error sentences.
+  /// Returns "a, b, c", for errors.
   std::string names() const;
   const std::pair<std::string, Value>* begin() const;
   const std::pair<std::string, Value>* end() const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Sizes of windows that slide over images, for convolution and pooling. Padding is the graph's: Padding::same().
+/// Sizes of windows that slide over images, for convolution and pooling. shoal/graph/window.h has their padding.
 #include <array>
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 
 namespace shoal::nn {
 
-/// A size in pixels: `.kernel = 5` is a square, `.kernel = {3, 5}` is three high, five wide.
+/// A size in pixels: `.kernel = 5` is a square; `.kernel = {3, 5}` is three pixels high and five wide.
 struct Extent {
   int64_t height = 1;
   int64_t width = 1;
