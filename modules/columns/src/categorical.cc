@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Columns of ids: by identity, vocabulary or hash.
+/// Columns with ids: by identity, vocabulary or hash.
 #include "definition.h"
 #include "shoal/base/storage.h"
 #include "shoal/data/text_files.h"
@@ -33,7 +33,7 @@ class ById final : public Definition, public Categories {
     ids = ops::check_range(
         ids, {.low = -1, .high = double(count() - 1), .whole = true, .what = "feature \"" + name() + "\": id"});
     if (ids.dtype() == DType::kInt32)
-      ids = ops::cast(ids, DType::kInt64);  // Errors of the check tell where a row was read.
+      ids = ops::cast(ids, DType::kInt64);  // After the check, so that errors can tell where a row was read.
     return {ids, {}};
   }
 
@@ -70,7 +70,7 @@ class Weighted final : public Definition, public Categories {
   std::vector<std::string> sources() const override { return {of_.name(), weight_key_}; }
   const Categories* categories() const override { return this; }
   int64_t count() const override { return categories_of(of_, name()).count(); }
-  bool may_be_crossed() const override { return false; }  // Its weights would be lost.
+  bool may_be_crossed() const override { return false; }  // A cross would lose the weights.
   Ids ids(Inputs& inputs) const override {
     inputs.column_means(name(), {.kind = "weighted", .values = {{"of", of_.name()}, {"by", weight_key_}}});
     const Value ids = categories_of(of_, name()).ids(inputs).ids;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a column is inside: where its features are taken from, and what it makes of them.
+/// The inside of a column: the features that it needs, and how it converts them.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -12,22 +12,23 @@
 
 namespace shoal::columns {
 
-/// The features of the graph that a layer is built in, and the tables that its columns share.
+/// The features of the graph in which a layer is built, and the tables that its columns share.
 class Inputs {
  public:
   explicit Inputs(const nn::ValueMap& features) : features_(features) {}
 
   Graph& graph() const { return features_.begin()->second.graph(); }
-  /// InvalidArgument, naming the column and the features there are, if there is none of that key.
+  /// The feature with this key. If there is none, raises InvalidArgument with the column and the names of all features.
   Value feature(const std::string& key, const std::string& column) const;
   /// The values of each example as a list: [batch, L]. InvalidArgument for more than two dimensions.
   Value list_of(Value feature, const std::string& column) const;
-  /// Notes what the feature of `key` stands for in one of its columns; what the column of `name` is made of.
+  /// These record in the model's meaning how a column uses the feature with this key, and what the column with this name is
+  /// made of.
   void feature_means(const std::string& key, MeaningFact fact) {
     graph().meaning().add("features/" + key, std::move(fact));
   }
   void column_means(const std::string& name, MeaningFact fact) { graph().meaning().add("column/" + name, std::move(fact)); }
-  /// The variable "<scope>/table" of the layer's scope; the second who asks gets the same.
+  /// The variable "<scope>/table" in the layer's scope. Later calls with the same scope return the same variable.
   Value table(const std::string& scope, const Shape& shape, const EmbeddingOptions& options);
 
  private:
@@ -35,27 +36,27 @@ class Inputs {
   std::map<std::string, Value> tables_;
 };
 
-/// Ids of each example: [batch, L] int64, -1 where there is none.
+/// The ids of each example: [batch, L] int64, -1 where there is none.
 struct Ids {
   Value ids = {};
-  Value weights = {};  ///< Float32 of the same shape; invalid: all are 1.
+  Value weights = {};  ///< Float32 with the shape of `ids`; invalid: all are 1.
 };
 
-/// What has ids: it may be looked up.
+/// The part of a column that has ids, so that weights can be looked up for it.
 class Categories {
  public:
   virtual ~Categories() = default;
   virtual int64_t count() const = 0;  ///< Ids lie in [0, count).
   virtual Ids ids(Inputs& inputs) const = 0;
-  /// Whether crossed() takes it.
+  /// Whether crossed() accepts the column.
   virtual bool may_be_crossed() const { return true; }
 };
 
-/// What has numbers: it may stand in a deep part.
+/// The part of a column that has numbers, so that a deep part can use it.
 class Numbers {
  public:
   virtual ~Numbers() = default;
-  virtual int64_t width() const = 0;  ///< How many for each example.
+  virtual int64_t width() const = 0;  ///< The number of values for each example.
   virtual int64_t parameters() const { return 0; }
   virtual Value values(Inputs& inputs) const = 0;  ///< [batch, width] float32.
 };
@@ -74,9 +75,9 @@ class Definition {
   std::string name_;
 };
 
-/// Its categories. Raises InvalidArgument, naming it and who asks, if it has none.
+/// The column's categories. If it has none, raises InvalidArgument with its name and `who` asks.
 const Categories& categories_of(const Column& column, const std::string& who);
-/// "sum", "mean", "sqrt_n".
+/// Returns "sum", "mean" or "sqrt_n".
 std::string combiner_name(ops::Combiner combiner);
 /// Raises InvalidArgument unless value >= least.
 void check_least(const std::string& column, const char* option, int64_t value, int64_t least);

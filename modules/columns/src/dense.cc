@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Numbers made of ids: indicator, embedding, shared embedding.
+/// Columns that turn ids into numbers: indicator, embedding, shared embedding.
 #include <algorithm>
 
 #include "definition.h"
@@ -26,7 +26,7 @@ class Indicator final : public Definition, public Numbers {
 
 class Embedding final : public Definition, public Numbers {
  public:
-  /// `scope` is that of the table; of those that share one, the first counts its parameters.
+  /// `scope` is the scope of the table. If columns share a table, only the first counts its parameters.
   enum class Table : uint8_t { kOwn, kFirstOfShared, kShared };
   Embedding(std::string name, Column of, std::string scope, Table table, EmbeddingOptions options)
       : Definition(std::move(name)),

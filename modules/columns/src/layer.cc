@@ -9,7 +9,7 @@
 namespace shoal::columns {
 namespace {
 
-/// By name, so that the order in which they are given does not matter.
+/// Sorts the columns by name, so that the order in which they are given does not matter.
 std::vector<Column> ordered(const std::string& layer, const nn::ValueMap& features, std::vector<Column> columns) {
   if (columns.empty()) raise(invalid_argument(layer + ": no columns were given"));
   if (features.empty() || features.is_single()) {
@@ -23,7 +23,7 @@ std::vector<Column> ordered(const std::string& layer, const nn::ValueMap& featur
   return columns;
 }
 
-/// Which columns a layer named `name` puts side by side: its weights are of these, in this order.
+/// Records in the model's meaning which columns a layer puts side by side, since its weights belong to them in this order.
 void note_columns(Graph& graph, const std::string& name, const std::vector<Column>& columns, MeaningFact fact) {
   std::vector<std::string> texts;
   for (const Column& column : columns) {
@@ -39,10 +39,10 @@ Value weights_of(Graph& graph, const Shape& shape) { return graph.variable("weig
 
 constexpr const char* kBias = "bias";
 
-/// The scope of a column's weights: its name, but for the name that the layer's own variable has.
+/// The scope of a column's weights: its name, unless that is the name of the layer's own variable.
 std::string scope_of(const Column& column) { return column.name() == kBias ? "bias_column" : column.name(); }
 
-/// One column's part of linear logits.
+/// The contribution of one column to linear logits.
 Value linear_part(Inputs& inputs, const Column& column, const LinearLayerOptions& options) {
   Graph& graph = inputs.graph();
   const auto scope = graph.scope(scope_of(column));

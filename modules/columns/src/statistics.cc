@@ -13,7 +13,7 @@
 namespace shoal::columns {
 namespace {
 
-/// A mean and a sum of squared deviations from it, to which numbers are added one by one.
+/// Adds a number to a running mean and sum of squared deviations.
 void add_number(NumberStatistics& to, double& deviations, double x) {
   if (std::isnan(x)) {
     ++to.missing;
@@ -50,7 +50,7 @@ Result<void> add_texts(const Tensor& tensor, const std::string& name, const Stat
   return {};
 }
 
-/// A run keeps statistics by the names of features and labels (RunConfig::learned()).
+/// Names have to be UTF-8, since a run may keep statistics as JSON (RunConfig::learned()).
 Result<void> check_names(const data::TensorMap& tensors) {
   for (const auto& [name, tensor] : tensors) {
     SHOAL_TRY_VOID(check_utf8(name, "statistics: the name of a feature or label", kConvertToUtf8));
@@ -58,11 +58,11 @@ Result<void> check_names(const data::TensorMap& tensors) {
   return {};
 }
 
-/// Features, or labels.
+/// The statistics of features, or of labels, so far.
 struct Gathered {
   std::map<std::string, NumbersSoFar> numbers;
   std::map<std::string, TextStatistics> texts;
-  std::map<std::string, bool> unused = {};  ///< The names that are passed over, and whether they were there.
+  std::map<std::string, bool> unused = {};  ///< The names that are left out, and whether they have occurred.
 
   Result<void> add(const data::TensorMap& tensors, const StatisticsOptions& options) {
     if (numbers.empty() && texts.empty()) SHOAL_TRY_VOID(check_names(tensors));
@@ -77,7 +77,7 @@ struct Gathered {
         case DType::kInt64: add_elements<int64_t>(tensor, numbers[name]); break;
         case DType::kInt32: add_elements<int32_t>(tensor, numbers[name]); break;
         case DType::kUInt8: add_elements<uint8_t>(tensor, numbers[name]); break;
-        default: break;  // Nobody normalizes truth values.
+        default: break;  // Truth values need no normalization.
       }
     }
     return {};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The numbers that Statistics hold. A source file defines them, because maps make a public header slow
-/// (docs/decisions/light-headers.md).
+/// The contents of Statistics. Not in a public header, since maps make those slow to compile (docs/decisions/light-headers.md).
 #include <map>
 #include <string>
 

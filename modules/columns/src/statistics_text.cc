@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statistics as text, for runs that keep what their data said (shoal/base/learned.h).
+// Converts statistics to and from text, for runs that keep them (shoal/base/learned.h).
 #include "shoal/columns/statistics.h"
 #include "shoal/json/exact.h"
 #include "shoal/json/fields.h"
@@ -57,7 +57,7 @@ Result<TextStatistics> text_of(const Json& object) {
   return of;
 }
 
-/// "2 texts of district that they had not before: "north", "south"", of at most five.
+/// Returns "2 texts of district that the run does not know: "north", "south"", with at most five texts.
 std::string new_texts(const std::string& name, const TextStatistics& kept, const TextStatistics& found) {
   constexpr int64_t kNamed = 5;
   int64_t count = 0;

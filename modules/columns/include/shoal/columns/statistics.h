@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the data say, in one pass: means to normalize numbers with, vocabularies.
+/// Statistics of a dataset, computed in one pass: means for normalizing numbers, vocabularies.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -20,19 +20,19 @@ struct StatisticsText;
 
 namespace shoal::columns {
 
-/// For NumericOptions::normalizer: (x - mean) / stddev; x - mean where stddev is 0.
+/// For NumericOptions::normalizer: (x - mean) / stddev, or x - mean if stddev is 0.
 std::function<Value(Value)> standardizer(double mean, double stddev);
-/// (x - low) / (high - low); x - low where they are equal.
+/// (x - low) / (high - low), or x - low if both are equal.
 std::function<Value(Value)> rescaler(double low, double high);
 /// log(1 + x), for counts and amounts >= 0 with a long tail.
 std::function<Value(Value)> log1p_normalizer();
 
-/// Of a feature of numbers: all its elements in all examples.
+/// Statistics of a feature of numbers, over all its elements in all examples.
 struct NumberStatistics {
-  int64_t count = 0;    ///< How many there are, NaN left out.
-  int64_t missing = 0;  ///< How many are NaN.
-  double mean = 0;      ///< 0 if there are none, as the others.
-  double stddev = 0;    ///< Of the population: divided by count.
+  int64_t count = 0;    ///< The number of elements without NaN.
+  int64_t missing = 0;  ///< The number of NaN elements.
+  double mean = 0;      ///< 0 if there are no numbers, as the next members.
+  double stddev = 0;    ///< The standard deviation of the population: divided by count.
   double min = 0;
   double max = 0;
 
@@ -40,32 +40,33 @@ struct NumberStatistics {
   std::function<Value(Value)> rescaler() const;
 };
 
-/// Of a feature of text.
+/// Statistics of a feature of text.
 struct TextStatistics {
-  int64_t count = 0;  ///< How many there are, missing ones left out.
+  int64_t count = 0;  ///< The number of texts without missing ones.
   int64_t missing = 0;
   std::map<std::string, int64_t> counts;  ///< How often each text occurs.
 
-  /// Texts that occur at least `count_min` times, the most frequent first, of equals by bytes; at most `size_max`.
+  /// The texts that occur at least `count_min` times, the most frequent first, equally frequent ones by bytes; at most
+  /// `size_max`.
   std::vector<std::string> vocabulary(int64_t count_min = 1, int64_t size_max = INT64_MAX) const;
 };
 
 struct StatisticsOptions {
-  std::vector<std::string> missing = {""};  ///< Texts that say that nothing is there.
-  int64_t distinct_max = 1'000'000;         ///< A feature with more distinct texts is InvalidArgument.
-  /// Names of features that are passed over, such as ids: all others are looked at, also if nobody asks for them. A feature of
-  /// text costs its distinct texts, in memory and, with RunConfig::learned(), in the model directory.
+  std::vector<std::string> missing = {""};  ///< Texts that mean that the value is missing.
+  int64_t distinct_max = 1'000'000;         ///< More distinct texts in one feature are InvalidArgument.
+  /// Names of features that are left out, such as ids. All others are measured, even if nobody asks for them. A feature of
+  /// text costs memory for its distinct texts and, with RunConfig::learned(), space in the model directory.
   std::vector<std::string> unused{};
-  /// Where the dataset is read, and a stop comes from (Cancelled): RunConfig::environment(). Null: on this machine, which in a
-  /// test with a World is not where the task's files are.
+  /// The environment in which the dataset is read, and whose stop ends the pass (Cancelled): RunConfig::environment().
+  /// Null: this machine, which in a test with a World does not have the task's files.
   std::shared_ptr<Environment> env = nullptr;
 };
 
-/// Statistics of each feature, and of labels by their names ("" for a lone one). An immutable value.
+/// Statistics of each feature, and of labels by their names ("" for a single tensor without a name). An immutable value.
 class Statistics {
  public:
-  /// Raises NotFound, listing the names there are, for another one, also for one of text or numbers where the other is
-  /// asked for.
+  /// Raises NotFound, listing the names, for an unknown name, and also for a feature of text if numbers are asked for, or
+  /// the reverse.
   const NumberStatistics& number(const std::string& feature) const;
   const TextStatistics& text(const std::string& feature) const;
   const NumberStatistics& label_number(const std::string& label = "") const;
@@ -78,23 +79,23 @@ class Statistics {
   struct Parts;
   const Part& features() const;
   const Part& labels() const;
-  std::shared_ptr<const Parts> parts_;  // Never written to, so that copies share them. Null: nothing was measured.
+  std::shared_ptr<const Parts> parts_;  // Immutable, so that copies share it. Null: nothing was measured.
 };
 
-/// Reads all of `dataset`, batched or not; it must end. InvalidArgument for one that does not (repeat()), and for an unused
-/// feature that no element has; errors of the dataset.
+/// Reads all of `dataset`, batched or not. InvalidArgument for a dataset that does not end (repeat()), and for a name in
+/// `unused` that no element has. Also returns the errors of the dataset.
 /// Source of the running means and variances: Welford, "Note on a method for calculating corrected sums of squares and
 /// products" (1962).
 Result<Statistics> measure(const data::Dataset& dataset, const StatisticsOptions& options = {});
-/// The same, raising its errors: for programs.
+/// As measure(), but raises the errors: for programs.
 Statistics statistics_of(const data::Dataset& dataset, const StatisticsOptions& options = {});
 
 }  // namespace shoal::columns
 
 namespace shoal {
 
-/// A run keeps statistics: `config.learned("statistics", [&] { return columns::statistics_of(training); })`. New are texts that
-/// the data had not when the statistics were made.
+/// A run may keep statistics: `config.learned("statistics", [&] { return columns::statistics_of(training); })`. As news
+/// count texts that were not in the data when the statistics were made.
 template <>
 struct Learned<columns::Statistics> {
   static std::string encode(const columns::Statistics& value);
