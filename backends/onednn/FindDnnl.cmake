@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Finds oneDNN by its files. The package's own config is not used: Debian 12's requires OpenCL to be installed.
-# Sets Dnnl_FOUND, Dnnl_VERSION, Dnnl_INCLUDE_DIR and Dnnl_LIBRARY, and makes the target Dnnl::dnnl of them, for the installed Shoal.
+# Finds oneDNN by its files. The package's own config is not used, since Debian 12's requires OpenCL to be installed. Sets
+# Dnnl_FOUND, Dnnl_VERSION, Dnnl_INCLUDE_DIR and Dnnl_LIBRARY, and makes the target Dnnl::dnnl, for the installed Shoal.
 find_path(Dnnl_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
 find_library(Dnnl_LIBRARY dnnl)
 if(Dnnl_INCLUDE_DIR)

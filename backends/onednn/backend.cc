@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oneDNN backend: convolutions and matrix products by oneDNN. What it does not take is portable's, and then the
-// reference's, op by op.
+// The oneDNN backend: it computes convolutions and matrix products by oneDNN. Nodes that it does not support fall back to
+// portable, and then to the reference, op by op.
 #include <map>
 #include <string>
 #include <utility>
@@ -20,8 +20,8 @@ namespace shoal::backends {
 namespace onednn {
 namespace {
 
-/// Makes oneDNN's cache of primitives before any variable of the user's is made, so that it is destroyed after all of them: a model
-/// that such a variable holds may still compute while the program exits.
+/// Makes oneDNN's cache of primitives before any variable of the user's is constructed, so that it is destroyed after all
+/// of them: a model in such a variable may still compute while the program exits.
 __attribute__((constructor(101))) void make_primitive_cache_first() {
   int capacity = 0;
   static_cast<void>(dnnl_get_primitive_cache_capacity(&capacity));
@@ -62,7 +62,7 @@ class Source final : public KernelSource {
     });
   }
 
-  dnnl::engine engine_;  // Both are made for the first kernel, where a failure has somebody to tell.
+  dnnl::engine engine_;  // Engine and stream are made for the first kernel, so that a failure can be returned.
   dnnl::stream stream_;
 };
 
@@ -82,13 +82,13 @@ std::string isa_name() {
   }
 }
 
-/// Whether products of bfloat16 are the processor's own: without, oneDNN has some too, four times slower than float32.
+/// Whether the processor has bfloat16 products. Without them oneDNN emulates some, four times slower than float32.
 bool multiplies_bfloat16() {
 #if defined(__x86_64__)
   constexpr unsigned kNeeded = unsigned(dnnl::cpu_isa::avx512_core_bf16);
   return (unsigned(dnnl::get_effective_cpu_isa()) & kNeeded) == kNeeded;
 #else
-  return false;  // No processor of another kind was there to try it on.
+  return false;  // Not tried yet on other kinds of processors.
 #endif
 }
 

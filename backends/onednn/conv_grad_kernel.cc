@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of a convolution's filters. Of several images: each thread adds up some of them. Of one image: each makes some
-// of the filters, so that every sum is made as it would be by one thread.
+// Gradients of a convolution's filters. For several images, each thread sums over some of them. For one image, each thread
+// computes some of the filters, so that every sum is taken in the order of a single thread.
 #include <algorithm>
 
 #include "convolution.h"
@@ -13,7 +13,7 @@ namespace {
 using dnnl::memory;
 using Gradient = dnnl::convolution_backward_weights;
 
-/// Sums over some images each, in the layout that the first of them chooses, and their sum.
+/// A kernel that sums over some images in each part, in the layout that the first part chooses, and then adds up the parts.
 std::unique_ptr<Kernel> of_images(const Context& context, const Convolution& whole) {
   const auto [parts, descriptions, layout] = describe_parts(
       context.threads, whole, Rows::kOfResult, whole.kernel_any(kFloat),
@@ -27,7 +27,7 @@ std::unique_ptr<Kernel> of_images(const Context& context, const Convolution& who
   const Operand result_gradient = kernel->input_as(0, images(whole.result), images(whole.result, context.factors));
   const int64_t count = int64_t(parts.size());
   const int64_t stride = count > 1 ? int64_t(align_up(layout.get_size())) : 0;
-  const Operand sums = count > 1 ? kernel->reserve_scratch(layout, count) : gradient;  // Sums of each part alone.
+  const Operand sums = count > 1 ? kernel->reserve_scratch(layout, count) : gradient;  // The sums of each part.
   kernel->begin_step();
   for (size_t i = 0; i < parts.size(); ++i) {
     const auto& part = descriptions[i];
@@ -41,14 +41,14 @@ std::unique_ptr<Kernel> of_images(const Context& context, const Convolution& who
   return kernel;
 }
 
-/// Filters [begin, end) of one image's gradient, from channels of it that lie in memory of their own.
+/// Filters [begin, end) of one image's gradient, computed from channels of the gradient in separate memory.
 struct FilterRange {
   int64_t begin, end;
   Convolution part;
   Gradient::primitive_desc description = {};
 };
 
-/// How many filters stay together: whole groups, of which one alone would be no group, or blocks of oneDNN's.
+/// The number of filters that stay together: whole groups, since a part of a group is none, or oneDNN's blocks.
 int64_t filters_together(const Convolution& whole) {
   constexpr int64_t kBlock = 16;
   return whole.groups > 1 ? whole.filters[0] / whole.groups : kBlock;
@@ -59,7 +59,7 @@ int64_t ranges_most(const Convolution& whole) {
   return whole.groups > 1 ? blocks / 2 : blocks;
 }
 
-/// The filters in `count` ranges.
+/// Divides the filters into `count` ranges.
 std::vector<FilterRange> filter_ranges(const Convolution& whole, int64_t count) {
   const int64_t filters = whole.filters[0], together = filters_together(whole), blocks = filters / together;
   std::vector<FilterRange> ranges;
@@ -81,13 +81,13 @@ std::vector<FilterRange> filter_ranges(const Convolution& whole, int64_t count) 
   return ranges;
 }
 
-/// Some of the channels of images: what lies between them stays where it is.
+/// Describes some of the channels of images in place, with the other channels between them.
 memory::desc channels_of(const Shape& all, const Shape& some) {
   const int64_t pixel = all[3], row = all[2] * pixel;
   return {{some[0], some[3], some[1], some[2]}, kFloat, {all[1] * row, 1, row, pixel}};
 }
 
-/// A kernel that divides the filters; null where one thread does it all, or where oneDNN has none worth taking.
+/// A kernel that divides the filters. Null if one thread computes them all, or if oneDNN has no fast implementation.
 std::unique_ptr<Kernel> of_filters(const Context& context, const Convolution& whole) {
   const int64_t count = std::min<int64_t>(convolution_threads(context.threads, whole), ranges_most(whole));
   if (count < 2) return nullptr;

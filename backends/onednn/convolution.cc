@@ -21,7 +21,7 @@ Convolution::Convolution(const Context& context, const Attributes& attributes, c
   const std::vector<int64_t>& padding = attributes.get_ints("padding");  // Top, bottom, left, right.
   const std::vector<int64_t> dilation = attributes.get_ints("dilations", {1, 1});
   strides = {stride[0], stride[1]};
-  dilations = {dilation[0] - 1, dilation[1] - 1};  // What oneDNN counts are the gaps.
+  dilations = {dilation[0] - 1, dilation[1] - 1};  // oneDNN counts the gaps.
   before = {padding[0], padding[2]};
   after = {padding[1], padding[3]};
 }
@@ -60,7 +60,7 @@ dnnl::convolution_backward_weights::primitive_desc Convolution::backward_weights
       kernel, images(result, factors), strides, dilations, before, after);
 }
 
-/// How far apart the first and the last row are that a row of the result is made of.
+/// The distance between the first and the last image row that a row of the result depends on.
 int64_t Convolution::reach() const { return (filters[2] - 1) * (dilations[0] + 1); }
 
 Convolution Convolution::of_images(int64_t begin, int64_t end) const {
@@ -72,8 +72,8 @@ Convolution Convolution::of_images(int64_t begin, int64_t end) const {
   return part;
 }
 
-/// The convolution of one image between these rows of it and of the result. Padding is what is left: none where it
-/// cannot be that.
+/// The convolution of one image between these rows of the image and of the result, padded as needed; nothing if that is
+/// impossible.
 std::optional<Convolution> Convolution::of_rows(int64_t image_begin, int64_t image_end, int64_t begin, int64_t end) const {
   const int64_t rows = image_end - image_begin, results = end - begin;
   if (rows <= 0 || results <= 0) return std::nullopt;
@@ -100,7 +100,7 @@ std::optional<Convolution> Convolution::of_image_rows(int64_t begin, int64_t end
 }
 
 int convolution_threads(int threads, const Convolution& whole) {
-  return team_for(threads, whole.multiplications() / 4);  // A multiplication costs less than the traffic of a float.
+  return team_for(threads, whole.multiplications() / 4);  // A multiplication costs less than moving a float.
 }
 
 std::vector<Convolution> divided(int threads, const Convolution& whole, Rows rows) {

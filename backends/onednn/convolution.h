@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Convolutions on [N,H,W,C] images, and how they are divided. Kernels are reordered from [O,I,KH,KW] to whatever layout
-/// each primitive asks for (once per version) and kernel gradients back: the only combination that is fast in oneDNN 2.6
-/// and 3.x alike.
+/// Convolutions on [N,H,W,C] images, and their division into parts. Kernels are reordered from [O,I,KH,KW] to the layout
+/// that each primitive asks for (once per version), and kernel gradients back: the only combination that is fast in both
+/// oneDNN 2.6 and 3.x.
 #include <optional>
 #include <vector>
 
@@ -12,7 +12,8 @@
 
 namespace shoal::backends::onednn {
 
-/// A convolution as oneDNN is told of it: image, filters and result are those of the forward one, whichever is wanted.
+/// A convolution as it is described to oneDNN. Image, filters and result are those of the forward convolution, also for
+/// gradients.
 struct Convolution {
   Shape image, filters, result;
   int64_t groups;
@@ -23,11 +24,11 @@ struct Convolution {
   Convolution(const Context& context, const Attributes& attributes, const Shape& image_, const Shape& filters_,
               const Shape& result_);
 
-  /// Filters as a program has them, and as a primitive chooses.
+  /// Filters in the layout of a program, and in the layout that a primitive chooses.
   dnnl::memory::desc kernel() const;
   dnnl::memory::desc kernel_any(dnnl::memory::data_type type) const;
 
-  /// The descriptions for filters in the layout of `kernel`, which may be any.
+  /// The primitive descriptions for filters with the layout `kernel`, which may be "any".
   dnnl::convolution_forward::primitive_desc forward(const Context& context, const dnnl::memory::desc& kernel,
                                                     dnnl::memory::data_type y_type,
                                                     const dnnl::memory::desc* bias = nullptr) const;
@@ -39,8 +40,8 @@ struct Convolution {
   int64_t multiplications() const { return result.elements() * filters[1] * filters[2] * filters[3]; }
 
   Convolution of_images(int64_t begin, int64_t end) const;
-  /// For one image, what some rows of the result are made of, and what some rows of the image went into; null where
-  /// padding cannot say that.
+  /// For one image: the convolution that computes some rows of the result, or that uses some rows of the image. Nothing if
+  /// padding cannot express it.
   std::optional<Convolution> of_result_rows(int64_t begin, int64_t end) const;
   std::optional<Convolution> of_image_rows(int64_t begin, int64_t end) const;
 
@@ -49,25 +50,25 @@ struct Convolution {
   std::optional<Convolution> of_rows(int64_t image_begin, int64_t image_end, int64_t begin, int64_t end) const;
 };
 
-/// How many threads it is run on.
+/// How many threads compute it.
 int convolution_threads(int threads, const Convolution& whole);
 
-/// What is divided where there is one image: the rows that are written.
+/// The rows that are divided if there is only one image: those that are written.
 enum class Rows { kOfResult, kOfImage };
 
-/// Parts to be computed beside each other: some images each, or, of one image, some rows.
+/// Divides a convolution into parts that are computed at the same time: some images each or, for one image, some rows.
 std::vector<Convolution> divided(int threads, const Convolution& whole, Rows rows);
 
 template <class Description>
 struct Described {
   std::vector<Convolution> parts;
   std::vector<Description> descriptions;
-  dnnl::memory::desc kernel;  // The layout of the filters, which all parts share.
+  dnnl::memory::desc kernel;  // The layout of the filters, the same in all parts.
 };
 
-/// The results of describe_part(part, kernel) for each part, all with the layout that the first one chooses; of the
-/// whole, where oneDNN has no implementation worth taking for one of the parts. No parts where it has none for the
-/// whole either.
+/// Calls describe_part(part, kernel) for each part, with the layout that the first part chooses for all. If oneDNN has no
+/// fast implementation for one of the parts, describes the whole instead. Returns no parts if oneDNN has none for the whole
+/// either.
 template <class DescribePart, class LayoutOf>
 auto describe_parts(int threads, const Convolution& whole, Rows rows, const dnnl::memory::desc& any,
                     const DescribePart& describe_part, const LayoutOf& layout_of) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The differences between oneDNN 2.6 and 3.x that the backend meets; all else of it is version-free. In 2.x an operation
-/// is described by a desc and then by a primitive_desc, in 3.x by the latter alone.
+/// The differences between oneDNN 2.6 and 3.x that matter to the backend. In 2.x an operation is described by a desc and
+/// then by a primitive_desc, in 3.x by the latter alone.
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string_view>
 #include <utility>
 
 namespace shoal::backends::onednn {
 
-/// The first of oneDNN's implementations whose name starts with `preferred`, else the first; null (operator bool is false)
-/// where it has none.
+/// The first of oneDNN's implementations whose name starts with `preferred`, else its first implementation; null (operator
+/// bool is false) if it has none.
 template <class Primitive, class... Args>
 typename Primitive::primitive_desc describe_preferring(std::string_view preferred, const dnnl::engine& engine,
                                                        const dnnl::primitive_attr& attributes, Args&&... args) {
@@ -17,7 +17,7 @@ typename Primitive::primitive_desc describe_preferring(std::string_view preferre
 #if DNNL_VERSION_MAJOR >= 3
   const Description first(engine, std::forward<Args>(args)..., attributes, true);
 #else
-  const typename Primitive::desc desc(std::forward<Args>(args)...);  // The call of next_impl() looks at it again.
+  const typename Primitive::desc desc(std::forward<Args>(args)...);  // next_impl() uses it again.
   const Description first(desc, attributes, engine, true);
 #endif
   if (!first) return first;
@@ -28,14 +28,14 @@ typename Primitive::primitive_desc describe_preferring(std::string_view preferre
   return other;
 }
 
-/// The first of them.
+/// The first of oneDNN's implementations.
 template <class Primitive, class... Args>
 typename Primitive::primitive_desc describe(const dnnl::engine& engine, const dnnl::primitive_attr& attributes,
                                             Args&&... args) {
   return describe_preferring<Primitive>("", engine, attributes, std::forward<Args>(args)...);
 }
 
-/// The same for a backward primitive, whose forward one is the hint.
+/// As describe(), for a backward primitive, with the description of the forward one as a hint.
 template <class Primitive, class Hint, class... Args>
 typename Primitive::primitive_desc describe_backward(const dnnl::engine& engine, const dnnl::primitive_attr& attributes,
                                                      const Hint& forward, Args&&... args) {
@@ -47,7 +47,7 @@ typename Primitive::primitive_desc describe_backward(const dnnl::engine& engine,
 #endif
 }
 
-/// Whether it describes nothing: what submemory_desc() gives where there is no such part.
+/// Whether `type` describes nothing, as the result of submemory_desc() does if there is no such part.
 inline bool is_none(const dnnl::memory::desc& type) {
 #if DNNL_VERSION_MAJOR >= 3
   return !type || type.is_zero();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The border to oneDNN: its exceptions end here.
+/// The border to oneDNN, where its exceptions are caught.
 #include <oneapi/dnnl/dnnl_debug.h>
 #include <oneapi/dnnl/dnnl.hpp>
 
@@ -13,12 +13,13 @@
 
 namespace shoal::backends::onednn {
 
-/// What `make()` gives. Null where oneDNN throws that it has no implementation of this, or none with these arguments: the
-/// next backend is asked. Where it finds no memory: Unavailable. Any other failure of oneDNN (an engine that does not start) is
-/// Internal.
+/// Returns the result of `make()`. Null if oneDNN throws that it has no implementation, or none for these arguments, so
+/// that the next backend is asked. Unavailable if oneDNN finds no memory. Internal for any other failure of oneDNN (such as
+/// an engine that does not start).
 template <class Make>
 Result<std::unique_ptr<Kernel>> guarded(Make&& make) {
-  // oneDNN's code generator asks for memory, and writes through the pointer without a look at whether it is null.
+  // Checked because oneDNN's code generator allocates memory and writes through the pointer without checking that it is not
+  // null.
   constexpr size_t kCodeBytes = size_t(8) << 20;
   if (!has_memory_left(kCodeBytes)) return no_memory(kCodeBytes, "oneDNN's code");
   try {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices and of batches of them. Transposes are strides; the result keeps its rows contiguous.
+// Products of matrices and of batches of matrices. Transposes are strides; the result keeps its rows contiguous.
 #include "matrix_product.h"
 #include "sources.h"
 
 namespace shoal::backends::onednn {
 namespace {
 
-/// The matrices of a tensor, transposed where the op says so.
+/// The matrices in a tensor, transposed if the op says so.
 Matrices matrices(const Shape& shape, bool transposed) {
   const int64_t rows = shape[shape.rank() - 2], columns = shape[shape.rank() - 1];
   const int64_t batch = shape.elements() / (rows * columns);
   return transposed ? Matrices{columns, rows, true, batch} : Matrices{rows, columns, false, batch};
 }
 
-/// All of a batch below each other, or, transposed, beside each other: one matrix.
+/// Joins the matrices of a batch, one below the other or, if transposed, side by side, into one matrix.
 Matrices flat(Matrices m) {
   (m.transposed ? m.columns : m.rows) *= *std::exchange(m.batch, std::nullopt);
   return m;
@@ -33,13 +33,13 @@ std::unique_ptr<Kernel> make_matmul(const Context& context, const KernelRequest&
   if (!all_float32(request) || !none_empty(request)) return nullptr;
   const auto [a, b, c] = Operands(request);
   if (b.batch == 1 && (!a.transposed || a.batch == 1)) return make_matrix_product(context, {flat(a), flat(b), flat(c)});
-  return make_matrix_product(context, {a, b, c});  // A batch of one meets all matrices of the other factor.
+  return make_matrix_product(context, {a, b, c});  // A batch of one is multiplied with all matrices of the other factor.
 }
 
 std::unique_ptr<Kernel> make_matmul_sum(const Context& context, const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
   const auto [a, b, c] = Operands(request);
-  // Only then do the sums over a batch lie in one row of sums; other layouts are the reference's.
+  // Only with this layout is the sum over a batch a single product; other layouts are left to the reference.
   if (*a.batch > 1 && (!a.transposed || b.transposed)) return nullptr;
   return make_matrix_product(context, {flat(a), flat(b), flat(c)});
 }

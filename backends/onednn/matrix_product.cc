@@ -15,20 +15,20 @@ using dnnl::memory;
 
 enum class Axis { kBatch, kRows, kColumns };
 
-/// A range of one axis of a product, and all of the others.
+/// A range of one axis of a product, with all of the other axes.
 struct Range {
   Axis axis;
   int64_t begin, end;
 };
 
-/// A part of matrices in their memory.
+/// A part of matrices, in place.
 struct Part {
   memory::dims sizes, strides;
   int64_t offset = 0;  // Where the part begins, in elements.
   memory::desc of(memory::data_type type) const { return {sizes, type, strides}; }
   int64_t offset_bytes(memory::data_type type) const { return offset * int64_t(memory::data_type_size(type)); }
 
-  /// The same without gaps, in memory of its own. Its rows are whole: the last axis is the innermost one.
+  /// The same sizes without gaps, in separate memory. Rows are contiguous: the last axis is the innermost one.
   Part compact() const {
     Part part{sizes, strides};
     for (size_t axis = sizes.size() - 1; axis-- > 0;) part.strides[axis] = part.strides[axis + 1] * sizes[axis + 1];
@@ -50,8 +50,8 @@ Part whole(const Matrices& m) {
   return part;
 }
 
-/// The part of a factor or the result that a range of the product's axes has; `has_rows` and `has_columns` say whether
-/// its rows and columns are the product's.
+/// The part of a factor or of the result that belongs to a range of the product's axes. `has_rows` and `has_columns` say
+/// whether its rows and columns are those of the product.
 Part part_of(const Matrices& m, const Range& range, bool has_rows, bool has_columns) {
   Part part = whole(m);
   const size_t rows = part.sizes.size() - 2;
@@ -72,14 +72,14 @@ std::vector<Range> equal_ranges(Axis axis, int64_t size, int64_t together, int64
 
 using Division = std::vector<Range>;
 
-/// How many parts of it are worth as many threads.
+/// How many parts are worth computing on as many threads.
 int parts_for(int threads, const MatrixProduct& product) {
-  // A multiplication costs less than the traffic of a float.
+  // A multiplication costs less than moving a float.
   return team_for(threads, product.c.elements() * product.a.columns / 2);
 }
 
-/// Ways to divide it, as equally as its tiles allow, the best ones first: along an axis that leaves each thread little to
-/// read.
+/// The ways to divide a product as equally as its tiles allow, the best first: the best division leaves each thread little
+/// to read.
 std::vector<Division> divisions(int parts, const MatrixProduct& product) {
   constexpr int64_t kRowsTogether = 4, kColumnsTogether = 16, kEvenEnough = 8;
   const Matrices &a = product.a, &b = product.b, &c = product.c;
@@ -103,10 +103,10 @@ bool is_gemm(const dnnl::matmul::primitive_desc& description) {
   return std::string_view(description.impl_info_str()).starts_with(kGemm);
 }
 
-/// A part of a product, as oneDNN is told of it.
+/// A part of a product as it is described to oneDNN.
 struct ProductPart {
   Part a, b, c, bias;
-  bool apart = false;  ///< True if c is made in memory of its own, without gaps, and then copied to its place.
+  bool apart = false;  ///< True if c is computed in separate memory without gaps, and then copied to its place.
   dnnl::matmul::primitive_desc description = {};
 
   Part made() const { return apart ? c.compact() : c; }
@@ -131,7 +131,8 @@ ProductPart describe_whole(const Context& context, const MatrixProduct& product)
   return describe_part(context, product, {Axis::kRows, 0, product.c.rows});
 }
 
-/// All parts by `implementation`, which adds up in an order of its own; none where it has none for one of them.
+/// Describes all parts with `implementation`, which has its own order of summation. Empty if one of the parts has no such
+/// implementation.
 std::vector<ProductPart> describe_division(const Context& context, const MatrixProduct& product, const Division& division,
                                            std::string_view implementation, bool apart) {
   std::vector<ProductPart> parts;
@@ -143,13 +144,13 @@ std::vector<ProductPart> describe_division(const Context& context, const MatrixP
   return parts;
 }
 
-/// Whether to copy c is less than to have all of b pass through each core, and to take it back from all when it is updated.
+/// Whether copying c costs less than moving all of b through each core, and back from all cores when it is updated.
 bool worth_a_copy(const Division& division, const MatrixProduct& product) {
   return division[0].axis == Axis::kColumns && product.b.elements() >= 2 * product.c.elements();
 }
 
-/// The product in `count` parts. brgemm of 2.6 knows no rows with gaps, so where columns are divided it gets memory
-/// without them.
+/// The product in `count` parts. brgemm of 2.6 does not support rows with gaps, so if columns are divided it gets memory
+/// without gaps.
 std::vector<ProductPart> divide(const Context& context, const MatrixProduct& product, std::string_view implementation,
                                 int count) {
   for (const Division& division : divisions(count, product)) {
@@ -162,9 +163,9 @@ std::vector<ProductPart> divide(const Context& context, const MatrixProduct& pro
   return {};
 }
 
-/// What is taken depends on the product alone, so that its bits do not depend on the number of threads: oneDNN's first
-/// choice where that can be divided, else its gemm, which can be and is about as fast (0.7 to 1.2 times, AMD EPYC).
-/// Nothing where it has nothing worth taking.
+/// Chooses an implementation by the product alone, so that its bits do not depend on the number of threads: oneDNN's first
+/// choice if it can be divided, else its gemm, which can be divided and is about as fast (0.7 to 1.2 times, AMD EPYC).
+/// Empty if oneDNN has no fast implementation.
 std::vector<ProductPart> describe_parts(const Context& context, MatrixProduct product) {
   ProductPart whole = describe_whole(context, product);
   if (!usable(whole.description)) return {};

@@ -12,10 +12,11 @@ struct OpenMp {
   int (*threads)() = nullptr;
 };
 
-/// Looks up the functions of OpenMP instead of linking to libgomp, because libgomp comes only with a oneDNN that was built with
-/// OpenMP (Debian's riscv64 has none), and because our code then needs no -fopenmp. Where the program has a second OpenMP,
-/// oneDNN's calls go to the one that was loaded first, and the first look-up finds the same one. Where a program loads Shoal
-/// with dlopen(), the first look-up may not see our libraries; the second look-up asks the libraries that oneDNN is linked to.
+/// Looks up OpenMP's functions instead of linking to libgomp, because libgomp comes only with a oneDNN that was built with
+/// OpenMP (Debian's riscv64 has none), and because Shoal's code then needs no -fopenmp. If the program has a second OpenMP,
+/// oneDNN's calls go to the one that was loaded first, and the first look-up finds the same one. If a program loads Shoal
+/// with dlopen(), the first look-up may not see its libraries, so the second look-up searches the libraries that oneDNN is
+/// linked with.
 OpenMp find_openmp() {
   const auto find = [](void* scope) {
     return OpenMp{reinterpret_cast<void (*)(int)>(dlsym(scope, "omp_set_num_threads")),
@@ -27,7 +28,7 @@ OpenMp find_openmp() {
   void* const onednn = dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
   if (!onednn) return {};
   const OpenMp found = find(onednn);
-  dlclose(onednn);  // It stays loaded for as long as we are, who are linked with it.
+  dlclose(onednn);  // oneDNN stays loaded, since this library is linked with it.
   return found;
 }
 

@@ -19,23 +19,23 @@ namespace {
 using dnnl::memory;
 using Tag = memory::format_tag;
 
-// set_data_handle wants mutable memory, also for what a primitive only reads.
+// set_data_handle takes mutable memory even if a primitive only reads it.
 std::byte* writable(const std::byte* data) { return const_cast<std::byte*>(data); }
 
 using Layouts = std::pair<memory::desc, memory::desc>;
 
-/// The same part of an axis of both; null where it does not lie apart in one of them.
+/// The same part of an axis in both layouts; nothing if it cannot be described in one of them.
 std::optional<Layouts> part_of(const Layouts& whole, size_t axis, int64_t begin, int64_t end) {
   memory::dims part = dims_of(whole.first), offsets(part.size(), 0);
   offsets[axis] = begin;
   part[axis] = end - begin;
   const Layouts parts{whole.first.submemory_desc(part, offsets, true), whole.second.submemory_desc(part, offsets, true)};
-  // A size of 0 would not tell: get_size() gives it for all with an offset.
+  // A size of 0 would not tell, since get_size() returns 0 for all descriptions with an offset.
   if (is_none(parts.first) || is_none(parts.second)) return std::nullopt;
   return parts;
 }
 
-/// An axis in so many parts, each of some times `together`; none where they do not lie apart.
+/// An axis in `parts` parts, each a multiple of `together`; none if they cannot be described.
 std::vector<Layouts> parts_of(const Layouts& whole, size_t axis, int64_t together, int parts) {
   const int64_t size = dims_of(whole.first)[axis], blocks = size / together;
   std::vector<Layouts> pieces;
@@ -48,12 +48,12 @@ std::vector<Layouts> parts_of(const Layouts& whole, size_t axis, int64_t togethe
   return pieces;
 }
 
-/// A change of layout in parts that can be made beside each other.
+/// Divides a change of layout into parts that can be computed at the same time.
 std::vector<Layouts> divided(int threads, const Layouts& whole) {
   const int parts = team_for(threads, int64_t(whole.first.get_size() + whole.second.get_size()));
   if (parts == 1) return {whole};
   for (size_t axis = 0; axis < dims_of(whole.first).size(); ++axis) {
-    for (const int64_t together : {1, 16, 64}) {  // The blocks of an axis that oneDNN has.
+    for (const int64_t together : {1, 16, 64}) {  // The sizes of oneDNN's blocks.
       if (std::vector<Layouts> pieces = parts_of(whole, axis, together, parts); !pieces.empty()) return pieces;
     }
   }
@@ -164,9 +164,9 @@ Result<void> PrimitiveKernel::bind(Piece& piece, const KernelCall& call) const {
 
 Result<void> PrimitiveKernel::execute(Step& step, const KernelCall& call) const {
   for (Piece& piece : step.pieces) SHOAL_TRY_VOID(bind(piece, call));
-  // They share the stream, which holds nothing on a processor.
+  // The pieces share the stream, which has no state on a processor.
   parallel_pieces(int(step.pieces.size()), [&](int number) {
-    set_openmp_threads(1);  // The program has done so on its own thread only.
+    set_openmp_threads(1);  // The program has set it only for its own thread.
     Piece& piece = step.pieces[size_t(number)];
     piece.status = dnnl_primitive_execute(piece.primitive.get(), context_.stream.get(), int(piece.arguments.size()),
                                           piece.arguments.data());
@@ -190,7 +190,7 @@ void PrimitiveKernel::copy_rows(const RowCopy& copy, const KernelCall& call) con
   }
 }
 
-/// Always in the same order, so that bits depend on how many there are, and on nothing else.
+/// Adds in a fixed order, so that bits depend only on the number of parts.
 void PrimitiveKernel::add_up(const Sum& sum, const KernelCall& call) const {
   const float* const parts = reinterpret_cast<const float*>(address(sum.parts, call));
   float* const target = reinterpret_cast<float*>(address(sum.target, call));

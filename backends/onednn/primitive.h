@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Kernels made of oneDNN primitives, ready to execute: arguments are laid out when the program is compiled, a run only
-/// exchanges addresses that changed.
+/// Kernels made of oneDNN primitives that are ready to execute: arguments are laid out when the program is compiled, and a
+/// run only replaces the addresses that have changed.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,33 +13,34 @@
 
 namespace shoal::backends::onednn {
 
-/// What a kernel is made with. The engine and the stream are shared by all.
+/// The context in which a kernel is made. All kernels share the engine and the stream.
 struct Context {
   dnnl::engine engine;
   dnnl::stream stream;
   int threads;
   std::string shapes = {};  ///< The shapes of the node, for errors.
-  /// What products multiply, f32 or bf16; sums, and so results, are f32.
+  /// The type of the factors of products, f32 or bf16. Sums, and so results, are f32.
   dnnl::memory::data_type factors = dnnl::memory::data_type::f32;
 };
 
 inline constexpr auto kFloat = dnnl::memory::data_type::f32;
 
-/// Scratchpads belong to the caller everywhere: oneDNN's own are thread-local, and a primitive created on one thread and
-/// run on another one has crashed (2.6.3).
+/// Makes scratchpads belong to the caller: oneDNN's own are thread-local, and a primitive created on one thread and run on
+/// another has crashed (2.6.3).
 dnnl::primitive_attr user_scratchpad();
 
-/// A dense row-major matrix or array of oneDNN's.
+/// A dense row-major matrix or array in oneDNN's terms.
 dnnl::memory::desc plain(const Shape& shape);
-/// An image batch [N,H,W,C] or a kernel [O,I,KH,KW]; oneDNN names dimensions in the order N,C,H,W either way.
+/// An image batch [N,H,W,C] or a kernel [O,I,KH,KW]; oneDNN lists dimensions in the order N,C,H,W in both cases.
 dnnl::memory::desc images(const Shape& shape, dnnl::memory::data_type type = kFloat);
 dnnl::memory::desc kernels(const Shape& shape);
-/// The same with a layout that the primitive chooses.
+/// A kernel with a layout that the primitive chooses.
 dnnl::memory::desc kernels_any(const Shape& shape, dnnl::memory::data_type type = kFloat);
-/// The same for a kernel [O,I/groups,KH,KW] in several groups, which oneDNN sees as [groups,O/groups,I/groups,KH,KW].
+/// As kernels_any(), for a kernel [O,I/groups,KH,KW] in several groups, which oneDNN describes as
+/// [groups,O/groups,I/groups,KH,KW].
 dnnl::memory::desc grouped_kernels_any(int64_t groups, const Shape& shape, dnnl::memory::data_type type = kFloat);
 
-/// Where an argument's memory comes from.
+/// The memory of an argument.
 struct Operand {
   enum class Kind : uint8_t { kInput, kOutput, kScratch, kKept };
   Kind kind;
@@ -49,60 +50,61 @@ inline Operand input(size_t index) { return {Operand::Kind::kInput, index}; }
 inline Operand output(size_t index) { return {Operand::Kind::kOutput, index}; }
 
 struct Argument {
-  int name;  ///< An index of oneDNN's, such as DNNL_ARG_SRC.
+  int name;  ///< oneDNN's index of the argument, such as DNNL_ARG_SRC.
   dnnl::memory::desc type;
   Operand operand;
-  int64_t offset_bytes = 0;  ///< Where it begins in the operand's memory.
+  int64_t offset_bytes = 0;  ///< Where the argument begins in the operand's memory.
 };
 
-/// A sequence of steps, each of one primitive or of several that are run beside each other: those of oneDNN compute on one
-/// thread here, so what is worth several is divided into pieces. Assembled by add...(), then run.
+/// A sequence of steps, each with one primitive or several that run at the same time: a oneDNN primitive computes on one
+/// thread here, so large ones are divided into pieces. Assemble the steps with add...(), then call run().
 class PrimitiveKernel final : public Kernel {
  public:
   explicit PrimitiveKernel(const Context& context) : context_(context) {}
 
-  /// Output 0 becomes max(output 0, 0) at the end of a run. A pass of our own, since oneDNN's fused one turns NaN into 0:
-  /// fusing may not change bits, and a NaN must reach the loss.
+  /// Applies max(output 0, 0) at the end of a run. A separate pass, since oneDNN's fused one turns NaN into 0: fusing may
+  /// not change bits, and a NaN must reach the loss.
   void relu_after(int64_t elements) { relu_elements_ = elements; }
 
-  /// Adds bias[c], input `input_index`, to each element of channel c of output 0, before a relu.
+  /// Adds bias[c], from input `input_index`, to each element of channel c of output 0, before a relu.
   void bias_after(size_t input_index, int64_t channels, int64_t elements) { bias_ = {input_index, channels, elements}; }
 
-  /// Room for a value between primitives, in the scratch memory or kept over runs.
+  /// Reserves room for a value between primitives: in scratch memory, or kept between runs.
   Operand reserve_scratch(const dnnl::memory::desc& type, int64_t count = 1);
-  Operand reserve_kept(const dnnl::memory::desc& type);  // To be called once.
+  Operand reserve_kept(const dnnl::memory::desc& type);  // Call it at most once.
 
-  /// Appends a step of one primitive. `description` is its primitive_desc: scratchpad and name come from it.
+  /// Appends a step with one primitive. `description` is its primitive_desc, which gives scratchpad and name.
   template <class Primitive>
   void add(const typename Primitive::primitive_desc& description, std::vector<Argument> arguments) {
     steps_.emplace_back();
     add_piece<Primitive>(description, std::move(arguments));
   }
-  /// Adds to the last step, which is empty after begin_step(), a primitive that writes nothing that its other pieces
-  /// touch.
+  /// begin_step() appends an empty step; add_piece() adds a primitive to the last step. A piece must not write memory that
+  /// other pieces of its step use.
   void begin_step() { steps_.emplace_back(); }
   template <class Primitive>
   void add_piece(const typename Primitive::primitive_desc& description, std::vector<Argument> arguments) {
     if (implementation_.empty()) implementation_ = description.impl_info_str();
     append(Primitive(description), std::move(arguments), description.scratchpad_desc());
   }
-  /// A copy of rows that lie one behind the other in `from` to places of output 0 that are further apart.
+  /// A copy of rows that are contiguous in `from` to places in output 0 that are further apart.
   struct RowCopy {
     Operand from;
-    int64_t offset_bytes;  ///< Where the first row lies in output 0.
+    int64_t offset_bytes;  ///< The place of the first row in output 0.
     int64_t rows, row_bytes, stride_bytes;
   };
-  /// Copies after the last piece of the last step, on the thread that has computed it.
+  /// Copies after the last piece of the last step, on the thread that has computed that piece.
   void copy_after_piece(const RowCopy& copy) { steps_.back().pieces.back().copy = copy; }
-  /// Appends a sum: `count` arrays of `elements` floats, one behind the other at `parts`, each align_up()ed, become one.
+  /// Appends a sum: `count` arrays of `elements` floats, one after another at `parts` and each align_up()ed, are added up.
   void add_sum(Operand parts, int64_t count, int64_t elements, Operand target);
-  /// Adds to the last step a change of layout, for which a kernel is not named.
+  /// Adds a change of layout to the last step. The kernel is not named after it.
   void add_reorder_piece(Argument from, Argument to);
-  /// Appends a change of layout.
+  /// Appends a change of layout as a step.
   void add_reorder(const dnnl::memory::desc& from, Operand source, const dnnl::memory::desc& to, Operand target);
-  /// Input `input_index` (type `from`) in type and layout `to`: itself if that is what it is, else a copy made by each run.
+  /// Input `input_index` (type `from`) with type and layout `to`: itself if it fits already, else a copy that each run
+  /// makes.
   Operand input_as(size_t input_index, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
-  /// The same, but what is made of a variable is kept until its version changes. Serves one input of a kernel.
+  /// As input_as(), but the copy of a variable is kept until its version changes. For one input of a kernel.
   Operand variable_as(size_t input_index, bool is_variable, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
 
   Result<void> run(const KernelCall& call) override;
@@ -115,7 +117,7 @@ class PrimitiveKernel final : public Kernel {
     Operand operand;
     int64_t offset_bytes;
     dnnl::memory memory;
-    const std::byte* address = nullptr;  // The address that it points to now.
+    const std::byte* address = nullptr;  // The address that `memory` has at present.
   };
   struct Piece {
     dnnl::primitive primitive;
@@ -154,7 +156,7 @@ class PrimitiveKernel final : public Kernel {
   VersionId kept_version_;
 };
 
-/// True if oneDNN has an implementation worth taking: its reference loops lose to anybody's.
+/// True if oneDNN has a fast implementation. Its reference loops are slower than those of the other backends.
 template <class Description>
 bool usable(const Description& description) {
   if (!description) return false;

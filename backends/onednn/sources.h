@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The makers of kernels, one per op family; each returns null where it does not take the node.
+/// The functions that make kernels, one per op family. Each returns null for a node that it does not support.
 #include <memory>
 
 #include "primitive.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that move elements: each is one strided copy per piece, after a fill where something is left over.
+// Ops that move elements. Each is one strided copy per piece, after a fill if other elements remain.
 #include <cstring>
 #include <span>
 
@@ -13,7 +13,7 @@ namespace {
 
 using Steps = std::array<int64_t, Shape::kRankMax>;
 
-/// A copy of an array of `shape` that has these steps (and first element) on one side and is dense on the other.
+/// A copy of an array of `shape` that is dense on one side and has these steps (and this first element) on the other.
 struct Part {
   StridedCopy copy;
   size_t first_byte;  ///< Where the side that is not dense begins.
@@ -32,7 +32,7 @@ Part part(const Shape& shape, Dense dense, const Steps& steps, int64_t first, DT
   return {StridedCopy(std::move(axes), size_of(dtype)), size_t(first) * size_of(dtype)};
 }
 
-/// `pieces`, which stand one after another along an axis of `whole`.
+/// Copies of `pieces`, which follow one another along an axis of `whole`.
 std::vector<Part> parts_along(int axis, const Shape& whole, std::span<const TensorType> pieces, Dense dense) {
   const Steps steps = dense_steps(whole);
   std::vector<Part> parts;
@@ -44,7 +44,7 @@ std::vector<Part> parts_along(int axis, const Shape& whole, std::span<const Tens
   return parts;
 }
 
-/// Where a slice begins in the whole; `steps`, the whole's at first, become how far its elements are apart.
+/// The first element of a slice in the whole. Turns `steps`, which are the whole's at first, into those of the slice.
 int64_t slice_steps(const Attributes& attributes, Steps& steps) {
   const auto& begins = attributes.get_ints("begin");
   const auto& strides = attributes.get_ints("stride");
@@ -56,7 +56,7 @@ int64_t slice_steps(const Attributes& attributes, Steps& steps) {
   return first;
 }
 
-/// Repeats one element over `count` places.
+/// Writes one element `count` times.
 void fill_with(int threads, const std::byte* element, size_t bytes, std::byte* to, int64_t count) {
   parallel_for(threads, count, count * int64_t(bytes), [=](int64_t begin, int64_t end) {
     if (bytes == 1) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention, one head of one sequence at a time: its queries, keys and values are small, and their products stay in the
-// cache between one step and the next. Features of a head are read where they lie, so nothing is transposed.
+// Attention, computed for one head of one sequence at a time: its queries, keys and values are small, so their products
+// stay in the cache from one step to the next. The features of a head are read in place, so nothing is transposed.
 #include <algorithm>
 
 #include "panels.h"
@@ -12,12 +12,12 @@
 namespace shoal::backends::portable {
 namespace {
 
-/// One node: sizes, options, and which input is where.
+/// One node: sizes, options, and the positions of its inputs.
 struct Attention {
   int64_t n, heads, queries, keys, size, value_size;
   bool causal, together;
   float scale;
-  int probabilities;  ///< Which input the probabilities are; backward only.
+  int probabilities;  ///< The index of the input with the probabilities; backward only.
   OptionalInput lengths, dresult, dprobabilities;
 
   Attention(const KernelRequest& request, const Shape& probabilities_shape)
@@ -38,18 +38,18 @@ struct Attention {
     value_size = request.inputs[together ? 0 : 2].shape[2] / parts;
   }
 
-  /// How many queries are taken at a time: their scores stay in the cache, and causal attention leaves out what is above
-  /// them.
+  /// How many queries are handled at a time: their scores stay in the cache, and causal attention skips the keys that none
+  /// of them may see.
   int64_t query_block() const { return std::min<int64_t>(causal ? 16 : 48, queries); }
 
-  /// How many keys the queries [first, last) need, each at most: the first ones.
+  /// How many keys, from the first one, the queries before `last` need.
   int64_t key_count(int64_t length, int64_t last) const { return causal ? std::min(length, last) : length; }
 
-  /// Multiplications of the forward pass, as bytes of traffic that take as long.
+  /// The multiplications of the forward pass, expressed as bytes of traffic that take as long.
   int64_t work() const { return n * heads * queries * keys * (size + value_size) / 4; }
 };
 
-/// The features of one head of one sequence: [positions, size], rows apart by `stride`.
+/// The features of one head of one sequence: [positions, size], with rows `stride` apart.
 template <class Float>
 struct Head {
   Float* data;
@@ -57,7 +57,7 @@ struct Head {
   Float* row(int64_t position) const { return data + position * stride; }
 };
 
-/// Head `head` of sequence `row` of operand `part` (query, key, value). Views are inputs or outputs of the node.
+/// Head `head` of sequence `row` of operand `part` (query, key, value). `views` are the inputs or outputs of the node.
 template <class Float, class View>
 Head<Float> head_of(const Attention& attention, std::span<const View> views, size_t part, int64_t row, int64_t head) {
   const View& view = views[attention.together ? 0 : part];
@@ -66,7 +66,7 @@ Head<Float> head_of(const Attention& attention, std::span<const View> views, siz
   return {floats(view) + row * view.shape[1] * view.shape[2] + before + head * size, view.shape[2]};
 }
 
-/// Scratch memory of one thread, in floats, each part on cache lines of its own.
+/// The layout of one thread's scratch memory, in floats. Each part begins on a cache line of its own.
 struct ForwardParts {
   int64_t keys, values, total;
   explicit ForwardParts(const Attention& a) {
@@ -82,7 +82,7 @@ struct BackwardParts {
     values = 0;  // The values, transposed.
     keys = values + packed_floats(a.value_size, a.keys);
     queries = keys + packed_floats(a.keys, a.size);    // The queries of a block.
-    dresult = queries + packed_floats(block, a.size);  // The result's gradient of a block.
+    dresult = queries + packed_floats(block, a.size);  // The gradient of the block's result.
     scores = dresult + packed_floats(block, a.value_size);
     total = scores + packed_floats(block, a.keys);
   }
@@ -138,12 +138,12 @@ void forward(const Attention& a, const Head<const float>& query, const Head<cons
 }
 
 struct BackwardCall {
-  Head<const float> query, key, value, dresult;  ///< If dresult has no data, there is none.
-  const float *probabilities, *dprobabilities;   ///< Null if there are none.
+  Head<const float> query, key, value, dresult;  ///< The data of dresult are null if it is not given.
+  const float *probabilities, *dprobabilities;   ///< Null if not given.
   Head<float> dquery, dkey, dvalue;
 };
 
-/// scores = the gradients of the scores of queries [first, last).
+/// Sets `scores` to the gradients of the scores of queries [first, last).
 void score_gradients(const Attention& a, const BackwardCall& call, int64_t first, int64_t last, int64_t length,
                      const float* values, float* scores) {
   const int64_t count = a.key_count(length, last);
@@ -190,7 +190,7 @@ void backward(const Attention& a, const BackwardCall& call, int64_t length, floa
               .rows = rows,
               .depth = count,
               .columns = a.size});
-    // The gradients of keys and values are sums over all queries: transposed on the left, a block at a time.
+    // The gradients of keys and values are sums over all queries, so the left factor is transposed, one block at a time.
     pack({call.query.row(first), call.query.stride}, rows, a.size, a.scale, queries);
     multiply({.a = {scores, 1, a.keys},
               .packed = queries,

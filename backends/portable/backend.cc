@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backend "portable": Shoal's own loops, on a team of threads. Nodes that it does not take are the reference's, op by op.
+// The backend "portable": Shoal's own loops, on a team of threads. Nodes that it does not support fall back to the
+// reference, op by op.
 #include <map>
 #include <string>
 #include <utility>
@@ -153,12 +154,12 @@ class PortableBackend final : public Backend {
     return compile_with(graph, std::move(options), executor);
   }
 
-  /// Bits are those of docs/arithmetic.md, whose version this is, on any instruction set and number of threads.
+  /// Bits follow docs/arithmetic.md, whose version this is, on any instruction set and with any number of threads.
   Numerics numerics(int threads) const override {
     return {.backend = "portable", .version = "2", .isa = "", .threads = threads, .denormals = Denormals::kKept};
   }
   KernelSource* kernel_source() override { return &portable_source(); }
-  /// bfloat16 is emulated: operands are rounded, products are those of the float32 kernels.
+  /// bfloat16 is emulated: operands are rounded, and products are those of the float32 kernels.
   Result<void> check_compute_dtype(DType dtype) const override {
     return dtype == DType::kBFloat16 ? Result<void>() : Backend::check_compute_dtype(dtype);
   }

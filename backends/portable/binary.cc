@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops of two or three operands that broadcast, and repeating one.
+// Ops of two or three operands that broadcast, and the repetition of one operand.
 #include <map>
 #include <string>
 
@@ -60,14 +60,14 @@ SHOAL_ALWAYS_INLINE float greater_equal(float a, float b) { return a >= b ? 1.0f
 
 SHOAL_ALWAYS_INLINE float sigmoid_cross_entropy(float logit, float label) {
   const float magnitude = logit < 0.0f ? -logit : logit;
-  // x - x label above 0, -x label below: two steps would cancel.
+  // x - x label for x above 0, -x label below, computed in one step, since two would lose precision by cancellation.
   const float linear = logit * ((logit > 0.0f ? 1.0f : 0.0f) - label);
   return linear + vector_log1p_unit(vector_exp(-magnitude));
 }
 SHOAL_ALWAYS_INLINE float sigmoid_less(float logit, float label) { return vector_sigmoid(logit) - label; }
 
-/// y = kFunction(a, b) for every element of the tile. Where an operand does not move, its element is read before the row is
-/// written.
+/// y = kFunction(a, b) for every element of the tile. If an operand does not move along a row, its element is read before
+/// the row is written.
 template <float (*kFunction)(float, float)>
 SHOAL_ALWAYS_INLINE void each(const Tile& tile, const float* a, const float* b, float* y) {
   for (int64_t row = 0; row < tile.rows; ++row) {
@@ -148,7 +148,7 @@ SHOAL_ALWAYS_INLINE void select_row(const Condition* condition, const float* a, 
   const float same_a = *a, same_b = *b;
   SHOAL_INDEPENDENT
   for (int64_t i = 0; i < count; ++i) {
-    // Both are read before the choice, so that it vectorises.
+    // Both are read before one is chosen, so that the loop vectorises.
     const float p = kAMoves ? a[i] : same_a, q = kBMoves ? b[i] : same_b;
     y[i] = (kConditionMoves ? condition[i] : same_condition) != Condition(0) ? p : q;
   }
@@ -238,7 +238,7 @@ std::unique_ptr<Kernel> make_repeat(const KernelRequest& request) {
   return make_loop([=, threads = request.threads](const KernelCall& call) -> Result<void> {
     const float* x = floats(call.inputs[0]);
     float* y = floats(call.outputs[0]);
-    // The second operand is one number and does not move.
+    // The second operand is a single number and does not move.
     nest.run(threads, 8, [&](const Tile& tile) {
       run_tile(divides ? Binary::kDiv : Binary::kFirst, tile, x + tile.operands[0].first, &divisor, y + tile.first);
     });

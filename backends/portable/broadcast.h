@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The loops of ops whose operands broadcast: as few as there can be, the innermost over contiguous elements.
+/// Loops for ops whose operands broadcast: as few nested loops as possible, the innermost over contiguous elements.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace shoal::backends::portable {
 
-/// How far apart an operand's elements are along each axis of the result; 0 where it is repeated.
+/// The distance between an operand's elements along each axis of the result; 0 if it is repeated.
 using Strides = std::array<int64_t, Shape::kRankMax>;
-/// `part` is aligned with `full` at the last axis, and repeated along axes of size 1.
+/// The strides of `part`, which is aligned with `full` at the last axis and repeated along axes of size 1.
 Strides broadcast_strides(const Shape& full, const Shape& part);
-/// The operand has all axes of `full` but these (or has them with size 1).
+/// The strides of an operand that has all axes of `full` except these (or has them with size 1).
 Strides strides_without(const Shape& full, std::span<const int64_t> axes);
 
-/// Rows of a result that lie one after the other, and where their operands are.
+/// Contiguous rows of a result, and the places of their operands.
 struct Tile {
   struct Operand {
     int64_t first;       ///< Offset of the first element.
     int64_t row_stride;  ///< Distance to the next row.
-    bool moves;          ///< Whether it moves along a row; else one element serves for all of it.
+    bool moves;          ///< Whether the operand advances along a row; else one element is used for all of it.
   };
   static constexpr size_t kOperandsMax = 3;
   int64_t first;  ///< Offset of the result's first element.
@@ -32,13 +32,13 @@ struct Tile {
   std::array<Operand, kOperandsMax> operands;
 };
 
-/// Axes of size 1 are dropped, and neighbours become one loop where every operand walks through both, or through neither.
+/// Drops axes of size 1, and joins neighbouring axes if every operand advances along both or along neither.
 class LoopNest {
  public:
   LoopNest(const Shape& result, std::initializer_list<Strides> operands);
 
-  /// Calls body(tile) for tiles that cover the result, on up to `threads` threads. An element costs as much as moving
-  /// `element_bytes`.
+  /// Calls body(tile) for tiles that cover the result, on up to `threads` threads. `element_bytes` is the cost of an
+  /// element, expressed as bytes moved.
   template <class Body>
   void run(int threads, int64_t element_bytes, const Body& body) const {
     if (elements_ == 0) return;
@@ -63,10 +63,10 @@ class LoopNest {
     std::array<int64_t, Tile::kOperandsMax> strides;
   };
   Tile part_of_row(int64_t begin, int64_t end) const;
-  /// The rows from `begin` on, as many as lie in one run of the loop around them.
+  /// The rows from `begin` on, as many as lie in one run of the surrounding loop, up to `end`.
   Tile rows(int64_t begin, int64_t end) const;
 
-  std::array<Loop, Shape::kRankMax> loops_{};  ///< The outermost loop is first; there is at least one.
+  std::array<Loop, Shape::kRankMax> loops_{};  ///< The outermost loop comes first; there is at least one.
   int depth_ = 0;
   int64_t elements_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clipping of elements, and norms. oneDNN's clip gives a limit for NaN, and it has no norm of several tensors.
+// Clipping of elements, and norms. oneDNN's clip turns NaN into a limit, and oneDNN has no norm of several tensors.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -42,7 +42,7 @@ SHOAL_VECTOR_LOOP double sum_of_squares(const float* x, int64_t count) {
   return lanes[0];
 }
 
-/// What one thread sums at a time: the order of sums depends on these blocks only.
+/// The part that one thread sums at a time. The order of sums depends on these blocks only.
 struct Block {
   size_t input;
   int64_t begin, count;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions, their gradients for the image, and transposed convolutions: all of them are correlations (correlation.h).
+// Convolutions, their gradients for the image, and transposed convolutions, all computed as correlations (correlation.h).
 #include <numeric>
 #include <vector>
 
@@ -10,8 +10,9 @@
 namespace shoal::backends::portable {
 namespace {
 
-/// The results of an axis that the image's phase `phase` goes into, seen the other way: for an image of `in` and a result of `out`
-/// elements, the elements h of the image with (h + before) % stride == phase, each of which is a sum over some taps of the result.
+/// One phase of the gradient for the image, along one axis. Image and result exchange their roles: for an image of `in` and
+/// a result of `out` elements, the elements h of the image with (h + before) % stride == phase are sums over some taps of
+/// the result.
 Axis phase_of(const Axis& forward, int64_t phase) {
   const int64_t stride = forward.stride, dilation = forward.dilation, before = -forward.begin;
   const int64_t together = std::gcd(stride, dilation), tap_step = stride / together;

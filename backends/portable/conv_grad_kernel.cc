@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradient of a convolution's filters by panels. Images are summed in blocks, whose number follows from the sizes alone; each sum
-// is in the order of images, rows and columns, and those of the blocks are added in their order.
+// The gradient of a convolution's filters, by panels. Images are summed in blocks, whose number depends on the sizes only.
+// Each sum is taken in the order of images, rows and columns, and the sums of the blocks are added in order.
 #include <algorithm>
 #include <utility>
 
@@ -28,12 +28,13 @@ class ConvGradKernel final : public Kernel {
 
   Result<void> run(const KernelCall& call) override {
     const float* const dy = floats(call.inputs[0]);
-    // Zeros beyond the image would meet an infinity there.
+    // Beyond the image dy would be multiplied by zeros, which must not meet an infinity.
     const bool by_taps = c_.groups > 1 || !c_.right.taps_are_neighbours() ||
                          (c_.right.reaches_beyond() && !all_finite({dy, size_t(call.inputs[0].elements())}));
     float* const sums = reinterpret_cast<float*>(call.scratch);
-    const int64_t parts = blocks_ >= threads_ ? 1 : c_.down.taps;  // Rows of the filters apart, where there are few blocks.
-    // A multiplication costs less than the traffic of a float.
+    // If there are few blocks, rows of the filters are divided too.
+    const int64_t parts = blocks_ >= threads_ ? 1 : c_.down.taps;
+    // A multiplication costs less than moving a float.
     const int64_t bytes = c_.images * c_.down.out * c_.right.out * elements() / 4;
     parallel_chunks(threads_, blocks_ * parts, 1, bytes, [&](int thread, Chunks& chunks) {
       float* const own = reinterpret_cast<float*>(call.thread_scratch.of(thread));
@@ -54,7 +55,8 @@ class ConvGradKernel final : public Kernel {
 
  private:
   static constexpr int64_t kBlocksMax = 16, kPartialFloatsMax = int64_t(1) << 18;
-  // So many results are multiplied at a time, so that sums are read and written once for many products. Longer rows are divided.
+  // The number of results multiplied at a time, so that sums are read and written once for many products. Longer rows are
+  // divided.
   static constexpr int64_t kPixelsTogether = kLeftBlockDepth;
 
   int64_t elements() const { return c_.groups * c_.filters * c_.channels * c_.taps(); }
@@ -62,14 +64,14 @@ class ConvGradKernel final : public Kernel {
   int64_t row_of_window() const { return c_.right.taps * c_.channels; }
   int64_t packed_dy() const { return packed_floats(kPixelsTogether, c_.filters); }
 
-  /// Adds the products of the images of one block to the sums of row `down` of all filters.
+  /// Adds the products of the images of one block to the sums for row `down` of all filters.
   void add_row(const KernelCall& call, int64_t block, int64_t down, bool by_taps, float* sums, float* own) const {
     const int64_t size = c_.right.taps * c_.channels * c_.filters, out_all = c_.groups * c_.filters;
     const auto [first, last] = inside(c_.down, down);
     for (int64_t group = 0; group < c_.groups; ++group) {
       float* const to = sums + (group * c_.down.taps + down) * size;
       std::fill_n(to, size, 0.0f);
-      int64_t held = 0;  // Results that are packed, and their windows put together, but not multiplied.
+      int64_t held = 0;  // The results whose windows are packed but not multiplied yet.
       for (int64_t n = c_.images * block / blocks_; n < c_.images * (block + 1) / blocks_; ++n) {
         for (int64_t row = first; row < last; ++row) {
           const int64_t h = row * c_.down.stride + c_.down.begin + down * c_.down.dilation;
@@ -94,7 +96,7 @@ class ConvGradKernel final : public Kernel {
     }
   }
 
-  /// Packs results as rows of panels, of which the first begins at `to`.
+  /// Packs results as rows of panels, the first of which begins at `to`.
   void pack_results(const float* dy, int64_t stride, int64_t count, float* to) const {
     for (int64_t column = 0; column < c_.filters; column += kPanelColumns) {
       pack({dy + column, stride}, count, std::min(kPanelColumns, c_.filters - column), 1.0f, to + column * kPixelsTogether);
@@ -119,7 +121,8 @@ class ConvGradKernel final : public Kernel {
               .accumulate = true});
   }
 
-  /// Adds the products of the results [begin, begin + count) of a row with each tap that lies on the image, one tap after the other.
+  /// Adds the products of the results [begin, begin + count) of a row with each tap that lies on the image, one tap after
+  /// another.
   void add_taps(const float* x, const float* packed, int64_t begin, int64_t count, float* sums) const {
     for (int64_t right = 0; right < c_.right.taps; ++right) {
       const Span on_image = inside(c_.right, right);

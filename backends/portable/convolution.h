@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The sizes of a convolution: image [N,H,W,C], filters [O,I,KH,KW] and result, whichever of them is wanted.
+/// The sizes of a convolution: image [N,H,W,C], filters [O,I,KH,KW] and result, also if one of its gradients is computed.
 #include <cstdint>
 
 #include "correlation.h"
@@ -11,14 +11,14 @@ namespace shoal::backends::portable {
 
 struct Convolution {
   int64_t images, groups;
-  int64_t channels, filters;  ///< Of one group.
-  Axis down, right;           ///< As the convolution forward has them.
+  int64_t channels, filters;  ///< The numbers in one group.
+  Axis down, right;           ///< The axes of the forward convolution.
 
   Convolution(const Attributes& attributes, const Shape& image, const Shape& kernel, const Shape& result);
   int64_t taps() const { return down.taps * right.taps; }
-  /// One filter for each channel.
+  /// True if each channel has one filter of its own.
   bool is_depthwise() const { return groups > 1 && channels == 1 && filters == 1; }
-  /// Whether panels are worth it: groups of a few channels have hardly anything to multiply.
+  /// Whether panels are worth using: groups with few channels have too little to multiply.
   bool takes_panels() const { return groups == 1 || (channels >= 8 && filters >= 8); }
 };
 

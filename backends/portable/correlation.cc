@@ -11,7 +11,8 @@
 namespace shoal::backends::portable {
 namespace {
 
-/// A window whose rows are shorter is put together first. Without that, sums would be read and written for few products each time.
+/// If the rows of a window are shorter, the window is copied together first. Otherwise each product would be too small for
+/// its sums.
 constexpr int64_t kShortRow = 32;
 
 /// Whether a row of a window is one run of memory.
@@ -35,10 +36,10 @@ void copy_pixels(const float* row, int64_t width, int64_t channels, int64_t begi
   std::fill_n(to + last * channels, (count - last) * channels, 0.0f);
 }
 
-/// One row of results, and the image from which it is computed.
+/// One row of results, and the image that it is computed from.
 struct CorrelationKernel::Row {
   const float* image;
-  int64_t top;  ///< The image's row that the first tap sees.
+  int64_t top;  ///< The image's row at the first tap.
   const float* packed;
   float* target;
   int64_t target_stride;
@@ -58,7 +59,7 @@ CorrelationKernel::CorrelationKernel(const KernelRequest& request, std::vector<C
   if (keeps_) kept_ = Buffer::allocate(packed_bytes());
 }
 
-/// Packs the columns of one panel. They hold a matrix [in, out] for each tap of the filters, one below the other.
+/// Packs the columns of one panel. They contain a matrix [in, out] for each tap of the filters, one below the other.
 void CorrelationKernel::pack_part(const Part& part, const float* filters, int64_t group, int64_t panel) const {
   const Correlation& c = part.shape;
   const int64_t column = panel * kPanelColumns, columns = std::min(kPanelColumns, c.out_channels - column);
@@ -97,7 +98,7 @@ Result<void> CorrelationKernel::run(const KernelCall& call) {
     if (rows == 0 || c.right.out == 0) continue;
     const int64_t multiplications = rows * c.right.out * c.groups * c.out_channels * c.depth();
     const int64_t together = threads_ == 1 ? rows : std::max<int64_t>(1, rows / (int64_t(4) * threads_));
-    // A multiplication costs less than the traffic of a float.
+    // A multiplication costs less than moving a float.
     parallel_chunks(threads_, rows, together, multiplications / 4, [&](int thread, Chunks& chunks) {
       float* const own = reinterpret_cast<float*>(call.thread_scratch.of(thread));
       for (int64_t first, last; chunks.next(first, last);) {
@@ -142,7 +143,7 @@ void zero_rows(float* target, int64_t stride, int64_t rows, int64_t columns) {
 
 }  // namespace
 
-/// Multiplies once for each row of the filters. Through one of these rows, a row of results sees one row of the image.
+/// Multiplies once for each row of the filters, for which a row of results depends on one row of the image.
 void CorrelationKernel::by_rows(const Part& part, const Row& row, float* own) const {
   const Correlation& c = part.shape;
   const int64_t depth = row_depth(c);
@@ -171,7 +172,7 @@ void CorrelationKernel::by_rows(const Part& part, const Row& row, float* own) co
   if (!begun) zero_rows(row.target, row.target_stride, c.right.out, c.out_channels);
 }
 
-/// Puts each window whose rows are short together in memory. The windows are then the rows of one product.
+/// Copies each window whose rows are short together. The windows are then the rows of one product.
 void CorrelationKernel::by_windows(const Part& part, const Row& row, float* own) const {
   const Correlation& c = part.shape;
   const int64_t depth = row_depth(c), step = c.right.stride * c.in_channels;
@@ -204,7 +205,7 @@ void CorrelationKernel::by_windows(const Part& part, const Row& row, float* own)
             .columns = c.out_channels});
 }
 
-/// Multiplies once for each tap of the filters, and only for those results whose window has this tap on the image.
+/// Multiplies once for each tap of the filters, for those results only whose window has this tap on the image.
 void CorrelationKernel::by_taps(const Part& part, const Row& row) const {
   const Correlation& c = part.shape;
   const int64_t pixel = c.groups * c.in_channels;

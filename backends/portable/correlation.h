@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Correlations of images with filters by panels (panels.h): convolutions forward, and their gradients for the image, each of which
-/// is as many correlations as the strides have phases. Nothing is rearranged but filters, and rows of images at their borders.
+/// Correlations of images with filters, by panels (panels.h). They compute convolutions, and convolutions' gradients for
+/// the image, each of which consists of one correlation per phase of the strides. Only filters, and rows of images at their
+/// borders, are rearranged.
 ///
-/// Each element of a result is one sum in the order of the filter's rows, columns and input channels, zeros beyond the image
-/// included. Where filters have weights that are no finite numbers, what lies beyond the image is left out of the sums instead, since
-/// zero times infinity is no number. No bit depends on how rows are divided over threads.
+/// Each element of a result is one sum in the order of the filter's rows, columns and input channels, including zeros
+/// beyond the image. If filters have weights that are not finite, positions beyond the image are left out of the sums
+/// instead, since zero times infinity is NaN. Bits do not depend on how rows are divided among threads.
 #include <vector>
 
 #include "panels.h"
@@ -14,29 +15,30 @@
 
 namespace shoal::backends::portable {
 
-/// How one axis of results meets one of images: result i, which lies at target_begin + i * target_step, sees through tap t (of
-/// `taps`) the image at i * stride + begin + t * dilation. The tap is the filters' tap_begin + t * tap_step.
+/// The relation between an axis of results and one of images: result i, which lies at target_begin + i * target_step, uses
+/// through tap t (of `taps`) the image at i * stride + begin + t * dilation. The tap is the filters' tap_begin + t *
+/// tap_step.
 struct Axis {
   int64_t in, out, taps;
   int64_t stride = 1, begin = 0, dilation = 1;
   int64_t target_begin = 0, target_step = 1;
   int64_t tap_begin = 0, tap_step = 1;
 
-  /// How many elements of the image all results see together, beginning with element `begin`.
+  /// The number of image elements between the first and the last that any result uses, from element `begin` on.
   int64_t seen() const { return (out - 1) * stride + (taps - 1) * dilation + 1; }
   bool reaches_beyond() const { return begin < 0 || begin + seen() > in; }
-  /// Whether what the taps of one result see lies side by side.
+  /// Whether the image elements that one result uses lie side by side.
   bool taps_are_neighbours() const { return dilation == 1 || taps == 1; }
 };
 
 struct Correlation {
   int64_t images, groups;
   Axis down, right;
-  int64_t in_channels, out_channels;  ///< Of one group.
+  int64_t in_channels, out_channels;  ///< The numbers in one group.
   int64_t target_height, target_width;
-  // Where weight (out, in, tap) lies in memory: tap has distance 1. Those of a group begin at group * group_step.
+  // The place of weight (out, in, tap) in memory. Taps have distance 1. The weights of a group begin at group * group_step.
   int64_t out_step, in_step, group_step;
-  int64_t filter_width;  ///< Of the filters as they lie in memory.
+  int64_t filter_width;  ///< The width of the filters in memory.
 
   int64_t depth() const { return down.taps * right.taps * in_channels; }
   int64_t packed_floats_of_group() const { return packed_floats(depth(), out_channels); }
@@ -48,10 +50,12 @@ struct Span {
 };
 Span inside(const Axis& axis, int64_t tap);
 
-/// Copies `count` pixels of a row of an image, from pixel `begin` on; the row has `width` pixels, and those beyond it are zeros.
+/// Copies `count` pixels of a row of an image, from pixel `begin` on. The row has `width` pixels; pixels beyond it are
+/// zeros.
 void copy_pixels(const float* row, int64_t width, int64_t channels, int64_t begin, int64_t count, float* to);
 
-/// A kernel of correlations that write disjoint parts of one result: input 0 is the image, 1 the filters, 2 a bias if `biased`.
+/// A kernel of correlations that write disjoint parts of one result. Input 0 is the image, 1 the filters, 2 a bias if
+/// `biased`.
 class CorrelationKernel final : public Kernel {
  public:
   CorrelationKernel(const KernelRequest& request, std::vector<Correlation> parts, bool biased, bool relu);
@@ -65,7 +69,7 @@ class CorrelationKernel final : public Kernel {
  private:
   struct Part {
     Correlation shape;
-    int64_t packed;  // Where its filters begin, in floats.
+    int64_t packed;  // Where the packed filters of this part begin, in floats.
     bool padded;     // Whether its windows reach beyond the image to the left or right.
   };
   struct Row;

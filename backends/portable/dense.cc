@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dense layers on plain weights [out, in]: few rows, small batches, and all others by panels. [..., features] is
-// a matrix of as many rows as there are before the last axis.
+// Dense layers on plain weights [out, in], with separate loops for few rows and for small batches; all others use panels.
+// [..., features] is a matrix with as many rows as there are elements before the last axis.
 #include <algorithm>
 
 #include "dense.h"
@@ -31,7 +31,7 @@ std::unique_ptr<Kernel> make_few_rows_dense(const KernelRequest& request, const 
   });
 }
 
-/// A layer with one output is computed as a layer with one row: w is that row, and the rows of x are the weights.
+/// A layer with one output is computed as a layer with one row: w is the row, and the rows of x are the weights.
 std::unique_ptr<Kernel> make_one_output_dense(const KernelRequest& request, int64_t rows, int64_t in) {
   const bool biased = request.inputs.size() > 2, activate = fused_relu(request);
   const FewRows swapped{1, rows, in};
@@ -76,7 +76,7 @@ std::unique_ptr<Kernel> make_small_batch_dense(const KernelRequest& request, int
                              .bias = biased ? floats(call.inputs[2]) : nullptr,
                              .y = floats(call.outputs[0]),
                              .relu = activate};
-    const int64_t together = out >= int64_t(16) * threads ? 16 : 4;  // A line of the cache in each row of y, or a tile.
+    const int64_t together = out >= int64_t(16) * threads ? 16 : 4;  // A cache line in each row of y, or a tile.
     parallel_chunks(threads, out, together, product_bytes(batch, out, in), [&](int, Chunks& chunks) {
       for (int64_t first, last; chunks.next(first, last);) product_code().small_batch_dense(product, first, last);
     });
@@ -84,7 +84,7 @@ std::unique_ptr<Kernel> make_small_batch_dense(const KernelRequest& request, int
   });
 }
 
-/// A matrix product of inputs 0 (a) and 1 (b), plus the bias that input 2 is, if there is one.
+/// A matrix product of inputs 0 (a) and 1 (b), plus the bias in input 2, if there is one.
 class MatrixKernel final : public Kernel {
  public:
   MatrixKernel(const MatrixPlan& plan, int64_t a_stride, Strided b, int64_t c_stride, bool relu)
@@ -106,7 +106,7 @@ class MatrixKernel final : public Kernel {
 
  private:
   MatrixPlan plan_;
-  Strided b_;  // Its strides only.
+  Strided b_;  // Only its strides are used.
   int64_t a_stride_, c_stride_;
   bool relu_;
 };
@@ -130,9 +130,10 @@ std::unique_ptr<Kernel> make_dense(const KernelRequest& request) {
 
 namespace {
 
-/// Computes dx = dy w for small batches. Threads divide w by its rows, as the gradient's product and the update of w divide it, so that
-/// most of w is in a core's own cache; divided by columns, half of it would come from the other core of two, and go back there for the
-/// update (a training step of the MLP took a tenth longer). The sums are made of kBlocks blocks of rows on any number of threads.
+/// Computes dx = dy w for small batches. Threads divide w by its rows, as the gradient's product and the update of w do, so
+/// that most of w is in a core's own cache. Divided by columns, half of it would come from the other core of two, and go
+/// back there for the update (a training step of the MLP took a tenth longer). The sums consist of kBlocks blocks of rows,
+/// whatever the number of threads.
 class SmallBatchGradInput final : public Kernel {
  public:
   SmallBatchGradInput(int threads, const DenseSizes& sizes)
@@ -162,12 +163,12 @@ class SmallBatchGradInput final : public Kernel {
 
  private:
   static constexpr int64_t kBlocks = 4;
-  // Two panels of so many rows stay in the first-level cache.
+  // Two panels with this many rows stay in the first-level cache.
   static constexpr int64_t kDepthTogether = 128, kColumnsTogether = 2 * kPanelColumns;
 
   int64_t size() const { return sizes_.rows * sizes_.in; }
 
-  /// Computes some columns of what one block of rows of w adds to dx.
+  /// Computes some columns of one block's contribution to dx; a block consists of rows of w.
   void add_block(const KernelCall& call, int64_t block, int64_t part, float* panels, float* partials) const {
     const auto& [rows, out, in] = sizes_;
     const float *dy = floats(call.inputs[0]), *w = floats(call.inputs[1]);
@@ -195,7 +196,7 @@ class SmallBatchGradInput final : public Kernel {
 
   int threads_;
   DenseSizes sizes_;
-  int64_t parts_;  // Of the columns, where there are more threads than blocks.
+  int64_t parts_;  // The number of parts of the columns, more than one if there are more threads than blocks.
 };
 
 }  // namespace
@@ -215,8 +216,8 @@ std::unique_ptr<Kernel> make_dense_grad_input(const KernelRequest& request) {
 
 namespace {
 
-/// dW = dy^T x for few rows: all at once into their places or, where there is a sink, some at a time into the place of the
-/// first ones, and given away while they are in the first-level cache.
+/// dW = dy^T x for few rows: all rows of dW in place or, with a sink, some at a time in the place of the first ones, passed
+/// on while they are in the first-level cache.
 class FewRowsGradKernel final : public Kernel {
  public:
   FewRowsGradKernel(int threads, const FewRows& sizes) : threads_(threads), sizes_(sizes) {}
@@ -249,11 +250,12 @@ class FewRowsGradKernel final : public Kernel {
 /// The part of a core's own cache that packed x may take.
 constexpr int64_t kOwnCacheBytes = 512 << 10;
 
-/// For small batches the update of the kernel is a good part of the step: there rows have to come while it is in the cache.
+/// Whether the update of the kernel is a large part of the step, as for small batches, so that rows should come while it is
+/// in the cache.
 bool update_counts(int64_t batch) { return batch <= 64; }
 
-/// dW = dy^T x by panels. Rows are given away as soon as some are made, in memory that stays in the cache; their bits
-/// depend neither on that nor on the number of threads.
+/// dW = dy^T x by panels. With a sink, rows are passed on as soon as some are computed, from memory that stays in the
+/// cache. Bits depend neither on that nor on the number of threads.
 class PanelGradKernel final : public Kernel {
  public:
   PanelGradKernel(int threads, int64_t batch, int64_t out, int64_t in)
@@ -266,7 +268,7 @@ class PanelGradKernel final : public Kernel {
     if (!packs_alone()) pack_together(threads_, x, batch_, in_, shared);
     parallel_chunks(threads_, out_, call.sink ? rows_to_give() : rows_together(), bytes, [&](int thread, Chunks& chunks) {
       float* const left = reinterpret_cast<float*>(call.thread_scratch.of(thread));
-      float* const rows = left + kLeftBlockFloats;  // Some rows of dW, to be given away.
+      float* const rows = left + kLeftBlockFloats;  // Some rows of dW, to be passed on.
       float* packed = packs_alone() ? nullptr : shared;
       for (int64_t first, last; chunks.next(first, last);) {
         if (!packed) pack(x, batch_, in_, 1.0f, packed = rows + rows_to_give() * in_);
@@ -292,16 +294,16 @@ class PanelGradKernel final : public Kernel {
   std::string implementation() const override { return "portable: panels"; }
 
  private:
-  /// With a small batch each thread packs x for itself: to read what other cores packed takes longer, as long as a
-  /// core's own cache holds it.
+  /// With a small batch each thread packs x for itself: as long as a core's own cache can hold packed x, reading what other
+  /// cores have packed takes longer.
   bool packs_alone() const { return packed_bytes() <= (update_counts(batch_) ? size_t(1) << 20 : size_t(kOwnCacheBytes)); }
   size_t packed_bytes() const { return size_t(packed_floats(batch_, in_)) * sizeof(float); }
-  /// How many rows are made at a time, as x passes: some tiles, and not so many that threads wait for the last of them.
+  /// How many rows are computed in one pass over x: some tiles, but not so many that threads wait for the last of them.
   int64_t rows_together() const {
     const int64_t shares = int64_t(3) * threads_, share = (out_ + shares - 1) / shares;
     return std::clamp((share + kTileRows - 1) / kTileRows * kTileRows, kWideTileRows, kLeftBlockRows);
   }
-  /// The same where rows are given away: as many as fit the cache beside x.
+  /// The same if rows are passed on: as many as fit into the cache beside x.
   int64_t rows_to_give() const {
     constexpr int64_t kTogetherBytes = 64 << 10;
     const int64_t tiles = kTogetherBytes / (kTileRows * in_ * int64_t(sizeof(float)));
@@ -313,27 +315,27 @@ class PanelGradKernel final : public Kernel {
   int64_t batch_, out_, in_;
 };
 
-/// Whether dW is so small that it stays in a core's own cache while all of x passes.
+/// Whether dW is so small that it stays in a core's own cache during a pass over all of x.
 bool grad_stays(int64_t out, int64_t in) { return out * in * kFloatBytes <= int64_t(256) << 10; }
-/// Whether dW has so few rows that packed x would be read a few times only. Rows of x whose distance is a whole number of KiB push each
-/// other out of the first-level cache, and are worth to be packed sooner.
+/// Whether dW has so few rows that packed x would be read only a few times. Rows of x whose distance is a whole number of
+/// KiB evict each other from the first-level cache, so packing them pays earlier.
 bool reads_plain(int64_t out, int64_t in) { return out <= (in % 256 == 0 ? 96 : 512) || grad_stays(out, in); }
-/// Whether SummedGradKernel is faster than PanelGradKernel, which gives large rows away while they are in a cache.
+/// Whether SummedGradKernel is faster than PanelGradKernel, which passes large rows on while they are in a cache.
 bool sums_in_place(int64_t rows, int64_t out, int64_t in) {
   const bool deep = rows > kLeftBlockDepth && packed_floats(rows, in) * int64_t(sizeof(float)) > kOwnCacheBytes;
   return deep || (!update_counts(rows) && (grad_stays(out, in) || reads_plain(out, in)));
 }
 
-/// Computes dW = dy^T x where dW is small beside x, or has few rows. The sums stand in dW, to which the products of 256 rows of x at a
-/// time are added. These rows are packed, or read as they lie where packing would cost more (reads_plain). Threads divide the columns of
-/// dW and, where there are few columns, its rows.
+/// Computes dW = dy^T x if dW is small compared with x, or has few rows. The sums are kept in dW, to which the products of
+/// 256 rows of x at a time are added. These rows are packed, or read in place if packing would cost more (reads_plain).
+/// Threads divide the columns of dW and, if there are few columns, its rows.
 class SummedGradKernel final : public Kernel {
  public:
   SummedGradKernel(int threads, int64_t batch, int64_t out, int64_t in)
       : threads_(threads), batch_(batch), out_(out), in_(in), plain_(reads_plain(out, in)) {
-    // Each thread gets up to three parts, so that a slower core delays nobody, and all get as many. A part reads all rows of dy, and only
-    // its own columns of x: with fewer columns than 64 that costs more than it brings. Parts of rows are taken only where there are few
-    // columns, since each of them reads all of x.
+    // Each thread gets up to three parts, so that a slower core delays nobody, and all get the same number. A part reads
+    // all rows of dy, but only its own columns of x: with fewer than 64 columns that costs more than it gains. Rows are
+    // divided only if there are few columns, since each part then reads all of x.
     const int64_t shares = threads == 1 ? 1 : int64_t(3) * threads;
     const int64_t across_all = threads * std::clamp(in / (threads * kColumnsWorthwhile), int64_t(1), shares / threads);
     columns_ = std::clamp((panel_count(in) + across_all - 1) / across_all * kPanelColumns, kColumnsTogether, kColumnsMax);
@@ -379,7 +381,8 @@ class SummedGradKernel final : public Kernel {
                            .columns = columns,
                            .accumulate = k > 0};
       if (plain_) {
-        // The next rows of x are asked for, as far as all that is asked for is x's: without that, an x beyond the caches takes a third more.
+        // The next rows of x are prefetched, as long as they lie inside of x: without that, an x beyond the caches takes a
+        // third longer.
         const int64_t floats_behind = (batch_ - k - 2 * kLeftBlockDepth + 1) * in_ - column - columns;
         if (floats_behind >= columns_ahead(rows)) {
           product.ahead = x + kLeftBlockDepth * in_;
@@ -392,7 +395,7 @@ class SummedGradKernel final : public Kernel {
       }
     }
   }
-  /// Adds to the sums from x as it lies; only columns beyond the last whole panel are packed.
+  /// Adds to the sums from x in place. Only columns beyond the last whole panel are packed.
   void add_from_plain(const float* x, PanelProduct product, float* packed) const {
     const int64_t whole = product.columns / kPanelColumns * kPanelColumns, rest = product.columns - whole;
     if (rest > 0) {
@@ -412,8 +415,8 @@ class SummedGradKernel final : public Kernel {
 
   int threads_;
   int64_t batch_, out_, in_;
-  bool plain_;              // Whether x is read as it lies.
-  int64_t rows_, columns_;  // Of a part of dW.
+  bool plain_;              // Whether x is read in place.
+  int64_t rows_, columns_;  // The size of a part of dW.
 };
 
 }  // namespace

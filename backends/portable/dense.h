@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The three products of a dense layer y [rows, out] = x [rows, in] w^T, of operands 0 and 1 of a node: those of dense layers, and
-/// of matmul, where its operands are two matrices.
+/// The three products of a dense layer y [rows, out] = x [rows, in] w^T, for operands 0 and 1 of a node. Dense layers use
+/// them, and matmul of two matrices.
 #include <cstdint>
 #include <memory>
 
@@ -14,7 +14,7 @@ struct DenseSizes {
   int64_t rows, out, in;
 };
 
-/// y = x w^T, plus the bias that operand 2 is, if there is one; after that relu, if the node has it fused.
+/// y = x w^T, plus the bias in operand 2, if there is one; then relu, if it is fused into the node.
 std::unique_ptr<Kernel> dense_product(const KernelRequest& request, const DenseSizes& sizes);
 /// dx = dy w.
 std::unique_ptr<Kernel> dense_input_product(const KernelRequest& request, const DenseSizes& sizes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Depthwise convolutions, of one filter for each channel, and their gradients: products of channels as they lie. Each element is one
-// sum in the order of the filter's rows and columns, of what lies on the image alone; gradients of filters are summed in blocks of
-// images, whose number follows from the sizes, and those are added in their order.
+// Depthwise convolutions, with one filter for each channel, and their gradients. They read channels in place. Each element
+// is one sum in the order of the filter's rows and columns, over positions on the image only. Gradients of filters are
+// summed in blocks of images, whose number depends on the sizes only, and the sums of the blocks are added in order.
 #include <algorithm>
 
 #include "depthwise.h"
@@ -13,21 +13,21 @@
 namespace shoal::backends::portable {
 namespace {
 
-/// The element of the image that tap `tap` shows to result `result`; -1 beyond the image.
+/// The image element that `result` uses through tap `tap`; -1 if it lies beyond the image.
 int64_t seen(const Axis& axis, int64_t result, int64_t tap) {
   const int64_t at = result * axis.stride + axis.begin + tap * axis.dilation;
   return at >= 0 && at < axis.in ? at : -1;
 }
-/// The result to which tap `tap` shows element `element` of the image; -1 if there is none.
+/// The result that uses image element `element` through tap `tap`; -1 if there is none.
 int64_t result_of(const Axis& axis, int64_t element, int64_t tap) {
   const int64_t at = element - axis.begin - tap * axis.dilation;
   return at >= 0 && at % axis.stride == 0 && at / axis.stride < axis.out ? at / axis.stride : -1;
 }
 
-/// Forward, and the gradient for the image: each pixel that is written is a sum over taps of pixels that are read.
+/// The forward op, and the gradient for the image: each pixel that is written is a sum, over taps, of pixels that are read.
 class Depthwise final : public Kernel {
  public:
-  /// Which element of an axis is read for one that is written, through a tap; -1 if none is.
+  /// Returns which element of an axis is read for a written one, through a tap; -1 if none.
   using Place = int64_t (*)(const Axis& axis, int64_t written, int64_t tap);
   struct Size {
     int64_t height, width;
@@ -56,7 +56,7 @@ class Depthwise final : public Kernel {
   std::string implementation() const override { return "portable: depthwise"; }
 
  private:
-  /// The filters as [tap][channel].
+  /// Rearranges the filters to [tap][channel].
   const float* by_taps(const float* filters, float* to) const {
     for (int64_t c = 0; c < channels_; ++c) {
       for (int64_t tap = 0; tap < c_.taps(); ++tap) to[tap * channels_ + c] = filters[c * c_.taps() + tap];

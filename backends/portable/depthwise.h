@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Kernels of convolutions with one filter for each channel (Convolution::is_depthwise()). Inputs and outputs are those of the ops.
+/// Kernels for convolutions with one filter for each channel (Convolution::is_depthwise()). They have the ops' inputs and
+/// outputs.
 #include <memory>
 
 #include "convolution.h"

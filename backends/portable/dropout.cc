@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dropout: random numbers in blocks that stay in the first-level cache.
+// Dropout. Random numbers are made in blocks that stay in the first-level cache.
 #include <algorithm>
 #include <span>
 
@@ -18,7 +18,7 @@ std::unique_ptr<Kernel> make_dropout(const KernelRequest& request) {
   const uint32_t threshold = dropout_threshold(rate);
   const float factor = dropout_scale(rate);
   return make_loop([=, threads = request.threads, seed = request.graph_seed](const KernelCall& call) -> Result<void> {
-    constexpr int64_t kBlock = 2048;  // Elements; a multiple of the four numbers that Philox makes at once.
+    constexpr int64_t kBlock = 2048;  // Elements. A multiple of four, since Philox makes four numbers at once.
     const RandomKey sequence = random_sequence(seed, node_key, call.key.trainer, call.key.ordinal);
     const float* x = floats(call.inputs[0]);
     float* y = floats(call.outputs[0]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops whose element i depends on elements i only or on nothing but a scalar.
+// Ops in which element i depends only on elements i of the operands, or only on a scalar.
 #include "sources.h"
 
 namespace shoal::backends::portable {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// This header has the loops of few_rows.h. It is compiled once for each instruction set, by the file that includes it.
+/// The loops of few_rows.h. The file that includes this header determines the instruction set.
 #include "few_rows.h"
 #include "fused.h"
 
 namespace shoal::backends::portable {
 namespace {
 
-/// Sixteen floats, whatever a register holds.
+/// Sixteen floats, whatever the size of a register.
 constexpr int64_t kSums = 16, kParts = kSums / kLanes;
 struct Lanes {
   Vector part[kParts];
@@ -66,7 +66,8 @@ SHOAL_ALWAYS_INLINE void four_sums_of(const Lanes* values, float* sums) {
       __builtin_shufflevector(acbd, acbd, 0, 4, 2, 6) + __builtin_shufflevector(acbd, acbd, 1, 5, 3, 7);
 }
 
-/// The products of `kOutputs` rows of w with all of x. Several sums at a time hide what an addition takes.
+/// The products of `kOutputs` rows of w with all of x. Several sums are computed at a time to hide the latency of
+/// additions.
 template <int64_t kRows, int64_t kOutputs>
 SHOAL_ALWAYS_INLINE void dot_rows(const FewRows& sizes, const float* x, const float* w, const float* bias, float* y) {
   Lanes sums[kOutputs][kRows] = {};
@@ -107,7 +108,7 @@ SHOAL_ALWAYS_INLINE void dense(const FewRows& sizes, const float* x, const float
   for (; o < last; ++o) dot_rows<kRows, 1>(sizes, x, w + o * sizes.in, bias ? bias + o : nullptr, y + o);
 }
 
-/// Adds dy times `kOutputs` rows of w to dx, or puts it there for the first ones.
+/// Adds dy times `kOutputs` rows of w to dx; without `accumulate` it overwrites dx.
 template <int64_t kRows, int64_t kOutputs>
 SHOAL_ALWAYS_INLINE void add_rows(const FewRows& sizes, const float* dy, const float* w, float* dx, bool accumulate) {
   int64_t j = 0;

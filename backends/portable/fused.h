@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Vectors of the instruction set that the including file is compiled for, and a * b + c rounded once. The bits are those of
-/// IEEE 754's fusedMultiplyAdd everywhere (docs/arithmetic.md). All of it is in an anonymous namespace, because the linker would keep
-/// one copy of a shared function, and an older processor would end at an instruction of a newer one.
+/// Vectors for the instruction set that the including file is compiled for, and a * b + c with a single rounding. The bits
+/// are those of IEEE 754's fusedMultiplyAdd everywhere (docs/arithmetic.md). Everything is in an anonymous namespace,
+/// because the linker would keep one copy of a shared function, and an older processor would fail at an instruction of a
+/// newer one.
 #include <cstdint>
 #if defined(__FMA__)
 #include <immintrin.h>
@@ -22,15 +23,16 @@ constexpr int64_t kLanes = 8;
 #else
 constexpr int64_t kLanes = 4;
 #endif
-/// True if one instruction fuses the product and the sum of a register. Without it large tiles only make the code large.
+/// True if one instruction computes a fused product and sum of a register. Without it, large tiles only make the code
+/// large.
 #if defined(__FMA__) || defined(__aarch64__)
 constexpr bool kFusedInOne = true;
 #else
 constexpr bool kFusedInOne = false;
 #endif
-/// A vector has as many floats as a register holds. It may lie anywhere in memory.
+/// A vector with as many floats as a register. It may lie anywhere in memory.
 using Vector [[gnu::vector_size(kLanes * 4), gnu::aligned(4), gnu::may_alias]] = float;
-/// Eight and four floats, which the compiler makes of the registers that there are.
+/// Eight and four floats, for which the compiler uses the registers that exist.
 using Eight [[gnu::vector_size(32), gnu::aligned(4), gnu::may_alias]] = float;
 using Quarter [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = float;
 
@@ -57,10 +59,10 @@ SHOAL_ALWAYS_INLINE Vector fused(Vector a, Vector b, Vector c) {
 using Wides [[gnu::vector_size(kLanes * 8)]] = double;
 using WideBits [[gnu::vector_size(kLanes * 8)]] = int64_t;
 
-/// Without such an instruction: a product of floats is exact in double; its sum with c is rounded to odd, after which rounding to
-/// float gives what rounding once would have given (Boldo, Melquiond: Emulation of FMA and correctly rounded sums, 2008).
-/// The sum's error is Knuth's (TwoSum). It is no number where the sum is none, or infinite, and then nothing is added.
-/// It is no inline function, because the unrolled loops would then take half a megabyte.
+/// Used without such an instruction. A product of floats is exact in double. Its sum with c is rounded to odd, after which
+/// rounding to float gives the same as a single rounding (Boldo, Melquiond: Emulation of FMA and correctly rounded sums,
+/// 2008). The error of the sum is computed by Knuth's TwoSum. It is NaN if the sum is NaN or infinite, and then nothing is
+/// added. The function is not inlined, because the unrolled loops would then take half a megabyte.
 [[gnu::noinline]] Vector fused(Vector a, Vector b, Vector c) {
   const Wides product = __builtin_convertvector(a, Wides) * __builtin_convertvector(b, Wides);
   const Wides addend = __builtin_convertvector(c, Wides), sum = product + addend;
@@ -83,10 +85,10 @@ SHOAL_ALWAYS_INLINE float fused(float a, float b, float c) {
 
 SHOAL_ALWAYS_INLINE Vector load(const float* from) { return *reinterpret_cast<const Vector*>(from); }
 SHOAL_ALWAYS_INLINE void store(float* to, Vector value) { *reinterpret_cast<Vector*>(to) = value; }
-/// All elements are `value`. The subtraction of zero keeps the sign of a zero, which an addition would not.
+/// All elements are `value`. Subtracting zero keeps the sign of a zero, which adding zero would not.
 SHOAL_ALWAYS_INLINE Vector spread(float value) { return value - Vector{}; }
 
-/// The upper eight of sixteen floats are added to the lower.
+/// Adds the upper eight of sixteen floats to the lower eight.
 SHOAL_ALWAYS_INLINE void fold(const float* lanes, Eight& folded) {
   folded = *reinterpret_cast<const Eight*>(lanes) + *reinterpret_cast<const Eight*>(lanes + 8);
 }
@@ -104,7 +106,7 @@ SHOAL_ALWAYS_INLINE void unrolled(const Body& body) {
     unrolled<kCount, kFirst + 1>(body);
   }
 }
-/// Calls body(Known<count>()), so that the compiler knows it; count counts from 1, and kMax stands for more.
+/// Calls body(Known<count>()), so that the compiler knows `count`, which is at least 1. kMax also stands for larger counts.
 template <int64_t kMax, class Body>
 SHOAL_ALWAYS_INLINE void with_count(int64_t count, const Body& body) {
   if constexpr (kMax > 1) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layer normalization by loops of our own: each row for itself, in the cache from the first sum to the result.
+// Layer normalization. Each row is computed separately, and is in the cache from the first sum to the result.
 #include <algorithm>
 
 #include "sources.h"
@@ -10,7 +10,7 @@
 namespace shoal::backends::portable {
 namespace {
 
-constexpr int kRowLanes = 32;  // Running sums of a row.
+constexpr int kRowLanes = 32;  // The number of running sums of a row.
 
 struct RowMoments {
   float mean;
@@ -46,7 +46,7 @@ SHOAL_VECTOR_LOOP RowSums row_gradients(const float* dy, const float* x, const f
                             __attribute__((always_inline)) { return (dy[c] * scale[c]) * ((x[c] - mean) * inverse); })};
 }
 
-/// dx of one row, and its part of dscale and dshift. dx may be dy or x.
+/// dx of one row, and the row's contribution to dscale and dshift. dx may be dy or x.
 SHOAL_VECTOR_LOOP void gradient_row(const float* dy, const float* x, const float* __restrict scale, float mean,
                                     float inverse, RowSums means, int64_t channels, float* dx, float* __restrict dscale,
                                     float* __restrict dshift) {
@@ -59,7 +59,7 @@ SHOAL_VECTOR_LOOP void gradient_row(const float* dy, const float* x, const float
   }
 }
 
-/// Rows are summed up in at most kBlocksMax blocks, whose number follows from the shape alone.
+/// Rows are summed in at most kBlocksMax blocks, whose number depends on the shape only.
 struct RowBlocks {
   static constexpr int64_t kRowsMin = 32, kBlocksMax = 256;
   int64_t rows, channels, rows_per_block, blocks;
@@ -103,7 +103,7 @@ std::unique_ptr<Kernel> make_layer_norm_grad(const KernelRequest& request) {
     const float *dy = floats(call.inputs[0]), *x = floats(call.inputs[1]), *scale = floats(call.inputs[2]),
                 *means = floats(call.inputs[3]), *inverses = floats(call.inputs[4]);
     float* dx = floats(call.outputs[0]);
-    auto* partial = reinterpret_cast<float*>(call.scratch);  // The parts of dscale and dshift that each block has.
+    auto* partial = reinterpret_cast<float*>(call.scratch);  // Each block's contribution to dscale and dshift.
     parallel_for(threads, size.blocks, 3 * size.rows * channels * kFloatBytes, [=](int64_t begin, int64_t end) {
       for (int64_t block = begin; block < end; ++block) {
         float *dscale = partial + 2 * block * channels, *dshift = dscale + channels;

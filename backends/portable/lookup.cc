@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking elements up by position: memory traffic and little else.
+// Ops that look up elements by position. They cost little but memory traffic.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -17,10 +17,11 @@ SHOAL_VECTOR_LOOP void add_row(float* to, const float* x, int64_t count) {
   for (int64_t i = 0; i < count; ++i) to[i] += x[i];
 }
 
-/// Larger values first; NaN is the largest.
+/// Whether a comes before b: larger values first, and NaN before all numbers.
 inline bool above(float a, float b) { return a > b || (std::isnan(a) && !std::isnan(b)); }
 
-/// Keeps the k best seen so far in order; most elements of a long row lose against the last of them at once.
+/// Keeps the k best elements so far in order. Most elements of a long row are smaller than the last of them and are skipped
+/// at once.
 void top_k_row(const float* x, int64_t columns, int64_t k, float* values, int64_t* positions) {
   int64_t held = 0;
   for (int64_t c = 0; c < columns; ++c) {
@@ -63,7 +64,7 @@ class Gather final : public Kernel {
 
  private:
   static constexpr size_t kCacheBytes = size_t(1) << 20;
-  // Rows to ask for ahead of their use: without that, each row of a table beyond the caches would be waited for alone.
+  // How many rows ahead to prefetch: otherwise each row of a table beyond the caches would be waited for alone.
   static constexpr int64_t kAhead = 12;
   const std::byte* place(const KernelCall& call, int64_t outer, int64_t index) const {
     if (!call.pieces.empty()) return row_in(call.pieces, index, bytes_);
@@ -73,7 +74,7 @@ class Gather final : public Kernel {
   const IndexedAxis axis_;
   const bool of_rows_;
   const bool far_apart_;
-  const size_t bytes_;  // The bytes that one index names.
+  const size_t bytes_;  // The bytes that one index selects.
   const int threads_;
 };
 
@@ -87,7 +88,7 @@ std::unique_ptr<Kernel> make_gather(const KernelRequest& request) {
   return std::make_unique<Gather>(x, axis, bytes, request.threads);
 }
 
-/// Every thread looks at all indices and adds up the rows of its own range, so that sums keep their order.
+/// Every thread reads all indices and adds up the rows of its own range, so that sums keep their order.
 std::unique_ptr<Kernel> make_gather_grad(const KernelRequest& request) {
   const IndexedAxis axis(request.outputs[0].shape, request.node.attributes.get_int("axis"));
   const int64_t elements = request.outputs[0].shape.elements();

@@ -44,7 +44,7 @@ SHOAL_VECTOR_LOOP float sum_block(const float* x, int64_t count) {
       count, [x](int64_t i) __attribute__((always_inline)) { return x[i]; });
 }
 
-/// The sums of rows, each in 16 running sums, or in one where rows are shorter than that.
+/// The sums of rows, with 16 running sums each, or one if a row is shorter.
 SHOAL_VECTOR_LOOP void sum_short_rows(const float* x, int64_t rows, int64_t columns, float* y) {
   constexpr int kLanes = 16;
   for (int64_t row = 0; row < rows; ++row, x += columns) {
@@ -164,7 +164,7 @@ SHOAL_VECTOR_LOOP void keep(const float* x, const uint32_t* bits, uint32_t thres
 float sum(const float* x, int64_t count) {
   constexpr int64_t kBlock = 4096;
   if (count <= kBlock) return sum_block(x, count);
-  // Whole blocks are on the left, the rest is on the right.
+  // The left part consists of whole blocks.
   const int64_t half = ((count + kBlock - 1) / kBlock + 1) / 2 * kBlock;
   return sum(x, half) + sum(x + half, count - half);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Loops of our own, where oneDNN has no kernel, a reference one, or one that costs more to call than to compute. Each
-/// element's bits are independent of the thread count. `y` may be one of the inputs unless said otherwise.
+/// Shoal's own loops, where oneDNN has no kernel, only a reference one, or one whose call costs more than the computation.
+/// The bits of each element do not depend on the number of threads. `y` may be one of the inputs unless said otherwise.
 #include <cstdint>
 
 namespace shoal::backends::portable {
@@ -18,24 +18,24 @@ void bytes_to_floats(int threads, const uint8_t* x, float* y, int64_t count);
 /// y[i] = bits[i] >= threshold ? x[i] * factor : 0.
 void keep(const float* x, const uint32_t* bits, uint32_t threshold, float factor, float* y, int64_t count);
 
-/// One row of softmax, count >= 1; `y` may be x.
+/// Softmax of one row, count >= 1; `y` may be x.
 void softmax_row(const float* x, float* y, int64_t count);
-/// Its gradient, dx = (dy - sum(dy * y)) * y; `dx` may be dy.
+/// The gradient of softmax_row(), dx = (dy - sum(dy * y)) * y; `dx` may be dy.
 void softmax_grad_row(const float* dy, const float* y, float* dx, int64_t count);
 
 /// The sum of x in a fixed order: 64 running sums over blocks of 4096, then the blocks pairwise.
 float sum(const float* x, int64_t count);
 
-/// y[c] = sum over rows of x[row][c], rows in blocks of kRowsPerBlock, whose sums `partial` holds (blocks x columns
-/// floats; unused for one block).
+/// y[c] = sum over rows of x[row][c]. Rows are summed in blocks of kRowsPerBlock; `partial` has room for the blocks' sums
+/// (blocks x columns floats; unused for one block).
 inline constexpr int64_t kRowsPerBlock = 512;
 inline int64_t row_blocks(int64_t rows) { return (rows + kRowsPerBlock - 1) / kRowsPerBlock; }
 void sum_rows(int threads, const float* x, int64_t rows, int64_t columns, float* y, float* partial);
-/// The same as sum_rows() for each of `outer` such matrices; `partial` holds outer x blocks x columns floats.
+/// As sum_rows(), for each of `outer` such matrices; `partial` has room for outer x blocks x columns floats.
 void sum_middle(int threads, const float* x, int64_t outer, int64_t rows, int64_t columns, float* y, float* partial);
-/// y[row] = sum of row `row`, as sum() takes it for long rows.
+/// y[row] = sum of row `row`, computed by sum() for long rows.
 void sum_columns(int threads, const float* x, int64_t rows, int64_t columns, float* y);
-/// The same with the largest element; NaN where one is NaN. `y` overlaps nothing.
+/// As sum_middle() and sum_columns(), with the largest element instead of the sum; NaN if one is NaN. `y` overlaps nothing.
 void max_middle(int threads, const float* x, int64_t outer, int64_t rows, int64_t columns, float* y);
 void max_columns(int threads, const float* x, int64_t rows, int64_t columns, float* y);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices and of batches of them. Transposes are strides.
+// Products of matrices and of batches of matrices. Transposes are strides.
 #include <algorithm>
 #include <utility>
 
@@ -11,7 +11,7 @@
 namespace shoal::backends::portable {
 namespace {
 
-/// An operand: matrices one after the other, and how to step through them as the product sees them.
+/// An operand: contiguous matrices, with the strides at which the product reads them.
 struct Matrices {
   int64_t rows, columns, down, right, count;
   bool transposed;
@@ -32,7 +32,8 @@ struct Matrices {
   }
 };
 
-/// One product of two matrices, unless both are transposed: it is that of a dense layer, or of one of its gradients. Else null.
+/// A single product of two matrices, computed as the product of a dense layer or of one of its gradients. Null if both are
+/// transposed.
 std::unique_ptr<Kernel> make_dense_product(const KernelRequest& request, const Matrices& a, const Matrices& b) {
   if (a.transposed && b.transposed) return nullptr;
   if (b.transposed) return dense_product(request, {a.rows, b.columns, a.columns});
@@ -40,7 +41,8 @@ std::unique_ptr<Kernel> make_dense_product(const KernelRequest& request, const M
   return dense_kernel_product(request, {a.columns, a.rows, b.columns});
 }
 
-/// The products of a batch. Each matrix is computed by one thread or, where there are few matrices, by all threads one after the other.
+/// The products of a batch. Each matrix is computed by one thread or, if there are few matrices, one after another by all
+/// threads.
 class MatmulKernel final : public Kernel {
  public:
   MatmulKernel(int threads, const Matrices& a, const Matrices& b, int64_t count)
@@ -92,7 +94,7 @@ std::unique_ptr<Kernel> make_matmul(const KernelRequest& request) {
   const Matrices b(request.inputs[1].shape, request.node.attributes.get_bool("transpose_b"));
   const Shape& y = request.outputs[0].shape;
   int64_t count = y.elements() / (a.rows * b.columns);
-  if (b.count == 1 && !a.transposed) {  // All of a's matrices below each other are one.
+  if (b.count == 1 && !a.transposed) {  // The matrices of a, one below the other, are a single matrix.
     a.rows *= std::exchange(a.count, 1);
     count = 1;
   }
@@ -106,7 +108,7 @@ std::unique_ptr<Kernel> make_matmul_sum(const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
   Matrices a(request.inputs[0].shape, request.node.attributes.get_bool("transpose_a"));
   Matrices b(request.inputs[1].shape, request.node.attributes.get_bool("transpose_b"));
-  // Only then do the sums over a batch lie in one row of sums; other layouts are the reference's.
+  // Only with this layout is the sum over a batch a single product; other layouts are left to the reference.
   if (a.count > 1 && (!a.transposed || b.transposed)) return nullptr;
   a.columns *= std::exchange(a.count, 1);
   b.rows *= std::exchange(b.count, 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A product of two matrices of any size by panels (panels.h), on a team. Each element is one sum in order of the depth, to which a
-/// bias is added; so no bit depends on how the work is divided.
+/// A product of two matrices of any size by panels (panels.h), on a team of threads. Each element is one sum in the order
+/// of the depth, to which the bias is added, so bits do not depend on how the work is divided.
 #include <algorithm>
 
 #include "panels.h"
@@ -9,18 +9,19 @@
 
 namespace shoal::backends::portable {
 
-/// The bytes that parallel_for() counts for a product of a few rows with a large matrix [depth, columns]. A multiplication costs less
-/// than the traffic of a float.
+/// The cost, as bytes for parallel_for(), of a product of a few rows with a large matrix [depth, columns]. A multiplication
+/// costs less than moving a float.
 inline int64_t product_bytes(int64_t rows, int64_t depth, int64_t columns) {
   return depth * columns * std::max<int64_t>(sizeof(float), rows / 4);
 }
 
-/// The least multiple of `to` that is not less than `number`.
+/// The smallest multiple of `to` that is at least `number`.
 inline int64_t rounded_up(int64_t number, int64_t to) { return (number + to - 1) / to * to; }
 
 class MatrixPlan {
  public:
-  /// Of c [rows, columns] = a [rows, depth] b [depth, columns]. `a_transposed`: a's elements lie along its columns.
+  /// A plan for c [rows, columns] = a [rows, depth] b [depth, columns]. `a_transposed`: a's elements are contiguous along
+  /// its columns.
   MatrixPlan(int threads, int64_t rows, int64_t depth, int64_t columns, bool a_transposed = false)
       : threads_(threads), rows_(rows), depth_(depth), columns_(columns), a_transposed_(a_transposed) {}
 
@@ -28,10 +29,10 @@ class MatrixPlan {
     Strided a, b;
     float* c;
     int64_t c_stride;
-    const float* bias = nullptr;  ///< [columns], or none.
+    const float* bias = nullptr;  ///< [columns]; null: none.
     bool relu = false;
   };
-  /// Memory as the two functions below say: `shared` and `own` of the call's, or a part of them.
+  /// `shared` and `own` are memory of the sizes below: the call's scratch memory, or parts of it.
   void run(const Operands& operands, std::byte* shared, ThreadScratch own) const;
   size_t shared_bytes() const;
   size_t own_bytes() const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch and group normalization by loops of our own, which keep NaN in a fused relu and take an addition along.
+// Batch and group normalization. These loops keep NaN in a fused relu, and include a fused addition.
 #include "sources.h"
 #include "strips.h"
 
@@ -21,7 +21,7 @@ std::unique_ptr<Kernel> make_batch_norm(const KernelRequest& request) {
     const double rows = double(strips.rows());
     float *variances = floats(call.outputs[2]), *inverses = floats(call.outputs[3]);
     for (int64_t c = 0; c < strips.channels; ++c) {
-      variances[c] = rows == 1 ? float(squares[c]) : float(squares[c] / (rows - 1));  // For a single row: 0, or NaN.
+      variances[c] = rows == 1 ? float(squares[c]) : float(squares[c] / (rows - 1));  // 0, or NaN, for a single row.
       inverses[c] = inverse_deviation(squares[c] / rows, epsilon);
     }
     const float *scales = floats(call.inputs[1]), *shifts = floats(call.inputs[2]);
@@ -63,7 +63,7 @@ std::unique_ptr<Kernel> make_batch_norm_inference(const KernelRequest& request) 
   return make_loop(run, 3 * strips.floats_bytes());
 }
 
-/// Both gradients; in training, mean and variance depend on x too.
+/// The gradients for training and for inference. In training, mean and variance depend on x too.
 std::unique_ptr<Kernel> make_batch_norm_grad(const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
   const Shape& shape = request.inputs[1].shape;
@@ -105,8 +105,8 @@ std::unique_ptr<Kernel> make_batch_norm_grad(const KernelRequest& request) {
   return make_loop(run, 2 * strips.doubles_bytes() + 4 * strips.floats_bytes() + strips.partial_bytes());
 }
 
-// Group normalization: the moments of one example's channels, put together by groups. Examples are shared out among the
-// threads, each with scratch memory of its own.
+// Group normalization: the moments of one example's channels, combined by groups. Examples are divided among the threads,
+// each of which has scratch memory of its own.
 
 namespace {
 
@@ -184,7 +184,7 @@ std::unique_ptr<Kernel> make_group_norm_grad(const KernelRequest& request) {
   const size_t bytes_each = 2 * strips.doubles_bytes() + 4 * strips.floats_bytes() + strips.partial_bytes();
   const size_t kept_bytes = align_up(size_t(norm.examples * channels) * sizeof(double));
   auto run = [=](const KernelCall& call) -> Result<void> {
-    // Each example's part of dscale and dshift, added up in the order of the examples.
+    // Each example's contribution to dscale and dshift. They are added up in the order of the examples.
     auto* dscales = reinterpret_cast<double*>(call.scratch);
     auto* dshifts = reinterpret_cast<double*>(call.scratch + kept_bytes);
     const float* scales = floats(call.inputs[2]);

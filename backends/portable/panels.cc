@@ -9,7 +9,7 @@
 namespace shoal::backends::portable {
 namespace {
 
-// What of the depth is summed at a time: a panel's part stays in the first-level cache while all rows pass.
+// The depth that is summed at a time: this part of a panel stays in the first-level cache while all rows pass.
 constexpr int64_t kDepthBlock = kLeftBlockDepth;
 
 SHOAL_VECTOR_LOOP void pack_panel(const float* __restrict b, int64_t row_stride, int64_t column_stride, int64_t depth,
@@ -18,7 +18,7 @@ SHOAL_VECTOR_LOOP void pack_panel(const float* __restrict b, int64_t row_stride,
     for (int64_t i = 0; i < depth * kPanelColumns; ++i) panel[i] = 0.0f;
   }
   if (column_stride == 1 && columns == kPanelColumns) {
-    constexpr int64_t kAhead = 16;  // Rows that are a page apart are no stream to a processor.
+    constexpr int64_t kAhead = 16;  // Prefetches, since processors do not recognise rows a page apart as a stream.
     for (int64_t k = 0; k < depth; ++k) {
       __builtin_prefetch(b + (k + kAhead < depth ? k + kAhead : k) * row_stride);
       for (int64_t j = 0; j < kPanelColumns; ++j) panel[k * kPanelColumns + j] = b[k * row_stride + j] * factor;
@@ -28,7 +28,7 @@ SHOAL_VECTOR_LOOP void pack_panel(const float* __restrict b, int64_t row_stride,
       for (int64_t j = 0; j < columns; ++j) panel[k * kPanelColumns + j] = b[k * row_stride + j] * factor;
     }
   } else {
-    for (int64_t j = 0; j < columns; ++j) {  // What is contiguous is read in order.
+    for (int64_t j = 0; j < columns; ++j) {  // Reads contiguous elements in order.
       for (int64_t k = 0; k < depth; ++k) panel[k * kPanelColumns + j] = b[k * row_stride + j * column_stride] * factor;
     }
   }
@@ -46,7 +46,7 @@ void pack(const Strided& b, int64_t depth, int64_t columns, float factor, float*
 
 namespace {
 
-/// The tiles of the panels [p, end), from depth k on; a is where the caller says.
+/// The tiles of the panels [p, end), from depth k on. The caller sets `a`.
 PanelTile tile_of(const PanelProduct& product, int64_t p, int64_t end, int64_t k) {
   const int64_t packed_depth = product.packed_depth > 0 ? product.packed_depth : product.depth;
   const int64_t column = p * kPanelColumns;
@@ -71,7 +71,7 @@ PanelTile tile_of(const PanelProduct& product, int64_t p, int64_t end, int64_t k
 }  // namespace
 
 int64_t columns_ahead(int64_t rows) {
-  constexpr int64_t kTileRows = 6;  // Tiles of more rows ask for less.
+  constexpr int64_t kTileRows = 6;  // Tiles with more rows prefetch less.
   return (rows + kTileRows - 1) / kTileRows * kPanelColumns;
 }
 

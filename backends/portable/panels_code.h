@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// This header computes the tiles of panels.h. It is compiled once for each instruction set, by the file that includes it.
+/// The tiles of panels.h. The file that includes this header determines the instruction set.
 #include "fused.h"
 #include "panels.h"
 #include "product_code.h"
@@ -9,11 +9,11 @@ namespace shoal::backends::portable {
 namespace {
 
 // A row of a panel is two vectors of AVX2. Six rows of sums, the panel's row and one factor fill the sixteen registers of AVX2; the
-// 32 registers of Arm hold six rows of four vectors. With AVX-512 a row is one vector, and a tile is two panels wide: 16 sums, for which ten vectors
-// are loaded. Twelve rows are 3 % slower.
+// 32 registers of Arm hold six rows of four vectors. With AVX-512 a row is one vector, and a tile is two panels wide: 16
+// sums, for which ten vectors are loaded. Twelve rows would be 3 % slower.
 constexpr int64_t kTileRowsMax = kLanes == 16 ? 8 : kFusedInOne ? 6 : 2, kTilePanelsMax = kLanes == 16 ? 2 : 1;
 
-/// The factors of kRows rows. Three rows share an address: as many addresses as rows would not fit the registers.
+/// The factors of kRows rows. Three rows share an address, since an address for each row would not fit into the registers.
 template <int64_t kRows, bool kLeftPacked>
 class LeftRows {
  public:
@@ -41,7 +41,7 @@ SHOAL_ALWAYS_INLINE void multiply_tile(const PanelTile& tile) {
   constexpr int64_t kVectors = kPanelColumns / kLanes * kPanels;
   constexpr int64_t kColumns = kPanelColumns * kPanels;
   Vector sums[kRows][kVectors];
-  float edge[kRows][kColumns];  // Sums of panels that are wider than what is left of c.
+  float edge[kRows][kColumns];  // Sums of panels that are wider than the rest of c.
   const bool whole = tile.columns == kColumns;
   float* c = whole ? tile.c : edge[0];
   const int64_t c_stride = whole ? tile.c_stride : kColumns;
@@ -91,8 +91,8 @@ SHOAL_ALWAYS_INLINE void multiply_tile(const PanelTile& tile) {
   }
 }
 
-/// How many rows the next of the tiles of `rows` rows has. Tiles as equal as can be: 32 rows are 6, 6, 5, 5, 5, 5, since a
-/// tile of two takes nearly the time of one of six.
+/// The number of rows of the next tile, if `rows` rows are left. Tiles are as equal as possible: 32 rows are 6, 6, 5, 5, 5,
+/// 5, since a tile of two rows takes nearly the time of one of six.
 SHOAL_ALWAYS_INLINE int64_t tile_rows(int64_t rows) {
   const int64_t tiles = (rows + kTileRowsMax - 1) / kTileRowsMax;
   return (rows + tiles - 1) / tiles;
@@ -132,7 +132,8 @@ void pack_left(const float* a, int64_t stride, int64_t depth, int64_t rows, floa
   while (rows > 0) {
     const int64_t count = tile_rows(rows);
     int64_t k = 0;
-    // Each depth is copied in whole vectors. The next depth overwrites what is too much of them, and all stays inside the arrays.
+    // Each depth is copied in whole vectors. The next depth overwrites the surplus, and all accesses stay inside of the
+    // arrays.
     constexpr int64_t kWhole = (kTileRowsMax + kLanes - 1) / kLanes * kLanes;
     if (stride >= kWhole) {
       for (; (depth - k) * count >= kWhole && k + 1 < depth; ++k) {

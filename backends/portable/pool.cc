@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pooling over [N,H,W,C] images by loops of our own, vectorised over channels. oneDNN's run at a third of the speed
-// (2.6.3, AVX-512, 2x2 windows), lose NaN, and keep the position of a maximum in a form that each version may change.
+// Pooling over [N,H,W,C] images, vectorised over channels. oneDNN's pooling runs at a third of the speed (2.6.3, AVX-512,
+// 2x2 windows), loses NaN, and stores the position of a maximum in a form that may change with each version.
 #include <algorithm>
 #include <limits>
 
@@ -27,7 +27,7 @@ struct Pooling {
   int64_t image_elements() const { return height * width * channels; }
   int64_t out_elements() const { return out_height * out_width * channels; }
   bool windows_overlap() const { return stride_height < window_height || stride_width < window_width; }
-  /// Every element of the image belongs to exactly one window.
+  /// True if every element of the image belongs to exactly one window.
   bool windows_tile() const {
     return stride_height == window_height && stride_width == window_width && top == 0 && left == 0 &&
            out_height * stride_height == height && out_width * stride_width == width;
@@ -35,10 +35,10 @@ struct Pooling {
   int64_t work_bytes(int64_t bytes_per_element) const { return batch * image_elements() * bytes_per_element; }
 };
 
-/// The part of one window that lies inside the image; the shape rule sees to it that there is one.
+/// The part of one window that lies inside of the image. The shape rule ensures that it is not empty.
 struct Window {
-  int64_t row_begin, row_end, column_begin, column_end;  // Where the part lies in the image.
-  int64_t row, column;                                   // Where the window's first element lies, perhaps outside.
+  int64_t row_begin, row_end, column_begin, column_end;  // The part, in rows and columns of the image.
+  int64_t row, column;                                   // The window's first element, which may lie outside.
   Window(const Pooling& p, int64_t out_row, int64_t out_column)
       : row(out_row * p.stride_height - p.top), column(out_column * p.stride_width - p.left) {
     row_begin = std::max<int64_t>(row, 0), row_end = std::min(row + p.window_height, p.height);
@@ -47,10 +47,10 @@ struct Window {
   int64_t elements() const { return (row_end - row_begin) * (column_end - column_begin); }
 };
 
-constexpr int64_t kBlock = 64;  // Channels whose running maxima stay in the first-level cache.
+constexpr int64_t kBlock = 64;  // The number of channels whose running maxima stay in the first-level cache.
 
-// A maximum with its position, from the last element to the first: an earlier one replaces a later one that it equals,
-// and a NaN replaces anything (nothing is >= a NaN). Written as single selects, which compilers vectorise.
+// The maximum and its position, found from the last element to the first: an earlier element replaces a later one that is
+// equal, and a NaN replaces anything (nothing is >= a NaN). Written as single selects, which compilers vectorise.
 
 SHOAL_VECTOR_LOOP void max_2x2(const float* __restrict x0, const float* __restrict x1, const float* __restrict x2,
                                const float* __restrict x3, int64_t channels, float* __restrict y,
@@ -113,7 +113,7 @@ void max_pool_image(const Pooling& p, const float* image, float* y, uint8_t* ind
   }
 }
 
-/// dx = dy where `position` was the maximum, else 0; `accumulate` adds to what overlapping windows left there.
+/// dx = dy where `position` was the maximum, else 0; with `accumulate` it is added to the values of overlapping windows.
 SHOAL_VECTOR_LOOP void max_grad_step(const float* __restrict dy, const uint8_t* __restrict index, int32_t position,
                                      int64_t channels, bool accumulate, float* __restrict dx) {
   if (accumulate) {
@@ -200,7 +200,7 @@ void avg_pool_grad_image(const Pooling& p, const float* dy, float* dx) {
   }
 }
 
-/// Calls body(call, n) for every image of a batch.
+/// A kernel that calls body(call, n) for every image of a batch.
 template <class Body>
 std::unique_ptr<Kernel> make_image_loop(int threads, const Pooling& pooling, const Body& body) {
   return make_loop([=](const KernelCall& call) -> Result<void> {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The inner loops of all products, as they are compiled for each instruction set. Each is a file with its own flags
-/// (products_avx2.cc, ...), and the program takes the widest one that its processor has. All of them compute the same bits.
+/// The inner loops of all products, compiled once for each instruction set. Each version is a file with its own flags
+/// (products_avx2.cc, ...), and the program uses the widest one that its processor supports. All of them compute the same
+/// bits.
 #include <cstdint>
 #include <span>
 
@@ -10,37 +11,37 @@
 
 namespace shoal::backends::portable {
 
-/// A tile consists of some rows of c, and is as wide as one or two panels (panels.h).
+/// A tile: some rows of c, one or two panels wide (panels.h).
 struct PanelTile {
   const float* a;
   int64_t a_row_stride, a_column_stride;
-  bool left_packed;  ///< True if a is a row of tiles, [depth, rows of the tile] each.
+  bool left_packed;  ///< True if a is a row of tiles, each [depth, rows of the tile].
   const float* panel;
-  int64_t panel_stride;      ///< Distance from a panel to the next one.
-  int64_t panel_row_stride;  ///< Distance between the rows of a panel: other than its width where it is not packed.
+  int64_t panel_stride;      ///< The distance from a panel to the next one.
+  int64_t panel_row_stride;  ///< The distance between the rows of a panel; not its width if it is not packed.
   int64_t depth;
   float* c;
   int64_t c_stride;
   int64_t columns;
   bool accumulate;
-  const float* ahead;  ///< What is asked for meanwhile: in each of `depth` rows, a line for each tile.
+  const float* ahead;  ///< Memory to prefetch: in each of `depth` rows, one line for each tile.
   int64_t ahead_stride;
 };
 
 struct ProductCode {
   const char* name;
-  int64_t panels_together;  ///< How many panels a tile may be wide.
+  int64_t panels_together;  ///< The largest width of a tile, in panels.
   /// c = a b, or c += a b, for `rows` rows.
   void (*multiply_rows)(const PanelTile& tile, int64_t rows);
-  /// Packs rows of the transpose of a [depth, rows], `stride` apart, as tiles of which multiply_rows() knows the sizes.
+  /// Packs rows of the transpose of a [depth, rows], `stride` apart, as tiles of the sizes that multiply_rows() uses.
   void (*pack_left)(const float* a, int64_t stride, int64_t depth, int64_t rows, float* left);
-  // For few_rows.h: y = x w^T + bias (null: none), the columns [first, last) of it;
+  // For few_rows.h: columns [first, last) of y = x w^T + bias (null: none);
   void (*few_rows_dense)(const FewRows& sizes, const float* x, const float* w, const float* bias, float* y, int64_t first,
                          int64_t last);
-  // partial [rows, in] = dy w of the rows [first, last) of w alone;
+  // partial [rows, in] = dy w, only over the rows [first, last) of w;
   void (*few_rows_grad_input)(const FewRows& sizes, const float* dy, const float* w, float* partial, int64_t first,
                               int64_t last);
-  // dw = dy^T x, the rows [first, last) of it, the first of them at dw.
+  // rows [first, last) of dw = dy^T x, of which the first is written to dw.
   void (*few_rows_grad_kernel)(const FewRows& sizes, const float* dy, const float* x, float* dw, int64_t first,
                                int64_t last);
   /// sum[i] += a[i] b[i], for `count` numbers.
@@ -49,9 +50,9 @@ struct ProductCode {
   void (*small_batch_dense)(const SmallBatch& product, int64_t first, int64_t last);
 };
 
-/// All that this build has and this processor can run, the widest one first; never empty.
+/// All versions that this build has and this processor can run, the widest first; never empty.
 std::span<const ProductCode* const> product_codes();
-/// The first of them.
+/// The widest version.
 inline const ProductCode& product_code() { return *product_codes().front(); }
 
 }  // namespace shoal::backends::portable

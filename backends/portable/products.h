@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Products by panels (panels.h) on all threads. Bits do not depend on how many there are.
+/// Products by panels (panels.h) on all threads. Bits do not depend on their number.
 #include "panels.h"
 
 namespace shoal::backends::portable {
 
-/// The factor b [depth, columns], packed.
+/// Packs the factor b [depth, columns] on all threads.
 void pack_together(int threads, const Strided& b, int64_t depth, int64_t columns, float* packed);
 
-/// Computes c [rows, columns] = a^T b, for a [depth, rows] and a packed b [depth, columns]. `scratch`: one block for
-/// each thread, threads * kLeftBlockFloats.
+/// Computes c [rows, columns] = a^T b, for a [depth, rows] and a packed b [depth, columns]. `scratch` has one block for
+/// each thread: threads * kLeftBlockFloats.
 struct TransposedProduct {
   int threads;
   int64_t rows, depth, columns;

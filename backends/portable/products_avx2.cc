@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// This file has the inner loops of products for AVX2 with FMA. CMakeLists.txt gives it its flags.
+// The inner loops of products for AVX2 with FMA. CMakeLists.txt sets the compiler's flags for this file.
 #include "products_code.h"
 
 namespace shoal::backends::portable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// All inner loops of products in one table. The header is compiled once for each instruction set, by the file that includes it.
+/// All inner loops of products in one table. The file that includes this header determines the instruction set.
 #include "few_rows_code.h"
 #include "panels_code.h"
 #include "small_batch_code.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// This file has the inner loops of products for every processor of the target.
+// The inner loops of products for every processor of the target.
 #include "products_code.h"
 
 namespace shoal::backends::portable {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What all recurrent layers do: every step multiplies the state by the same weights, and does something to each row.
+/// The common part of recurrent layers: every step multiplies the state by the same weights, and computes something for
+/// each row.
 #include <algorithm>
 #include <initializer_list>
 
@@ -14,27 +15,27 @@ inline void zero(float* to, int64_t count) { std::fill_n(to, count, 0.0f); }
 /// One step of one sequence.
 struct Position {
   int64_t row, step;
-  int64_t place;  ///< Index in what is kept of every step: row * steps + step.
-  bool last;      ///< True at the last of the steps that count.
+  int64_t place;  ///< The index in arrays with an entry for every step: row * steps + step.
+  bool last;      ///< True at the last valid step.
 };
 
-/// What is kept of every step, [rows, steps, size]: zero where a sequence has ended.
+/// An array with an entry for every step, [rows, steps, size]; zero behind the end of a sequence.
 struct Kept {
   float* data;
   int64_t size;
 };
 
-/// The product of every step, to[row] = from[row] * weights, and who computes it.
+/// The product of every step, to[row] = from[row] * weights, and the threads that compute it.
 struct Recurrence {
   int threads;
   int64_t rows, steps;
-  int64_t depth, columns;  ///< Sizes of the weights.
+  int64_t depth, columns;  ///< The sizes of the weights.
   const float* packed;
   float* from;             ///< [rows, depth]
   float* to;               ///< [rows, columns]
-  const int64_t* lengths;  ///< How many steps count, by row; all do if null.
+  const int64_t* lengths;  ///< The number of valid steps, by row. Null: all steps are valid.
 
-  /// Computes for each step the product, then gates(position) for each row that has not ended.
+  /// For each step, computes the product and then calls gates(position) for each row that has not ended.
   template <class Gates>
   void run_forward(std::initializer_list<Kept> kept, const Gates& gates) const {
     for_rows([&](int64_t begin, int64_t end, bool together) {
@@ -45,8 +46,8 @@ struct Recurrence {
     });
   }
 
-  /// Computes for each step, last first, gates(position) for each row that has not ended, then the product, of zeros
-  /// for the others.
+  /// For each step, from the last to the first, calls gates(position) for each row that has not ended and then computes the
+  /// product, with zeros for the other rows.
   template <class Gates>
   void run_backward(std::initializer_list<Kept> kept, const Gates& gates) const {
     for_rows([&](int64_t begin, int64_t end, bool together) {
@@ -70,7 +71,7 @@ struct Recurrence {
     for (const Kept& part : kept) zero(part.data + place * part.size, part.size);
   }
 
-  /// Rows [begin, end); or all of them together, their columns divided over the threads.
+  /// Computes rows [begin, end) on one thread or, with `together`, on all threads, which divide the columns.
   void multiply_rows(int64_t begin, int64_t end, bool together) const {
     const PanelProduct product{.a = {from + begin * depth, depth},
                                .packed = packed,
@@ -84,13 +85,13 @@ struct Recurrence {
                  [&](int64_t first, int64_t last) { multiply(product, first, last); });
   }
 
-  /// Calls body(begin, end, together) with disjoint ranges of rows: each thread takes its rows through all steps,
-  /// without waiting for the others. Where there are too few rows for that, one thread takes them all, and divides each
-  /// product (together).
+  /// Calls body(begin, end, together) with disjoint ranges of rows: each thread takes its rows through all steps without
+  /// waiting for the others. If there are too few rows for that, one call gets all rows, and its products are divided among
+  /// threads (together).
   template <class Body>
   void for_rows(const Body& body) const {
     constexpr int64_t kRowsPerThread = 4;
-    // A multiplication costs less than the traffic of a float.
+    // A multiplication costs less than moving a float.
     const int64_t work = rows * steps * depth * columns / 4;
     if (threads > 1 && rows >= kRowsPerThread * threads) {
       parallel_for(threads, rows, work, [&](int64_t begin, int64_t end) { body(begin, end, false); });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LSTM and GRU. A step is one product of the state with weights that are packed once per run, and one loop over the gates.
+// LSTM and GRU. A step consists of one product of the state with weights that are packed once per run, and one loop over
+// the gates.
 #include <algorithm>
 
 #include "recurrence.h"
@@ -13,12 +14,12 @@ namespace {
 
 void copy(const float* from, float* to, int64_t count) { std::copy_n(from, count, to); }
 void copy_or_zero(const float* from, float* to, int64_t count) { from ? copy(from, to, count) : zero(to, count); }
-/// `from + offset`, null where there is nothing.
+/// `from + offset`; null if `from` is null.
 const float* row_of(const float* from, int64_t offset) { return from ? from + offset : nullptr; }
-/// `from + offset`, or zeros where there is nothing.
+/// `from + offset`; zeros if `from` is null.
 const float* or_zeros(const float* from, int64_t offset, const float* zeros) { return from ? from + offset : zeros; }
 
-// One row, one step. `gates` may lie over `projection`, `dprojection` over `gates`; nothing else overlaps.
+// One step of one row. `gates` may lie over `projection`, and `dprojection` over `gates`; nothing else overlaps.
 
 SHOAL_VECTOR_LOOP void lstm_gates(const float* projection, const float* recurrent, const float* cell_before, float* gates,
                                   float* cell, float* hidden, float* sequence, int64_t units) {
@@ -83,7 +84,7 @@ SHOAL_VECTOR_LOOP void gru_gates(const float* projection, const float* recurrent
   }
 }
 
-/// `dhidden` comes in as the gradient through the product of the step after this one; `kept` carries dh * z past it.
+/// `dhidden` is at first the gradient through the product of the next step. `kept` passes dh * z around that product.
 SHOAL_VECTOR_LOOP void gru_gates_grad(const float* gates, const float* candidates, const float* hidden_before,
                                       const float* dsequence, const float* dhidden, float* kept, float* dgates,
                                       float* dprojection, float* drecurrent, int64_t units) {
@@ -109,12 +110,12 @@ SHOAL_VECTOR_LOOP void gru_gates_grad(const float* gates, const float* candidate
 }
 
 struct Sizes {
-  int64_t n, t, units, gates;  ///< The number of gates is here times units.
+  int64_t n, t, units, gates;  ///< `gates` is the number of gates times units.
   explicit Sizes(const Shape& sequence, const Shape& all_gates)
       : n(sequence[0]), t(sequence[1]), units(sequence[2]), gates(all_gates[2]) {}
 };
 
-/// Hands out the parts of a kernel's scratch memory, each on a cache line of its own.
+/// Divides a kernel's scratch memory into parts, each on a cache line of its own.
 class ScratchParts {
  public:
   explicit ScratchParts(std::byte* data = nullptr) : data_(data) {}
@@ -130,7 +131,7 @@ class ScratchParts {
   size_t used_ = 0;
 };
 
-/// What all four kernels lay out in scratch memory.
+/// The scratch memory that all four kernels need.
 struct Parts {
   float* packed;   ///< The weights.
   float* wide;     ///< [n, gates]
@@ -149,7 +150,7 @@ struct Parts {
   }
 };
 
-/// Packs the weights and gives the forward product: wide = narrow * kernel^T.
+/// Packs the weights and returns the forward product: wide = narrow * kernel^T.
 Recurrence forward_recurrence(int threads, const Sizes& size, const Parts& parts, const float* kernel,
                               const int64_t* lengths) {
   pack_together(threads, {kernel, 1, size.units}, size.units, size.gates, parts.packed);
@@ -157,7 +158,7 @@ Recurrence forward_recurrence(int threads, const Sizes& size, const Parts& parts
   return {threads, size.n, size.t, size.units, size.gates, parts.packed, parts.narrow, parts.wide, lengths};
 }
 
-/// Packs the weights and gives the backward product: narrow = wide * kernel.
+/// Packs the weights and returns the backward product: narrow = wide * kernel.
 Recurrence backward_recurrence(int threads, const Sizes& size, const Parts& parts, const float* kernel,
                                const int64_t* lengths) {
   pack_together(threads, {kernel, size.units}, size.gates, size.units, parts.packed);
@@ -289,8 +290,8 @@ std::unique_ptr<Kernel> make_gru_grad(const KernelRequest& request) {
 
 namespace {
 
-/// Panels [first, last) of the states before each step [n * t, units]: a sequence moved on by one, the initial state before
-/// it.
+/// Packs panels [first, last) of the states before each step [n * t, units]: the sequence moved by one step, with the
+/// initial state at its begin.
 void pack_states_before(const float* sequence, const float* initial, const Shape& shape, float* packed, int64_t first,
                         int64_t last) {
   const int64_t n = shape[0], t = shape[1], units = shape[2];

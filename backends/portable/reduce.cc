@@ -27,14 +27,14 @@ std::unique_ptr<Kernel> make_bias_grad(const KernelRequest& request) {
 
 namespace {
 
-/// One pass over [outer, rows, columns], which takes `rows` away.
+/// One pass over [outer, rows, columns], which reduces `rows`.
 struct Stage {
   int64_t outer, rows, columns;
   int64_t elements() const { return outer * columns; }
 };
 
-/// The passes of a reduction, innermost axes first. Axes of size 1 do not count, and neighbours of one kind are one axis,
-/// so one pass does for almost all there are.
+/// The passes of a reduction, innermost axes first. Axes of size 1 are ignored, and neighbouring axes that are both reduced
+/// or both kept are joined, so almost all reductions need only one pass.
 std::vector<Stage> stages_of(const Shape& shape, const std::vector<bool>& reduced) {
   struct Run {
     int64_t count;
@@ -61,7 +61,7 @@ std::vector<Stage> stages_of(const Shape& shape, const std::vector<bool>& reduce
       columns *= runs[i].count;
     }
   }
-  if (stages.empty()) stages.push_back({1, 1, shape.elements()});  // With nothing to take away, it is a copy.
+  if (stages.empty()) stages.push_back({1, 1, shape.elements()});  // Nothing is reduced, so the pass is a copy.
   return stages;
 }
 
@@ -83,7 +83,7 @@ void run_stage(int threads, Reduction reduction, const Stage& stage, const float
 
 std::unique_ptr<Kernel> reduce(int threads, Reduction reduction, const Shape& shape, const std::vector<bool>& reduced) {
   std::vector<Stage> stages = stages_of(shape, reduced);
-  // Scratch: partial sums, then the results of all stages but the last.
+  // Scratch memory: partial sums, then the results of all passes but the last.
   size_t partial = 0, between = 0;
   for (const Stage& stage : stages) partial = std::max(partial, partial_floats(stage));
   for (size_t i = 0; i + 1 < stages.size(); ++i) between += size_t(stages[i].elements());
@@ -136,7 +136,7 @@ std::unique_ptr<Kernel> make_argmax(const KernelRequest& request) {
   const Attributes& attributes = request.node.attributes;
   const int axis = attributes.has("axis") ? int(attributes.get_int("axis")) : shape.rank() - 1;
   const int64_t length = shape[axis], rows = shape.elements() / length;
-  int64_t step = 1;  // Distance between neighbours along the axis.
+  int64_t step = 1;  // The distance between neighbours along the axis.
   for (int a = axis + 1; a < shape.rank(); ++a) step *= shape[a];
   return make_loop([=, threads = request.threads](const KernelCall& call) -> Result<void> {
     const float* x = floats(call.inputs[0]);
@@ -147,7 +147,7 @@ std::unique_ptr<Kernel> make_argmax(const KernelRequest& request) {
         float highest = values[0];
         int64_t best = 0;
         for (int64_t i = 1; i < length; ++i) {
-          // Not above, and not below or equal either: one of them is NaN, which counts as the largest.
+          // If the value is neither above nor below or equal, one of the two is NaN, which counts as the largest.
           const float value = values[i * step];
           if (value <= highest || std::isnan(highest)) continue;
           highest = value;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// This header has the loops of small_batch.h. It is compiled once for each instruction set, by the file that includes it.
+/// The loops of small_batch.h. The file that includes this header determines the instruction set.
 #include "fused.h"
 #include "small_batch.h"
 
 namespace shoal::backends::portable {
 namespace {
 
-constexpr int64_t kOutputsMax = 4, kStep = 16;  // Of a tile; and how many lanes a sum has.
+constexpr int64_t kOutputsMax = 4, kStep = 16;  // The outputs of a tile, and the lanes of a sum.
 // Twelve sums, three vectors of x and one of w fill the sixteen registers of AVX2; 24 sums, six and one of the 32 of AVX-512.
 constexpr int64_t kSmallRowsMax = kLanes == 16 ? 6 : kFusedInOne ? 3 : 1;
 
@@ -20,24 +20,24 @@ constexpr Bits kFromLane = {0, 1, 2, 3, 4, 5, 6, 7};
 constexpr Bits kFromLane = {0, 1, 2, 3};
 #endif
 
-// What of the depth is summed at a time, and of how much of w while all of x passes: so much of w stays in the first-level
-// cache.
+// The depth that is summed at a time, and the part of w that is used during a pass over all of x: that part stays in the
+// first-level cache.
 constexpr int64_t kDepthBlock = 1024;
 constexpr int64_t kTogetherBytes = 32 << 10;
 
 struct SmallBatchTile {
   const float *x, *w;
-  int64_t stride;  ///< Distance between the rows of either.
+  int64_t stride;  ///< The distance between the rows of x, and between those of w.
   int64_t depth;
   const float* start;  ///< What the sums of each row are added to: the bias, y itself, or null.
   int64_t start_stride;
   float* y;
   int64_t y_stride;
   bool relu;
-  const float* ahead;  ///< What is asked for meanwhile: as much of a row of w as is summed.
+  const float* ahead;  ///< Memory to prefetch: as much of a row of w as is summed.
 };
 
-/// Adds to a part of the 16 lanes of each sum: as many lanes as one register holds.
+/// Adds to some of the 16 lanes of each sum: as many as one register holds.
 template <int64_t kRows, int64_t kOutputs>
 SHOAL_ALWAYS_INLINE void add_part(const SmallBatchTile& tile, int64_t lane, Vector (&sums)[kOutputsMax][kRows]) {
   const auto add = [&](const auto& vector) __attribute__((always_inline)) {
@@ -57,7 +57,7 @@ SHOAL_ALWAYS_INLINE void add_part(const SmallBatchTile& tile, int64_t lane, Vect
     __builtin_prefetch(tile.ahead + k + lane);
     add([&](const float* from, Vector& to) __attribute__((always_inline)) { to = load(from + k + lane); });
   }
-  if (k < tile.depth) {  // The row's last vector, less what was added before.
+  if (k < tile.depth) {  // The last vector of the row, without the elements that were added before.
     const Bits rest = kFromLane + int32_t(lane) >= int32_t(kStep - (tile.depth - k));
     add([&](const float* from, Vector& to) __attribute__((always_inline)) {
       const Bits bits = *reinterpret_cast<const Bits*>(from + tile.depth - kStep + lane) & rest;
@@ -66,7 +66,7 @@ SHOAL_ALWAYS_INLINE void add_part(const SmallBatchTile& tile, int64_t lane, Vect
   }
 }
 
-/// The four sums of the lanes of each of four outputs: neighbours are added, twice, and then the two halves.
+/// The sums of the lanes of each of four outputs: neighbours are added, twice, and then the two halves.
 SHOAL_ALWAYS_INLINE void sums_of(const float* lanes, int64_t stride, Quarter& sums) {
   Eight a, b, c, d;
   fold(lanes, a), fold(lanes + stride, b), fold(lanes + 2 * stride, c), fold(lanes + 3 * stride, d);
@@ -116,15 +116,15 @@ SHOAL_ALWAYS_INLINE void multiply_small_rows(const SmallBatchTile& tile, int64_t
                 __attribute__((always_inline)) { multiply_small_tile<decltype(known)::value, kOutputs>(tile); });
 }
 
-/// Multiplies the depth [k, k + depth) alone, and adds to what y holds from the depths before.
+/// Multiplies only the depth [k, k + depth), and adds to the values that y has from the depths before.
 SHOAL_ALWAYS_INLINE void multiply_small_block(const SmallBatch& product, int64_t k, int64_t depth, int64_t first,
                                               int64_t last) {
   const bool begins = k == 0, ends = k + depth == product.in;
-  // Tiles of the first rows ask for the weights that are next, of which each has as many outputs to read.
+  // Tiles of the first rows prefetch the weights that are needed next. Each tile has as many outputs to prefetch for.
   int64_t next = last;
   for (int64_t row = 0, rows = 0; row < product.rows; row += rows, ++next) {
     const int64_t tiles = (product.rows - row + kSmallRowsMax - 1) / kSmallRowsMax;
-    rows = (product.rows - row + tiles - 1) / tiles;  // As equal as can be.
+    rows = (product.rows - row + tiles - 1) / tiles;  // As equal as possible.
     for (int64_t o = first; o < last; o += kOutputsMax) {
       const float* const bias = product.bias ? product.bias + o : nullptr;
       const SmallBatchTile tile{
@@ -146,7 +146,7 @@ SHOAL_ALWAYS_INLINE void multiply_small_block(const SmallBatch& product, int64_t
 }
 
 SHOAL_ALWAYS_INLINE void multiply_small(const SmallBatch& product, int64_t first, int64_t last) {
-  // Blocks as equal as can be, of whole vectors.
+  // Blocks that are as equal as possible and consist of whole vectors.
   const int64_t blocks = (product.in + kDepthBlock - 1) / kDepthBlock;
   const int64_t depth = (product.in + blocks * kStep - 1) / (blocks * kStep) * kStep;
   const int64_t groups = kTogetherBytes / (depth * kOutputsMax * int64_t(sizeof(float)));
@@ -159,8 +159,8 @@ SHOAL_ALWAYS_INLINE void multiply_small(const SmallBatch& product, int64_t first
   }
 }
 
-/// Multiplies rows that are shorter than a sum has lanes. A sum has eight lanes here, and elements beyond the eighth are added to the
-/// last ones of them.
+/// Multiplies rows that are shorter than the number of lanes of a sum. A sum has eight lanes here, and elements beyond the
+/// eighth are added to the last ones of them.
 void multiply_shallow(const SmallBatch& product, int64_t first, int64_t last) {
   constexpr int64_t kHalf = kStep / 2;
   for (int64_t row = 0; row < product.rows; ++row) {

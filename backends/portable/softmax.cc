@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax, log-softmax and cross-entropy, row by row: exponentials vectorise, and a row stays in the first-level cache
+// Softmax, log-softmax and cross-entropy, row by row: exponentials are vectorised, and a row stays in the first-level cache
 // between its passes.
 #include <string>
 
@@ -22,13 +22,13 @@ SHOAL_VECTOR_LOOP void exponentials(const float* x, float highest, float* y, int
   for (int64_t i = 0; i < count; ++i) y[i] = vector_exp(x[i] - highest);
 }
 
-// A row is short: 16 running sums.
+/// The sum of a row, which is short, with 16 running sums.
 SHOAL_VECTOR_LOOP float row_sum(const float* x, int64_t count) {
   return sum_in_lanes<16>(
       count, [x](int64_t i) __attribute__((always_inline)) { return x[i]; });
 }
 
-/// Sum of e^(x - highest) without keeping the terms.
+/// The sum of e^(x - highest), without storing the terms.
 SHOAL_VECTOR_LOOP float exponential_sum(const float* x, float highest, int64_t count) {
   return sum_in_lanes<16>(
       count, [ x, highest ](int64_t i) __attribute__((always_inline)) { return vector_exp(x[i] - highest); });
@@ -66,18 +66,18 @@ SHOAL_VECTOR_LOOP void log_softmax_grad_row(const float* dy, const float* y, flo
   for (int64_t i = 0; i < count; ++i) dx[i] = dy[i] - vector_exp(y[i]) * total;
 }
 
-/// Of a sum of exponentials, as an infinite or no number too.
+/// The logarithm of a sum of exponentials, which may be infinite or NaN.
 float log_of(float sum) { return sum == sum ? float(vector_log_wide(sum)) : sum; }
 
 void log_softmax_row(const float* x, float* y, int64_t count) {
   const float highest = max_of(x, count);
-  // Two subtractions: highest + log(sum) would round away a small logarithm.
+  // Two subtractions, since highest + log(sum) would round away a small logarithm.
   const float log_sum = log_of(exponential_sum(x, highest, count));
   subtract(x, highest, y, count);
   subtract(y, log_sum, y, count);
 }
 
-/// `body(row)` for all rows; exponentials make an element cost about 16 bytes of traffic.
+/// Calls body(row) for all rows. An element costs about as much as moving 16 bytes, because of its exponential.
 template <class Body>
 void for_rows(int threads, int64_t rows, int64_t columns, const Body& body) {
   parallel_for(threads, rows, rows * columns * 16, [&](int64_t begin, int64_t end) {
@@ -160,7 +160,7 @@ std::unique_ptr<Kernel> make_cross_entropy(const KernelRequest& request) {
       const float* logits = floats(call.inputs[0]) + row * size.columns;
       float* softmax = floats(call.outputs[1]) + row * size.columns;
       const float highest = max_of(logits, size.columns);
-      // Read before softmax is written, perhaps over logits.
+      // Read before softmax is written, which may overwrite logits.
       float expected = logits[labels[row]] - highest;
       if (smoothing > 0.0f) {
         const float mean = row_sum(logits, size.columns) / float(size.columns) - highest;

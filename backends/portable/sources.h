@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The makers of kernels, one per op family; each returns null where it does not take the node.
+/// The functions that make kernels, one per op family. Each returns null for a node that it does not support.
 #include <memory>
 #include <string>
 #include <utility>
@@ -90,7 +90,7 @@ std::unique_ptr<Kernel> make_conv2d_grad_input(const KernelRequest& request);
 // conv_grad_kernel.cc
 std::unique_ptr<Kernel> make_conv2d_grad_kernel(const KernelRequest& request);
 
-/// A kernel that is one loop of ours. `Run` is callable as Result<void>(const KernelCall&).
+/// A kernel that consists of one function. `Run` is callable as Result<void>(const KernelCall&).
 template <class Run>
 class LoopKernel final : public Kernel {
  public:

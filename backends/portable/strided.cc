@@ -10,7 +10,7 @@
 namespace shoal::backends::portable {
 namespace {
 
-/// Sizes of one drop out, and an axis that continues its neighbour on both sides joins it.
+/// Removes axes of size one, and joins an axis with its neighbour if it continues it on both sides.
 std::vector<CopyAxis> merged(const std::vector<CopyAxis>& axes) {
   std::vector<CopyAxis> result;
   for (const CopyAxis& axis : axes) {
@@ -27,7 +27,7 @@ std::vector<CopyAxis> merged(const std::vector<CopyAxis>& axes) {
 
 template <size_t kBytes>
 void copy_plane(const CopyAxis& down, const CopyAxis& right, const std::byte* source, std::byte* target) {
-  constexpr int64_t kTile = 16;  // Elements: 16 x 16 of four bytes touch 16 lines on either side.
+  constexpr int64_t kTile = 16;  // Elements: 16 x 16 of four bytes use 16 cache lines on either side.
   for (int64_t d = 0; d < down.size; d += kTile) {
     const int64_t d_end = std::min(d + kTile, down.size);
     for (int64_t r = 0; r < right.size; r += kTile) {
@@ -84,7 +84,7 @@ StridedCopy::StridedCopy(std::vector<CopyAxis> axes, size_t element_bytes) : run
   down_ = take([](const CopyAxis& axis) { return axis.source; });
   outer_ = std::move(axes);
   for (const CopyAxis& axis : outer_) rows_ *= axis.size;
-  if (down_.size == 1) std::swap(down_, right_);  // Threads share what goes down.
+  if (down_.size == 1) std::swap(down_, right_);  // Threads divide down_.
   shares_ = (down_.size + kShare - 1) / kShare;
 }
 

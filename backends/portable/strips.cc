@@ -6,7 +6,7 @@
 namespace shoal::backends::portable {
 namespace {
 
-/// mean[l] and squares[l] (the sum of squared deviations from it) of each lane of a block.
+/// Computes mean[l] and squares[l] (the sum of squared deviations from the mean) of each lane of a block.
 SHOAL_VECTOR_LOOP void block_moments(const float* __restrict x, int64_t strips, int64_t lanes, float* __restrict mean,
                                      float* __restrict squares) {
   for (int64_t l = 0; l < lanes; ++l) mean[l] = 0.0f, squares[l] = 0.0f;
@@ -36,7 +36,7 @@ SHOAL_VECTOR_LOOP void block_moments(const float* __restrict x, int64_t strips, 
   }
 }
 
-/// sum[l] and product[l] are those of dy, and of dy * (x - mean), where y > 0 (or everywhere, if y is null).
+/// Sets sum[l] and product[l] to the sums of dy and of dy * (x - mean), over elements with y > 0 (or all, if y is null).
 SHOAL_VECTOR_LOOP void block_gradients(const float* __restrict dy, const float* __restrict x, const float* __restrict y,
                                        const float* __restrict mean, int64_t strips, int64_t lanes, float* __restrict sum,
                                        float* __restrict product) {
@@ -118,8 +118,8 @@ void channel_moments(int threads, const Strips& strips, const float* x, float* p
       block_moments(x + strips.first_element(block), strips.strips_of(block), strips.lanes, mean, mean + strips.lanes);
     }
   });
-  // Chan, Golub, LeVeque, "Algorithms for computing the sample variance" (1983): a block counts with its mean and its own
-  // sum of squares, an element of the tail with itself.
+  // Chan, Golub, LeVeque, "Algorithms for computing the sample variance" (1983): each block contributes its mean and its
+  // sum of squares, and each element of the tail itself.
   auto clear = [&](double* sums) { std::fill_n(sums, strips.lanes, 0.0); };
   clear(moments.squares);
   for (int64_t block = 0; block < strips.blocks; ++block) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Loops over the channels of [rows, channels], for normalization. Sums are taken in blocks whose sizes follow from the
-/// shape alone, so no bit depends on the number of threads; blocks are put together in double.
+/// Loops over the channels of [rows, channels], for normalization. Sums are taken in blocks whose sizes depend on the shape
+/// only, so bits do not depend on the number of threads; the sums of blocks are combined in double.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -13,18 +13,18 @@
 
 namespace shoal::backends::portable {
 
-/// What a channel is divided by, inverted: 1 / sqrt(variance + epsilon).
+/// The factor that normalizes a channel: 1 / sqrt(variance + epsilon).
 inline float inverse_deviation(double variance, double epsilon) { return float(1.0 / std::sqrt(variance + epsilon)); }
 
-/// A row of few channels is too short for a loop of its own, so rows are taken several at a time: a strip is as many rows
-/// as make 256 elements or a little more. Lane l of it belongs to channel l % channels.
+/// A row with few channels is too short for a loop of its own, so several rows are taken at a time: a strip consists of as
+/// many rows as make 256 elements or a little more. Its lane l belongs to channel l % channels.
 struct Strips {
   static constexpr int64_t kLanesMin = 256;
-  static constexpr int64_t kBlockElements = 16384;  // 64 KiB: they are read twice, the second time from a cache.
+  static constexpr int64_t kBlockElements = 16384;  // 64 KiB. They are read twice, the second time from a cache.
 
   int64_t channels, lanes;
-  int64_t count;  ///< How many whole strips there are.
-  int64_t tail;   ///< How many elements follow the whole strips, fewer than lanes.
+  int64_t count;  ///< The number of whole strips.
+  int64_t tail;   ///< The number of elements after the whole strips, fewer than lanes.
   int64_t strips_per_block, blocks;
 
   Strips(int64_t elements, int64_t channels_) : channels(channels_) {
@@ -39,13 +39,13 @@ struct Strips {
   int64_t strips_of(int64_t block) const { return std::min(strips_per_block, count - block * strips_per_block); }
   const float* tail_of(const float* x) const { return x + count * lanes; }
 
-  /// Floats for two sums of each lane of each block.
+  /// Room for two float sums of each lane of each block.
   size_t partial_bytes() const { return align_up(size_t(2 * blocks * lanes) * sizeof(float)); }
   size_t doubles_bytes() const { return align_up(size_t(lanes) * sizeof(double)); }
   size_t floats_bytes() const { return align_up(size_t(lanes) * sizeof(float)); }
 };
 
-/// Hands out pieces of a kernel's scratch memory.
+/// Divides a kernel's scratch memory into pieces.
 class Scratch {
  public:
   explicit Scratch(std::byte* memory) : next_(memory) {}
@@ -58,7 +58,7 @@ class Scratch {
   std::byte* next_;
 };
 
-/// to[l] = of(channel of lane l).
+/// Sets to[l] = of(channel of lane l).
 template <class T, class Of>
 void fill_lanes(const Strips& strips, T* to, const Of& of) {
   for (int64_t c = 0; c < strips.channels; ++c) to[c] = of(c);
@@ -74,7 +74,7 @@ void over_elements(int threads, const Strips& strips, int64_t bytes_per_element,
   });
 }
 
-/// The mean of each channel, and the sum of squared deviations from it. Both arrays are `lanes` long; their first
+/// The mean of each channel, and the sum of squared deviations from it. Both arrays have `lanes` elements; their first
 /// `channels` elements are the result.
 struct ChannelMoments {
   double* mean;
@@ -85,14 +85,14 @@ void channel_moments(int threads, const Strips& strips, const float* x, float* p
 struct Gradients {
   const float* dy;
   const float* x;
-  const float* y;     ///< Output of a fused relu: dy counts where y > 0. Null if there is none.
+  const float* y;     ///< The output of a fused relu: dy counts where y > 0. Null: there is none.
   const float* mean;  ///< The mean of each lane.
 };
 /// The sums of dy and of dy * (x - mean) of each channel. Arrays as in ChannelMoments.
 void channel_gradients(int threads, const Strips& strips, const Gradients& from, float* partial, double* sum,
                        double* product);
 
-// What follows computes the elements from `begin`, a multiple of lanes, to `end`. The arrays have a number for each
+// The functions below compute the elements from `begin`, a multiple of lanes, to `end`. Their arrays have a number for each
 // lane; the output may lie over an input.
 
 struct Affine {
@@ -110,7 +110,7 @@ struct GradientAffine {
   const float* offset;
   const float* slope;
 };
-/// dx = dy * factor - offset - (x - mean) * slope, with dy counting where y > 0, unless y is null.
+/// dx = dy * factor - offset - (x - mean) * slope, where dy counts only if y > 0, unless y is null.
 void gradient_strips(const float* dy, const float* x, const float* y, GradientAffine by, int64_t lanes, int64_t begin,
                      int64_t end, float* dx);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of one operand and their slopes. (oneDNN has most of them, at 0.4 us a call and with other bits on every
-// instruction set.)
+// Functions of one operand, and their slopes. (oneDNN has most of them, but takes 0.4 us a call and gives other bits on
+// every instruction set.)
 #include <cmath>
 #include <limits>
 #include <map>
@@ -36,7 +36,7 @@ constexpr float kRootHalf = 0.70710678118654752f;
 constexpr float kRootTwoByPi = 0.79788456080286536f;
 constexpr float kTanhCubic = 0.044715f;
 
-// Functions take the node's alpha as well, which most have no use for.
+// The functions also get the node's alpha, which most do not use.
 
 SHOAL_ALWAYS_INLINE float exponential(float x, float) { return vector_exp(x); }
 SHOAL_ALWAYS_INLINE float logarithm(float x, float) { return vector_log(x); }
@@ -54,12 +54,12 @@ SHOAL_ALWAYS_INLINE float elu(float x, float alpha) {
   return x > 0.0f ? x : below;
 }
 
-/// x times a share that is 0 far below: minus infinity gives 0.
+/// x times a factor that is 0 far below zero. Minus infinity gives 0.
 SHOAL_ALWAYS_INLINE float weighed(float x, float share) {
   constexpr float kLowest = std::numeric_limits<float>::lowest();
   return (x < kLowest ? kLowest : x) * share;
 }
-/// The part of the normal distribution that lies below x.
+/// The probability that a standard normal variable is below x.
 SHOAL_ALWAYS_INLINE float normal_share(float x) { return 0.5f + 0.5f * vector_erf(x * kRootHalf); }
 /// (1 + tanh(u)) / 2 is sigmoid(2 u).
 SHOAL_ALWAYS_INLINE float tanh_share(float x) { return vector_sigmoid(2.0f * kRootTwoByPi * (x + kTanhCubic * x * x * x)); }
@@ -94,17 +94,17 @@ SHOAL_VECTOR_LOOP void run_function(Function function, float alpha, const float*
   }
 }
 
-// Slopes at x, or where the output y tells them, from y.
+// Slopes, computed from x or, if the output y is sufficient, from y.
 
 SHOAL_ALWAYS_INLINE float abs_slope(float x, float) { return x > 0.0f ? 1.0f : (x < 0.0f ? -1.0f : x); }
 SHOAL_ALWAYS_INLINE float sigmoid_slope(float y, float) { return y * (1.0f - y); }
 SHOAL_ALWAYS_INLINE float tanh_slope(float y, float) { return 1.0f - y * y; }
-/// sigmoid(x), x being log(e^y - 1).
+/// sigmoid(x), where x is log(e^y - 1).
 SHOAL_ALWAYS_INLINE float softplus_slope(float y, float) { return -vector_expm1_negative(-y); }
 SHOAL_ALWAYS_INLINE float leaky_relu_slope(float y, float alpha) { return y > 0.0f ? 1.0f : alpha; }
 SHOAL_ALWAYS_INLINE float elu_slope(float y, float alpha) { return y > 0.0f ? 1.0f : y + alpha; }
 
-/// Beyond this the slopes of gelu and silu are 0 or 1, and products of infinity and 0 lie in wait.
+/// Beyond these bounds the slopes of gelu and silu are 0 or 1. Without the bounds, infinity might be multiplied by 0.
 SHOAL_ALWAYS_INLINE float within_reach(float x) { return vector_clamp(x, -100.0f, 100.0f); }
 SHOAL_ALWAYS_INLINE float gelu_slope(float unbounded, float) {
   const float x = within_reach(unbounded);
@@ -142,13 +142,13 @@ SHOAL_VECTOR_LOOP void run_slope(Function function, float alpha, const float* dy
     case Function::kGelu: return times_slope<gelu_slope>(dy, v, alpha, dx, count);
     case Function::kGeluTanh: return times_slope<gelu_tanh_slope>(dy, v, alpha, dx, count);
     case Function::kSilu: return times_slope<silu_slope>(dy, v, alpha, dx, count);
-    default: return;  // Those are not in slope_ops(): their gradients are other ops.
+    default: return;  // Not in slope_ops(): the gradients of these functions are other ops.
   }
 }
 
 struct Entry {
   Function function;
-  int64_t element_bytes;  ///< What an element costs, as bytes moved.
+  int64_t element_bytes;  ///< The cost of an element, expressed as bytes moved.
 };
 using Table = std::map<std::string, Entry, std::less<>>;
 

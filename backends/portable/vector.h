@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What several of our own loops compute with (see base/vector_loop.h).
+/// Arithmetic that several of the loops use (see base/vector_loop.h).
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -9,17 +9,18 @@
 
 namespace shoal::backends::portable {
 
-// Functions of one number, written so that compilers vectorise loops over them: no branch, no call. All keep NaN. Errors
-// are in units in the last place (tests/portable/vector_test.cc measures them).
+// Functions of one number, written so that compilers vectorise loops over them: no branches, no calls. All keep NaN. Errors
+// are given in units in the last place (tests/portable/vector_test.cc measures them).
 
-/// The larger or the smaller of two; NaN if either is.
+/// The larger or the smaller of two numbers; NaN if either is NaN.
 SHOAL_ALWAYS_INLINE float larger(float a, float b) { return (a > b) | (a != a) ? a : b; }
 SHOAL_ALWAYS_INLINE float smaller(float a, float b) { return (a < b) | (a != a) ? a : b; }
 
-/// x between two bounds; NaN stays.
+/// Clamps x to two bounds; NaN stays.
 SHOAL_ALWAYS_INLINE float vector_clamp(float x, float low, float high) { return x < low ? low : (x > high ? high : x); }
 
-/// x = n log(2) + r with |r| <= log(2) / 2, and e^r - 1. Range reduction and polynomial: Cephes, expf.c (Moshier).
+/// Finds n and e^r - 1 for x = n log(2) + r with |r| <= log(2) / 2. Range reduction and polynomial: Cephes, expf.c
+/// (Moshier).
 struct ExpParts {
   float n;
   float expm1_r;
@@ -42,10 +43,10 @@ SHOAL_ALWAYS_INLINE float power_of_two(float n) { return std::bit_cast<float>((i
 
 /// e^x, within 2 units above -87.3; 0 below (where it would be denormal), infinity above 88.72283.
 SHOAL_ALWAYS_INLINE float vector_exp(float x) {
-  // NaN becomes a number too: its conversion to an integer is undefined.
+  // NaN is replaced as well, since its conversion to an integer is undefined.
   const float bounded = x >= -87.3f ? (x <= 88.72283f ? x : 88.72283f) : -87.3f;
   const ExpParts parts = exp_parts(bounded);
-  const float n = parts.n <= 127.0f ? parts.n : 127.0f;  // Infinity would come of 2^128.
+  const float n = parts.n <= 127.0f ? parts.n : 127.0f;  // 2^128 would be infinity.
   const float y = (parts.expm1_r + 1.0f) * power_of_two(n) * (parts.n - n + 1.0f);
   const float inside = x <= 88.72283f ? y : std::numeric_limits<float>::infinity();
   return x >= -87.3f ? inside : (x < -87.3f ? 0.0f : x);
@@ -98,8 +99,9 @@ SHOAL_ALWAYS_INLINE float vector_log1p_unit(float x) {
   return 2.0f * (p * z * s + s);
 }
 
-/// log|x| in double precision, to 12 digits; minus infinity at 0 (denormals count as 0). x is no NaN. Twice the series of
-/// the inverse hyperbolic tangent at (m - 1) / (m + 1), m being the mantissa (Abramowitz, Stegun, 4.1.27).
+/// log|x| in double precision, to 12 digits; minus infinity at 0 (denormals count as 0). x must not be NaN. Computed as
+/// twice the series of the inverse hyperbolic tangent at (m - 1) / (m + 1), where m is the mantissa (Abramowitz, Stegun,
+/// 4.1.27).
 SHOAL_ALWAYS_INLINE double vector_log_wide(float x) {
   constexpr int32_t kRootHalf = 0x3f3504f3;
   const float magnitude = x < 0.0f ? -x : x;
@@ -118,7 +120,7 @@ SHOAL_ALWAYS_INLINE double vector_log_wide(float x) {
   return magnitude < std::numeric_limits<float>::min() ? -kInfinity : inside;
 }
 
-/// e^x for x in [-200, 200], to 9 digits: enough for a float, and wide of its range on both sides.
+/// e^x for x in [-200, 200], to 9 digits: sufficient for a float, and the range exceeds that of floats on both sides.
 SHOAL_ALWAYS_INLINE double vector_exp_wide(double x) {
   const auto n = int32_t(x * 1.4426950408889634 + (x < 0.0 ? -0.5 : 0.5));
   const double r = x - double(n) * 0.69314718055994531;
@@ -133,8 +135,8 @@ SHOAL_ALWAYS_INLINE double vector_exp_wide(double x) {
   return p * std::bit_cast<double>(int64_t(n + 1023) << 52);
 }
 
-/// a^b before it is rounded to a float, with all that C's pow() says of zeros, infinities, NaN and negative a; b beyond
-/// 2^30 counts as even, and what is far too large or small for a float is infinity or 0.
+/// a^b before it is rounded to a float, with C's rules for pow() of zeros, infinities, NaN and negative a. b beyond 2^30
+/// counts as even. Results far too large or small for a float are infinity or 0.
 SHOAL_ALWAYS_INLINE double vector_pow_wide(float a, double b) {
   const double bounded = b < 1073741824.0 ? (b > -1073741824.0 ? b : -1073741824.0) : 1073741824.0;
   const auto whole = int32_t(bounded);
@@ -160,7 +162,7 @@ SHOAL_ALWAYS_INLINE float vector_pow(float a, float b) { return float(vector_pow
 /// 1 / (1 + e^-x), within 4 units; 0 below -88.72283.
 SHOAL_ALWAYS_INLINE float vector_sigmoid(float x) { return 1.0f / (1.0f + vector_exp(-x)); }
 
-/// Within 4 units: (1 - e^-2|x|) / (1 + e^-2|x|) without its cancellation.
+/// tanh(x), within 4 units: (1 - e^-2|x|) / (1 + e^-2|x|), computed without cancellation.
 SHOAL_ALWAYS_INLINE float vector_tanh(float x) {
   const float magnitude = x < 0.0f ? -x : x;
   const float t = vector_expm1_negative(-2.0f * magnitude);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Indices that come with the data: read as int64, refused where they point outside, and what they point into.
+/// Indices that are part of the data: read as int64, checked against their range, and used to find rows.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace shoal::backends {
 
-/// Element i of an int64 or int32 array.
+/// Access to the elements of an int64 or int32 array.
 class Indices {
  public:
   explicit Indices(const TensorView& view)
@@ -28,13 +28,13 @@ class Indices {
   bool wide_;
 };
 
-/// Where a row of `bytes` lies that one of `pieces` has.
+/// The address of a row of `bytes` that one of `pieces` contains.
 inline const std::byte* row_in(Pieces pieces, int64_t row, size_t bytes) {
   const auto piece = std::ranges::upper_bound(pieces, row, {}, &Piece::row_end);
   return piece->data + size_t(row - piece->row_begin) * bytes;
 }
 
-/// What is looked up along an axis of x, as [outer, bound, inner]: indices are of `bound`.
+/// x as [outer, bound, inner], where indices select along `bound`.
 struct IndexedAxis {
   int64_t outer = 1;
   int64_t bound;
@@ -45,13 +45,13 @@ struct IndexedAxis {
   }
 };
 
-/// Where element i of an array lies, for error sentences: " in row 3", with more dimensions " in row 3, element 1"; "" for
-/// a lone number.
+/// The place of element i of an array, for errors: " in row 3", with more dimensions " in row 3, element 1"; "" for a
+/// scalar.
 std::string place_text(const Shape& shape, int64_t i);
 
-/// Whether an index may be -1: nothing is there.
+/// Whether an index may be -1, which means that nothing is looked up.
 enum class Missing : uint8_t { kRefused, kAllowed };
-/// InvalidArgument naming the first index outside [0, bound), by row (first dimension) and value: "index 12 in row 3 is
+/// InvalidArgument for the first index outside of [0, bound), with row (first dimension) and value: "index 12 in row 3 is
 /// outside [0, 10)"; with more dimensions "in row 3, element 1".
 Result<void> check_indices(const TensorView& indices, int64_t bound, Missing missing = Missing::kRefused);
 

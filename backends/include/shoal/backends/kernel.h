@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a backend writes: kernels for single nodes. The executor (compile_with) does the rest for all of them: order,
-/// liveness plan, bindings, op-by-op fall-back. A backend with an executor of its own implements Backend::compile itself.
+/// The part that a backend has to write: kernels for single nodes. The executor (compile_with) does the rest for all
+/// backends: order, liveness plan, bindings, op-by-op fall-back. A backend with an executor of its own implements
+/// Backend::compile itself.
 #include <memory>
 #include <span>
 #include <string>
@@ -16,23 +17,23 @@ struct TensorType {
   Shape shape;
 };
 
-/// One node of a compilation, all sizes known.
+/// One node of a compilation, in which all sizes are known.
 struct KernelRequest {
-  const Node& node;  ///< Gives op, name and attributes. Valid during make_kernel only.
+  const Node& node;  ///< Op, name and attributes. Valid only during make_kernel().
   std::span<const TensorType> inputs;
   std::span<const TensorType> outputs;
-  /// Input i is a variable (its contents change only with the version) rather than an activation.
+  /// True for an input that is a variable (its contents change only with the version), false for an activation.
   std::span<const bool> input_is_variable;
   int threads;
   RandomKey graph_seed;
-  /// The op of `node`. Valid during make_kernel only (a user's own kernel is copied from here).
+  /// The op of `node`. Valid only during make_kernel() (which copies the kernel of a user's own op).
   const OpDef* op = nullptr;
 };
 
-/// "float32 [32, 10], float32 [5, 10] -> float32 [32, 5]", for errors.
+/// Returns "float32 [32, 10], float32 [5, 10] -> float32 [32, 5]", for errors.
 std::string shapes_of(const KernelRequest& request);
 
-/// Where a kernel may leave rows of its output 0 as soon as they are made, instead of in its memory.
+/// Takes rows of a kernel's output 0 as soon as they are computed, instead of the output's memory.
 struct RowSink {
   UpdateApplier* applier = nullptr;
   size_t update = 0;
@@ -42,7 +43,7 @@ struct RowSink {
   }
 };
 
-/// Memory of each compute thread's own.
+/// Scratch memory with a separate part for each compute thread.
 struct ThreadScratch {
   std::byte* first = nullptr;
   size_t stride = 0;
@@ -50,64 +51,64 @@ struct ThreadScratch {
 };
 
 struct KernelCall {
-  std::span<const TensorView> inputs;  ///< An input that the op declares shape-only has null data.
-  /// May lie in the memory of an input where the op's OpDef::in_place says so, else overlaps nothing.
+  std::span<const TensorView> inputs;  ///< The data of an input that the op declares shape-only is null.
+  /// An output may lie in the memory of an input if the op's OpDef::in_place allows it. Otherwise outputs overlap nothing.
   std::span<const MutableTensorView> outputs;
-  /// Memory of scratch_bytes(), aligned to 64, shared between kernels; its contents are undefined.
+  /// Memory of scratch_bytes(), aligned to 64 and shared between kernels, with undefined contents.
   std::byte* scratch;
-  /// Memory of thread_scratch_bytes() for each of KernelRequest::threads, aligned to 64. In no kernel does another
-  /// thread write it, so it stays in the cache of one core. Contents undefined.
+  /// Memory of thread_scratch_bytes() for each of KernelRequest::threads, aligned to 64, with undefined contents. In all
+  /// kernels only its own thread writes it, so it stays in the cache of one core.
   ThreadScratch thread_scratch = {};
   VersionId weights;  ///< Identifies the contents of all variable inputs.
   StepKey key;
-  /// Set only where gives_rows(), and not on every run: takes each row of output 0 once, in any order, from any thread.
-  /// Output 0's own memory is scratch then. The rows' bits are those that it would have held.
+  /// Set only if gives_rows(), and not in every run: takes each row of output 0 once, in any order, from any thread. The
+  /// memory of output 0 is then scratch memory. The rows have the same bits as they would have in output 0.
   RowSink sink = {};
-  /// Set only where takes_pieces(), and not on every run: input 0 is a variable in these pieces, of rows in order, and
-  /// inputs[0].data is the first of them, and not the whole.
+  /// Set only if takes_pieces(), and not in every run: input 0 is a variable that consists of these pieces, in the order of
+  /// their rows, and inputs[0].data is only the first piece.
   Pieces pieces = {};
 };
 
-/// Runs one node. Owned by one program, used by one thread at a time. run() allocates nothing.
+/// Computes one node. Owned by one program and used by one thread at a time. run() allocates nothing.
 class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual Result<void> run(const KernelCall& call) = 0;
   virtual size_t scratch_bytes() const { return 0; }
   virtual size_t thread_scratch_bytes() const { return 0; }
-  virtual bool gives_rows() const { return false; }  ///< True if it knows KernelCall::sink; output 0 is float32 then.
-  /// True if it knows KernelCall::pieces: it reads so few rows of input 0 that to put them together would cost more
-  /// than the kernel does.
+  virtual bool gives_rows() const { return false; }  ///< True if it uses KernelCall::sink; output 0 is then float32.
+  /// True if it uses KernelCall::pieces: it reads so few rows of input 0 that copying the pieces together would cost more
+  /// than the kernel.
   virtual bool takes_pieces() const { return false; }
-  virtual size_t kept_bytes() const { return 0; }  ///< Memory that it keeps for itself (reordered weights).
-  virtual std::string implementation() const = 0;  ///< Its name in ProgramInfo.
+  virtual size_t kept_bytes() const { return 0; }  ///< Memory that the kernel keeps between runs (reordered weights).
+  virtual std::string implementation() const = 0;  ///< The kernel's name in ProgramInfo.
 };
 
-/// Makes kernels: null where the backend does not take the node (op, dtypes, shapes) natively, so that the next source is
+/// Makes kernels. Null means that the backend does not support the node (op, dtypes, shapes), so that the next source is
 /// asked. An error (no memory, a library that does not start) ends the compilation; the compiler adds op, name and shapes.
 class KernelSource {
  public:
   virtual ~KernelSource() = default;
   virtual Result<std::unique_ptr<Kernel>> make_kernel(const KernelRequest& request) = 0;
-  /// The same for a product (OpDef::product) of float32 that rounds its inputs 0 and 1 to bfloat16, multiplies those, and
-  /// adds up in float32. Null: what make_kernel() gives is run on operands that were rounded before.
+  /// As make_kernel(), for a float32 product (OpDef::product) that rounds its inputs 0 and 1 to bfloat16, multiplies these
+  /// and adds up in float32. Null: the kernel of make_kernel() is used with operands that are rounded before.
   virtual Result<std::unique_ptr<Kernel>> make_bfloat16_kernel(const KernelRequest&) { return nullptr; }
 };
 
-/// Compiles with the first source that takes each node. `sources` ends with the reference, which takes every op of the
-/// catalogue; those of CompileOptions::fallback come just before it. They outlive the call only.
-/// `set_library_threads(count)` says how many threads a library below may take for work that the calling thread gives it, and
-/// returns what it was before. It is called with 1 as compilation and run() begin, and with the former number as they end,
-/// because the thread may be the user's, whose own loops ask the same library. Null: there is no such library.
-/// `parallel` calls run(context, begin, end) for disjoint ranges that cover [0, count), on up to `threads` threads; null: a
-/// backend of one thread.
+/// Compiles each node with the first source that supports it. `sources` ends with the reference, which supports every op of
+/// the catalogue; the sources of CompileOptions::fallback come just before it. The sources have to outlive the call only.
+/// `set_library_threads(count)` sets how many threads a library may use for work that the calling thread gives it, and
+/// returns the former number. It is called with 1 when compilation and run() begin, and with the former number when they
+/// end, because the thread may be the user's and use the same library. Null: there is no such library.
+/// `parallel` calls run(context, begin, end) for disjoint ranges that cover [0, count), on up to `threads` threads. Null:
+/// the backend uses one thread.
 struct ExecutorOptions {
   std::vector<KernelSource*> sources;
-  Numerics numerics;  ///< The numerics of its programs; compute_dtype is put in from CompileOptions.
+  Numerics numerics;  ///< The numerics of the programs; compute_dtype is set from CompileOptions.
   int (*set_library_threads)(int count) = nullptr;
   using Range = void (*)(void* context, int64_t begin, int64_t end);
   void (*parallel)(int threads, int64_t count, Range run, void* context) = nullptr;
-  /// How many of `threads` threads a step is worth of which this is the cost in all; null: all of them.
+  /// Returns how many of `threads` threads are worth using for a step of this total cost. Null: all.
   int (*worth)(int threads, const NodeCost& step) = nullptr;
 };
 Result<std::unique_ptr<Program>> compile_with(const Graph& graph, CompileOptions options, const ExecutorOptions& executor);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Sequences of unequal length in one tensor: what every backend checks before it uses their lengths.
+/// Checks the lengths of sequences of unequal length in one tensor, as every backend does before it uses them.
 #include <cstdint>
 #include <string>
 
@@ -8,7 +8,8 @@
 
 namespace shoal::backends {
 
-/// InvalidArgument naming the first of `rows` lengths that is outside [0, positions]. Null: there are none.
+/// InvalidArgument for the first of `rows` lengths that is outside of [0, positions]. `lengths` may be null: there are
+/// none.
 inline Result<void> check_lengths(const int64_t* lengths, int64_t rows, int64_t positions) {
   for (int64_t row = 0; lengths && row < rows; ++row) {
     if (lengths[row] >= 0 && lengths[row] <= positions) continue;

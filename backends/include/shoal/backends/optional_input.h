@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Inputs that may have been left out: "inputs" of a node names those that are there (shoal/graph/named_inputs.h).
+/// Optional inputs. The attribute "inputs" of a node names those that are present (shoal/graph/named_inputs.h).
 #include <cstdint>
 #include <string_view>
 
@@ -14,7 +14,7 @@ class OptionalInput {
   OptionalInput(const KernelRequest& request, std::string_view name)
       : position_(find_input(request.node.attributes, name)) {}
 
-  /// Its elements; null where it was left out.
+  /// The elements of the input; null if it was left out.
   const float* floats(const KernelCall& call) const { return data<float>(call); }
   const int64_t* integers(const KernelCall& call) const { return data<int64_t>(call); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Where the time of a program goes: by kernel, over several runs, next to the least time that this machine could take.
+/// Shows where the time of a program goes: by kernel, over several runs, beside the least time possible on this machine.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,44 +12,45 @@
 
 namespace shoal::backends {
 
-/// One program's times: of each kernel and of a whole run, the medians over the runs. Seconds; shares are fractions.
+/// The times of one program: for each kernel and for a whole run, medians over the runs. In seconds; shares are fractions.
 struct Profile {
   struct Row {
     std::string node;
     std::string op;
     std::string implementation;
     double seconds = 0;
-    double share = 0;  ///< The part of the run's time that it took.
-    /// The least time for this cost, as a share of the time taken; near 1 there is nothing to gain.
+    double share = 0;  ///< The kernel's fraction of the run's time.
+    /// The least time for this cost as a fraction of the time taken; near 1 there is nothing to gain.
     double of_limit = 0;
     NodeCost cost;
   };
-  std::vector<Row> rows;  ///< The kernels, longest first. Views, which run nothing, are left out.
+  std::vector<Row> rows;  ///< The kernels, longest first. Views, which do no work, are left out.
   int64_t runs = 0;
   double run_seconds = 0;
-  double kernel_seconds = 0;  ///< The sum of the rows; the rest of a run is copies and applied updates.
+  double kernel_seconds = 0;  ///< The sum of the rows. The rest of a run is copies and applied updates.
   size_t arena_bytes = 0;
   size_t lower_bound_bytes = 0;
   Numerics numerics;
   MachineLimits limits;
 };
 
-/// A table for people: a line about the run, then one for each kernel, at most `rows_max`; the others are summed up.
+/// A table for people: a line about the run, then a line for each kernel, at most `rows_max`; the others are summed up.
 std::string to_table(const Profile& profile, size_t rows_max = 40);
 /// One object: runs, run_seconds, kernel_seconds, arena_bytes, lower_bound_bytes, backend, threads, peak_flops_per_second,
 /// copy_bytes_per_second (of the largest copy) and kernels, a list of objects with the fields of Row (flops and bytes for
 /// cost).
 std::string to_json(const Profile& profile);
 
-/// Collects times; bound to runs as their observer. Looks at one program, the first that it sees, and ignores the runs of
-/// others. One thread at a time.
+/// Collects times. Bind it to runs as their observer. It watches one program, the first that it sees, and ignores the runs
+/// of others. One thread at a time.
 class Profiler final : public KernelObserver {
  public:
   explicit Profiler(std::function<SteadyTime()> now) : now_(std::move(now)) {}
 
   int64_t runs() const { return int64_t(run_seconds_.size()); }
-  int threads() const { return info_.threads; }  ///< How many threads compute the program; 1 before its first run.
-  /// What at least one run took.
+  /// The number of threads that compute the program; 1 before its first run.
+  int threads() const { return info_.threads; }
+  /// The profile of the runs so far, of which there has to be at least one.
   Profile profile(MachineLimits limits) const;
 
   void run_started(const ProgramInfo& info) override;
@@ -61,13 +62,13 @@ class Profiler final : public KernelObserver {
 
  private:
   std::function<SteadyTime()> now_;
-  const ProgramInfo* program_ = nullptr;  // Tells programs apart and is not looked into.
+  const ProgramInfo* program_ = nullptr;  // Only compared, to tell programs apart.
   bool watching_ = false;
   ProgramInfo info_;
   SteadyTime run_start_{}, kernel_start_{};
-  double ran_ = 0;  // Seconds of the run before its last pause.
+  double ran_ = 0;  // The seconds of the run before its last pause.
   std::vector<double> run_seconds_;
-  std::vector<std::vector<double>> kernel_seconds_;  // The times of each kernel, one for each run.
+  std::vector<std::vector<double>> kernel_seconds_;  // By kernel: its times, one for each run.
 };
 
 }  // namespace shoal::backends
