@@ -173,10 +173,9 @@ Result<std::unique_ptr<StorageLock>> lock_file(const std::string& path, std::str
   if (retry_interrupted([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) != 0) {
     const int number = errno;
     if (has_no_locks(number)) {
-      return failed_precondition(
-          "cannot lock " + path + ": " + std::generic_category().message(number) +
-          "; its file system has no locks, which keep two tasks from writing there at once: "
-          "mount it with locks, or choose a folder elsewhere");
+      return failed_precondition("cannot lock " + path + ": " + std::generic_category().message(number) +
+                                 "; its file system has no locks, which keep two tasks from writing there at once: "
+                                 "mount it with locks, or choose a folder elsewhere");
     }
     if (number != EWOULDBLOCK) return machine_path_error("lock", path, number);
     const std::string holder = first_line_of(descriptor);

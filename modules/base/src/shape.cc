@@ -42,8 +42,8 @@ Result<Shape> Shape::checked(std::span<const int64_t> dims) {
 
 Shape Shape::with(int axis, int64_t size) const {
   if (axis < 0 || axis >= rank_) {
-    raise(invalid_argument("cannot change the size of axis " + std::to_string(axis) + ": the shape " + to_string(*this) + " has " +
-                           std::to_string(rank_) + " axes, which count from 0"));
+    raise(invalid_argument("cannot change the size of axis " + std::to_string(axis) + ": the shape " + to_string(*this) +
+                           " has " + std::to_string(rank_) + " axes, which count from 0"));
   }
   if (size < 0) raise(negative(size_t(axis), size));
   Shape changed = *this;

@@ -64,7 +64,7 @@ struct StopState {
   }
 
   void remove(uint64_t id) {
-  Work removed;  // Destroyed after the lock is released.
+    Work removed;  // Destroyed after the lock is released.
     std::unique_lock lock(mutex);
     const auto found = std::ranges::find(entries, id, &Entry::id);
     if (found != entries.end()) {

@@ -64,7 +64,7 @@ class Storage {
   /// Gives the file `from` the second name `to`, which must be free. The file exists as long as one of its names does.
   /// FailedPrecondition if the file system has no second names (FAT), or refuses one for this file.
   virtual Result<void> link(const std::string& from, const std::string& to) = 0;
-  virtual Result<void> remove(const std::string& path) = 0;                         ///< Removes a file or an empty folder.
+  virtual Result<void> remove(const std::string& path) = 0;  ///< Removes a file or an empty folder.
   virtual Result<void> remove_all(const std::string& path) = 0;
   virtual Result<void> make_folders(const std::string& path) = 0;           ///< Makes parents too; no error if it exists.
   virtual Result<void> sync_folder(const std::string& path) = 0;            ///< Makes renames in the folder durable.
