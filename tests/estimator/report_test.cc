@@ -215,6 +215,13 @@ TEST_F(Report, OfAFinishedRunStaysAndIsCompletedFromTheFolder) {
   EXPECT_EQ(json_of(in_folder()).at("last"), first.at("last"));
 }
 
+TEST_F(Report, ThatAKilledProcessWasWritingIsRemoved) {
+  std::filesystem::create_directories(model_dir());
+  write_file(in_folder() + ".tmp-ab-1", "{");
+  ASSERT_EQ(run({"--steps", "2"}, trains()).status, 0);
+  EXPECT_FALSE(std::filesystem::exists(in_folder() + ".tmp-ab-1"));
+}
+
 /// A start that is killed or fails after its last step leaves a report that would never become complete otherwise.
 TEST_F(Report, OfAFinishedRunIsMadeAnewUnlessItSaysComplete) {
   ASSERT_EQ(run({"--steps", "4"}, trains()).status, 0);
