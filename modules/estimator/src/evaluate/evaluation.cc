@@ -25,6 +25,9 @@ constexpr auto kProgressEvery = std::chrono::seconds(10);
 
 size_t bytes_of_variable(const Variable& variable) { return size_t(variable.shape.elements()) * size_of(variable.dtype); }
 
+/// Curves and matrices, by the names of their metrics.
+using Figures = std::vector<std::pair<std::string, nn::MetricFigure>>;
+
 /// The batches of one evaluation and what they add up to.
 class EvaluationRun {
  public:
@@ -43,6 +46,7 @@ class EvaluationRun {
   Result<void> prepare(uint64_t global_step, const std::string& model_dir);
   Result<void> run(std::optional<int64_t> steps, std::optional<data::Batch> first, const StopToken& stop);
   Metrics results(uint64_t global_step) const;
+  Figures figures() const;
   int64_t batches() const { return batches_; }
   bool ended_by_steps() const { return ended_by_steps_; }
 
@@ -189,6 +193,14 @@ Metrics EvaluationRun::results(uint64_t global_step) const {
   return metrics;
 }
 
+Figures EvaluationRun::figures() const {
+  Figures figures;
+  for (size_t i = 0; i < accumulators_.size(); ++i) {
+    if (auto figure = accumulators_[i].figure()) figures.emplace_back(model_.spec().eval_metrics[i].first, std::move(*figure));
+  }
+  return figures;
+}
+
 /// Where the results go. It is opened before anything is computed: a folder that cannot be written costs no evaluation.
 /// A file that nothing came into is removed.
 class ResultsFile {
@@ -203,9 +215,11 @@ class ResultsFile {
     static_cast<void>(writer_->close().has_value());
     static_cast<void>(env_->storage().remove(writer_->path()).has_value());
   }
-  Result<void> write(const Metrics& metrics, const std::string& prefix);
+  Result<void> write(const Metrics& metrics, const Figures& figures, const std::string& prefix);
 
  private:
+  Result<void> add(int64_t step, const std::string& name, const nn::MetricFigure& figure);
+
   ResultsFile(Environment& env, std::unique_ptr<monitor::EventWriter> writer) : env_(&env), writer_(std::move(writer)) {}
 
   Environment* env_;
@@ -213,7 +227,15 @@ class ResultsFile {
   bool written_ = false;
 };
 
-Result<void> ResultsFile::write(const Metrics& metrics, const std::string& prefix) {
+Result<void> ResultsFile::add(int64_t step, const std::string& name, const nn::MetricFigure& figure) {
+  if (figure.kind == nn::MetricFigure::Kind::kPrecisionRecall) {
+    return writer_->add_pr_curve(step, name + "/pr_curve", figure.values);
+  }
+  return writer_->add_tensor(step, name + "/confusion_matrix",
+                             {.shape = figure.shape, .values = figure.values, .plugin = "shoal_confusion_matrix"});
+}
+
+Result<void> ResultsFile::write(const Metrics& metrics, const Figures& figures, const std::string& prefix) {
   written_ = true;
   const int64_t step = int64_t(metrics.at("global_step"));
   std::vector<monitor::Scalar> scalars;
@@ -221,6 +243,7 @@ Result<void> ResultsFile::write(const Metrics& metrics, const std::string& prefi
     if (name != "global_step") scalars.push_back({name, value});
   }
   SHOAL_TRY_VOID(writer_->add_scalars(step, scalars));
+  for (const auto& [name, figure] : figures) SHOAL_TRY_VOID(add(step, name, figure));
   if (!prefix.empty()) SHOAL_TRY_VOID(writer_->add_text(step, "checkpoint_path", prefix));
   return writer_->close();
 }
@@ -409,7 +432,7 @@ Result<Evaluation> run_evaluation_of(Environment& env, const WeightsToEvaluate& 
                         .batches = run.batches(),
                         .ended_by_steps = run.ended_by_steps() && input.dataset->is_finite().value_or(true),
                         .input_batches = input.dataset->cardinality()};
-  SHOAL_TRY_VOID(results.write(evaluation.metrics, weights.checkpoint));
+  SHOAL_TRY_VOID(results.write(evaluation.metrics, run.figures(), weights.checkpoint));
   env.log().info(title + ": " + describe(evaluation.metrics));
   return evaluation;
 }
