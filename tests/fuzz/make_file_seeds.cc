@@ -106,6 +106,20 @@ class FileSeeds {
                                std::string("\x42\x09\x08\x01\x22\x04", 6) + std::string(4, 0x3f) +
                                std::string("\x45\0\0\x80\x3f", 5);
     seed("event_file", "tensor", records({tensor}));
+    seed("event_file", "image",
+         records({encode_image(5.5, 40, "input/image/0", {.bytes = "\x89PNG", .width = 28, .height = 14, .channels = 1})}));
+    const int64_t shape[] = {2, 3};
+    const float numbers[] = {0, 1, 2, 3, 4, 5};
+    seed("event_file", "matrix",
+         records({encode_tensor(6.5, 50, "m", {.shape = shape, .values = numbers, .plugin = "shoal_confusion_matrix"})}));
+    seed("event_file", "hparams",
+         records({encode_session_start(7.5, {.parameters = {{"rate", 0.5}, {"bias", true}, {"name", "x"}}, .model_dir = "m"})}));
+    const GraphNode nodes[] = {{.name = "x", .op = "input", .outputs = {{.data_type = 1, .shape = {-1, 3}}}}};
+    seed("event_file", "graph", records({encode_graph(8.5, nodes)}));
+    // Images of TensorFlow 2: width, height and the file as texts, with the plug-in behind them.
+    const std::string texts = std::string("\x2a\x1c\x0a\x1a\x42\x0c", 6) + std::string("\x42\x02" "28\x42\x01" "9\x42\x03" "png", 12) +
+                              std::string("\x4a\x0a\x0a\x08\x0a\x06" "images", 12);
+    seed("event_file", "image_as_texts", records({texts}));
   }
 
   // ---- data sets -------------------------------------------------------------------------------------------------------
