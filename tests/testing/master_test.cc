@@ -410,8 +410,9 @@ TEST(Master, LeavesSummariesToItsFirstWorker) {
   for (size_t i = 1; i < worker.loss_steps.size(); ++i) {  // The evaluation, of about 100 steps of workers, leaves no gap.
     EXPECT_LE(worker.loss_steps[i] - worker.loss_steps[i - 1], 20);
   }
-  // What the servers' counts tell only the master is told.
-  EXPECT_THAT(recorded.at(kMaster).tags, Each(::testing::AnyOf(StartsWith("job/"), StartsWith("trainer_"))));
+  // What the servers' counts tell only the master is told, and it alone says what is trained.
+  EXPECT_THAT(recorded.at(kMaster).tags,
+              Each(::testing::AnyOf(StartsWith("job/"), StartsWith("trainer_"), StartsWith("_hparams_/"))));
 }
 
 TEST(Master, WritesThemItselfWithoutWorkers) {

@@ -121,6 +121,14 @@ Result<void> check_place_of_launched(const ParsedFlags& flags) {
   return {};
 }
 
+/// The flags that tell one run of a program from another: its own, and those that every program has for its training.
+Params flags_of_run(const CommandLine& line) {
+  Params flags = line.flags;
+  if (line.steps) flags.set("steps", *line.steps);
+  flags.set("batch", line.batch);
+  return flags;
+}
+
 /// Hands the results to whoever has started this process and wants them, and leaves them in model_dir. What was trained is
 /// no worse if that fails.
 void write_results(const TaskReports& reports, const CommandLine& line, const ExperimentReport& report,
@@ -185,6 +193,8 @@ int run_flags(int argc, const char* const* argv, const ProgramInfo& program, Fla
     host->measure_input = std::make_shared<MeasureInput>(
         MeasureInput{.seconds = *flags.measure_input, .json = flags.command_line.json, .out = std::cout});
   }
+  CommandLine line = command_line(program, flags);
+  if (reader == FlagReader::kBody) host->flags = std::make_shared<const Params>(flags_of_run(line));
   host->report = [&reports](const TaskReport& report) { reports.add(report); };
   host->leads = [&reports](const LedFolder& folder) {
     if (folder.trains) remove_old_report(folder);
@@ -192,7 +202,7 @@ int run_flags(int argc, const char* const* argv, const ProgramInfo& program, Fla
   };
   Result<RunConfigOptions> config = run_config_options(program, flags);
   if (!config) return print_error(config.error());
-  const ProgramCall call{flags, command_line(program, flags), *std::move(config), body, reports};
+  const ProgramCall call{flags, std::move(line), *std::move(config), body, reports};
   const Result<Ending> called =
       call_user("the program", [&] { return flags.cluster ? run_threads(call, *host) : run_one(call, *host); });
   host->progress->finish();

@@ -22,6 +22,7 @@
 #include "shoal/estimator/hook.h"
 #include "shoal/estimator/hooks.h"
 #include "shoal/estimator/in_memory_evaluator.h"
+#include "shoal/estimator/image_summary.h"
 #include "shoal/estimator/initial_value.h"
 #include "shoal/estimator/input_fn.h"
 #include "shoal/estimator/interval_timer.h"

@@ -72,6 +72,11 @@ Result<void> BuiltModel::check_twice() const {
     return invalid_argument("model_fn: a summary may not be named " + name +
                             ", as training records that itself; give it another name");
   }
+  std::set<std::string_view> images;
+  for (const ImageSummary& summary : spec_.image_summaries) {
+    if (!images.insert(summary.name).second) return twice("image summaries", summary.name);
+    if (!summary.encode) return invalid_argument("model_fn: make the image summary \"" + summary.name + "\" by image_summary()");
+  }
   return {};
 }
 

@@ -140,6 +140,9 @@ Result<void> check_names_of(const EstimatorSpec& spec) {
   for (const auto& [name, value] : spec.summaries) {
     SHOAL_TRY_VOID(check_utf8(name, "model_fn: the name of a summary", kRemedy));
   }
+  for (const ImageSummary& summary : spec.image_summaries) {
+    SHOAL_TRY_VOID(check_utf8(summary.name, "model_fn: the name of an image summary", kRemedy));
+  }
   for (const nn::ExportSignature& signature : spec.export_outputs) {
     SHOAL_TRY_VOID(check_utf8(signature.name, "model_fn: the name of a signature", kRemedy));
     for (const auto& [name, key] : signature.outputs) {

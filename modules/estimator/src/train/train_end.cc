@@ -85,7 +85,10 @@ void TrainEnd::came_too_late() {
 /// tells all servers and workers that the job has failed: they would otherwise wait for a chief that does not come back. Errors
 /// of these calls are dropped, because the user has to see the failure itself.
 Task<void> TrainEnd::fail(Error why) {
-  if (!is_permanent(why.kind()) || !scope_.distributed()) co_return;
+  if (!is_permanent(why.kind())) co_return;
+  const Result<void> noted = co_await compute(scope_.env, &TrainEnd::tell_failed_session, this);
+  if (!noted) scope_.env.log().warning("events are not complete: " + noted.error().message());
+  if (!scope_.distributed()) co_return;
   if (!scope_.leads()) {
     if (!has_servers() || scope_.is_stranger) co_return;
     Error named = std::move(why).with_context(scope_.config().task().name());
@@ -138,9 +141,23 @@ std::string TrainEnd::last_checkpoint() const {
   return folder_.checkpoint_name();
 }
 
+/// Says in the events of who leads how the training has ended. One that goes on later, as after an interrupt, has not ended:
+/// TensorBoard heeds the first such event of a folder.
+Result<void> TrainEnd::tell_session_end(monitor::SessionStatus status) {
+  return scope_.leads() && setup_ && setup_->events ? setup_->events->add_session_end(status) : Result<void>();
+}
+
+Result<void> TrainEnd::tell_failed_session() {
+  SHOAL_TRY_VOID(tell_session_end(monitor::SessionStatus::kFailure));
+  return close_events();
+}
+
 Result<void> TrainEnd::close_events() { return setup_ && setup_->events ? setup_->events->close() : Result<void>(); }
 
 Result<void> TrainEnd::finish_folder() {
+  if (end_.reason != checkpoint::EndReason::kInterrupted) {
+    SHOAL_TRY_VOID(tell_session_end(monitor::SessionStatus::kSuccess));
+  }
   SHOAL_TRY_VOID(close_events());
   if (!scope_.leads() || !scope_.request.write_end_mark) return {};
   return write_end_mark();

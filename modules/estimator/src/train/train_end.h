@@ -50,6 +50,8 @@ class TrainEnd {
   cluster::JobEnd clean_end() const { return {.failed = false, .reason = std::string(checkpoint::to_string(end_.reason))}; }
   std::string last_checkpoint() const;
   Result<void> close_events();
+  Result<void> tell_session_end(monitor::SessionStatus status);
+  Result<void> tell_failed_session();
   Result<void> finish_folder();
   Result<void> write_end_mark();
   Result<void> make_store_without_plan(Duration patience);

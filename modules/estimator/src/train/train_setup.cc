@@ -15,6 +15,8 @@
 #include "shoal/estimator/hooks.h"
 #include "shoal/estimator/profiler.h"
 #include "task/task_network.h"
+#include "train/image_saver.h"
+#include "train/session_events.h"
 #include "train/training_warnings.h"
 
 namespace shoal {
@@ -101,6 +103,9 @@ Result<void> make_hooks(TrainScope& scope, TrainerFolder& folder, const std::opt
   if (scope.records()) {
     if (config.log_step_count_steps()) hooks.push_back(step_counter(*config.log_step_count_steps()));
     if (setup.events) hooks.push_back(summary_saver(*config.save_summary_steps()));
+    if (setup.events && !spec.image_summaries.empty()) {
+      hooks.push_back(image_saver(spec.image_summaries, *config.save_summary_steps()));
+    }
   }
   hooks.push_back(setup.progress);
   if (scope.leads() && host.profile_steps) hooks.push_back(profiler({.steps = *host.profile_steps}));
@@ -351,7 +356,9 @@ Task<Result<TrainSetup>> set_up_training(TrainScope& scope, TrainerFolder& folde
   const auto hook = [&]() -> Result<void> {
     SHOAL_TRY_VOID(make_hooks(scope, folder, folder.max_steps(), setup));
     scope.context.set_task(scope.leads(), scope.model_dir(), scope.records() ? setup.events.get() : nullptr);
-    return begin_hooks(setup);
+    SHOAL_TRY_VOID(begin_hooks(setup));
+    if (scope.leads() && setup.events) SHOAL_TRY_VOID(write_session_start(scope, setup.model->graph(), *setup.events));
+    return {};
   };
   SHOAL_CO_TRY_VOID(co_await compute(scope.env, hook));
   const auto store = [&] { return make_store(scope, folder, input, setup); };

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "shoal/estimator/image_summary.h"
 #include "shoal/estimator/initial_value.h"
 #include "shoal/estimator/mode.h"
 #include "shoal/graph/graph.h"
@@ -34,6 +35,8 @@ struct EstimatorSpec {
   /// Recorded while training, as `loss` is: one float32 as a scalar, more as a histogram. Names under which
   /// training records itself (`loss`, `global_step/sec`, `job/loss`, ...) are refused.
   std::vector<std::pair<std::string, Value>> summaries;
+  /// Images that training records with the summaries (image_summary.h). Each has a name of its own among them.
+  std::vector<ImageSummary> image_summaries;
   /// Values of the graph for hooks to find by these names (HookSetup::value()): what log_values() logs, say. `loss`,
   /// predictions, summaries, variables and inputs have names without it, and neither theirs nor a metric's may be one of these
   /// for another value.

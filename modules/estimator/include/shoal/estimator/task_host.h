@@ -23,6 +23,7 @@ class MetricsEndpoint;
 class ProgressDisplay;
 class TaskMeters;
 }
+class Params;
 class RunConfig;
 
 /// A request to train_and_evaluate(): predict for a file by the newest checkpoint, instead of training.
@@ -78,6 +79,9 @@ struct TaskHost {
   bool insecure = false;  ///< True to allow plain tcp beyond loopback where there is no credential.
   /// The host or host:port to listen on, instead of the cluster's address for this task.
   std::optional<std::string> bind = {};
+  /// The program's flags, for those who compare runs (event files have them as hyper-parameters): its own, and `steps` and
+  /// `batch`. Null: the program has none. shoal::run sets them where the program's body heeds flags.
+  std::shared_ptr<const Params> flags = {};
   /// What a launcher calls the run that this process is part of (SHOAL_RUN); empty: none. End marks carry it, so a task
   /// that is started after the end of its run knows the mark for that of its own run (CONTRACT JE-2).
   std::string shoal_run = {};
