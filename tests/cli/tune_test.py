@@ -231,6 +231,18 @@ class Search(unittest.TestCase):
         self.assertEqual(self.table()[0]["state"], "stopped")
         self.assertEqual(self.table()[0]["error"], "its time was over")
 
+    def test_runs_no_more_trials_than_the_memory_holds(self):
+        options = ("--param", "learning-rate=0.1|0.2|0.3", "--parallel", 3)
+        program = (TUNED, "--slow", 30, "--save-checkpoints-steps", 5, "--throttle-secs", 0)
+        self.tune(*options, "--memory", "1MiB", program=program)
+        kinds = [record["record"] for record in self.journal() if record["record"] in ("started", "ended")]
+        self.assertEqual(kinds, ["started", "ended"] * 3)
+        other = self.folder / "other"
+        self.tune(*options, "--memory", "64GiB", program=program, directory=other)
+        lines = [json.loads(line) for line in (other / "search.jsonl").read_text().splitlines()]
+        kinds = [record["record"] for record in lines if record["record"] in ("started", "ended")]
+        self.assertEqual(kinds, ["started"] * 3 + ["ended"] * 3)
+
     def test_refuses_what_it_cannot_do(self):
         empty = subprocess.run([SHOAL, "tune", "--dir", "", "--param", "steps=1|2", "--", TUNED], capture_output=True, text=True)
         self.assertEqual((empty.returncode, "--dir is empty" in empty.stderr), (2, True))

@@ -63,6 +63,13 @@ TEST(RandomSampler, DrawsEvenlyOnItsScale) {
   }
 }
 
+TEST(RandomSampler, TakesALargeSpace) {
+  std::vector<std::string> texts;
+  for (int i = 0; i < 1000; ++i) texts.push_back("p" + std::to_string(i) + "=a|b");
+  const auto sampler = random_sampler(space_of(texts), 1);
+  EXPECT_NE(sampler->next(), sampler->next());
+}
+
 TEST(RandomSampler, DrawsFromTheWidestRange) {
   const Space made = space_of({"n=-9223372036854775808..9223372036854775807:int"});
   EXPECT_NE(draw(made, 1, 0, 0), draw(made, 1, 1, 0));

@@ -13,6 +13,7 @@ namespace shoal::tuning {
 namespace {
 
 constexpr size_t kGridMax = 100'000;
+constexpr size_t kCountMax = 10'000;  // Of a larger space no search tries all.
 constexpr int64_t kAttemptsMax = 1'000;
 
 /// In [0, 1), 53 bits.
@@ -59,7 +60,7 @@ class GridSampler : public Sampler {
 
 class RandomSampler : public Sampler {
  public:
-  RandomSampler(const Space& space, int64_t seed) : space_(space), seed_(seed), count_(space.count(kGridMax)) {}
+  RandomSampler(const Space& space, int64_t seed) : space_(space), seed_(seed), count_(space.count(kCountMax)) {}
 
   std::optional<Assignment> next() override {
     if (count_ && given_.size() >= *count_) return std::nullopt;

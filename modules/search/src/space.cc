@@ -58,20 +58,23 @@ std::optional<std::vector<Value>> values_of(const Parameter& parameter, size_t c
   return values;
 }
 
-/// Walks through all combinations. False: there are more than `count_max`.
+/// Walks through all combinations: those of a grid, which it keeps, or all that a random draw may give, which it counts.
 class Combinations {
  public:
   Combinations(const std::vector<Parameter>& parameters, size_t count_max, bool all)
       : parameters_(parameters), count_max_(count_max), all_(all) {}
 
+  /// False: there are more than `count_max`.
   bool walk() { return walk_from(0); }
+  size_t count() const { return count_; }
   std::vector<Assignment>& found() { return found_; }
 
  private:
   bool walk_from(size_t index) {
     if (index == parameters_.size()) {
-      if (found_.size() == count_max_) return false;
-      found_.push_back(current_);
+      if (count_ == count_max_) return false;
+      ++count_;
+      if (!all_) found_.push_back(current_);
       return true;
     }
     const Parameter& parameter = parameters_[index];
@@ -90,6 +93,7 @@ class Combinations {
   const std::vector<Parameter>& parameters_;
   const size_t count_max_;
   const bool all_;
+  size_t count_ = 0;
   Assignment current_;
   std::vector<Assignment> found_;
 };
@@ -234,7 +238,7 @@ Result<std::vector<Assignment>> Space::grid(size_t count_max) const {
 
 std::optional<size_t> Space::count(size_t count_max) const {
   Combinations combinations(parameters_, count_max, true);
-  return combinations.walk() ? std::optional(combinations.found().size()) : std::nullopt;
+  return combinations.walk() ? std::optional(combinations.count()) : std::nullopt;
 }
 
 }  // namespace shoal::tuning

@@ -116,7 +116,6 @@ Result<void> SearchRun::prepare() {
 }
 
 Result<void> SearchRun::search() {
-  if (options_.memory_bytes > 0) static_cast<void>(tuner_.set_parallel(1, steady_now()));
   SHOAL_TRY_VOID(carry_out(tuner_.begin(steady_now())));
   while (!tuner_.is_done()) SHOAL_TRY_VOID(turn());
   return {};
@@ -298,7 +297,9 @@ Result<int> run_search(Context& context, const TuneOptions& options) {
                                           .eta = options.header.eta,
                                           .goal = options.header.goal}));
   }
-  tuning::Tuner tuner(options.tuner, std::move(sampler), std::move(asha));
+  tuning::TunerOptions begun = options.tuner;
+  if (options.memory_bytes > 0) begun.parallel = 1;  // Until one has shown what it takes.
+  tuning::Tuner tuner(begun, std::move(sampler), std::move(asha));
   return SearchRun(context, options, std::move(tuner), std::move(file)).run();
 }
 
