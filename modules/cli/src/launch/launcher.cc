@@ -27,7 +27,7 @@ namespace shoal::cli::launch {
 namespace {
 
 constexpr Duration kLookAtPorts = std::chrono::milliseconds(100);
-constexpr Duration kPatienceOfGuard = std::chrono::seconds(20);  // Servers wait so long for a job to end (CONTRACT FA-12).
+constexpr Duration kPatienceOfGuard = std::chrono::seconds(20);  // Servers wait this long for the end of a job.
 
 /// One task of the job: the same from its first process to its last.
 struct Seat {

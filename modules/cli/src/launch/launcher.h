@@ -29,7 +29,7 @@ Result<int> print_plan(Context& context, const LaunchOptions& options);
 /// Whether run_job() shows a table: where standard error is a terminal, and nothing else of the job's output can come there.
 bool shows_table(const Context& context, const LaunchOptions& options);
 
-/// Runs it to its end. The exit status of the job (CONTRACT FA-9, FA-10). Errors: those of find_program() and of the
+/// Runs the job to its end. Returns 0 if it succeeded, else the status of the task that made it fail. Errors: those of find_program() and of the
 /// cluster's description, and those of RemoteHosts::prepare(), before anything is started; Unavailable: this machine lacks
 /// ports, processes or files.
 Result<int> run_job(Context& context, const LaunchOptions& options);

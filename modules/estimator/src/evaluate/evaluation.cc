@@ -123,7 +123,7 @@ Result<void> EvaluationRun::run(std::optional<int64_t> steps, std::optional<data
   return {};
 }
 
-/// Whoever asked for the end should know why it does not come (CONTRACT FA-12).
+/// Says once that an interrupt waits for the evaluation, so that whoever asked for the end knows why it does not come.
 void EvaluationRun::note_interrupt() {
   if (interrupt_noted_ || !env_.interrupted().stop_requested()) return;
   interrupt_noted_ = true;
@@ -167,7 +167,7 @@ Result<void> EvaluationRun::one_batch(data::Batch& batch) {
   return {};
 }
 
-/// CONTRACT EST-9, for those who read all; and every ten seconds for those who wait for a long evaluation.
+/// Logs the progress of a finite evaluation at a tenth of its steps for readers of all lines, and every ten seconds for everybody.
 void EvaluationRun::note_progress(std::optional<int64_t> steps) {
   if (meters_) meters_->note_progress();
   const bool for_all = env_.now() >= next_note_;

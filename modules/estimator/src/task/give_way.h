@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What becomes of a call whose task gives way (CONTRACT FA-12).
+/// Ends calls whose task gives way: the job goes on, and the task will be started again.
 #include "shoal/base/environment.h"
 #include "shoal/estimator/run_config.h"
 

@@ -108,11 +108,11 @@ Task<void> TrainEnd::fail(Error why) {
   co_await leave();  // Servers would wait for us to hear of it otherwise.
 }
 
-/// An end like any other (CONTRACT FA-12), of which others must not be left to guess. There is no state to save but the
-/// checkpoint that is there.
+/// Ends the job as any other end does, and tells the other tasks, which would otherwise wait. The checkpoint that is there stays the
+/// last, since there is no state to save.
 Task<Result<void>> TrainEnd::interrupted(bool began) {
   end_ = {uint64_t(checkpoint::step_of(last_checkpoint()).value_or(0)), 0, checkpoint::EndReason::kInterrupted};
-  if (began) {  // This is the case of CONTRACT FA-4.
+  if (began) {  // A server lost its state, and the interrupt came before that was restored.
     scope_.env.log().warning(
         "interrupted after a server lost what it held: the job ends with its last checkpoint, of global step " +
         std::to_string(end_.global_step) + "; updates since are lost");
@@ -197,7 +197,8 @@ Task<void> TrainEnd::leave() {
   static_cast<void>(left);  // The job is over for us either way.
 }
 
-/// CONTRACT TL-4. A job that is started again goes on in its input (DS-22), also where that had come to its end.
+/// Warns that training made no step. The sentence differs for a job that was started again: its input continues behind the last step, which may
+/// have been the end of the input.
 void TrainEnd::warn_that_no_step_was_made(bool input_resumed) {
   if (!input_resumed) {
     return scope_.env.log().warning("training: the input is empty or wrongly set up; no step was made");

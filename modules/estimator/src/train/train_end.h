@@ -38,7 +38,7 @@ class TrainEnd {
   Task<void> give_way();
   /// This task came when the job had ended.
   void came_too_late();
-  /// An error that the next process of this task would meet too (CONTRACT FA-9, FA-10); nothing is done for others.
+  /// Tells the other tasks of an error that a restart of this task would meet again. Does nothing for other errors.
   Task<void> fail(Error why);
   /// An interrupt while there were no servers. `began`: it had trained before.
   Task<Result<void>> interrupted(bool began);

@@ -74,14 +74,14 @@ bool reports_job(const TrainScope& scope) {
          scope.config().log_step_count_steps().value_or(0) > 0;
 }
 
-/// True if the caller or the model wants a stop where training fails otherwise (CONTRACT HK-10).
+/// True if the caller or the model wants a stop where training fails otherwise (NanGuardOptions::fail is false).
 bool has_quiet_guard(const TrainScope& scope, const EstimatorSpec& spec) {
   const auto is_quiet = [](const std::shared_ptr<Hook>& hook) { return hook && hook->is_quiet_nan_guard(); };
   return std::ranges::any_of(scope.request.hooks, is_quiet) || std::ranges::any_of(spec.training_hooks, is_quiet) ||
          (scope.leads() && std::ranges::any_of(spec.training_chief_hooks, is_quiet));
 }
 
-/// The hooks of this task in the order of CONTRACT HK-6.
+/// The hooks of this task in the order in which they are called: the model's chief hooks, Shoal's own, the caller's, Shoal's guards, the model's.
 Result<void> make_hooks(TrainScope& scope, TrainerFolder& folder, const std::optional<int64_t>& max_steps,
                         TrainSetup& setup) {
   const EstimatorSpec& spec = setup.model->spec();

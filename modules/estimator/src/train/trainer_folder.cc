@@ -12,8 +12,8 @@
 namespace shoal {
 namespace {
 
-/// An error for good (CONTRACT FA-7), unless it is what the storage itself calls passing, as an input/output error of a
-/// file server: the chief of a job that was under way does not give it up for that.
+/// Makes an error that no restart repairs, unless the storage itself says that the error may pass, as an input/output error of a file
+/// server may: for that the chief of a running job does not give up.
 Error unusable(const std::string& folder, std::string_view what, const Error& why) {
   const ErrorKind kind = why.kind() == ErrorKind::kUnavailable ? why.kind() : ErrorKind::kFailedPrecondition;
   return Error(kind, "model_dir " + folder + " cannot be " + std::string(what) + ": " + why.message());
@@ -91,8 +91,8 @@ Result<void> TrainerFolder::make_and_lock() {
   return {};
 }
 
-/// What processes that were killed left (CONTRACT CK-18). Where the file system has no locks, another one may still be writing
-/// what is young.
+/// Removes files that killed processes left. Without locks in the file system young files stay, because another process may still be
+/// writing them.
 void TrainerFolder::remove_what_was_left() {
   Storage& storage = scope_.env.storage();
   if (lock_) checkpoint::remove_unfinished(storage, scope_.model_dir());
@@ -109,7 +109,7 @@ void TrainerFolder::remove_what_was_left() {
   }
 }
 
-/// The run of the folder goes on, or begins (CONTRACT RU-1, RU-7).
+/// Continues the run of the folder, or begins one: reads or writes run.json, with the run's id and seed.
 Result<void> TrainerFolder::take_run() {
   Storage& storage = scope_.env.storage();
   const std::string& folder = scope_.model_dir();

@@ -30,16 +30,16 @@ class TrainerFolder {
   /// Called by who leads: at `global_step` the job has ended, with `checkpoint` as its last.
   Result<void> write_end_mark(int64_t global_step, checkpoint::EndReason reason, std::string checkpoint);
   /// Called by who leads, before it writes and now and then. FailedPrecondition: the folder was removed, moved or replaced
-  /// under this run, which makes nothing anew in its place (CONTRACT RU-4). Unavailable: that cannot be seen now.
+  /// under this run, which makes nothing anew in its place. Unavailable: that cannot be seen now.
   Result<void> check_place();
   /// Called by who leads, before a checkpoint becomes the newest. Unavailable: another start has begun in the folder
-  /// since, as where a file server let go of the lock of a host that it did not hear from (CONTRACT FA-11). Not asked
+  /// since, as where a file server let go of the lock of a host that it did not hear from. Not asked
   /// of a cluster's chief, for whom the servers say it: they know a second chief that is refused from one that took
   /// over.
   Result<void> check_run();
   /// The id of the run that the folder is of now; empty: there is none, or it cannot be seen.
   Result<std::string> seen_run();
-  /// Whether the job has ended, for a worker whose servers cannot be reached (CONTRACT WO-4).
+  /// Whether the job has ended, for a worker whose servers cannot be reached.
   bool job_has_ended();
 
   /// False where the file system has no locks: another process may write into the folder, too. Known after look().
@@ -66,12 +66,12 @@ class TrainerFolder {
   std::string run_text() const;
   /// What run.json says that the model means; empty: nothing yet.
   const std::string& meaning() const { return run_file_.meaning; }
-  /// From now on run.json says so (CONTRACT RU-1). Called by who leads.
+  /// Writes the meaning into run.json. Called by the leading task.
   Result<void> keep_meaning(std::string meaning);
   /// The number of this start among those of the run, from 1.
   int64_t start_number() const { return run_; }
   /// The run of this name (SHOAL_RUN), which this task is part of, has ended before max_steps, and its other tasks have
-  /// gone (CONTRACT JE-2). A job without servers has no others.
+  /// gone. A job without servers has no others.
   bool run_has_ended() const;
   /// Why the run ended whose mark was there when this task came. Only if was_marked().
   checkpoint::EndReason reason_at_start() const { return mark_at_start_->reason; }

@@ -176,8 +176,8 @@ Task<Result<bool>> TrainingLoop::iterate() {
   co_return may_go_on();
 }
 
-/// No update is made, but hooks see the step, under the number that it would have (CONTRACT HK-6). One of them may fail, or
-/// ask for a stop; it is an error either way.
+/// Shows hooks a step of which no update is made, under the number that it would have. A hook may fail, or ask for a stop; if none does,
+/// the step is an error all the same.
 Task<Result<bool>> TrainingLoop::leave_out_step() {
   env_.sometimes("trainer.step_left_out");
   if (options_.meters) options_.meters->loss.set(step_.loss);
@@ -212,7 +212,7 @@ Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
   job_stops_ = outcome.stop;
   const bool announced = step_.save_follows && outcome.global_step > step_.global_step;  // Not with one of several pushes.
   const bool may_save = announced || !options_.store->hears_of_saves();
-  // An interrupted job saves at its end, and only if no task has failed (CONTRACT CK-17).
+  // An interrupted job saves at its end, and only if no task has failed.
   if (may_save && saves_after(outcome.global_step) && !env_.interrupted().stop_requested()) {
     SHOAL_CO_TRY(cluster::Positions own, co_await compute(env_, &TrainingLoop::input_positions, this));
     SHOAL_CO_TRY_VOID(co_await options_.saver->save_when_due(*options_.store, context_, std::move(own), last_of_several()));

@@ -64,7 +64,7 @@ struct CommandLine {
 /// Estimator, hooks, listeners, exporters) is made inside, and what is shared (data in memory) is only read.
 using ProgramBody = std::function<void(RunConfig config, const CommandLine& command_line)>;
 
-/// The exit status (CONTRACT FA-10): 0 clean end; 2 wrong usage or configuration; 3 NaN loss; 4 damaged data or checkpoint;
+/// The exit status: 0 clean end; 2 wrong usage or configuration; 3 NaN loss; 4 damaged data or checkpoint;
 /// 5 deadline; 143 the task gave way, and is to be started again (OnSigterm::kLeave); 1 anything else. SIGINT, SIGTERM and
 /// SIGHUP are handled while a task runs; SIGPIPE and SIGXFSZ become errors of the write, so that a log whose reader has
 /// gone ends no training: lines and results that cannot be written are dropped, and the status stays. With --json the last

@@ -92,7 +92,7 @@ class Setting {
   State state_ = State::kUnset;
 };
 
-/// How gradients of several trainers become updates (CONTRACT 18). This version has asynchronous and synchronous ones;
+/// How gradients of several trainers become updates. This version has asynchronous and synchronous ones;
 /// RunConfig refuses the others by name.
 enum class UpdateStrategyKind : uint8_t { kAsync, kSync, kBoundedStaleness };
 /// "async", "sync", "bounded_staleness".
@@ -100,8 +100,8 @@ std::string_view to_string(UpdateStrategyKind kind);
 /// InvalidArgument listing the names.
 Result<UpdateStrategyKind> parse_update_strategy(std::string_view name);
 
-/// What a terminate signal (SIGTERM, SIGHUP) means to a task whose process handles signals (CONTRACT FA-12). Ctrl-C is a
-/// person's, and always means kEnd.
+/// What a terminate signal (SIGTERM, SIGHUP) means to a task whose process handles signals. Ctrl-C comes from a person,
+/// and always means kEnd.
 enum class OnSigterm : uint8_t {
   kEnd,    ///< The job shall end: what was trained is saved, and the end mark says `interrupted`.
   kLeave,  ///< The task shall give way, and will be started again: it saves, leaves no end mark, and ends with status 143.
@@ -146,7 +146,7 @@ struct RuntimeOptions {
   /// How gradients and weights travel between the tasks of a cluster. Default: as float32. Anything else gives up that a
   /// run with one trainer equals the local one.
   cluster::Compression compression = {};
-  /// Local mode: replicas whose gradients are averaged each step, >= 1 (CONTRACT SY-4).
+  /// Local mode: replicas whose gradients are averaged each step, >= 1. The bits are those of as many synchronous trainers.
   int32_t replicas = 1;
   /// The most memory in bytes that this process shall take, >= 1048576. A model, a batch or a server's part that needs more by
   /// docs/memory.md is refused before it is computed, with FailedPrecondition and what to change. Default: nothing is refused but what
@@ -164,7 +164,7 @@ struct RuntimeOptions {
   friend bool operator==(const RuntimeOptions&, const RuntimeOptions&) = default;
 };
 
-/// What a caller may set (CONTRACT RC-2). Intervals are in seconds and finite.
+/// Options that a caller may set. Intervals are in seconds and finite.
 struct RunConfigOptions {
   /// Output directory for checkpoints, events and exports; not the empty string. May also come from TF_CONFIG.
   std::optional<std::string> model_dir = {};
@@ -335,7 +335,7 @@ class RunConfig {
   double heartbeat_secs() const;
   double lost_grace_secs() const;
 
-  // This process's place in the cluster (CONTRACT RC-5, CL-4).
+  // This process's place in the cluster.
   const std::string& task_type() const;
   int32_t task_id() const;
   bool is_chief() const;
@@ -364,8 +364,8 @@ class RunConfig {
   /// or one that is made of its storage, log_sink and stop.
   std::shared_ptr<Environment> environment() const;
 
-  /// What is made of data and has to stay what it was when the run of model_dir began (CONTRACT RU-3): vocabularies, means,
-  /// boundaries, names of classes.
+  /// Returns what a program derives from its data, as it was when the run of model_dir began: vocabularies, means, boundaries, names
+  /// of classes.
   ///
   ///   const auto statistics = config.learned("statistics", [&] { return columns::statistics_of(training); });
   ///

@@ -74,7 +74,7 @@ struct TaskHost {
   std::optional<int64_t> profile_steps = {};                ///< The trainer that leads measures this many (profiler.h).
   /// What profiles compare with, by threads: the machine's own limits, on real threads and by a real clock.
   std::function<backends::MachineLimits(int threads)> measure_limits = backends::measure_machine_limits;
-  /// With a credential tcp is encrypted (CONTRACT CL-18).
+  /// The job's token or certificate: with it tcp is encrypted.
   std::shared_ptr<const transport::Credential> credential = {};
   bool insecure = false;  ///< True to allow plain tcp beyond loopback where there is no credential.
   /// The host or host:port to listen on, instead of the cluster's address for this task.
@@ -82,8 +82,8 @@ struct TaskHost {
   /// The program's flags, for those who compare runs (event files have them as hyper-parameters): its own, and `steps` and
   /// `batch`. Null: the program has none. shoal::run sets them where the program's body heeds flags.
   std::shared_ptr<const Params> flags = {};
-  /// What a launcher calls the run that this process is part of (SHOAL_RUN); empty: none. End marks carry it, so a task
-  /// that is started after the end of its run knows the mark for that of its own run (CONTRACT JE-2).
+  /// The launcher's name for the start that this process is part of (SHOAL_RUN); empty: none. End marks carry the name, so a task
+  /// that is started after the end knows that the mark belongs to its own start.
   std::string shoal_run = {};
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What an event file holds: values by tag, each with wall time and global step (CONTRACT 12).
+/// The contents of an event file: values by tag, each with wall time and global step.
 #include <cstdint>
 #include <span>
 #include <string>

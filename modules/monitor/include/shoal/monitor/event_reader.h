@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Reads event files, of ours and of others, also while they are being written (CONTRACT EVT-4).
+/// Reads event files, of ours and of others, also while they are being written.
 #include <functional>
 #include <memory>
 #include <optional>

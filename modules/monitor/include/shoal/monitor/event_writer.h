@@ -68,7 +68,7 @@ class EventWriter {
   /// ones (SessionLog.START), which is history that has not happened.
   Result<void> add_start(int64_t first_step);
   Result<void> add_scalar(int64_t global_step, std::string_view tag, double value);
-  /// Adds all in one record: an evaluation's results (CONTRACT EVT-3).
+  /// Adds all in one record: an evaluation's results.
   Result<void> add_scalars(int64_t global_step, std::span<const Scalar> scalars);
   Result<void> add_histogram(int64_t global_step, std::string_view tag, const Histogram& histogram);
   /// A text, which TensorBoard shows as Markdown.
