@@ -13,7 +13,7 @@ namespace {
 
 /// A list as flags have it: "64,32".
 template <class T>
-std::string list_text(const std::vector<T>& list) {
+std::string listed_text(const std::vector<T>& list) {
   std::string text;
   for (const T& element : list) {
     if (!text.empty()) text += ',';
@@ -28,7 +28,7 @@ std::string list_text(const std::vector<T>& list) {
   return text;
 }
 
-monitor::HyperParameterValue value_of(const Params::Item& item) {
+monitor::HyperParameterValue parameter_value(const Params::Item& item) {
   const auto convert = [](const auto& value) -> monitor::HyperParameterValue {
     using T = std::decay_t<decltype(value)>;
     if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, double>) {
@@ -36,7 +36,7 @@ monitor::HyperParameterValue value_of(const Params::Item& item) {
     } else if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string>) {
       return value;
     } else {
-      return list_text(value);
+      return listed_text(value);
     }
   };
   return std::visit(convert, item);
@@ -92,7 +92,7 @@ std::vector<monitor::HyperParameter> hyper_parameters(const Params& flags, const
     for (const auto& [name, item] : *some) {
       std::string plain = name;
       std::replace(plain.begin(), plain.end(), '-', '_');
-      if (names.insert(std::move(plain)).second) all.push_back({name, value_of(item)});
+      if (names.insert(std::move(plain)).second) all.push_back({name, parameter_value(item)});
     }
   }
   return all;
