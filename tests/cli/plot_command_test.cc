@@ -54,6 +54,20 @@ TEST_F(PlotCommand, DrawsInATerminal) {
   EXPECT_EQ(everything(), before);
 }
 
+TEST_F(PlotCommand, OfTwoEqualRunsNoneIsTheBest) {
+  write_run("a", 20);
+  write_run("b", 20);
+  EXPECT_THAT(shoal_program({"plot", path("a"), path("b")}).out, Not(HasSubstr("<- best")));
+}
+
+TEST_F(PlotCommand, SaysThatALogarithmHidesValues) {
+  const auto writer = writer_of("m");
+  for (int64_t step = 0; step < 3; ++step) value_or_raise(writer->add_scalar(step, "loss", double(step)));
+  value_or_raise(writer->close());
+  EXPECT_THAT(shoal_program({"plot", path("m"), "--log-y"}).out, HasSubstr("Values that are not positive"));
+  EXPECT_THAT(shoal_program({"plot", path("m")}).out, Not(HasSubstr("not positive")));
+}
+
 TEST_F(PlotCommand, LeavesOutWhatALaterStartMadeVoid) {
   {
     const auto first = writer_of("m");

@@ -72,6 +72,7 @@ TEST(PlotTicks, ThereAreNoneForRangesThatAreNone) {
 TEST(PlotTicks, OfLogarithmsArePowersOfTen) {
   EXPECT_THAT(labels_of(log_ticks({0.001, 10}, 9)), ElementsAre("0.001", "0.01", "0.1", "1", "10"));
   EXPECT_THAT(labels_of(log_ticks({0.03, 0.6}, 5)), ElementsAre("0.05", "0.1", "0.2", "0.5"));
+  EXPECT_THAT(labels_of(log_ticks({0.3, 1}, 4)), ElementsAre("0.4", "0.6", "0.8", "1.0"));
   EXPECT_LE(log_ticks({1e-200, 1e200}, 6).size(), 7u);
   const Axis axis({0.01, 100}, true, 5);
   EXPECT_DOUBLE_EQ(axis.place(1), 0.5);

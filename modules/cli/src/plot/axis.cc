@@ -62,7 +62,8 @@ std::vector<Tick> log_ticks(Range range, int wanted) {
     for (double exponent = first - 1; exponent <= last; exponent += 1) {
       for (const double factor : {1.0, 2.0, 5.0}) add(factor * std::pow(10, exponent));
     }
-    return ticks.size() < 2 ? nice_ticks(range, wanted) : ticks;
+    const bool narrow = range.high < range.low * 10 && ticks.size() < 4;
+    return ticks.size() < 2 || narrow ? nice_ticks(range, wanted) : ticks;
   }
   const int every = std::max(1, int(std::ceil(double(powers) / std::max(wanted, 1))));
   for (int i = 0; i < powers; i += every) add(std::pow(10, first + i));

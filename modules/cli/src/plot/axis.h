@@ -20,7 +20,7 @@ struct Tick {
 std::vector<Tick> nice_ticks(Range range, int wanted);
 
 /// The same for a logarithmic axis of positive numbers: powers of ten, thinned to about `wanted`; also 2 and 5 times these, where
-/// there are fewer than three powers; those of nice_ticks() where the range has fewer than two of all these.
+/// there are fewer than three powers; those of nice_ticks() where the range is less than ten to one and has fewer than four of all these.
 std::vector<Tick> log_ticks(Range range, int wanted);
 
 /// A number as short as its size allows: four significant digits, "12.3k", "1.2e-05", "NaN".

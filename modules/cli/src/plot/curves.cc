@@ -116,28 +116,35 @@ LinePanel panel_of(const Key& key, const std::vector<RunToDraw>& runs, const Cur
   const Better better = better_of(key.tag);
   std::optional<Timed<double>> best_of_all;
   size_t best_line = 0;
+  bool one_is_best = false;
+  bool hides_any = false;
   for (size_t i = 0; i < runs.size(); ++i) {
     const auto found = runs[i].history->scalars.find(key);
     if (found == runs[i].history->scalars.end() || found->second.items().empty()) continue;
     std::vector<Timed<double>> values = found->second.items();
     note_gaps(panel, runs[i].name, values);
     const std::vector<Timed<double>> recorded = values;
+    hides_any |= std::any_of(values.begin(), values.end(), [](const Timed<double>& value) { return value.value <= 0; });
     smooth_all(values, smooth);
     Line line{.run = i, .points = points_of(runs[i], values, options), .last = short_number(values.back().value)};
     if (smooth > 0) line.faint = points_of(runs[i], recorded, options);
     if (const auto best = best_of(values, better)) {
       line.best = short_number(best->value) + " at step " + std::to_string(best->step);
+      const bool equal = best_of_all && best_of_all->value == best->value;
+      if (equal) one_is_best = false;  // Of two equal ones none is the best.
       const std::vector<Timed<double>> two{best_of_all.value_or(*best), *best};
-      if (!best_of_all || best_of(two, better)->value != best_of_all->value) {
+      if (!best_of_all || (!equal && best_of(two, better)->value == best->value)) {
         best_of_all = best;
         best_line = panel.lines.size();
+        one_is_best = true;
       }
     }
     panel.lines.push_back(std::move(line));
   }
   // The losses of training are of single batches, and the least of these says little of a run.
-  if (best_of_all && panel.lines.size() > 1 && !key.source.empty()) panel.lines[best_line].is_best = true;
+  if (one_is_best && panel.lines.size() > 1 && !key.source.empty()) panel.lines[best_line].is_best = true;
   fit_axes(panel);
+  if (panel.log_y && hides_any) panel.notes.push_back("Values that are not positive have no place on a logarithmic axis.");
   return panel;
 }
 

@@ -83,7 +83,10 @@ std::string legend_of(const Line& line, const std::vector<Run>& runs, const Term
   if (!line.best.empty()) numbers += "  best " + line.best;
   if (line.is_best) numbers += "  <- best";
   const size_t room = size_t(style.columns) - 3;
-  text = shortened(text, std::max<size_t>(room > characters_in(numbers) ? room - characters_in(numbers) : 0, 6)) + numbers;
+  constexpr size_t kNameLeast = 6;
+  if (characters_in(numbers) + std::min(characters_in(text), kNameLeast) > room) numbers = "  " + line.last;
+  text = shortened(text, std::max<size_t>(room > characters_in(numbers) ? room - characters_in(numbers) : 0, kNameLeast)) +
+         numbers;
   const std::vector<std::string> cut = wrapped(text, int(room));
   if (cut.size() > 1) text = cut.front();
   return (style.colours ? coloured_text("━━", colour) : std::string(1, letter_of(runs, line.run)) + " ") + " " + text;
