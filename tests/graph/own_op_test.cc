@@ -83,7 +83,7 @@ TEST_F(OwnOp, DefinesItsAttributesOnce) {
   version.attributes = {{"version", 1}};
   EXPECT_THAT(sentence_of(version), HasSubstr("attribute \"version\" is there already"));
   nan.attributes = {{"a", std::nan("")}};
-  EXPECT_THAT(sentence_of(nan), HasSubstr("attribute \"a\" is NaN"));
+  EXPECT_THAT(sentence_of(nan), HasSubstr("attribute \"a\" has the default NaN"));
   OpDef product = plain("product"), lookup = plain("lookup"), takes = plain("takes");
   product.product = true;
   EXPECT_THAT(sentence_of(product), HasSubstr("a product or a lookup needs two inputs, but this op may have fewer"));

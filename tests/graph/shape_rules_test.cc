@@ -43,7 +43,7 @@ TEST_F(ShapeRules, Recurrences) {
   EXPECT_REFUSED(ops::lstm(floats({batch_, 7, 20}), floats({20, 4}), {}, "l"),
                  "lstm \"l\": recurrent_kernel [20, 4] must be [4 * units, units]");
   EXPECT_REFUSED(ops::lstm(floats({batch_, 7, 15}), floats({20, 5}), {}, "l"),
-                 "lstm \"l\": projection [batch, 7, 15] must have the 20 features that recurrent_kernel [20, 5] gives");
+                 "lstm \"l\": projection [batch, 7, 15] must have the 20 features that recurrent_kernel [20, 5] has");
   EXPECT_REFUSED(ops::lstm(floats({batch_, 7, 20}), floats({20, 5}), {.initial_hidden = state}, "l"),
                  "lstm \"l\": initial_hidden and initial_cell belong together: give both or neither");
   EXPECT_REFUSED(ops::lstm(floats({3, 7, 20}), floats({20, 5}), {.initial_hidden = state, .initial_cell = state}, "l"),
