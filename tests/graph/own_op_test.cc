@@ -81,7 +81,7 @@ TEST_F(OwnOp, DefinesItsAttributesOnce) {
   nameless.attributes = {{"", 1}};
   EXPECT_THAT(sentence_of(nameless), HasSubstr("an attribute has no name"));
   version.attributes = {{"version", 1}};
-  EXPECT_THAT(sentence_of(version), HasSubstr("attribute \"version\" is there already"));
+  EXPECT_THAT(sentence_of(version), HasSubstr("attribute \"version\" is taken"));
   nan.attributes = {{"a", std::nan("")}};
   EXPECT_THAT(sentence_of(nan), HasSubstr("attribute \"a\" has the default NaN"));
   OpDef product = plain("product"), lookup = plain("lookup"), takes = plain("takes");
