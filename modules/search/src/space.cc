@@ -62,7 +62,7 @@ std::optional<std::vector<Value>> values_of(const Parameter& parameter, size_t c
 class Combinations {
  public:
   Combinations(const std::vector<Parameter>& parameters, size_t count_max, bool all)
-      : parameters_(parameters), count_max_(count_max), all_(all) {}
+      : parameters_(parameters), count_max_(count_max), all_(all), values_(parameters.size()) {}
 
   /// False: there are more than `count_max`.
   bool walk() { return walk_from(0); }
@@ -79,7 +79,8 @@ class Combinations {
     }
     const Parameter& parameter = parameters_[index];
     if (!Space::is_active(parameter, current_)) return walk_from(index + 1);
-    const std::optional<std::vector<Value>> values = values_of(parameter, count_max_, all_);
+    std::optional<std::vector<Value>>& values = values_[index];
+    if (!values) values = values_of(parameter, count_max_, all_);
     if (!values) return false;
     for (const Value& value : *values) {
       current_.emplace_back(parameter.name, value);
@@ -93,6 +94,7 @@ class Combinations {
   const std::vector<Parameter>& parameters_;
   const size_t count_max_;
   const bool all_;
+  std::vector<std::optional<std::vector<Value>>> values_;  // By parameter, once they are needed.
   size_t count_ = 0;
   Assignment current_;
   std::vector<Assignment> found_;
