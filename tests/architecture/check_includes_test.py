@@ -56,7 +56,7 @@ class CheckIncludes(unittest.TestCase):
         self.assert_one(onednn | {"modules/nn/src/a.cc": "#include <oneapi/dnnl/dnnl.hpp>\n"}, "only for backends/onednn")
         self.assert_one(onednn | {"modules/nn/src/a.cc": "#include <dnnl.hpp>\n"}, "only for backends/onednn")
         self.assert_one({"backends/onednn/a.cc": "#include <dnnl.hpp>\n"}, "only for plug-ins that say so")
-        self.assert_one({"modules/cluster/src/job/a.cc": "#include <flatbuffers/flatbuffers.h>\n"}, "only for transport")
+        self.assert_one({"modules/cluster/src/job/a.cc": "#include <flatbuffers/flatbuffers.h>\n"}, "only for plug-ins that say so")
         self.assert_one({"transport/inproc/a.cc": "#include <boost/asio.hpp>\n"}, "only for modules/base")
         self.assert_one({"modules/data/src/a.cc": "#include <CLI/CLI.hpp>\n"}, "only for modules/cli")
 
@@ -141,6 +141,14 @@ class CheckIncludes(unittest.TestCase):
         listing = {"tests/CMakeLists.txt": "foreach(folder IN ITEMS base)\n"}
         self.assert_one(listing | {"tests/nn/a_test.cc": "", "tests/nn/CMakeLists.txt": ""}, "tests/nn/a_test.cc", "nn")
         self.assert_one(listing | {"tests/base/a_test.cc": ""}, "tests/base/a_test.cc", "base")
+
+    def test_each_library_is_allowed_only_where_it_is_used(self):
+        root = pathlib.Path(__file__).resolve().parents[2]
+        included = {(source.name, include) for source in check_includes.sources(root) for _, _, include in source.includes}
+        for start, folders in check_includes.THIRD_PARTY.items():
+            for folder in folders:
+                self.assertTrue(any(name.startswith(folder + "/") and include.startswith(start) for name, include in included),
+                                f"nothing in {folder} includes {start}: take it out of THIRD_PARTY")
 
     def test_finds_that_there_is_nothing_to_check(self):
         self.assert_one({"README.md": ""}, "no sources")
