@@ -39,7 +39,11 @@ class ParallelMapStage final : public Stage {
     bool has_waited = false;
     while (true) {
       drop_gone();
-      if (slots_.empty()) return false;
+      if (slots_.empty()) {  // All inputs that were taken had been handed out before the position was saved, or there are none.
+        if (ended_) return false;
+        read_ahead(lock);
+        continue;
+      }
       Slot& slot = wanted();
       if (slot.state == State::kDone) return hand_out(slot, item, lock);
       if (slot.state == State::kQueued) {

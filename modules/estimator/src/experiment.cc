@@ -2,6 +2,7 @@
 #include "shoal/estimator/experiment.h"
 
 #include "report_files.h"
+#include "shoal/base/environment.h"
 #include "shoal/estimator/task_host.h"
 #include "shoal/estimator/train_and_evaluate.h"
 
@@ -9,18 +10,18 @@ namespace shoal {
 namespace {
 
 /// `config` with a host that tells `reports`, too, what becomes of the task.
-Result<RunConfig> with_reports(const RunConfig& config, TaskReports& reports) {
+Result<RunConfig> with_reports(const RunConfig& config, const std::shared_ptr<TaskReports>& reports) {
   std::shared_ptr<const TaskHost> given = config.host();
   if (!given) {
     SHOAL_TRY(given, process_host());
   }
   auto host = std::make_shared<TaskHost>(*given);
-  host->report = [&reports, given](const TaskReport& report) {
-    reports.add(report);
+  host->report = [reports, given](const TaskReport& report) {
+    reports->add(report);
     if (given->report) given->report(report);
   };
-  host->leads = [&reports, given](const LedFolder& folder) {
-    reports.lead(folder);
+  host->leads = [reports, given](const LedFolder& folder) {
+    reports->lead(folder);
     if (given->leads) given->leads(folder);
   };
   return config.with_host(std::move(host));
@@ -39,13 +40,13 @@ ExperimentReport run_experiment(const ExperimentFn& make, RunConfig config, cons
 
 Result<ExperimentReport> try_run_experiment(const ExperimentFn& make, RunConfig config, const CommandLine& line) {
   if (!make) return invalid_argument("run_experiment: a function that makes the experiment is required");
-  TaskReports reports;
+  const auto reports = std::make_shared<TaskReports>();  // Copies of the configuration may outlive this call.
   SHOAL_TRY(const RunConfig reporting, with_reports(config, reports));
-  reports.start(reporting);
-  Experiment experiment = make(reporting, line);
+  reports->start(reporting);
+  SHOAL_TRY(Experiment experiment, call_user("the function that makes the experiment", [&] { return make(reporting, line); }));
   SHOAL_TRY_VOID(
       try_train_and_evaluate(experiment.estimator, std::move(experiment.train_spec), std::move(experiment.eval_spec)));
-  return program_report(reports, line);
+  return program_report(*reports, line);
 }
 
 }  // namespace shoal

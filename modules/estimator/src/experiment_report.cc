@@ -36,9 +36,12 @@ std::string_view to_string(ExperimentStatus status) {
   return "unknown";
 }
 
-/// The metrics come first, so a metric that has the name of another member is found in `last` alone.
+/// A metric that has the name of another member is found in `last` alone, also where that member is missing.
 std::string ExperimentReport::to_json() const {
+  static constexpr std::string_view kMembers[] = {"status", "error", "examples_per_second", "seconds", "interrupted", "last", "best",
+                                                  "model_dir", "export", "trial", "flags", "seed", "version"};
   ReportJson json = metrics_json(metrics);
+  for (const std::string_view member : kMembers) json.erase(std::string(member));
   json["status"] = to_string(status);
   if (!error.empty()) json["error"] = error;
   if (global_step) json["global_step"] = *global_step;

@@ -119,12 +119,6 @@ Result<void> write_folder_report(const TaskReports& reports, const CommandLine& 
 
 }  // namespace
 
-void remove_old_report(const LedFolder& folder) {
-  const std::string path = join_path(folder.model_dir, kReportName);
-  const auto storage = storage_of(folder);
-  if (storage->exists(path)) static_cast<void>(storage->remove(path));
-}
-
 ExperimentReport program_report(const TaskReports& reports, const CommandLine& line,
                                 const std::optional<std::string>& failure) {
   ExperimentReport report = reports.merged(line);

@@ -6,16 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "task/report_name.h"
 #include "task_reports.h"
 
 namespace shoal {
-
-/// The name of the report within a model_dir.
-inline constexpr const char* kReportName = "report.json";
-
-/// Called when a task begins to train in a folder: removes the report of an earlier start, which does not hold any more. A
-/// process that is killed therefore leaves none. Blocks.
-void remove_old_report(const LedFolder& folder);
 
 /// What the tasks of this process know, with what lies in its model_dir: the last and the best evaluation, the newest
 /// export. `failure`: the sentence of the error that the program ended with, None if it ended without one. Reads files.

@@ -196,10 +196,7 @@ int run_flags(int argc, const char* const* argv, const ProgramInfo& program, Fla
   CommandLine line = command_line(program, flags);
   if (reader == FlagReader::kBody) host->flags = std::make_shared<const Params>(flags_of_run(line));
   host->report = [&reports](const TaskReport& report) { reports.add(report); };
-  host->leads = [&reports](const LedFolder& folder) {
-    if (folder.trains) remove_old_report(folder);
-    reports.lead(folder);
-  };
+  host->leads = [&reports](const LedFolder& folder) { reports.lead(folder); };
   Result<RunConfigOptions> config = run_config_options(program, flags);
   if (!config) return print_error(config.error());
   const ProgramCall call{flags, std::move(line), *std::move(config), body, reports};

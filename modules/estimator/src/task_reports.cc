@@ -18,6 +18,37 @@ Params parameters_of(const CommandLine& line) {
   return parameters;
 }
 
+/// Joins two trainings that one task has made one after the other.
+TaskReport joined(const TaskReport& first, const TaskReport& second) {
+  TaskReport both = second;
+  both.metrics = first.metrics;
+  both.metrics.take(second.metrics);
+  if (both.best.empty() || (!first.best.empty() && first.best.at("loss") < both.best.at("loss"))) both.best = first.best;
+  if (!both.seed) both.seed = first.seed;
+  if (first.global_step) both.global_step = std::max(both.global_step.value_or(0), *first.global_step);
+  if (first.seconds) both.seconds = both.seconds.value_or(0) + *first.seconds;
+  const auto examples = [](const TaskReport& one) { return one.examples_per_second.value_or(0) * one.seconds.value_or(0); };
+  if (first.examples_per_second && both.seconds.value_or(0) > 0) {
+    both.examples_per_second = (examples(first) + examples(second)) / *both.seconds;
+  }
+  return both;
+}
+
+/// A report for each task of `model_dir`, in the order in which the tasks ended first. Tasks without a folder belong to every one.
+std::vector<TaskReport> by_task(const std::vector<TaskReport>& reports, const std::string& model_dir) {
+  std::vector<TaskReport> tasks;
+  for (const TaskReport& report : reports) {
+    if (!report.model_dir.empty() && report.model_dir != model_dir) continue;
+    const auto before = std::ranges::find(tasks, report.task, &TaskReport::task);
+    if (before == tasks.end()) {
+      tasks.push_back(report);
+    } else {
+      *before = joined(*before, report);
+    }
+  }
+  return tasks;
+}
+
 void merge(ExperimentReport& whole, const TaskReport& report) {
   whole.metrics.take(report.metrics);
   const bool better = whole.best.empty() || (!report.best.empty() && report.best.at("loss") < whole.best.at("loss"));
@@ -85,11 +116,15 @@ ExperimentReport TaskReports::merged(const CommandLine& line) const {
   const std::lock_guard lock(mutex_);
   ExperimentReport whole{
       .parameters = parameters_of(line), .model_dir = model_dir_, .trial = trial_, .version = SHOAL_VERSION};
-  for (const LedFolder& folder : folders_) {
-    whole.model_dir = folder.model_dir;
-    whole.seed = folder.seed;
+  // Of several trainings the last one is what the program has come to.
+  for (const TaskReport& report : reports_) {
+    if (!report.model_dir.empty()) whole.model_dir = report.model_dir;
   }
-  for (const TaskReport& report : reports_) merge(whole, report);
+  if (!folders_.empty()) {
+    whole.model_dir = folders_.back().model_dir;
+    whole.seed = folders_.back().seed;
+  }
+  for (const TaskReport& task : by_task(reports_, whole.model_dir)) merge(whole, task);
   return whole;
 }
 
@@ -100,9 +135,7 @@ ExperimentReport TaskReports::merged(const CommandLine& line, const std::string&
   for (const LedFolder& folder : folders_) {
     if (folder.model_dir == model_dir) whole.seed = folder.seed;
   }
-  for (const TaskReport& report : reports_) {
-    if (report.model_dir == model_dir) merge(whole, report);
-  }
+  for (const TaskReport& task : by_task(reports_, model_dir)) merge(whole, task);
   return whole;
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "shoal/base/check.h"
 #include "shoal/base/format.h"
 
 namespace shoal::cli::plot {
@@ -31,6 +30,18 @@ std::string tick_label(double value, double step, double most) {
 bool is_usable(Range range) {
   return std::isfinite(range.low) && std::isfinite(range.high) && range.low < range.high &&
          std::isfinite(range.high - range.low);
+}
+
+/// The nearest range in which places can be computed: numbers in files may be so large that their difference is infinite, or so small that no
+/// number lies between them.
+Range drawable(Range range, bool log) {
+  const double least = log ? 1e-300 : -5e307, most = log ? 1e300 : 5e307;
+  const auto within = [&](double value) { return std::isnan(value) ? least : std::clamp(value, least, most); };
+  const double low = within(range.low), high = within(range.high);
+  if (low < high && (!log || std::log10(low) < std::log10(high))) return {low, high};
+  if (log) return low < 1e299 ? Range{low, low * 10} : Range{low / 10, low};
+  const double room = std::max(std::abs(low) * 1e-9, 0.5);
+  return {low - room, low + room};
 }
 
 }  // namespace
@@ -82,9 +93,8 @@ std::string short_number(double value) {
   return formatted(size >= 1e4 ? "%.0f" : "%.4g", value);
 }
 
-Axis::Axis(Range range, bool log, int wanted_ticks) : range_(range), log_(log) {
-  SHOAL_CHECK(is_usable(range) && (!log || range.low > 0));
-  ticks_ = log ? log_ticks(range, wanted_ticks) : nice_ticks(range, wanted_ticks);
+Axis::Axis(Range range, bool log, int wanted_ticks) : range_(drawable(range, log)), log_(log) {
+  ticks_ = log ? log_ticks(range_, wanted_ticks) : nice_ticks(range_, wanted_ticks);
 }
 
 double Axis::place(double value) const {

@@ -17,8 +17,9 @@ std::string braille_character(uint8_t dots) {
   return {char(0xe0 | (code >> 12)), char(0x80 | ((code >> 6) & 0x3f)), char(0x80 | (code & 0x3f))};
 }
 
-/// The codes of SGR: blue, yellow, green, magenta, cyan, red and the terminal's own bright one.
-constexpr std::array<const char*, 7> kColourCodes{"94", "33", "32", "95", "36", "91", "1"};
+/// The codes of SGR, one for each run that has a colour of its own: blue, yellow, green, magenta, cyan, red, the terminal's own bright colour, dark
+/// blue.
+constexpr std::array<const char*, 8> kColourCodes{"94", "33", "32", "95", "36", "91", "1", "34"};
 constexpr const char* kGreyCode = "90";
 
 }  // namespace

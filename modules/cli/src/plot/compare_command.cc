@@ -110,7 +110,8 @@ std::string fact_text(const json::Json& value) {
 
 void print_facts(std::ostream& out, const plot::Comparison& comparison, const std::vector<std::string>& names) {
   if (comparison.facts.empty()) {
-    out << "\nParameters, versions and seeds: the same.\n";
+    out << (comparison.knows_facts ? "\nParameters, versions and seeds: the same.\n"
+                                   : "\nParameters, versions and seeds: not known, since neither folder has a report.json.\n");
     return;
   }
   out << "\nWhat the runs were given, and what differs in them\n";

@@ -70,6 +70,7 @@ bool measures_speed(const std::string& tag) {
 Comparison compare(const History& a, const RunFacts& facts_a, const History& b, const RunFacts& facts_b) {
   Comparison comparison;
   comparison.facts = fact_differences(facts_a, facts_b);
+  comparison.knows_facts = !facts_a.facts.empty() || !facts_b.facts.empty();
   const auto has = [](const History& history, const Key& key) {
     const auto found = history.scalars.find(key);
     return found != history.scalars.end() && !found->second.items().empty();

@@ -208,7 +208,7 @@ Result<Figure> draw_curves(const std::vector<RunToDraw>& runs, const CurveOption
     return failed_precondition(
         run.history->folder +
         ": the number of examples of a step is not known, since the folder has no report.json with the flag "
-        "batch; give it by --examples-per-step, or draw by --x step");
+        "batch, which a training writes at its end; give it by --examples-per-step, or draw by --x step");
   }
   Figure figure{.runs = coloured_runs(runs, keys)};
   for (const Key& key : keys) figure.lines.push_back(panel_of(key, runs, options));

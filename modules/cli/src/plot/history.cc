@@ -84,10 +84,13 @@ Result<void> HistoryReader::read_file(const std::string& source, File& file) {
 
 void HistoryReader::begin_training(const monitor::EventStart& start) {
   if (!std::isfinite(start.wall_time)) return;
+  // Only a start that goes back makes evaluations void: the clock of the task that evaluates may be behind.
+  const bool goes_back = newest_step_ >= start.first_step;
+  newest_step_ = std::min(newest_step_, start.first_step - 1);
   drop_void(history_.scalars, start, true);
-  drop_void(history_.scalars, start, false);
   drop_void(history_.histograms, start, true);
-  drop_void(history_.histograms, start, false);
+  if (goes_back) drop_void(history_.scalars, start, false);
+  if (goes_back) drop_void(history_.histograms, start, false);
   if (!history_.has_events) history_.first_wall = start.wall_time;
   if (history_.has_events && start.wall_time > history_.last_wall) {
     const double before = history_.pauses.empty()
@@ -97,6 +100,7 @@ void HistoryReader::begin_training(const monitor::EventStart& start) {
   }
   history_.has_events = true;
   history_.last_wall = std::max(history_.last_wall, start.wall_time);
+  if (!goes_back) return;
   std::vector<monitor::EventStart>& starts = history_.starts;
   // A clock may have gone back.
   const double wall = starts.empty() ? start.wall_time : std::max(start.wall_time, starts.back().wall_time);
@@ -112,12 +116,14 @@ bool HistoryReader::is_void(int64_t step, double wall) const {
 
 void HistoryReader::take(const std::string& source, monitor::EventValue& value) {
   using Kind = monitor::EventValue::Kind;
-  if (!std::isfinite(value.wall_time)) return;
+  // Values that nobody draws say nothing of the time of steps: a start writes its hyper-parameters before it trains.
+  if (!std::isfinite(value.wall_time) || value.kind == Kind::kOther) return;
   const bool trains = source.empty();
   if (!trains && is_void(value.global_step, value.wall_time)) return;
   if (!history_.has_events) history_.first_wall = value.wall_time;
   history_.has_events = true;
   if (trains) history_.last_wall = std::max(history_.last_wall, value.wall_time);
+  if (trains) newest_step_ = std::max(newest_step_, value.global_step);
   Key key{source, std::move(value.tag)};
   if (value.kind == Kind::kScalar) {
     history_.scalars[std::move(key)].add({value.global_step, value.wall_time, value.scalar});

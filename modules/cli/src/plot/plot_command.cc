@@ -165,18 +165,21 @@ Result<int> plot_runs(Context& context, const PlotArguments& arguments) {
     SHOAL_TRY_VOID(check_output(context.storage, arguments.output));
   }
   PlottedRuns runs(context, arguments);
-  SHOAL_TRY_VOID(runs.read());
-  if (!arguments.follows) runs.tell_damage();
+  if (!arguments.follows) {
+    SHOAL_TRY_VOID(runs.read());
+    runs.tell_damage();
+  }
   const plot::ChosenSize chosen{arguments.width, arguments.height};
   if (arguments.follows) {
     SHOAL_TRY_VOID(plot::follow(context, chosen, [&]() -> Result<plot::Look> {
       plot::Look look{.figure = {}, .ended = runs.ended()};  // Asked first: what came before the end is read then.
-      SHOAL_TRY_VOID(runs.read());
-      Result<plot::Figure> figure = draw_titled(runs, arguments, terminal_grid_size(plot::output_style(context, chosen)));
+      const Result<void> read = runs.read();
+      Result<plot::Figure> figure =
+          read ? draw_titled(runs, arguments, terminal_grid_size(plot::output_style(context, chosen))) : Result<plot::Figure>(read.error());
       const bool waits = !figure && figure.error().kind() == ErrorKind::kNotFound && !look.ended;
       if (!figure && !waits) return std::move(figure).error();
-      if (waits) {
-        look.figure.notes.push_back("Nothing to draw yet.");
+      if (waits) {  // The training may not have made its folder yet.
+        look.figure.notes.push_back(read ? "Nothing to draw yet." : "Nothing to draw yet: " + read.error().message());
       } else {
         look.figure = std::move(figure).value();
       }

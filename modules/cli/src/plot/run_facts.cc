@@ -23,15 +23,14 @@ Result<bool> heard(const Result<T>& result, RunFacts& facts) {
 }
 
 void take_report(const json::Json& report, RunFacts& facts) {
-  static constexpr std::array kTaken{"seed",  "version",  "status",  "error",
-                                     "trial", "strategy", "seconds", "examples_per_second"};
+  static constexpr std::array kTaken{"seed", "version", "status", "error", "trial", "seconds", "examples_per_second"};
   for (const char* name : kTaken) {
     if (const auto found = report.find(name); found != report.end() && !found->is_structured()) facts.facts[name] = *found;
   }
   const auto flags = report.find("flags");
   if (flags == report.end() || !flags->is_object()) return;
   for (const auto& [name, value] : flags->items()) {
-    if (!value.is_structured()) facts.facts["flags." + name] = value;
+    if (!value.is_object()) facts.facts["flags." + name] = value;  // A flag may be a list.
   }
 }
 

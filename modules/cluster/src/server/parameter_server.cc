@@ -333,10 +333,13 @@ TaskStatus Server::status() {
     const auto known = state_.trainers().find(trainer);
     const bool done = known != state_.trainers().end() && known->second.done;
     status.peers.push_back({.task = trainer_name(trainer, own), .connected = false, .address = {}, .done = done});
-    if (known != state_.trainers().end()) status.peers.back().input_wait = known->second.input_wait;
   }
   for (const Session* session : sessions_) {
-    if (session->trainer < options_.trainers) status.peers[size_t(session->trainer)].connected = true;
+    if (session->trainer >= options_.trainers) continue;
+    PeerStatus& peer = status.peers[size_t(session->trainer)];
+    peer.connected = true;
+    const auto known = state_.trainers().find(session->trainer);
+    if (known != state_.trainers().end() && !peer.done) peer.input_wait = known->second.input_wait;
   }
   for (size_t shard = 1; shard < options_.servers.size() && core_.shard() == 0; ++shard) {
     status.peers.push_back({.task = "ps " + std::to_string(index_at(own.sparse.servers, int32_t(shard))),

@@ -6,6 +6,7 @@
 #include "shoal/checkpoint/manifest.h"
 #include "shoal/checkpoint/run_count.h"
 #include "task/folder_lock.h"
+#include "task/report_name.h"
 #include "task/task_network.h"
 #include "task/temporary_files.h"
 
@@ -70,9 +71,12 @@ Result<bool> TrainerFolder::look() {
   return true;
 }
 
-/// The files of a program that brings an environment of its own are that environment's, and no report is written there.
+/// Tells the host which folder this task leads. The report of an earlier start does not hold once training begins, so a process that is killed leaves
+/// none. No report is written into the folder of a program that brings an environment of its own.
 void TrainerFolder::tell_host(bool trains) {
   const RunConfig& config = scope_.config();
+  const std::string report = join_path(scope_.model_dir(), kReportName);
+  if (trains && scope_.env.storage().exists(report)) static_cast<void>(scope_.env.storage().remove(report));
   if (!config.host() || !config.host()->leads || config.own_environment()) return;
   config.host()->leads({.model_dir = scope_.model_dir(),
                         .run = run_file_.id,
