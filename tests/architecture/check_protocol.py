@@ -14,14 +14,14 @@ MESSAGE = "transport/include/shoal/transport/message.h"
 STATUS = "modules/cluster/include/shoal/cluster/protocol.h"
 TEXTS = ("modules/cluster/src/state/protocol.cc", "modules/cluster/src/job/rendezvous/messages.cc",
          "modules/cluster/src/job/task_status.cc")
-SPEAKERS = "modules/cluster"  # Sources that say or understand verbs.
+SPEAKERS = ("modules/cluster", "transport/auto")  # Sources that say or understand verbs.
 
 # Words in the tables of texts that are values and no fields.
 VALUES = {"max_steps", "end_of_input"}
 # Texts of "release", "residuals" and "rest" in the table of verbs, which are no verbs.
 WORDS_OF_VERBS = {"now", "saved"}
 
-VERB_IN_CODE = re.compile(r'(?:control\(|verb == |make_control\([^"()]*\(\), |say\([^"()]*|make_word\([^"()]*|'
+VERB_IN_CODE = re.compile(r'(?:kVerb = |control\(|verb == |make_control\([^"()]*\(\), |say\([^"()]*|make_word\([^"()]*|'
                           r'tell_all\(|Verb = )"([a-z_]+)"')
 
 
@@ -104,7 +104,7 @@ def problems(root):
     yield from differences("the field of a text", json_fields([read(name) for name in TEXTS]), fields)
     verbs = [row for row in tables(section(page, "Verbs")) + rendezvous if len(row) > 2 and row[0].startswith("`")]
     of_verbs = set().union(*(words(row[0]) | words(row[4]) for row in verbs)) - WORDS_OF_VERBS
-    sources = [path for kind in ("h", "cc") for path in sorted((root / SPEAKERS).rglob(f"*.{kind}"))]
+    sources = [path for folder in SPEAKERS for kind in ("h", "cc") for path in sorted((root / folder).rglob(f"*.{kind}"))]
     said = {verb for path in sources for verb in VERB_IN_CODE.findall(path.read_text(encoding="utf-8"))}
     said |= {verb for path in sources for verb in re.findall(r'more \? "(\w+)" : "\w+"', path.read_text(encoding="utf-8"))}
     said |= {verb for path in sources for verb in re.findall(r'more \? "\w+" : "(\w+)"', path.read_text(encoding="utf-8"))}

@@ -19,7 +19,8 @@ class CheckProtocol(unittest.TestCase):
         for name in (check_protocol.PAGE, check_protocol.SCHEMA, check_protocol.MESSAGE):
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, self.root / name)
-        shutil.copytree(ROOT / check_protocol.SPEAKERS, self.root / check_protocol.SPEAKERS)
+        for folder in check_protocol.SPEAKERS:
+            shutil.copytree(ROOT / folder, self.root / folder)
 
     def replace(self, name, old, new):
         path = self.root / name

@@ -37,12 +37,12 @@ inline constexpr MessageKind kMessageKindLast = MessageKind::kOrder;
 struct MessageHead {
   MessageKind kind = MessageKind::kControl;
   uint8_t status = 0;        ///< The status of a reply; see cluster/protocol.h.
-  uint64_t job = 0;          ///< The id of the job. Messages of other jobs are dropped.
+  uint64_t job = 0;          ///< Not used by Shoal's tasks, whose Hello names the job: 0. Transports carry it unchanged.
   uint64_t epoch = 0;        ///< The epoch. Messages of older epochs have no effect.
   uint64_t incarnation = 0;  ///< The incarnation of the sending process.
   uint64_t sequence = 0;     ///< Counts the sender's requests on a shard, from 1.
   uint64_t reply_to = 0;     ///< The sequence that this message answers; 0 if it is not a reply.
-  uint64_t global_step = 0;  ///< The global step that the sender knows.
+  uint64_t global_step = 0;  ///< In replies of a server: the global step of the job.
   friend bool operator==(const MessageHead&, const MessageHead&) = default;
 };
 
