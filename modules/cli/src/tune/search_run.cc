@@ -12,6 +12,7 @@
 #include "shoal/base/utc_text.h"
 #include "tune/running_trial.h"
 #include "tune/search_end.h"
+#include "tune/search_events.h"
 #include "tune/search_table.h"
 #include "tune/trial_command.h"
 
@@ -107,7 +108,9 @@ Result<void> SearchRun::prepare() {
   inbox_.emplace(std::move(inbox));
   SHOAL_TRY(launch::Guard guard, launch::Guard::start("", kPatienceOfGuard));
   guard_.emplace(std::move(guard));
-  if (!tuner_.trials().empty()) {
+  if (tuner_.trials().empty()) {
+    SHOAL_TRY_VOID(write_search_events(options_.folder, options_.header));
+  } else {
     const auto ended = std::ranges::count_if(tuner_.trials(), &Trial::has_ended);
     say("going on in " + options_.folder + ": " + std::to_string(ended) + " of " + std::to_string(tuner_.trials().size()) +
         " trials have ended");
