@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What compile_with() does: from a graph to an ExecutorProgram.
+/// compile_with() turns a graph into an ExecutorProgram.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -100,7 +100,8 @@ class Compiler {
     return {};
   }
 
-  /// A view of more bytes than there are would read what is not its own: a user's own op may say that it is one.
+  /// Refuses a view whose size differs from that of its operand, since a kernel would read beyond the operand's memory. A
+  /// user's own op may declare such a view.
   Result<void> check_view(const FlowNode& node) const {
     const auto bytes = [](const TensorType& type) { return uint64_t(type.shape.elements()) * size_of(type.dtype); };
     const TensorType &from = type_of(node.inputs[0]), &to = types_.back()[0];
@@ -130,8 +131,9 @@ class Compiler {
     }
   }
 
-  /// An update is written where it is bound, by the kernel that makes it: unless the value is a source, is fetched too
-  /// (bound memory is not ours once run() returns), or is bound as another update already. Those are copied.
+  /// The kernel that makes an update writes it straight into the memory bound for it. An update is copied instead if its
+  /// value is a source, is fetched too (bound memory is not ours once run() returns), or is bound as another update
+  /// already.
   void place_updates() {
     for (FlowValue fetch : flow_.fetches) fetched_roots_.insert(key_of(root(fetch)));
     for (size_t i = 0; i < flow_.updates.size(); ++i) {
@@ -161,15 +163,15 @@ class Compiler {
       if (node.op && !node.op->view) order_.push_back({.node = id, .from = {}, .to = {}, .updates_done = {}});
       for (int32_t output = 0; output < int32_t(node.node.outputs.size()); ++output) add_update_copies({id, output});
     }
-    // What is bound to a run may be gone after it, so a fetched input or variable is copied; at the end, where memory that
-    // is kept until the next run is in nobody's way.
+    // A fetched input or variable is copied, because the caller may free bound memory after the run. The copies come last,
+    // so that their memory, which is kept until the next run, is not taken from the steps.
     for (size_t i = 0; i < flow_.fetches.size(); ++i) {
       const Location* at = outside(flow_.fetches[i]);
       if (!at || at->place == Place::kConstant) continue;
       order_.push_back({.node = -1, .from = root(flow_.fetches[i]), .to = {}, .fetch = ptrdiff_t(i), .updates_done = {}});
     }
     find_last_uses();
-    // The order is that of completion, and an update is complete when nothing reads the value any more.
+    // Updates are listed at the step that completes them: the last step that reads the value.
     for (const auto& [value, update] : direct_updates_) {
       order_[size_t(last_use_.at(value))].updates_done.push_back(update);
     }
@@ -190,7 +192,7 @@ class Compiler {
         Planned& maker = order_[size_t(step)];
         const auto direct = direct_updates_.find({maker.node, 0});
         const bool is_output = direct != direct_updates_.end() && direct->second == update &&
-                               flow_.updates[update] == FlowValue{maker.node, 0};  // A view of it has other rows.
+                               flow_.updates[update] == FlowValue{maker.node, 0};  // A view of the output has other rows.
         if (is_output && last_read < step) maker.update_by_rows = ptrdiff_t(update);
       }
     }
@@ -256,14 +258,14 @@ class Compiler {
     parts_.info.lower_bound_bytes = plan.lower_bound_bytes;
   }
 
-  /// Values (by index of the plan) in whose place this output may be written.
+  /// Returns the values (as indices of the memory plan) whose memory this output may reuse.
   std::vector<int32_t> replaceable(int32_t id, int32_t output) const {
     const FlowNode& node = node_at(id);
     std::vector<int32_t> result;
     for (const OpDef::InPlace& pair : node.op->in_place) {
       if (pair.output != output || size_t(pair.input) >= node.inputs.size()) continue;
       const FlowValue input = root(node.inputs[size_t(pair.input)]);
-      int uses = 0;  // An op such as mul(x, x) reads what it would overwrite.
+      int uses = 0;  // An op such as mul(x, x) would overwrite an operand that it still reads.
       for (FlowValue other : node.inputs) uses += other.node >= 0 && root(other) == input;
       const auto found = arena_index_.find(key_of(input));
       if (uses == 1 && found != arena_index_.end()) result.push_back(found->second);
@@ -277,7 +279,7 @@ class Compiler {
     return arena_.at(key_of(root(value)));
   }
 
-  /// The cost of a user's own op is told by a function of the user's.
+  /// Calls the user's cost function if the op is the user's own, so the call is guarded.
   static Result<NodeCost> cost_of_node(const FlowNode& node, std::span<const TensorView> inputs,
                                        std::span<const TensorView> outputs) {
     auto cost =
@@ -463,7 +465,7 @@ Result<std::unique_ptr<Program>> compile_with(const Graph& graph, CompileOptions
     lenders.push_back(std::move(lender));
   }
   const ThreadScope scope(executor.set_library_threads, executor.numerics.denormals);
-  // Passes ask functions of a user's own op what they may do with it.
+  // The passes of simplify() call rewrite functions of a user's own ops.
   SHOAL_TRY(auto simplified, call_user("the rewrites of a user's own op", [&] {
               return simplify(graph, options.fetches, options.updates, options.variables);
             }));

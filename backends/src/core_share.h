@@ -1,46 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Whether a helper of a team should leave its core to whoever else wants it.
+/// Decides when a helper thread of a team should leave its core to other programs.
 #include <algorithm>
 #include <chrono>
 
 namespace shoal::backends {
 
-/// What a thread has had of its core so far (getrusage(2)).
+/// The use of a core by one thread so far, from getrusage(2).
 struct CoreUse {
   std::chrono::nanoseconds computing{};
-  long taken = 0;  ///< How often the system has taken its core (involuntary context switches).
+  long taken = 0;  ///< Involuntary context switches.
 };
 
-/// A core that a helper shares brings little: its team waits for the pieces that it holds while it does not run, and
-/// one thread less with a core of its own is about as fast. So a helper whose core is wanted stays away for a while,
-/// and then tries again; for longer each time, while that is still so. Pieces are the same whoever computes them.
+/// A helper that shares its core with another program brings little: the team waits for the helper's pieces while the
+/// helper does not run, and one thread less would be about as fast. Such a helper therefore pauses, then tries again;
+/// pauses get longer for as long as the core is shared. Results do not depend on which thread computes a piece.
 class CoreShare {
  public:
   using Duration = std::chrono::nanoseconds;
   static constexpr Duration kLookEvery = std::chrono::milliseconds(16);  // Some time slices.
-  // A thread that wanted its core for less time says nothing.
+  // A thread that wanted its core for less time gives no evidence.
   static constexpr Duration kWantedLeast = std::chrono::milliseconds(4);
   static constexpr Duration kAwayFirst = std::chrono::milliseconds(32), kAwayMost = std::chrono::milliseconds(512);
 
-  /// How long the thread should stay away after a while in which it wanted its core for `wanted`; zero means not at
-  /// all. `threads` are those of the team, this one and the caller included.
+  /// Returns how long the thread should pause, zero for not at all. `wanted` is the time since the last look in which the
+  /// thread wanted to compute, and `threads` counts the team's threads, this one and the caller included.
   Duration look(Duration wanted, const CoreUse& now, int threads) {
     const Duration computed = now.computing - before_.computing;
-    // Of two threads, one that has four fifths of its core is worth as much as none, as measured. In a larger team whoever
-    // takes its piece has two, so it has to be worse off than half as fast.
+    // Measured: in a team of two, a helper that gets four fifths of its core is worth as much as none. In a larger team the
+    // thread that takes over its piece has two pieces, so a helper is worth keeping until it is worse than half as fast.
     const Duration enough = threads > 2 ? wanted / 2 : wanted * 4 / 5;
-    // Both: what happens a moment at a time is the system's own, and time alone a virtual machine lacks too, of all cores.
+    // Both signs are required: the system itself takes a core for moments, and a virtual machine may lack time on all
+    // cores.
     const bool shared = now.taken - before_.taken >= 2 && computed < enough;
     before_ = now;
-    // Who has slept is let run for a while without a break, so one quiet look does not mean that the core is free again.
+    // The system lets a thread that has slept run for a while without a break, so one quiet look does not prove that the
+    // core is free again.
     away_ = shared ? std::clamp(2 * away_, kAwayFirst, kAwayMost) : away_ - away_ / 8;
     return shared ? away_ : Duration::zero();
   }
 
  private:
   CoreUse before_;
-  Duration away_{};  // How long it last stayed away, less with each look since.
+  Duration away_{};  // The length of the last pause, reduced at each quiet look.
 };
 
 }  // namespace shoal::backends

@@ -100,7 +100,7 @@ void ExecutorProgram::find_first_reads() {
   }
 }
 
-/// Memory is used again, so what writes the first fetch is the last step that writes where it lies.
+/// Arena memory is reused, so the last step that writes to the first fetch's address computes the first fetch.
 void ExecutorProgram::find_first_update() {
   const auto applies = [](const Step& step) { return step.update_by_rows >= 0 || !step.updates_to_apply.empty(); };
   first_update_ = size_t(std::ranges::find_if(steps_, applies) - steps_.begin());
@@ -164,7 +164,7 @@ Result<void> ExecutorProgram::check(const StepBinding& binding) const {
   return {};
 }
 
-/// Several pieces are gathered, unless all that reads the variable takes them as they lie.
+/// Gathers several pieces into one buffer, unless every kernel that reads the variable accepts pieces.
 Result<void> ExecutorProgram::bind_variable(size_t index, const StepBinding& binding) {
   const Pieces pieces = binding.variables[index];
   SHOAL_TRY_VOID(check_pieces("variable", info_.variables[index], pieces));
@@ -315,7 +315,7 @@ Result<void> ExecutorProgram::run_on(const StepBinding& binding, RunProgress& pr
   return {};
 }
 
-/// All variables have come, or nobody asks.
+/// Without arrivals to wait for, run_on() takes all variables as present.
 Result<void> ExecutorProgram::run(const StepBinding& binding) {
   StepBinding complete = binding;
   complete.arrivals = nullptr;

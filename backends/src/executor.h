@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What compile_with() builds: a fixed list of steps over one arena. Everything is resolved when it is compiled except the
-/// addresses of what is bound to a run; those are patched in before the first step.
+/// A compiled program: a fixed list of steps over one arena. Compilation resolves everything except the addresses of memory
+/// that is bound to a run; a run patches those in before its first step.
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@
 
 namespace shoal::backends {
 
-/// Where the bytes of a value are.
+/// The place of a value's bytes.
 struct Location {
   enum class Place : uint8_t { kNone, kArena, kConstant, kInput, kVariable, kUpdate };
   Place place = Place::kNone;
@@ -20,22 +20,22 @@ struct Location {
   friend bool operator==(const Location&, const Location&) = default;
 };
 
-/// One kernel, or a copy of one value (no kernel, one input, one output).
+/// A step runs a kernel, or copies one value (then it has no kernel, one input and one output).
 struct Step {
   std::string name;  ///< Written as: op "node". For errors.
   std::unique_ptr<Kernel> kernel;
-  size_t kernel_index = 0;  ///< Its index in ProgramInfo::kernels.
+  size_t kernel_index = 0;  ///< The kernel's index in ProgramInfo::kernels.
   std::vector<TensorView> inputs;
   std::vector<MutableTensorView> outputs;
   std::vector<Location> input_locations;
   std::vector<Location> output_locations;
-  std::vector<size_t> first_reads;   ///< Variables that no step before reads.
+  std::vector<size_t> first_reads;   ///< Variables that no earlier step reads.
   std::vector<size_t> updates_done;  ///< Updates that are complete after this step, and that no later step reads.
   /// Updates to be applied after this step: they are complete, and their variables are not read any more.
   std::vector<size_t> updates_to_apply;
-  /// The update that output 0 of the kernel is, and that may be applied while the kernel runs; else -1.
+  /// The update that is output 0 of the kernel and may be applied while the kernel runs; -1 if there is none.
   ptrdiff_t update_by_rows = -1;
-  ptrdiff_t pieces_of = -1;  ///< The variable that the kernel reads as it lies, in one piece or several; else -1.
+  ptrdiff_t pieces_of = -1;  ///< The variable that the kernel reads in pieces, without gathering; -1 if there is none.
 };
 
 /// Sets up the calling thread for compiling or running a program: it sets the floating-point mode, and lets a library below use
@@ -66,7 +66,7 @@ class ExecutorProgram final : public Program {
     ProgramInfo info;
     bool takes_applier;
     int threads;
-    size_t scratch_bytes = 0, thread_scratch_bytes = 0;  // What the neediest kernel takes.
+    size_t scratch_bytes = 0, thread_scratch_bytes = 0;  // The largest need of any kernel.
     int (*set_library_threads)(int count);
     decltype(ExecutorOptions::parallel) parallel;
     Denormals denormals;
@@ -79,10 +79,11 @@ class ExecutorProgram final : public Program {
   const ProgramInfo& info() const override { return info_; }
 
  private:
-  /// A variable or update that is bound in several pieces: its rows together. Made when first needed, then kept.
+  /// The gathered rows of a variable or update that is bound in several pieces. The buffer is made when first needed, then
+  /// kept.
   struct Staging {
     Ref<Buffer> buffer;
-    VersionId contents;  ///< For a variable, identifies what lies here.
+    VersionId contents;  ///< For a variable: the version of the weights in the buffer.
   };
 
   void fix_addresses();
@@ -111,7 +112,7 @@ class ExecutorProgram final : public Program {
   std::byte* scratch_ = nullptr;
   ThreadScratch thread_scratch_;
   std::vector<TensorView> fetched_;
-  // Addresses that change from run to run, by place; those of variables, by variable.
+  // Pointers to patch before each run: by Location, and for variables by variable.
   struct Reader {
     const std::byte** address;
     Location from;
@@ -124,10 +125,10 @@ class ExecutorProgram final : public Program {
   std::vector<std::vector<const std::byte**>> variable_readers_;
   std::vector<Writer> writers_;
   std::vector<std::byte*> update_data_;
-  std::vector<bool> read_in_pieces_;  // Says of each variable whether all that read it take it as it lies.
+  std::vector<bool> read_in_pieces_;  // By variable: true if every kernel that reads it accepts pieces.
   std::vector<Staging> variable_staging_;
   std::vector<Staging> update_staging_;
-  size_t first_update_ = 0;  // The first step that applies updates, or all of them.
+  size_t first_update_ = 0;  // The first step that applies an update; the number of steps if none does.
 };
 
 }  // namespace shoal::backends

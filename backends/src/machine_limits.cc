@@ -16,7 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kAttempts = 5;
-// Independent multiply-adds in registers, as many as hide their latency. One source, three instruction sets.
+// Independent chains of multiply-adds, enough to hide their latency. One source is compiled for three instruction sets.
 constexpr int kChains = 12, kLanes = 16;
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -29,7 +29,7 @@ multiply_add(float* values, int64_t rounds) {
   }
 }
 
-/// Seconds that `work()` of the slowest of `threads` threads takes, the least of several tries.
+/// Returns the seconds that the slowest of `threads` threads takes for `work()`: the least of several tries.
 template <class Work>
 double best_seconds(int threads, const Work& work) {
   std::vector<double> best(size_t(threads), 0.0);
@@ -38,7 +38,7 @@ double best_seconds(int threads, const Work& work) {
   const auto start = [&](double& mine) {
     team.emplace_back([&together, &work, &mine] {
       auto job = work();
-      job();  // The first run touches its memory for the first time.
+      job();  // The first run touches the memory for the first time, so it is not timed.
       for (int attempt = 0; attempt < kAttempts; ++attempt) {
         together.arrive_and_wait();
         const auto begun = Clock::now();
@@ -66,7 +66,7 @@ double measure_flops(int threads) {
     return [] {
       alignas(64) float values[kChains * kLanes] = {};
       multiply_add(values, kRounds);
-      asm volatile("" : : "r"(&values[0]) : "memory");  // For the compiler, the values have been looked at.
+      asm volatile("" : : "r"(&values[0]) : "memory");  // Keeps the compiler from removing the computation.
     };
   });
   return 2.0 * kChains * kLanes * kRounds * threads / seconds;
@@ -80,7 +80,7 @@ MachineLimits::Copy measure_copy(size_t bytes, int threads) {
     return [from = std::vector<char>(share, 1), to = std::vector<char>(share), repetitions]() mutable {
       for (int64_t i = 0; i < repetitions; ++i) {
         std::memcpy(to.data(), from.data(), from.size());
-        asm volatile("" : : "r"(to.data()) : "memory");  // For the compiler, the copy has been looked at.
+        asm volatile("" : : "r"(to.data()) : "memory");  // Keeps the compiler from removing the copy.
       }
     };
   });

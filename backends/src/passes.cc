@@ -22,7 +22,7 @@ SHOAL_VECTOR_LOOP void add_bias_rows(const float* __restrict bias, int64_t chann
 
 SHOAL_VECTOR_LOOP void sum_range(const float* __restrict parts, int64_t arrays, int64_t stride, int64_t count,
                                  float* __restrict y) {
-  constexpr int64_t kTogether = 16;  // So many sums stay in registers while the arrays pass.
+  constexpr int64_t kTogether = 16;  // This many sums fit into registers.
   int64_t i = 0;
   for (; i + kTogether <= count; i += kTogether) {
     float sums[kTogether];

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Passes over a whole result, which a backend of any kind puts behind a product. Each element's bits are independent of the
-/// thread count. `y` may be x.
+/// Passes over a whole result, which backends run after a product. The bits of each element do not depend on the thread
+/// count. `y` may be x.
 #include <cstdint>
 
 namespace shoal::backends {
 
-/// y = max(x, 0); a NaN stays one.
+/// y = max(x, 0); NaN stays NaN.
 void relu(int threads, const float* x, float* y, int64_t count);
 /// y[row][c] += bias[c].
 void add_bias(int threads, const float* bias, int64_t channels, float* y, int64_t count);
-/// Adds bias[c] to y[row][c], unless `bias` is null, and applies relu if `activate`, to `columns` columns of `rows` rows that lie
-/// `stride` apart; on the calling thread.
+/// Finishes `columns` columns of `rows` rows that lie `stride` apart: adds bias[c] to y[row][c] unless `bias` is null, then
+/// applies relu if `activate`. Runs on the calling thread.
 void finish_rows(float* y, int64_t stride, int64_t rows, int64_t columns, const float* bias, bool activate);
-/// y[i] = parts[i] + parts[stride + i] + ..., in that order, for `arrays` arrays of `count` floats; on the calling thread.
+/// y[i] = parts[i] + parts[stride + i] + ..., in that order, for `arrays` arrays of `count` floats. Runs on the calling
+/// thread.
 void sum_arrays(const float* parts, int64_t arrays, int64_t stride, int64_t count, float* y);
 
 }  // namespace shoal::backends

@@ -18,7 +18,7 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// Such as "12.3 us".
+/// Formats a time as in "12.3 us".
 std::string duration(double seconds) {
   if (seconds >= 1) return formatted("%.3f s", seconds);
   if (seconds >= 1e-3) return formatted("%.2f ms", seconds * 1e3);

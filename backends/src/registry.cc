@@ -31,7 +31,7 @@ Result<void> Program::run_on(const StepBinding& binding, RunProgress& progress) 
 std::string default_backend() {
   const auto& entries = built_in_backends();
   SHOAL_CHECK(!entries.empty());
-  return entries.front().name;  // The best one is first: the priorities of the plug-ins put onednn before the others.
+  return entries.front().name;  // Entries are sorted by priority, best first: onednn precedes the others.
 }
 
 }  // namespace shoal::backends

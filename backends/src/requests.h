@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What makers of kernels ask of a request, whatever their backend is.
+/// Questions about a kernel request that the kernel makers of all backends share.
 #include "shoal/backends/kernel.h"
 
 namespace shoal::backends {
 
-/// The node's attribute "activation" is "relu".
+/// True if the node's attribute "activation" is "relu".
 bool fused_relu(const KernelRequest& request);
-/// All inputs and outputs are float32.
+/// True if all inputs and outputs are float32.
 bool all_float32(const KernelRequest& request);
-/// No dimension of any operand is zero: empty batches are the reference's.
+/// True if no dimension of any operand is zero. Empty batches are left to the reference backend.
 bool none_empty(const KernelRequest& request);
 
-/// A dense layer's [..., features] is a matrix: of so many columns, and as many rows as there are before the last axis.
+/// The columns and rows of a dense layer's operand [..., features], seen as a matrix.
 inline int64_t columns_of(const TensorType& type) { return type.shape[type.shape.rank() - 1]; }
 inline int64_t rows_of(const TensorType& type) { return type.shape.elements() / columns_of(type); }
 

@@ -41,7 +41,7 @@ class RoundedOperands final : public Kernel {
 
  private:
   std::unique_ptr<Kernel> kernel_;
-  std::vector<TensorView> inputs_;  // Every run uses them again.
+  std::vector<TensorView> inputs_;  // Every run reuses this memory.
   size_t offsets_[kOperands];
   size_t rounded_bytes_ = 0;
 };

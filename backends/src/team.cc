@@ -19,17 +19,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Longer than most gaps between two loops of a step, and shorter than it takes to wake a thread that sleeps a few times.
+/// Longer than most gaps between two loops of a step, and shorter than a few wake-ups of a sleeping thread.
 constexpr auto kSpin = std::chrono::microseconds(50);
-/// What a helper looks out for longer, on a core that nobody else wants: a step of small kernels has gaps of 200 us.
+/// Helpers spin for longer on a core that no other program wants, since a step of small kernels has gaps of 200 us.
 constexpr auto kSpinAlone = std::chrono::microseconds(200);
 
 thread_local bool computes_a_piece = false;
-/// The calling thread has destroyed its team, since it ends; destructors of the user's may still compute, at the exit of the program,
-/// too. This is a variable of its own, because a compiler takes what a destructor writes into its own object for dead.
+/// True once the calling thread has destroyed its team because the thread ends. A user's destructors may still compute
+/// then, at the exit of the program, too. The flag is outside of Keeper, because compilers drop what a destructor writes
+/// into its own object.
 thread_local bool is_gone = false;
 
-/// Spins until `over`, but not for longer than `longest`; whether it is.
+/// Spins until over() is true, for at most `longest`. Returns over().
 template <class Over>
 bool spin_until(const Over& over, Clock::duration longest = kSpin) {
   constexpr int kLooksPerTime = 32;
@@ -57,7 +58,7 @@ CoreUse core_use() {
 /// Watches the core of the calling thread.
 class Team::CoreWatch {
  public:
-  /// Whether the system has left it its core for a while.
+  /// True if the system has not taken the core from this thread for a while.
   bool is_ours() {
     constexpr auto kWhile = std::chrono::milliseconds(20);  // Some time slices.
     const auto now = Clock::now();
@@ -68,7 +69,7 @@ class Team::CoreWatch {
     return now - since_ > kWhile;
   }
   void slept(Clock::duration time) { slept_ += time; }
-  /// How long to stay away; to be asked between two loops.
+  /// Returns how long this thread should pause; zero for not at all. Called between two loops.
   Clock::duration look(int threads) {
     const auto now = Clock::now();
     const Clock::duration wanted = now - looked_ - slept_;
@@ -77,14 +78,14 @@ class Team::CoreWatch {
     slept_ = {};
     return share_.look(wanted, core_use(), threads);
   }
-  /// It was away: that says nothing of its core.
+  /// Begins a new period after a pause, which says nothing about the core.
   void restart() {
     looked_ = Clock::now();
     slept_ = {};
   }
 
  private:
-  long taken_ = 0;  // How often the system had taken the core at the last look.
+  long taken_ = 0;  // Involuntary context switches at the last look.
   Clock::time_point since_ = Clock::now(), looked_ = since_;
   Clock::duration slept_{};
   CoreShare share_;
@@ -120,7 +121,7 @@ void Team::start_helpers(int count) {
     try {
       helpers_.emplace_back([this, rank = int(helpers_.size()) + 1] { help(rank); });
     } catch (const std::system_error&) {
-      no_more_helpers_ = true;  // There is a limit of threads; those that there are do it.
+      no_more_helpers_ = true;  // The system's limit of threads is reached; the team works with the helpers it has.
     }
   }
 }
@@ -146,13 +147,14 @@ void Team::run(int pieces, Piece piece, void* context) {
   wait_for_pieces();
 }
 
-/// Its own piece first, which it had in the loop before, so that each core finds what it worked on in its cache.
+/// Takes this thread's own piece first. A thread has the same own piece in every loop, so each core finds in its cache what
+/// it worked on before.
 void Team::take_pieces(int rank, uint64_t job) {
   const int pieces = pieces_.load(std::memory_order_relaxed);
   for (int i = 0; i < pieces; ++i) {
     const int number = (rank + i) % pieces;
     std::atomic<uint64_t>& claim = claims_[size_t(number)].number;
-    uint64_t free = 2 * job;  // A helper that comes late to a job that is over finds another number.
+    uint64_t free = 2 * job;  // For a helper that is late for a finished job, the claim has another number.
     if (claim.load(std::memory_order_relaxed) != free) continue;
     if (!claim.compare_exchange_strong(free, free + 1, std::memory_order_acquire, std::memory_order_relaxed)) continue;
     computes_a_piece = true;
@@ -172,7 +174,7 @@ void Team::wait_for_pieces() {
   for (int32_t left; (left = unfinished_.load(std::memory_order_acquire)) != 0;) unfinished_.wait(left);
 }
 
-/// Gives the number of the job after `done`, or a later one; `done` itself when the team ends.
+/// Returns the number of the job after `done`, or of a later one; `done` itself when the team ends.
 uint64_t Team::wait_for_job(uint64_t done, CoreWatch& core) {
   const auto changed = [this, done] {
     return job_.load(std::memory_order_acquire) != done || ends_.load(std::memory_order_relaxed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Threads that compute together: the one that asks, and helpers of its own.
+/// A thread and its helpers, which compute loops together.
 #include <array>
 #include <atomic>
 #include <condition_variable>
@@ -14,16 +14,17 @@
 
 namespace shoal::backends {
 
-/// Work in fixed pieces, which go to whoever is free. Who asks takes part, and does all that nobody has begun: helpers that
-/// get no core (another program has it) delay nothing but a piece that they hold. Who waits spins for some microseconds,
-/// since the next loop of a program follows soon, and then sleeps, so that a core is left to those who need it; a
-/// helper that has to share its core stays away for a while (CoreShare).
+/// A job is divided into fixed pieces, and free threads take them. The calling thread takes part and does every piece that
+/// no helper has begun, so a helper that gets no core (because another program has it) delays nothing but the piece that it
+/// has taken. A waiting thread spins for some microseconds, since the next loop of a program follows soon, and then sleeps,
+/// which leaves the core to other programs. A helper that has to share its core pauses (CoreShare).
 class Team {
  public:
   using Piece = void (*)(void* context, int number);
   static constexpr int kPiecesMax = kTeamMax;
 
-  /// The team of the calling thread, made by its first call and gone with it; null where it is gone already.
+  /// The team of the calling thread, made by the thread's first call and destroyed with the thread; null once it is
+  /// destroyed.
   static Team* of_this_thread();
 
   Team() = default;
@@ -31,14 +32,15 @@ class Team {
   Team& operator=(const Team&) = delete;
   ~Team();
 
-  /// Calls piece(context, number) once for each of [0, pieces), at most kPiecesMax of them, on at most as many threads;
-  /// it does not throw. From inside a piece: all of them in order, on the thread that asks. Helpers start with the
-  /// first call that can use them; where the system gives none, the caller does everything.
+  /// Calls piece(context, number) once for each number in [0, pieces), on at most `pieces` threads. `pieces` is at most
+  /// kPiecesMax, and `piece` does not throw. Called from inside a piece, it runs all pieces in order on the calling thread.
+  /// Helpers start with the first call that can use them; if the system allows no threads, the calling thread does
+  /// everything.
   void run(int pieces, Piece piece, void* context);
 
  private:
-  struct alignas(64) Claim {  // Each has a line of the cache, since those who take pieces write them.
-    // Twice the number of the job if nobody has begun the piece; one more once it is taken.
+  struct alignas(64) Claim {  // One cache line each, since several threads write claims.
+    // Twice the number of the job while the piece is free; one more once a thread has taken it.
     std::atomic<uint64_t> number{0};
   };
 
@@ -52,15 +54,16 @@ class Team {
   std::vector<std::thread> helpers_;
   bool no_more_helpers_ = false;
   std::array<Claim, kPiecesMax> claims_;
-  // Data of the job, written before its pieces can be claimed. The first is looked at by helpers that may be late.
+  // The job's data, written before its pieces can be claimed. Late helpers may read pieces_ at any time.
   std::atomic<int> pieces_{0};
   Piece piece_ = nullptr;
   void* context_ = nullptr;
-  Denormals denormals_ = Denormals::kZero;  // As the thread that asks has them, so that a piece's bits are the same on every thread.
+  // The calling thread's mode, which helpers take over so that bits do not depend on the thread.
+  Denormals denormals_ = Denormals::kZero;
   alignas(64) std::atomic<uint64_t> job_{0};  // Counts the jobs.
-  std::atomic<uint32_t> bell_{0};             // Rings with each job; has 32 bits, which the system can wait for.
+  std::atomic<uint32_t> bell_{0};             // Incremented with each job; 32 bits, so that futexes can wait for it.
   std::atomic<bool> ends_{false};
-  std::mutex mutex_;  // Helpers that stay away hold it to wait on over_.
+  std::mutex mutex_;  // Locked by pausing helpers while they wait on over_.
   std::condition_variable over_;
   alignas(64) std::atomic<int32_t> unfinished_{0};
 };

@@ -10,10 +10,11 @@
 
 namespace shoal::backends {
 
-/// Each thread's share is a pair of chunk numbers, in one word: its owner moves the beginning up, others the end down.
+/// Each thread's share is a range of chunk numbers in one word: the owner moves the beginning up, other threads move the
+/// end down.
 class ChunkedLoop {
  public:
-  static constexpr int kThreadsMax = 64;  // Further threads find no share of their own, and help.
+  static constexpr int kThreadsMax = 64;  // Further threads have no share and take chunks of the others.
 
   ChunkedLoop(int threads, int64_t count, int64_t chunk, detail::ChunkFunction body, void* context)
       : count_(count), chunk_(chunk), body_(body), context_(context), shares_(std::clamp(threads, 1, kThreadsMax)) {
@@ -38,7 +39,8 @@ class ChunkedLoop {
       while (first(seen) < last(seen)) {
         const bool mine = from == own;
         const uint64_t left = mine ? word(first(seen) + 1, last(seen)) : word(first(seen), last(seen) - 1);
-        // Nothing but the numbers themselves passes from thread to thread here: the team orders the rest.
+        // Relaxed order suffices: only the chunk numbers pass from thread to thread here, and the team orders all other
+        // memory.
         if (!share.compare_exchange_weak(seen, left, std::memory_order_relaxed)) continue;
         begin = int64_t(mine ? first(seen) : last(seen) - 1) * chunk_;
         end = std::min(begin + chunk_, count_);
@@ -54,7 +56,7 @@ class ChunkedLoop {
   static uint64_t first(uint64_t word) { return word >> 32; }
   static uint64_t last(uint64_t word) { return word & UINT32_MAX; }
 
-  struct alignas(64) Share {  // Each has a line of the cache.
+  struct alignas(64) Share {  // One cache line each.
     std::atomic<uint64_t> chunks;
   };
   int64_t count_, chunk_;

@@ -12,12 +12,13 @@ namespace shoal::backends {
 inline constexpr int64_t kFloatBytes = int64_t(sizeof(float));
 inline constexpr int kTeamMax = 256;  ///< The most threads of a team.
 
-/// What one thread of a team takes, chunk by chunk: first its own share of the loop, from the beginning of that; then, from
-/// the end, what others have not begun. So each core finds what it worked on before in its own cache, and where one is
-/// slower than the others (shared with another program, or of a slower kind) they do part of its work.
+/// The chunks of a loop that one thread takes. The thread first takes the chunks of its own share, from the beginning, and
+/// then, from the end, chunks of other shares that no thread has begun. Thus each core finds in its cache what it worked on
+/// before, and if one core is slower than the others (shared with another program, or of a slower kind), the others do part
+/// of its work.
 class Chunks {
  public:
-  /// The next one; false: all have been given out.
+  /// Takes the next chunk. False if all chunks are taken.
   bool next(int64_t& begin, int64_t& end);
 
  private:
@@ -35,23 +36,22 @@ using PieceFunction = void (*)(void* context, int piece);
 void parallel_pieces(int pieces, PieceFunction run, void* context);
 }  // namespace detail
 
-/// How many of `threads` threads run a loop that reads and writes `work_bytes` in all: one where it is not worth a
-/// team.
+/// Returns how many of `threads` threads should run a loop that reads and writes `work_bytes` in all: one if waking a team
+/// does not pay.
 inline int team_for(int threads, int64_t work_bytes) {
   constexpr int64_t kWorthATeamBytes = 256 << 10;  // About 20 us of memory traffic; waking a team costs 1 to 5 us.
   return work_bytes < kWorthATeamBytes ? 1 : std::min(threads, kTeamMax);
 }
 
-/// How many of `threads` threads a step is worth of which this is the cost in all. Loops that are worth a team have to be a few: a
-/// step of less gains nothing that is not lost in waking it.
+/// Returns how many of `threads` threads pay for a step of this total cost. The step must contain several loops that are
+/// worth a team; with less, waking the team costs what it gains.
 inline int worth_threads(int threads, const NodeCost& step) {
   constexpr double kLoopsMin = 4, kFlopsPerByte = 8;
   return team_for(threads, int64_t((step.bytes + step.flops / kFlopsPerByte) / kLoopsMin));
 }
 
 /// Calls body(begin, end) over disjoint ranges that cover [0, count), on up to `threads` threads. Ranges depend on the
-/// thread count, so elements must not depend on each other. Runs in place where that is the whole team_for()
-/// `work_bytes`.
+/// thread count, so elements must not depend on each other. Runs on the calling thread if team_for() gives one thread.
 template <class Body>
 void parallel_for(int threads, int64_t count, int64_t work_bytes, Body&& body) {
   if (count <= 1 || team_for(threads, work_bytes) <= 1) return body(int64_t(0), count);
@@ -60,9 +60,9 @@ void parallel_for(int threads, int64_t count, int64_t work_bytes, Body&& body) {
       threads, count, [](void* held, int64_t begin, int64_t end) { (*static_cast<Held*>(held))(begin, end); }, &body);
 }
 
-/// Calls body(thread, chunks) on each of up to `threads` threads: all of [0, count), `chunk` at a time (the last one
-/// may be smaller). Threads count from 0. Which thread gets which chunk differs from run to run, so no bit may depend
-/// on it. Runs in place as parallel_for() does.
+/// Calls body(thread, chunks) on up to `threads` threads, numbered from 0, which together take all of [0, count) in chunks
+/// of `chunk` (the last one may be smaller). The division of chunks among threads differs from run to run, so no bit may
+/// depend on it. Runs on the calling thread if team_for() gives one thread.
 template <class Body>
 void parallel_chunks(int threads, int64_t count, int64_t chunk, int64_t work_bytes, Body&& body) {
   using Held = std::remove_reference_t<Body>;
@@ -71,7 +71,7 @@ void parallel_chunks(int threads, int64_t count, int64_t chunk, int64_t work_byt
       [](void* held, int thread, Chunks& chunks) { (*static_cast<Held*>(held))(thread, chunks); }, &body);
 }
 
-/// Calls body(piece) once for each of [0, pieces), beside each other.
+/// Calls body(piece) once for each piece in [0, pieces), in parallel.
 template <class Body>
 void parallel_pieces(int pieces, Body&& body) {
   if (pieces == 1) return body(0);
