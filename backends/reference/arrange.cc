@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that move elements. All walk over the elements in row-major order and say where the other side's element is.
+// Ops that move elements. Each loop visits elements in row-major order and computes the position on the other side.
 #include <array>
 #include <cstring>
 
@@ -10,7 +10,7 @@ namespace {
 
 using Steps = std::array<int64_t, Shape::kRankMax>;
 
-/// How many elements lie between neighbours along each axis.
+/// The distance between neighbours along each axis, in elements.
 Steps steps_of(const Shape& shape) {
   Steps steps{};
   int64_t step = 1;
@@ -51,10 +51,10 @@ std::unique_ptr<Kernel> make_transpose(const KernelRequest& request) {
   });
 }
 
-/// Pieces one after the other along an axis, and the whole that they make.
+/// Pieces that follow one another along an axis, and the whole tensor that they make.
 struct Pieces {
   int64_t axis;
-  Steps steps;  ///< The distances in the whole.
+  Steps steps;  ///< Distances between neighbours in the whole tensor.
 
   Pieces(const KernelRequest& request, const Shape& whole)
       : axis(request.node.attributes.get_int("axis")), steps(steps_of(whole)) {}
@@ -91,7 +91,7 @@ std::unique_ptr<Kernel> make_split(const KernelRequest& request) {
   });
 }
 
-/// Where the elements of a slice are in the whole.
+/// The positions of a slice's elements in the whole tensor.
 struct Slice {
   int64_t first = 0;
   Steps steps{};

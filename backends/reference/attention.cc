@@ -26,14 +26,14 @@ struct Attention {
         dresult(request, "dresult"),
         dprobabilities(request, "dprobabilities") {}
 
-  /// How many keys this query may attend to: the first ones.
+  /// The query attends to this many keys, from the first one on.
   int64_t key_count(const int64_t* key_lengths, int64_t row, int64_t query, int64_t keys) const {
     const int64_t there = key_lengths ? key_lengths[row] : keys;
     return causal ? std::min(there, query + 1) : there;
   }
 };
 
-/// One operand or its gradient, [n, positions, ...]; where a head's features are.
+/// One operand or its gradient, [n, positions, ...], with the position of each head's features.
 template <class Float>
 struct Heads {
   Float* data;

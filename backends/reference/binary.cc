@@ -47,7 +47,7 @@ std::unique_ptr<Kernel> make_comparison(Compare compare) {
   });
 }
 
-/// NaN if either is, unlike std::max.
+/// Unlike std::max, gives NaN if either operand is NaN.
 float maximum(float a, float b) { return a > b || std::isnan(a) ? a : b; }
 float minimum(float a, float b) { return a < b || std::isnan(a) ? a : b; }
 

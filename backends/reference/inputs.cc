@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers, ids and labels as they come in.
+// Ops that check and convert input data: numbers, ids and labels.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -37,7 +37,7 @@ struct Range {
   std::string what, remedy;
 
   bool has(double x) const { return x >= low && x <= high && (!whole || x == std::floor(x)); }
-  /// "0 or 1", "a whole number in [0, 9]", "a number >= 0".
+  /// Describes the accepted values: "0 or 1", "a whole number in [0, 9]", "a number >= 0".
   std::string text() const {
     if (whole && low == 0 && high == 1) return "0 or 1";
     const std::string number = whole ? "a whole number" : "a number";
@@ -107,7 +107,7 @@ class Crossing {
  public:
   Crossing(size_t operands, int64_t buckets) : buckets_(uint64_t(buckets)), chosen_(operands), bytes_(operands * 8, 0) {}
 
-  /// The bucket of the combination whose ids are at `chosen_` of `lists`; then the next combination is chosen.
+  /// Returns the bucket of the combination that `chosen_` selects from `lists`, then moves to the next combination.
   int64_t next(const std::vector<std::span<const int64_t>>& lists) {
     bool missing = false;
     for (size_t k = 0; k < lists.size(); ++k) {

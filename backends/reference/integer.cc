@@ -7,7 +7,7 @@
 namespace shoal::backends::reference {
 namespace {
 
-/// The position of the largest among x[0], x[step], x[2 * step], ...; that of the first NaN, if there is one.
+/// Returns the position of the largest of x[0], x[step], x[2 * step], ..., or that of the first NaN, if there is one.
 int64_t argmax(const float* x, int64_t length, int64_t step) {
   int64_t best = 0;
   for (int64_t i = 1; i < length; ++i) {

@@ -66,14 +66,14 @@ std::unique_ptr<Kernel> make_gather_grad(const KernelRequest& request) {
   return make_loop(loop, size_t(elements) * sizeof(double));
 }
 
-/// What a list's rows are divided by.
+/// The divisor of the sum of a list's rows.
 double bag_divisor(std::span<const float> factors, ops::Combiner combiner) {
   double sum = 0;
   for (float factor : factors) sum += combiner == ops::Combiner::kMean ? double(factor) : double(factor) * double(factor);
   return combiner == ops::Combiner::kMean ? sum : std::sqrt(sum);
 }
 
-/// Rows to look up, 0 where nothing is, and what each counts.
+/// Returns the rows to look up, with 0 in empty places, and the factor of each.
 std::unique_ptr<Kernel> make_bag_rows(const KernelRequest& request) {
   const auto combiner = ops::Combiner(request.node.attributes.get_int("combiner"));
   return make_loop([combiner](const KernelCall& call) -> Result<void> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the reference kernels share. They are the truth for tests, so they are plain, and sums are taken in double and
-/// rounded once.
+/// Loops that the reference kernels share. Tests compare other backends with these kernels, so the code is plain, and sums
+/// are taken in double and rounded once.
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -56,13 +56,13 @@ inline void add_scaled(double* to, float factor, const float* x, int64_t count) 
   for (int64_t i = 0; i < count; ++i) to[i] += double(factor) * double(x[i]);
 }
 
-/// Sums that are complete.
+/// Rounds complete sums to float32.
 inline void round_to(float* to, const double* sums, int64_t count) {
   for (int64_t i = 0; i < count; ++i) to[i] = float(sums[i]);
 }
 
 inline double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-/// max(x, 0) that keeps NaN.
+/// max(x, 0); NaN stays NaN.
 inline float relu(float x) { return x < 0 ? 0.0f : x; }
 
 }  // namespace shoal::backends::reference

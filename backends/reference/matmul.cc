@@ -6,7 +6,7 @@
 namespace shoal::backends::reference {
 namespace {
 
-/// An operand: matrices one after the other (or one for all), and how to step through them as the product sees them.
+/// An operand: matrices that follow one another (or one for all), and the steps between elements in the product's order.
 struct Operand {
   int64_t rows, columns;
   int64_t down, right;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Normalization. Means, variances and sums are taken in double; what is kept for a gradient is float, as on every backend.
+/// Normalization. Means, variances and sums are taken in double; results kept for a gradient are float, as on every
+/// backend.
 #include <algorithm>
 #include <cmath>
 
@@ -25,7 +26,8 @@ void normalize_channels(Rows size, const float* x, const float* scale, const flo
   for (int64_t i = 0; i < size.rows * size.channels; ++i) {
     const int64_t c = i % size.channels;
     double value = (double(x[i]) - double(mean[c])) * double(inverse[c]) * double(scale[c]) + double(shift[c]);
-    if (addend) value = double(float(value)) + double(addend[i]);  // The same bits result, fused or not.
+    // Rounded to float first, as by separate ops, for the same bits.
+    if (addend) value = double(float(value)) + double(addend[i]);
     y[i] = activate ? relu(float(value)) : float(value);
   }
 }
@@ -76,7 +78,7 @@ std::unique_ptr<Kernel> make_batch_norm_inference(const KernelRequest& request) 
   return make_loop(loop, size_t(size.channels) * sizeof(float));
 }
 
-/// Both gradients; in training, mean and variance depend on x too.
+/// Makes the kernels of the gradients in training and in inference. In training, mean and variance depend on x, too.
 std::unique_ptr<Kernel> make_batch_norm_grad(const KernelRequest& request) {
   const Rows size(request.inputs[1].shape);
   const bool training = request.node.op == "batch_norm_grad";
@@ -126,7 +128,7 @@ struct Groups {
     }
   }
   int64_t group_elements() const { return positions * channels / groups; }
-  /// Calls visit(i, c), where element i of x belongs to channel c.
+  /// Calls visit(i, c) for each element i of x, which belongs to channel c.
   template <class Visit>
   void visit(int64_t example, int64_t group, Visit visit) const {
     const int64_t group_channels = channels / groups;

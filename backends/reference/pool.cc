@@ -23,7 +23,7 @@ std::unique_ptr<Kernel> make_max_pool(const KernelRequest& request) {
       pool.visit_rows(n, oh, ow, [&](const Windows::Row& row) {
         for (int64_t p = 0; p < row.pixels; ++p) {
           const float value = x[(row.pixel + p) * pool.channels + c];
-          // A NaN counts as the largest, so that it shows in the loss.
+          // NaN counts as the largest value, so that it reaches the loss.
           if (found && !(value > *y) && !(std::isnan(value) && !std::isnan(*y))) continue;
           found = true;
           *y = value;

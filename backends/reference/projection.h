@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Which element of a smaller tensor belongs to each element of a larger one.
+/// Maps each element of a larger tensor to its element of a smaller one.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -22,7 +22,7 @@ class Projection {
     }
     return result;
   }
-  /// A tensor that has all of full's axes but these (or has them with size 1).
+  /// Maps to a tensor that has all axes of `full` except `axes` (or has these with size 1).
   static Projection without(const Shape& full, std::span<const int64_t> axes) {
     Projection result(full);
     int64_t stride = 1;

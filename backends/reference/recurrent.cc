@@ -9,7 +9,7 @@
 namespace shoal::backends::reference {
 namespace {
 
-/// `row` of an optional [n, size].
+/// Returns row `row` of an optional [n, size] operand; null if the operand is absent.
 const float* row_or_null(const float* data, int64_t row, int64_t size) { return data ? data + row * size : nullptr; }
 void copy_or_zero(const float* from, int64_t count, float* to) {
   if (from) {

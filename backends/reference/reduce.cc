@@ -10,7 +10,7 @@
 namespace shoal::backends::reference {
 namespace {
 
-/// Takes every element of x into the running result of its place, then rounds: take(result, x), results in double.
+/// Combines every element of x with the running result of its place, then rounds: take(result, x), results in double.
 template <class Take>
 void reduce(const KernelCall& call, const Projection& place, double start, Take take, double divisor = 1) {
   const auto x = call.inputs[0].as<float>();

@@ -28,7 +28,7 @@ class LoopKernel final : public Kernel {
   const char* implementation_;
 };
 
-/// A user's own op, entered through the door for user code.
+/// A user's own op, called through call_user().
 std::unique_ptr<Kernel> make_user_kernel(const KernelRequest& request) {
   if (!request.op || !request.op->kernel) return nullptr;
   const bool random = request.op->random;
@@ -44,7 +44,7 @@ std::unique_ptr<Kernel> make_user_kernel(const KernelRequest& request) {
   return std::make_unique<LoopKernel>(std::move(loop), 0, "reference: user");
 }
 
-/// Executors take views themselves; this is for those that do not.
+/// Executors resolve views themselves; this kernel serves callers that do not.
 std::unique_ptr<Kernel> make_view(const KernelRequest&) {
   return make_loop([](const KernelCall& call) -> Result<void> {
     if (const size_t bytes = call.inputs[0].bytes(); bytes > 0)
@@ -93,12 +93,12 @@ class ReferenceBackend final : public Backend {
     const ExecutorOptions executor{.sources = {&reference_source()}, .numerics = numerics(options.threads)};
     return compile_with(graph, std::move(options), executor);
   }
-  /// One thread whatever is asked for: the loops know no others, so equal bits hold between any thread counts.
+  /// Always one thread, whatever is requested, so bits do not depend on the thread count.
   Numerics numerics(int) const override {
     return {.backend = "reference", .version = "2", .isa = isa(), .threads = 1, .denormals = Denormals::kKept};
   }
   KernelSource* kernel_source() override { return &reference_source(); }
-  /// bfloat16 is emulated: operands are rounded, products are those of the float32 kernels.
+  /// bfloat16 is emulated: operands are rounded, and the float32 kernels compute the products.
   Result<void> check_compute_dtype(DType dtype) const override {
     return dtype == DType::kBFloat16 ? Result<void>() : Backend::check_compute_dtype(dtype);
   }

@@ -21,7 +21,7 @@ std::unique_ptr<Kernel> make_unary(Fn fn) {
   });
 }
 
-/// dx = dy * slope(v), v being what the gradient rule gave: the output or the input.
+/// dx = dy * slope(v), where v is the output or the input, whichever the gradient rule passes.
 template <class Fn>
 std::unique_ptr<Kernel> make_slope(Fn slope) {
   return make_loop([slope](const KernelCall& call) -> Result<void> {

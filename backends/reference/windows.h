@@ -9,7 +9,7 @@
 
 namespace shoal::backends::reference {
 
-/// Image [N,H,W,C], windows [OH,OW], and where each lies.
+/// An image [N,H,W,C], its windows [OH,OW], and the position of each window.
 struct Windows {
   int64_t images, height, width, channels;
   int64_t out_height, out_width;
@@ -34,12 +34,12 @@ struct Windows {
         dilation_down(attributes.get_ints("dilations", {1, 1})[0]),
         dilation_right(attributes.get_ints("dilations", {1, 1})[1]) {}
 
-  /// One row of one window, as far as it lies inside its image.
+  /// One row of one window, limited to the part inside the image.
   struct Row {
     int64_t out;      ///< Index of the window among all [N, OH, OW].
     int64_t pixel;    ///< Index of the row's first pixel among all [N, H, W].
     int64_t element;  ///< Index of that pixel within the window [KH, KW].
-    int64_t pixels;   ///< How many pixels follow one another.
+    int64_t pixels;   ///< Consecutive pixels in this row.
   };
 
   /// Calls visit(row) for every row of window (n, oh, ow), top down; where the window is dilated, for each of its
