@@ -150,7 +150,7 @@ void SimNetwork::set_frozen(std::string_view task, bool frozen) {
       if (frozen) continue;
       for (const auto& wire : state_->living_wires()) {
         for (const int index : {0, 1}) {
-          // The thawed process still reads what its peer sent before that fell silent; the silence counts from now.
+          // The thawed process still reads what its peer sent before the peer fell silent. The silence counts from now.
           auto& silent_since = wire->way(1 - index).silent_since;
           if (wire->end(index).process == process && silent_since > since) silent_since = now;
         }

@@ -38,7 +38,8 @@ struct shoal::transport::SimNetwork::State {
   bool is_cut(const std::string& a, const std::string& b) const { return cuts.contains({a, b}) || cuts.contains({b, a}); }
   SteadyTime now() const;  // The start of time if there is no task yet.
 
-  /// Applies a fault: first settles everything that happened before it, then changes the state and wakes all who wait.
+  /// Applies a fault: first settles everything that happened before it, then changes the state and wakes all waiting
+  /// coroutines.
   template <class Change>
   void change(Change change) {
     const auto all = living_wires();

@@ -24,7 +24,7 @@ class WaitingSender {
       : side_(std::move(side)), number_(*side_->end().waiting_senders.insert(side_->end().next_waiting_number++).first) {}
   ~WaitingSender() {
     side_->end().waiting_senders.erase(number_);
-    side_->wire->wake(side_->index);  // So that the next waiting sender gets its turn.
+    side_->wire->wake(side_->index);  // Gives the next waiting sender its turn.
   }
   WaitingSender(const WaitingSender&) = delete;
   WaitingSender& operator=(const WaitingSender&) = delete;
@@ -75,8 +75,8 @@ class SimConnection final : public Connection {
   ~SimConnection() override {
     close(unavailable(to_string(peer()) + ": the connection was closed"));
     side_->end().slot.reset();
-    // If coroutines still wait, they are woken. If the task was killed, the end of its waits does that, which needs their
-    // timer.
+    // Stops the queue only if no coroutine waits: close() wakes waiting ones, and in a killed task the end of their waits
+    // still needs the queue's timer.
     if (side_->end().waits->empty()) side_->end().waits->stop();
   }
 
@@ -91,7 +91,8 @@ class SimConnection final : public Connection {
   }
   Task<Result<Message>> receive(Deadline deadline) override { return receive_on(side_, deadline); }
   void close(Error reason) override {
-    const SteadyTime now = side_->network->state().now();  // Not the task's clock, since the task may have ended.
+    // The network's clock, since the task and its clock may have ended.
+    const SteadyTime now = side_->network->state().now();
     side_->wire->settle(now);
     side_->wire->close(side_->index, now, std::move(reason));
   }

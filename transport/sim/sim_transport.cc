@@ -18,7 +18,7 @@ Result<void> check_address(const Endpoint& endpoint) {
   return invalid_argument(to_string(endpoint) + ": an address in a simulation is written sim://name");
 }
 
-/// One process of a task, with its place in the network.
+/// A process of a task, with its environment and its network.
 struct Home {
   Environment& env;
   std::shared_ptr<SimNetwork> network;
@@ -72,7 +72,7 @@ class SimListener final : public Listener {
   const Endpoint endpoint_;
 };
 
-/// What an attempt to connect finds at an address, after one round trip.
+/// The state of an address as an attempt to connect finds it after one round trip.
 enum class Found : uint8_t { kNothing, kRefusal, kSleeper, kCrowd, kListener };
 
 Found look(SimNetwork::State& state, const std::string& from, const std::string& address) {
@@ -118,7 +118,7 @@ Task<Result<Link>> connect_from(std::shared_ptr<Home> home, Endpoint to, LinkOpt
     const std::string there = known == state.homes.end() ? std::string() : known->second;
     const bool answers = now_there != Found::kNothing && now_there != Found::kSleeper;
     const Duration there_and_back = state.link({here, there}).latency + state.link({there, here}).latency;
-    // The frozen listener may be out of reach by now, and then it need not answer.
+    // Looks again before woken_by, since a frozen listener that is out of reach by then need not answer.
     const SteadyTime again = home->env.after(kLookAgain);
     const SteadyTime look_again = now_there == Found::kSleeper ? std::min(again, woken_by) : again;
     const SteadyTime then = answers ? home->env.after(there_and_back) : look_again;
@@ -146,7 +146,7 @@ class SimTransport final : public Transport {
   SimTransport(Environment& env, std::shared_ptr<SimNetwork> network, const std::string& task)
       : home_(std::make_shared<Home>(Home{env, network, network->state().add_process(task, env)})) {}
   ~SimTransport() override { home_->process->postbox->close(); }
-  // The reach of the network that it simulates; but its addresses are names.
+  // Like the network that is simulated, although addresses are plain names.
   Reach reach() const override { return Reach::kNetwork; }
   bool shares_memory() const override { return false; }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// One connection: the messages on their way, and the state of both ends. Used on one thread, so without locks. Nothing
-/// happens by itself: each call first brings the wire up to date.
+/// A simulated connection: the messages on their way, and the state of both ends. Used on one thread, so without locks. The
+/// state advances only in calls: each call first settles everything that happened up to its time.
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -16,7 +16,7 @@
 
 namespace shoal::transport::sim {
 
-/// One process of a task, from the point of view of the network.
+/// A process of a task, as the network sees it.
 struct Process {
   Process(std::string name, Environment& env) : task(std::move(name)), postbox(std::make_shared<Postbox>(env)) {}
   const std::string task;
@@ -27,7 +27,7 @@ struct Process {
   Counters counters;
 };
 
-/// One direction of a connection.
+/// One direction of a connection, with the messages on their way.
 class Way {
  public:
   explicit Way(RandomKey key) : stream_(key) {}
@@ -62,7 +62,7 @@ class Way {
   SteadyTime next_acknowledgement() const { return acks_.empty() ? kNoDeadline : expected(acks_.front().arrival); }
   SteadyTime end() const { return farewell_ ? expected(farewell_->arrival) : kNoDeadline; }
 
-  /// These functions return how many messages they lose.
+  /// The four functions below return how many messages they lose.
   uint64_t lose_all();
   uint64_t lose_newest();
   uint64_t lose_what_has_not_arrived(SteadyTime now);
@@ -106,7 +106,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
   /// The direction in which end `index` sends.
   Way& way(int index) { return ways_[size_t(index)]; }
   const SimLink& link(int from) const;
-  /// Whether end `index` has closed the connection or its process has died.
+  /// True if end `index` has closed the connection or its process has died.
   bool over(int index) const { return ends_[size_t(index)].closed || !ends_[size_t(index)].process->alive; }
 
   /// Performs everything that happened up to `now`, in order.
