@@ -22,7 +22,7 @@ Result<Asha> Asha::create(const AshaOptions& options) {
   std::vector<int64_t> rungs;
   for (int64_t steps = options.min_steps; steps < options.max_steps; steps *= options.eta) {
     rungs.push_back(steps);
-    if (steps > options.max_steps / options.eta) break;  // The product might be more than int64 holds.
+    if (steps > options.max_steps / options.eta) break;  // The product could exceed int64.
   }
   return Asha(options, std::move(rungs));
 }

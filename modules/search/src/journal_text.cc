@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lines of a journal: written, and read with checks.
+// Writes the lines of a journal, and reads them with checks.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -64,7 +64,7 @@ struct LineWriter {
   }
 };
 
-/// A word of a command may be any bytes.
+/// A word of a command may hold any bytes.
 Printed words_json(const std::vector<std::string>& words) {
   Printed list = Printed::array();
   for (const std::string& word : words) list.push_back(Printed(json::exact_text(word)));
@@ -163,7 +163,7 @@ Result<TrialEnded> ended_from(const Json& object, int64_t trial) {
   return ended;
 }
 
-/// Which trials there are, and which have ended, while lines are read.
+/// Keeps track of which trials exist and which have ended, while lines are read.
 class TrialsRead {
  public:
   Result<Record> next(const Json& object, const Space& space) {

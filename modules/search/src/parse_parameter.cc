@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// parse_parameter(), text_of(Parameter): the texts of `shoal tune --param`.
+// Reads and writes parameters as texts of `shoal tune --param`: parse_parameter(), text_of(Parameter).
 #include <algorithm>
 #include <cmath>
 
@@ -30,7 +30,7 @@ bool is_name(std::string_view name) {
              name, [](unsigned char c) { return c == '-' || c == '_' || c == '.' || (c < 0x80 && std::isalnum(c) != 0); });
 }
 
-/// The text between bars, each at least one byte.
+/// Splits a text at its bars. Each part has at least one byte.
 Result<std::vector<std::string>> alternatives(std::string_view text, std::string_view what) {
   std::vector<std::string> values;
   for (size_t begin = 0; begin <= text.size();) {
@@ -64,7 +64,7 @@ Result<int64_t> whole_end_of_range(std::string_view text, std::string_view range
                           " is no whole number, which :int asks for; write 16..256:int");
 }
 
-/// What stands behind the numbers of a range: "int", "log", or a count of points.
+/// Reads the words that follow the numbers of a range: "int", "log", or a count of points.
 Result<void> read_words(std::string_view words, std::string_view range, Parameter& parameter) {
   while (!words.empty()) {
     words.remove_prefix(1);  // The colon.

@@ -13,10 +13,10 @@ namespace shoal::tuning {
 namespace {
 
 constexpr size_t kGridMax = 100'000;
-constexpr size_t kCountMax = 10'000;  // Of a larger space no search tries all.
+constexpr size_t kCountMax = 10'000;  // A search never tries all combinations of a larger space.
 constexpr int64_t kAttemptsMax = 1'000;
 
-/// In [0, 1), 53 bits.
+/// Returns a number in [0, 1) with 53 random bits.
 double unit_draw(RandomStream& random) { return double(random.next_u64() >> 11) / double(uint64_t(1) << 53); }
 
 double on_scale(double low, double high, bool logarithmic, double part) {
@@ -24,14 +24,14 @@ double on_scale(double low, double high, bool logarithmic, double part) {
   return double_exp(double_log(low) + (double_log(high) - double_log(low)) * part);
 }
 
-/// People read these numbers, and write them down.
+/// Rounds to 6 digits, since people read and copy these numbers.
 double rounded(double value) { return number_from<double>(formatted("%.6g", value)).value_or(value); }
 
 int64_t draw_integer(const Parameter& parameter, RandomStream& random) {
   const uint64_t width = uint64_t(parameter.largest) - uint64_t(parameter.least) + 1;
   if (!parameter.logarithmic)
     return int64_t(uint64_t(parameter.least) + (width == 0 ? random.next_u64() : random.below(width)));
-  // Each whole number has the part of the scale from itself to the next one, so that the largest is as likely as its place says.
+  // Each whole number covers the scale from itself to the next number, so the largest one gets its share, too.
   const double value = on_scale(double(parameter.least), double(parameter.largest) + 1, true, unit_draw(random));
   if (value >= double(parameter.largest)) return parameter.largest;
   return std::max(int64_t(value), parameter.least);

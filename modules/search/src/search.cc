@@ -91,7 +91,7 @@ class SearchCall {
     if (!metrics && metrics.error().kind() == ErrorKind::kCancelled) return std::move(metrics).error();
     tuning::AttemptEnd end{.seconds = to_seconds(read_wall_clock() - begun)};
     if (!metrics) {
-      // Nothing is started again here: a program that is called again meets the same.
+      // The tuner has no retries here: in the same program the failure would repeat.
       end.status = exit_status(metrics.error().kind());
       end.error = metrics.error().message();
     } else if (const auto value = metrics->find(options_.metric); value != metrics->end()) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kParametersMax = 1'000;
 
-/// Value number `point` of `points` that are spread evenly over the scale.
+/// Returns value number `point` of `points` values that are spread evenly over the scale.
 double point_of_range(double low, double high, bool logarithmic, int64_t point, int64_t points) {
   if (point == 0 || points == 1) return low;
   if (point == points - 1) return high;
@@ -32,7 +32,8 @@ int64_t whole_point(const Parameter& parameter, int64_t point) {
   return std::clamp(int64_t(value + (value < 0 ? -0.5 : 0.5)), parameter.least, parameter.largest);
 }
 
-/// The values that a grid takes. `all`: those that a random draw may give as well. Nothing: more than `count_max`.
+/// Returns the values that a grid takes or, if `all`, also those that a random draw may give. Nothing if there are more
+/// than `count_max`.
 std::optional<std::vector<Value>> values_of(const Parameter& parameter, size_t count_max, bool all) {
   std::vector<Value> values;
   if (parameter.kind == Parameter::Kind::kChoice) {
@@ -58,13 +59,13 @@ std::optional<std::vector<Value>> values_of(const Parameter& parameter, size_t c
   return values;
 }
 
-/// Walks through all combinations: those of a grid, which it keeps, or all that a random draw may give, which it counts.
+/// Walks through all combinations: stores those of a grid, or counts those that a random draw may give.
 class Combinations {
  public:
   Combinations(const std::vector<Parameter>& parameters, size_t count_max, bool all)
       : parameters_(parameters), count_max_(count_max), all_(all), values_(parameters.size()) {}
 
-  /// False: there are more than `count_max`.
+  /// Returns false if there are more than `count_max` combinations.
   bool walk() { return walk_from(0); }
   size_t count() const { return count_; }
   std::vector<Assignment>& found() { return found_; }
@@ -94,13 +95,13 @@ class Combinations {
   const std::vector<Parameter>& parameters_;
   const size_t count_max_;
   const bool all_;
-  std::vector<std::optional<std::vector<Value>>> values_;  // By parameter, once they are needed.
+  std::vector<std::optional<std::vector<Value>>> values_;  // By parameter; computed when first needed.
   size_t count_ = 0;
   Assignment current_;
   std::vector<Assignment> found_;
 };
 
-/// Whether a trial may have `text` for the value of `parameter`.
+/// True if a trial may have the value `text` for `parameter`.
 bool can_be(const Parameter& parameter, const std::string& text) {
   if (parameter.kind == Parameter::Kind::kChoice)
     return std::ranges::find(parameter.choices, text) != parameter.choices.end();
@@ -125,7 +126,7 @@ Result<void> check_condition(const Parameter& parameter, std::span<const Paramet
   return {};
 }
 
-/// Takes the members of one flat object.
+/// Collects the members of one flat object.
 class SpaceMembers : public json::Events {
  public:
   std::vector<std::string> texts;

@@ -14,10 +14,10 @@ constexpr Duration kLongestWait = std::chrono::seconds(30);
 
 bool runs(const Trial& trial) { return trial.state == Trial::State::kRunning || trial.state == Trial::State::kEnding; }
 
-/// The statuses of exit_status() that mean the same failure in another attempt.
+/// True for statuses of exit_status() whose failure would repeat in another attempt.
 bool is_permanent_status(int64_t status) { return status == 2 || status == kNanStatus || status == 4; }
 
-// Not inlined: g++ 12 sees into moves of variants, and warns of alternatives that they do not have.
+// noinline: otherwise g++ 12 warns of alternatives that the moved variants do not hold.
 template <class One>
 [[gnu::noinline]] void note(TunerActions& actions, const One& record) {
   std::get<Note>(actions.emplace_back(std::in_place_type<Note>)).record.template emplace<One>(record);
@@ -73,7 +73,7 @@ TunerActions Tuner::begin(SteadyTime now) {
   TunerActions actions;
   for (const Trial& trial : trials_) {
     if (trial.state != Trial::State::kEnding) continue;
-    // Its end was decided, and whoever decided is gone.
+    // ASHA ended this trial, and the search itself ended before it recorded the end.
     settle({.trial = trial.number, .outcome = Outcome::kStopped, .value = trial.value, .step = trial.step}, actions);
   }
   fill(actions, now);
@@ -101,7 +101,7 @@ void Tuner::ask_to_end(int64_t trial, TunerActions& actions, SteadyTime now) {
   say(actions, SendSignal{.trial = trial, .signal = SIGTERM});
 }
 
-/// What the end of an attempt means for its trial, which runs.
+/// Decides from the end of an attempt whether the trial is complete, stopped, failed or restarted.
 TrialEnded Tuner::judge(const Trial& trial, const AttemptEnd& end) const {
   TrialEnded ended{.trial = trial.number,
                    .status = end.status,
@@ -152,7 +152,8 @@ TunerActions Tuner::ended(int64_t number, const AttemptEnd& end, SteadyTime now)
   Trial& trial = trials_[size_t(number)];
   Attempt& attempt = attempts_[size_t(number)];
   attempt.kill_at.reset();
-  // A trial that was ended with the whole search goes on with it. One that had come to its end meanwhile is complete.
+  // A trial that the end of the search interrupted waits for the next start of the search. A trial that finished by itself
+  // meanwhile is complete or failed.
   const bool came_to_its_end = (end.status == 0 && !end.interrupted && end.value) || is_permanent_status(end.status);
   if (interrupted_ && !attempt.decided && !came_to_its_end) {
     trial.state = Trial::State::kWaiting;
@@ -172,7 +173,7 @@ TunerActions Tuner::interrupted(int signal, SteadyTime now) {
   const bool again = std::exchange(interrupted_, true);
   for (Trial& trial : trials_) {
     if (!runs(trial)) continue;
-    if (!again && trial.state == Trial::State::kEnding) continue;  // It has been asked already.
+    if (!again && trial.state == Trial::State::kEnding) continue;  // This trial already has its signal.
     say(actions, SendSignal{.trial = trial.number, .signal = again ? SIGKILL : signal});
     trial.state = Trial::State::kEnding;
     attempts_[size_t(trial.number)].kill_at = now + options_.kill_after;
@@ -233,7 +234,7 @@ bool Tuner::create(TunerActions& actions) {
   return true;
 }
 
-/// The first trial that waits and may start now, else a new one.
+/// Returns the first waiting trial that may start now, else a new trial.
 std::optional<int64_t> Tuner::next_to_start(TunerActions& actions, SteadyTime now) {
   for (const Trial& trial : trials_) {
     if (trial.state == Trial::State::kWaiting && attempts_[size_t(trial.number)].ready <= now) return trial.number;

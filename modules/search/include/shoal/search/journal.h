@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The journal of a search, the file search.jsonl in its folder: one JSON object in a line for each thing that has happened, each on the
-/// disk before anything follows from it. Whoever opens the journal again knows all trials, and goes on. docs/formats.md has the fields.
+/// The journal of a search, the file search.jsonl in its folder, has one JSON object per line for each event of the search.
+/// An event is on the disk before the search acts on it, so a search that is started again knows all trials and continues.
+/// docs/formats.md has the fields.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -20,26 +21,26 @@ namespace shoal::tuning {
 enum class Algorithm : uint8_t { kGrid, kRandom, kAsha };
 /// "grid", "random", "asha".
 std::string_view to_string(Algorithm algorithm);
-/// InvalidArgument listing the names.
+/// An unknown name gives InvalidArgument, which lists the names.
 Result<Algorithm> parse_algorithm(std::string_view name);
 /// "min", "max".
 std::string_view to_string(Goal goal);
-/// InvalidArgument listing the names.
+/// An unknown name gives InvalidArgument, which lists the names.
 Result<Goal> parse_goal(std::string_view name);
 
-/// What makes a search this one and no other: the first line of its journal. How many trials it has is not among them, so a search may
-/// be given more trials later.
+/// The first line of a journal, which identifies the search. The number of trials is not part of it, so a search may get
+/// more trials later.
 struct SearchHeader {
   Space space;
   Algorithm algorithm = Algorithm::kRandom;
   int64_t seed = 0;
   std::string metric = "loss";
   Goal goal = Goal::kMin;
-  int64_t min_steps = 0, max_steps = 0, eta = 0;  ///< 0 for what is not given.
+  int64_t min_steps = 0, max_steps = 0, eta = 0;  ///< 0: not given.
   std::vector<std::string> program{};  ///< The command that each trial runs, with its arguments; empty for search().
 };
 
-/// A trial has been given its number and its parameters.
+/// A trial has received its number and its parameters.
 struct TrialCreated {
   int64_t trial = 0;
   Assignment parameters;
@@ -68,39 +69,41 @@ std::string_view to_string(Outcome outcome);
 struct TrialEnded {
   int64_t trial = 0;
   Outcome outcome = Outcome::kComplete;
-  int64_t status = 0;             ///< The exit status; 128 and the signal's number for a process that a signal ended.
+  int64_t status = 0;             ///< The exit status, or 128 plus the number of the signal that ended the process.
   std::optional<double> value{};  ///< The metric of the last evaluation; nothing if there was none.
   int64_t step = 0;               ///< The global step of that evaluation.
-  double seconds = 0;             ///< How long this attempt has run.
-  std::string error{};            ///< A sentence, where something has failed.
+  double seconds = 0;             ///< The time that this attempt ran.
+  std::string error{};            ///< A sentence that says what failed; empty without a failure.
 };
 using Record = std::variant<TrialCreated, TrialStarted, TrialObserved, TrialEnded>;
 
-/// The line of a record, with its end.
+/// Returns a record as a line, with its line end.
 std::string line_of(const SearchHeader& header);
 std::string line_of(const Record& record);
 
 struct JournalContents {
   SearchHeader header;
   std::vector<Record> records{};
-  size_t intact_bytes = 0;  ///< Bytes of all whole lines. What stands behind them is a line that was being written.
+  size_t intact_bytes = 0;  ///< The length of all whole lines. A line that was being written may follow.
 };
-/// Reads a journal's text. Nothing: not even the first line is whole. DataLoss, with `path` and the line, for a whole line that is no
-/// record, or speaks of a trial that does not exist, or has ended.
+/// Reads a journal's text. Nothing if not even the first line is whole. DataLoss, naming `path` and the line, if a whole
+/// line is no record, or names a trial that does not exist or has ended.
 Result<std::optional<JournalContents>> parse_journal(std::string_view text, const std::string& path);
 
-/// A sentence with the first thing in which the two differ; empty if they are the same search.
+/// Returns a sentence that names the first difference between the headers; empty if they identify the same search.
 std::string difference(const SearchHeader& was, const SearchHeader& is);
 
 class Journal {
  public:
-  /// Opens `folder`/search.jsonl, and makes it, if it is not there. FailedPrecondition if it is that of another search, naming the
-  /// difference; the errors of parse_journal() and of storage. A torn last line is removed.
+  /// Opens `folder`/search.jsonl, creates the file if it is missing, and removes an incomplete last line.
+  /// FailedPrecondition, naming the difference, if the file is the journal of another search; also the errors of
+  /// parse_journal() and of storage.
   static Result<Journal> open(Storage& storage, const std::string& folder, const SearchHeader& header);
 
-  /// What was there when the journal was opened.
+  /// The records that the file had when the journal was opened.
   const std::vector<Record>& records() const { return records_; }
-  /// Returns when the record is on the disk. The errors of storage; after one, every further call returns it again.
+  /// Writes a record, and returns once the record is on the disk. After an error of storage, every further call returns the
+  /// same error.
   Result<void> append(const Record& record);
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Which values the trials of a search try. Trial N has the same values in every run with the same space and seed.
+/// Samplers choose the values that the trials of a search try. Trial N has the same values in every run with the same space
+/// and seed.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,23 +11,23 @@
 
 namespace shoal::tuning {
 
-/// Gives the parameters of the trials one after the other, from trial 0 on.
+/// Chooses the parameters of the trials in order, from trial 0 on.
 class Sampler {
  public:
   virtual ~Sampler() = default;
-  /// The parameters of the next trial. Nothing: there are no others.
+  /// Returns the parameters of the next trial; nothing if there are no further trials.
   virtual std::optional<Assignment> next() = 0;
 };
 
-/// All combinations of a grid, in order. The errors of Space::grid().
+/// Goes through all combinations of a grid, in order. Returns the errors of Space::grid().
 Result<std::unique_ptr<Sampler>> grid_sampler(const Space& space);
 
-/// Values drawn at random, each by the key (seed, trial, attempt, name), so that a parameter keeps its values when others are added.
-/// Numbers are rounded to 6 significant digits. A combination that was given before is drawn again, up to 1,000 times; where that
-/// does not help, and where a finite space has no other combination, there is no next trial.
+/// Draws values at random. Each value has the key (seed, trial, attempt, name), so a parameter keeps its values when other
+/// parameters are added. Numbers are rounded to 6 significant digits. If a combination repeats an earlier one, another is
+/// drawn, up to 1,000 times. If these all repeat, or a finite space has no other combination, there is no next trial.
 std::unique_ptr<Sampler> random_sampler(const Space& space, int64_t seed);
 
-/// One draw: the values of `trial`, in the attempt `attempt`, whatever was given before.
+/// Draws the values of `trial` for the attempt `attempt`, without regard to combinations drawn before.
 Assignment draw(const Space& space, int64_t seed, int64_t trial, int64_t attempt);
 
 }  // namespace shoal::tuning

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A hyper-parameter search as one call, in one program. `shoal tune` is the same with a process for each trial, several at a time, and
-/// with early ends.
+/// Runs a hyper-parameter search in one call, within one program. `shoal tune` does the same with a process for each trial,
+/// with several trials at a time, and can end trials early.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,39 +17,40 @@
 namespace shoal {
 
 struct SearchOptions {
-  std::string folder = {};  ///< Where the journal and the trials' folders are.
-  std::vector<std::string>
-      parameters{};  ///< "learning-rate=1e-4..1e-1:log", and the other texts of tuning::parse_parameter().
+  std::string folder = {};                ///< The folder of the journal and of the trials' folders.
+  std::vector<std::string> parameters{};  ///< Texts for tuning::parse_parameter(), such as "learning-rate=1e-4..1e-1:log".
   tuning::Algorithm algorithm = tuning::Algorithm::kRandom;  ///< kGrid or kRandom.
-  std::optional<int64_t> trials = {};                        ///< How many trials; nothing: 20, or all of a grid.
-  std::string metric = "loss";                               ///< Which of a trial's metrics is compared.
-  tuning::Goal goal = tuning::Goal::kMin;                    ///< Whether less or more of it is better.
-  int64_t seed = 1;                                          ///< Another seed draws other values.
-  RunConfigOptions config = {};  ///< What the trials' configs are made of; model_dir is the trial's own.
+  std::optional<int64_t> trials = {};                        ///< The number of trials. Default: 20, or all of a grid.
+  std::string metric = "loss";                               ///< The name of the metric that ranks the trials.
+  tuning::Goal goal = tuning::Goal::kMin;                    ///< kMin if less of the metric is better.
+  int64_t seed = 1;                                          ///< The seed of the values that are drawn.
+  RunConfigOptions config = {};  ///< The trials' configs; each trial gets a model_dir of its own.
 };
 
 struct SearchResult {
-  std::vector<tuning::Trial> trials{};  ///< In order.
-  std::optional<tuning::Trial> best{};  ///< Nothing where no trial has a value.
+  std::vector<tuning::Trial> trials{};  ///< By number.
+  std::optional<tuning::Trial> best{};  ///< Nothing if no trial has a value.
   Params best_params{};                 ///< The parameters of the best trial.
-  std::string best_model_dir = {};      ///< Its folder.
+  std::string best_model_dir = {};      ///< The model_dir of the best trial.
 };
 
-/// Trains one trial, and returns its metrics. The config's model_dir is folder/trials/0007, and its trial() is the number.
+/// Trains one trial, and returns its metrics. The config has model_dir folder/trials/0007 and trial() "7" for trial 7.
 using TrialFunction = std::function<Metrics(const Params& params, const RunConfig& config)>;
 
-/// Calls `train` for one trial after the other, on the calling thread. Each trial is in the journal of options.folder
-/// (tuning::Journal): the same call in a program that is started again does not repeat trials that have ended, and calls `train` anew
-/// for the one that was running, whose model_dir has its checkpoints. A trial whose function raises an exception has failed, and the
-/// search goes on; one of kind NanLoss has the worst value. Of kind Cancelled it ends the search, and comes out.
+/// Calls `train` for one trial after the other, on the calling thread. The journal of options.folder (tuning::Journal)
+/// records each trial. If the program is started again, the same call does not repeat ended trials; for the trial that was
+/// running, it calls `train` again with the model_dir that has the trial's checkpoints. If `train` throws an exception, the
+/// trial has failed, and the search continues; an exception of kind NanLoss gives the trial the worst value. An exception
+/// of kind Cancelled ends the search and is rethrown.
 ///
 ///   const shoal::SearchResult result = shoal::search({.folder = "s", .parameters = {"units=16|64|256", "dropout=0..0.5"}},
 ///                                                    [](const shoal::Params& params, const shoal::RunConfig& config) { ... });
 ///
-/// A number is a number in params, and a list of texts is texts: params.get_real("dropout"), params.get_string("units").
-/// Raises InvalidArgument for parameters that cannot be read and for an algorithm other than these two, FailedPrecondition where the
-/// folder holds another search, DataLoss for a damaged journal, and Unavailable where another process searches in the folder or nothing
-/// can be written.
+/// A range of numbers gives numbers in params, and a list of texts gives texts: params.get_real("dropout"),
+/// params.get_string("units").
+/// Raises InvalidArgument for parameters that cannot be read and for the algorithm kAsha, FailedPrecondition if the folder
+/// holds another search, DataLoss for a damaged journal, and Unavailable if another process searches in the folder or a
+/// file cannot be written.
 SearchResult search(const SearchOptions& options, const TrialFunction& train);
 
 }  // namespace shoal

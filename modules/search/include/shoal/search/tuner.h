@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a search does next: which trials begin, go on and end. A state machine without processes, files and clocks: whoever carries a
-/// search out tells the Tuner what has happened, and does what the Tuner says, in its order.
+/// The policy of a search: which trials begin, continue and end. A Tuner is a state machine without processes, files and
+/// clocks. Its caller reports events to the Tuner and carries out the actions that the Tuner returns, in order.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,12 +17,12 @@
 namespace shoal::tuning {
 
 struct TunerOptions {
-  std::optional<int64_t> trials{};                 ///< How many trials there are; nothing: all that the sampler has.
-  int parallel = 1;                                ///< How many run at the same time, 1 or more.
-  int retries = 2;                                 ///< How often a trial is started again after failures that may go away.
-  std::optional<Duration> time_limit{};            ///< How long a trial may run, all its attempts together.
-  Duration kill_after = std::chrono::seconds(30);  ///< How long a trial may take to end once it is asked to.
-  Duration first_wait = std::chrono::seconds(1);   ///< Before a trial is started again; twice as long each further time.
+  std::optional<int64_t> trials{};       ///< The number of trials. Nothing: all of the sampler.
+  int parallel = 1;                      ///< The number of trials that run at the same time, 1 or more.
+  int retries = 2;                       ///< The number of restarts of a trial after failures that may be temporary.
+  std::optional<Duration> time_limit{};  ///< The longest time of a trial, all attempts together.
+  Duration kill_after = std::chrono::seconds(30);  ///< The time from SIGTERM until SIGKILL.
+  Duration first_wait = std::chrono::seconds(1);   ///< The wait before the first restart, doubled for each further one.
   Goal goal = Goal::kMin;
 };
 
@@ -31,11 +31,11 @@ struct Trial {
   int64_t number = 0;
   Assignment parameters{};
   State state = State::kWaiting;
-  int64_t attempts = 0;           ///< How often a process of it was started.
-  int64_t failures = 0;           ///< Attempts that have failed.
-  std::optional<double> value{};  ///< The metric of its last evaluation.
-  int64_t step = 0;               ///< The global step of that.
-  double seconds = 0;             ///< Seconds of all its attempts that have ended.
+  int64_t attempts = 0;           ///< The number of attempts begun.
+  int64_t failures = 0;           ///< The number of attempts that have failed.
+  std::optional<double> value{};  ///< The metric of the last evaluation.
+  int64_t step = 0;               ///< The global step of that evaluation.
+  double seconds = 0;             ///< The time of all ended attempts together.
   int64_t status = 0;
   std::string error{};
 
@@ -44,19 +44,19 @@ struct Trial {
 /// "waiting", "running", "ending", "complete", "stopped", "failed".
 std::string_view to_string(Trial::State state);
 
-/// How an attempt has ended.
+/// The end of an attempt, as the caller observed it.
 struct AttemptEnd {
   int64_t status = 0;             ///< As in TrialEnded.
-  bool interrupted = false;       ///< True: the program has ended by a signal, before its time, with status 0.
-  std::optional<double> value{};  ///< The metric of its last evaluation; nothing: there was none.
+  bool interrupted = false;       ///< True if a signal ended the program early, with status 0.
+  std::optional<double> value{};  ///< The metric of the last evaluation; nothing if there was none.
   int64_t step = 0;
   double seconds = 0;
-  std::string error{};  ///< The program's last words, if it has failed.
+  std::string error{};  ///< The last error that the program printed, if it failed.
 };
 
-// What a Tuner says.
+// The actions that a Tuner returns.
 struct Note {
-  Record record;  ///< To be in the journal before anything that follows.
+  Record record;  ///< To be written to the journal before the actions that follow.
 };
 struct StartTrial {
   int64_t trial = 0;
@@ -68,40 +68,42 @@ struct SendSignal {
 using TunerAction = std::variant<Note, StartTrial, SendSignal>;
 using TunerActions = std::vector<TunerAction>;
 
-/// Times of all calls are of one clock, and do not go back.
+/// The times `now` of all calls are of one clock and never decrease.
 class Tuner {
  public:
-  /// `asha`: what ends trials early, if anything does.
+  /// `asha` ends trials early. Without it no trial is ended early.
   Tuner(const TunerOptions& options, std::unique_ptr<Sampler> sampler, std::optional<Asha> asha = {});
 
-  /// Takes over what a journal holds. Before begin(). DataLoss if a trial has other parameters than the sampler gives it.
+  /// Restores the state from the records of a journal. Called before begin(). DataLoss if a trial has other parameters than
+  /// the sampler chooses for it.
   Result<void> replay(const std::vector<Record>& records);
 
   TunerActions begin(SteadyTime now);
-  /// A running trial has evaluated.
+  /// Reports an evaluation of a running trial.
   TunerActions evaluated(int64_t trial, int64_t step, double value, SteadyTime now);
-  /// The process of a trial has ended, or could not be started.
+  /// Reports that the process of a trial has ended or could not be started.
   TunerActions ended(int64_t trial, const AttemptEnd& end, SteadyTime now);
-  /// A signal came: running trials get it, and no other begins. A second one kills them.
+  /// Reports a signal to the search: running trials get the same signal, and no further trial begins. A second signal kills
+  /// them.
   TunerActions interrupted(int signal, SteadyTime now);
-  /// The time next_time() has come.
+  /// Reports that next_time() has come.
   TunerActions time_passed(SteadyTime now);
   std::optional<SteadyTime> next_time() const;
-  /// Changes how many run at the same time. What runs goes on.
+  /// Changes the number of trials that run at the same time. Running trials continue.
   TunerActions set_parallel(int parallel, SteadyTime now);
 
-  /// Nothing runs, and nothing is left to be started, or a signal came.
+  /// True if no trial runs, and either all trials have ended or a signal came.
   bool is_done() const;
   bool was_interrupted() const { return interrupted_; }
   const std::vector<Trial>& trials() const { return trials_; }
-  /// The trial with the best value of those that have not failed; the earlier of two that are equal. Null: none has a value.
+  /// The best of the trials that have not failed; the earlier of two equal ones. Null if none has a value.
   const Trial* best() const;
 
  private:
-  struct Attempt {  // What only a trial that waits or runs has.
+  struct Attempt {  // State that only waiting and running trials need.
     SteadyTime begun{}, ready{};
     std::optional<SteadyTime> kill_at{};
-    bool decided = false;  // It was asked to end, and the trial with it: by a verdict, or for its time.
+    bool decided = false;  // True once the trial was told to end for good: by ASHA or at its time limit.
     bool out_of_time = false;
   };
   void fill(TunerActions& actions, SteadyTime now);
