@@ -22,7 +22,7 @@ std::string log_file(const TuneOptions& options, int64_t trial) {
   return join_path(trial_folder(options, trial), "log.txt");
 }
 
-/// The results of an attempt before this one say nothing of it.
+/// A report of an earlier attempt must not count for this one.
 Result<void> remove_report(Storage& storage, const std::string& file) {
   const Result<void> removed = storage.remove(file);
   return removed || removed.error().kind() == ErrorKind::kNotFound ? Result<void>() : removed;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A trial with its process, from its start to its end.
+/// A trial with its process, from the start of the process to its end.
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,13 +13,13 @@
 
 namespace shoal::cli::tune {
 
-/// The file of a trial's RunningLock.
+/// Returns the path of a trial's RunningLock.
 std::string running_file(const TuneOptions& options, int64_t trial);
 
 class RunningTrial {
  public:
-  /// Starts the program `file` for this trial. Nothing: an old process of the trial still runs. The errors of ChildGroup::start(), and
-  /// those of files in the trial's folder.
+  /// Starts the program `file` for this trial. Nothing if a process of an earlier attempt still runs. Returns the errors of
+  /// ChildGroup::start(), and those of the files in the trial's folder.
   static Result<std::optional<RunningTrial>> start(Storage& storage, const TuneOptions& options, const std::string& file,
                                                    const tuning::Trial& trial);
 
@@ -27,14 +27,14 @@ class RunningTrial {
   launch::ChildGroup& group() { return group_; }
   void send(int signal) const { group_.send(signal); }
 
-  /// The program itself has ended.
+  /// True once the program itself has ended; processes that it started may still run.
   bool has_ended() const { return group_.program_status().has_value(); }
-  /// No process of it is left. What the program has left behind is killed.
+  /// True once no process of the trial is left. Kills processes that the ended program has left behind.
   bool is_gone();
   std::vector<Evaluation> new_evaluations();
-  /// The most memory that was seen; 0 until it has evaluated.
+  /// Returns the most memory that the trial was seen to use; 0 until its first evaluation or its end.
   uint64_t settled_bytes();
-  /// Once it is gone.
+  /// Called once is_gone() is true.
   tuning::AttemptEnd attempt_end();
 
  private:

@@ -18,7 +18,7 @@ namespace {
 
 using tuning::Trial;
 
-constexpr int kRowsMax = 22;  // Of the table at the end: the others are in trials.csv.
+constexpr int kRowsMax = 22;  // The table printed at the end has at most these rows; trials.csv has all trials.
 
 int64_t count_of(const tuning::Tuner& tuner, Trial::State state) {
   return std::ranges::count(tuner.trials(), state, &Trial::state);
@@ -78,7 +78,7 @@ Result<void> write_results(Storage& storage, const TuneOptions& options, const t
   if (!best) return {};
   const std::string folder = trial_folder(options, best->number);
   const std::string target = newest_export(storage, folder).value_or(folder);
-  // Relative, so that the folder can be moved.
+  // The link is relative, so that the folder can be moved.
   return replace_link(target.substr(join_path(options.folder, "").size()), join_path(options.folder, "best"));
 }
 

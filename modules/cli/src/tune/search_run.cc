@@ -77,15 +77,15 @@ class SearchRun {
   std::optional<launch::Guard> guard_;
   std::list<RunningTrial> running_;
   std::vector<std::pair<int64_t, SteadyTime>>
-      held_back_;  // Trials whose old process still runs, and until when to wait for it.
+      held_back_;  // Trials whose old process still runs, each with the end of the wait for that process.
   SteadyTime next_look_{};
-  uint64_t bytes_of_a_trial_ = 0;  // The most that a trial had that has evaluated.
+  uint64_t bytes_of_a_trial_ = 0;  // The most memory of any trial that has evaluated.
 };
 
 Result<int> SearchRun::run() {
   SHOAL_TRY_VOID(prepare());
   const Result<void> done = search();
-  running_.clear();  // Nothing runs any more, unless there was an error.
+  running_.clear();  // Empty, unless an error ended the search while trials ran.
   screen_.remove_table();
   if (!done) return done.error();
   SHOAL_TRY_VOID(write_results(context_.storage, options_, tuner_));
@@ -141,7 +141,7 @@ Result<void> SearchRun::carry_out(const tuning::TunerActions& actions) {
   return {};
 }
 
-/// Starts the process of a trial, or holds it back for as long as its old process runs.
+/// Starts the process of a trial, or holds the trial back while its old process runs.
 Result<void> SearchRun::begin(int64_t number) {
   auto running = RunningTrial::start(context_.storage, options_, file_, tuner_.trials()[size_t(number)]);
   if (!running) {
@@ -193,8 +193,8 @@ Result<void> SearchRun::turn() {
   return {};
 }
 
-/// Until a signal comes, such as that of a process's end, or something is due. Early ends need evaluations as soon as they come; nobody
-/// tells of those, nor of the end of an old process.
+/// Waits until a signal comes (SIGCHLD for the end of a process) or something is due. No signal announces new evaluations,
+/// which early ends need soon, nor the end of an old process, so these are polled.
 void SearchRun::wait() {
   std::optional<SteadyTime> until = tuner_.next_time();
   const auto not_after = [&until](SteadyTime time) { until = std::min(until.value_or(time), time); };
@@ -229,14 +229,14 @@ Result<void> SearchRun::heed(const std::vector<int>& signals) {
 Result<void> SearchRun::look_at_evaluations() {
   for (RunningTrial& running : running_) {
     for (const Evaluation& one : running.new_evaluations()) {
-      if (running.has_ended()) continue;  // Its last one is part of its end.
+      if (running.has_ended()) continue;  // end() reports the last evaluations of an ended trial.
       SHOAL_TRY_VOID(carry_out(tuner_.evaluated(running.number(), one.step, one.value, steady_now())));
     }
   }
   return {};
 }
 
-/// As many trials run as the memory has room for, going by the largest one so far.
+/// Runs as many trials at a time as the memory has room for, judged by the largest trial so far.
 Result<void> SearchRun::heed_memory() {
   if (options_.memory_bytes == 0) return {};
   for (RunningTrial& running : running_) bytes_of_a_trial_ = std::max(bytes_of_a_trial_, running.settled_bytes());
@@ -258,7 +258,7 @@ Result<void> SearchRun::settle_ends() {
 Result<void> SearchRun::end(std::list<RunningTrial>::iterator running) {
   const int64_t number = running->number();
   guard_->remove(running->group().id());
-  // Evaluations that came at the very end are observations, too.
+  // Evaluations since the last look count as observations, too.
   for (const Evaluation& one : running->new_evaluations()) {
     SHOAL_TRY_VOID(carry_out(tuner_.evaluated(number, one.step, one.value, steady_now())));
   }
@@ -301,7 +301,7 @@ Result<int> run_search(Context& context, const TuneOptions& options) {
                                           .goal = options.header.goal}));
   }
   tuning::TunerOptions begun = options.tuner;
-  if (options.memory_bytes > 0) begun.parallel = 1;  // Until one has shown what it takes.
+  if (options.memory_bytes > 0) begun.parallel = 1;  // One at a time until a trial has shown how much memory it uses.
   tuning::Tuner tuner(begun, std::move(sampler), std::move(asha));
   return SearchRun(context, options, std::move(tuner), std::move(file)).run();
 }

@@ -28,7 +28,7 @@ std::vector<const Trial*> in_order(const tuning::Tuner& tuner) {
   return trials;
 }
 
-/// Of a number that the journal has in full.
+/// Shortens a number for the table; the journal has all its digits.
 std::string short_number(double value) { return std::isnan(value) ? "nan" : formatted("%.6g", value); }
 
 std::string state_text(const Trial& trial, bool is_best) {
@@ -36,7 +36,7 @@ std::string state_text(const Trial& trial, bool is_best) {
   return std::string(to_string(trial.state)) + (trial.failures > 0 && !trial.has_ended() ? ", again" : "");
 }
 
-/// A field of a CSV file.
+/// Quotes a field for a CSV file if necessary.
 std::string field(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";

@@ -10,12 +10,12 @@
 
 namespace shoal::cli::tune {
 
-/// A head, the best trial, those that run, and then the others, the newest first. If there are more than the terminal has room for, the
-/// last line says how many are left out.
+/// Returns a head, the best trial, the running trials, and then the others, the newest first. If the terminal has too few
+/// lines, the last line says how many trials are left out.
 std::vector<std::string> search_lines(const tuning::Tuner& tuner, launch::TableSize size);
 
-/// All trials in order, by RFC 4180, with a head: trial, state, value, step, seconds, attempts, status, error, and a column
-/// "param.NAME" for each parameter of the space, which is empty in trials that do not have it.
+/// Returns all trials in order as CSV (RFC 4180) with a head: trial, state, value, step, seconds, attempts, status, error,
+/// and a column "param.NAME" for each parameter of the space, which is empty for trials without the parameter.
 std::string trials_csv(const tuning::Tuner& tuner, const tuning::Space& space);
 
 }  // namespace shoal::cli::tune

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kGivenBySearch{"model-dir", "json", "help", "predict", "measure-input", "param"};
 
-/// Whether a word of the command is this flag.
+/// True if a word of the command is this flag.
 bool gives(const std::vector<std::string>& words, const std::string& flag) {
   return std::ranges::any_of(words, [&](const std::string& word) { return word == flag || word.starts_with(flag + "="); });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The process of a trial, and the file that says whether one still runs.
+/// Files that belong to the process of a trial, above all the lock that says whether a process still runs.
 #include <optional>
 #include <string>
 
@@ -9,15 +9,16 @@
 
 namespace shoal::cli::tune {
 
-/// A lock that all processes of a trial share, and that is gone when the last of them is: so a search that is started again knows
-/// whether an old process still writes to the trial's folder. The kernel keeps it with the open file, which each process inherits.
+/// A lock that all processes of a trial inherit with the open file. The kernel releases the lock when the last of these
+/// processes ends, so a search that is started again knows whether an old process still writes to the trial's folder.
 class RunningLock {
  public:
-  /// Locks the file `path`, which is made if it is missing. Nothing: somebody else holds it. Errors: it cannot be opened or locked.
+  /// Locks the file `path`, and creates it if it is missing. Nothing if another process holds the lock; an error if the
+  /// file cannot be opened or locked.
   static Result<std::optional<RunningLock>> take(const std::string& path);
-  /// The lock's descriptor, which a process inherits.
+  /// The descriptor that a trial's process inherits.
   int number() const { return file_.number(); }
-  /// Writes who holds it, for people.
+  /// Writes the process number of the holder into the file, for people.
   void say(pid_t process) const;
 
  private:
@@ -25,13 +26,13 @@ class RunningLock {
   launch::Descriptor file_;
 };
 
-/// The process whose number stands in a lock's file; empty if none does.
+/// Returns the process number in a lock's file; empty if there is none.
 std::string holder_of(Storage& storage, const std::string& path);
 
-/// Opens the file that a trial writes its lines to, behind what is there.
+/// Opens the log of a trial for appending.
 Result<launch::Descriptor> open_log(const std::string& path);
 
-/// Makes the symbolic link `path` lead to `target`, at once, in the place of what it has led to.
+/// Makes `path` a symbolic link to `target`, and replaces an existing link atomically.
 Result<void> replace_link(const std::string& target, const std::string& path);
 
 }  // namespace shoal::cli::tune

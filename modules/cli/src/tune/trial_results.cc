@@ -16,7 +16,7 @@ constexpr uint64_t kReportMaxBytes = uint64_t(16) << 20;
 constexpr uint64_t kLastBytes = uint64_t(64) * 1024;
 constexpr size_t kWordsMax = 1'000;
 
-/// A number, or one of the words that stand for numbers that JSON does not have.
+/// Reads a number, or the words "NaN" and "nan", for which JSON has no number.
 std::optional<double> number_in(const json::Json& value) {
   if (value.is_number()) return value.get<double>();
   if (!value.is_string()) return std::nullopt;

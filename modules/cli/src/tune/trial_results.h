@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a trial leaves: its results, its last words, its exports.
+/// Results that a trial leaves in its folder: its report, the last error in its log, its exports.
 #include <optional>
 #include <string>
 
@@ -9,18 +9,20 @@
 namespace shoal::cli::tune {
 
 struct TrialReport {
-  bool interrupted = false;       ///< A signal has ended the program before its time.
-  std::optional<double> value{};  ///< The metric that was asked for.
+  bool interrupted = false;       ///< True if a signal ended the program early.
+  std::optional<double> value{};  ///< The value of the metric that the search compares.
   int64_t step = 0;               ///< The global step.
-  std::string metrics{};          ///< The names of the metrics that there are: "accuracy, auc, loss".
+  std::string metrics{};          ///< The names of all metrics in the report: "accuracy, auc, loss".
 };
-/// Reads a report that a program has written to SHOAL_REPORT_FILE. Nothing if there is none that can be read.
+/// Reads the report that a program has written to SHOAL_REPORT_FILE. Nothing if there is no readable report.
 std::optional<TrialReport> read_report(Storage& storage, const std::string& file, const std::string& metric);
 
-/// The last error in the log of a trial, without what stands before it in its line; else its last line; empty for an empty log.
+/// Returns the last error in the log of a trial, without the prefix of its line; without an error the last line; empty for
+/// an empty log.
 std::string last_words(Storage& storage, const std::string& log);
 
-/// The newest of all exports in a trial's folder, "DIR/trials/0007/export/best/1700000000"; nothing if there is none.
+/// Returns the newest of all exports in a trial's folder, such as "DIR/trials/0007/export/best/1700000000"; nothing if
+/// there is none.
 std::optional<std::string> newest_export(Storage& storage, const std::string& trial_folder);
 
 }  // namespace shoal::cli::tune

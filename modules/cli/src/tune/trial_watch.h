@@ -17,10 +17,10 @@ struct Evaluation {
 
 class TrialWatch {
  public:
-  /// Looks for values with the tag `metric` in the event files of `folder`, which may be made later.
+  /// Looks for values with the tag `metric` in the event files of `folder`. The folder may be made later.
   TrialWatch(Storage& storage, std::string folder, std::string metric);
 
-  /// What has come since the last call, in order. A file that is damaged or cannot be read is passed over.
+  /// Returns the evaluations since the last call, in order. A file that is damaged or unreadable is ignored.
   std::vector<Evaluation> take();
 
  private:

@@ -64,7 +64,7 @@ struct TuneArguments {
   bool json = false, quiet = false;
 };
 
-/// The goal of metrics whose names say it.
+/// Returns the goal that --goal gives or the metric's name implies.
 Result<Goal> goal_of(const TuneArguments& arguments) {
   if (arguments.goal) return tuning::parse_goal(*arguments.goal);
   const auto says = [&](std::string_view word) { return arguments.metric.find(word) != std::string::npos; };
@@ -91,7 +91,7 @@ Result<tuning::Space> space_from(Storage& storage, const TuneArguments& argument
   return tuning::Space::create(std::move(parameters));
 }
 
-/// How long a trial trains: --max-steps, or the program's own --steps.
+/// Sets how many steps a trial trains: --max-steps, or the program's own --steps.
 Result<void> take_steps(const TuneArguments& arguments, tuning::SearchHeader& header) {
   const std::optional<std::string> own = launch::read_command(header.program).value("--steps");
   if (own && arguments.max_steps)
@@ -99,7 +99,7 @@ Result<void> take_steps(const TuneArguments& arguments, tuning::SearchHeader& he
   header.max_steps = arguments.max_steps.value_or(own ? number_from<int64_t>(*own).value_or(0) : 0);
   if (header.algorithm != Algorithm::kAsha) {
     if (arguments.min_steps) return invalid_argument("--min-steps is for --algorithm asha alone: leave it out");
-    if (own) header.max_steps = 0;  // The program's flag says it.
+    if (own) header.max_steps = 0;  // The program's own flag sets them.
     return {};
   }
   if (header.max_steps < 2) {
@@ -114,7 +114,8 @@ Result<void> take_steps(const TuneArguments& arguments, tuning::SearchHeader& he
   return {};
 }
 
-/// `launch` and its options, up to the program. A job without an evaluator gets a master, since nobody would evaluate.
+/// Returns `launch` and its options, up to the program. A job without an evaluator gets a master, because otherwise no task
+/// would evaluate.
 Result<std::vector<std::string>> launch_words(const TuneArguments& arguments) {
   if (!arguments.launch) return std::vector<std::string>();
   auto options = launch::words_of(*arguments.launch);

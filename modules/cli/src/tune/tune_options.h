@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What `shoal tune` was told.
+/// The options of `shoal tune`.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,10 +13,10 @@ namespace shoal::cli::tune {
 
 struct TuneOptions {
   std::string folder;           ///< --dir.
-  tuning::SearchHeader header;  ///< What makes it this search.
-  tuning::TunerOptions tuner;   ///< How it is carried out.
-  int64_t threads = 1;          ///< Compute threads of each trial; 0: trials are not told.
-  uint64_t memory_bytes = 0;    ///< What all trials together may have resident; 0: any amount.
+  tuning::SearchHeader header;  ///< The search itself.
+  tuning::TunerOptions tuner;   ///< The execution of the search.
+  int64_t threads = 1;          ///< Compute threads of each trial; 0 leaves them to the program.
+  uint64_t memory_bytes = 0;    ///< Resident memory for all trials together; 0: unlimited.
   std::vector<std::string>
       launch{};  ///< The command that begins each trial as a job, with its options; empty: a trial is one process.
   bool launches_itself =
