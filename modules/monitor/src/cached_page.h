@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The page for monitoring systems, made at most four times a second: many may ask, and making it takes most of an answer's time.
+/// Caches the page for monitoring systems for a quarter of a second: many clients may ask, and making the page takes most
+/// of an answer's time.
 #include <string>
 
 #include "metrics_page.h"
@@ -9,13 +10,13 @@ namespace shoal::monitor {
 
 inline constexpr auto kPageLasts = std::chrono::milliseconds(250);
 
-/// Of the endpoint's thread.
+/// Used on the endpoint's thread alone.
 class CachedPage {
  public:
-  /// `registry` outlives it.
+  /// `registry` must outlive the page.
   CachedPage(const MeterRegistry& registry, std::string version) : registry_(registry), version_(std::move(version)) {}
 
-  /// No older than kPageLasts.
+  /// Returns a page that is at most kPageLasts old.
   const std::string& at(SteadyTime now) {
     if (page_.empty() || now - made_ >= kPageLasts) {
       const auto tasks = registry_.tasks();

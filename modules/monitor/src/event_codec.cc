@@ -12,7 +12,7 @@ std::string encode_version_event(double wall_time) {
   std::string bytes;
   pbf_writer event(bytes);
   event.add_double(event_field::kWallTime, wall_time);
-  event.add_string(event_field::kFileVersion, "brain.Event:2");  // TensorBoard looks for this.
+  event.add_string(event_field::kFileVersion, "brain.Event:2");  // TensorBoard requires this version.
   return bytes;
 }
 
@@ -59,7 +59,7 @@ std::string encode_text(double wall_time, int64_t global_step, std::string_view 
     add_plugin(value, "text", {});
     pbf_writer tensor(value, value_field::kTensor);
     tensor.add_enum(tensor_field::kDType, kDTypeString);
-    tensor.add_message(tensor_field::kShape, "", 0);  // No dimensions: a scalar.
+    tensor.add_message(tensor_field::kShape, "", 0);  // A scalar has no dimensions.
     tensor.add_bytes(tensor_field::kStringVal, text.data(), text.size());
   });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Event messages to and from bytes.
+/// Converts event messages to bytes and back.
 #include <optional>
 #include <span>
 #include <string>
@@ -24,18 +24,18 @@ std::string encode_experiment(double wall_time, const Experiment& experiment);
 std::string encode_session_start(double wall_time, const SessionStart& start);
 std::string encode_session_end(double wall_time, SessionStatus status);
 std::string encode_graph(double wall_time, std::span<const GraphNode> nodes);
-/// What the plug-in pr_curves wants to know beside the tensor.
+/// Returns the metadata that the plug-in pr_curves requires beside the tensor.
 std::string pr_curve_content(size_t thresholds);
 
 /// InvalidArgument for domains that HyperParameterDomain excludes.
 Result<void> check_experiment(const Experiment& experiment);
-/// Whether a tensor of `shape` has `count` elements. Shapes of more than eight axes have none: no summary has more, and
-/// those of damaged and hostile records stay small.
+/// True if a tensor of `shape` has `count` elements. False for more than eight axes, which no summary has, so that damaged
+/// and hostile records stay small.
 bool has_elements(std::span<const int64_t> shape, size_t count);
 
-/// The values of one event; none for other kinds of event. DataLoss if `payload` is no protobuf message.
+/// Returns the values of an event; none if the event is of another kind. DataLoss if `payload` is no protobuf message.
 Result<std::vector<EventValue>> decode_event(std::string_view payload);
-/// The start of training that an event tells of; nothing for other events. Errors as decode_event().
+/// Returns the start of training that the event records; nothing for other events. Errors as decode_event().
 Result<std::optional<EventStart>> decode_start(std::string_view payload);
 
 }  // namespace shoal::monitor

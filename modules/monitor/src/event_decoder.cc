@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the protobuf message of an event, of ours or of another program.
+// Decodes the protobuf message of an event of Shoal or of another program.
 #include <bit>
 #include <cstdlib>
 #include <optional>
@@ -18,8 +18,8 @@ constexpr size_t kRankMax = 8;
 using protozero::pbf_reader;
 using Form = protozero::pbf_wire_type;
 
-// A field is known by its number and the form of its value together: of another form it is another field, and is passed
-// over as those are. (protozero's getters take the form for granted.)
+// A field is identified by its number and its wire type together. A known number with another wire type is skipped like an
+// unknown field, since protozero's getters do not check the wire type.
 constexpr uint32_t as(uint32_t field, Form form) { return protozero::tag_and_type(field, form); }
 
 Histogram decode_histogram(pbf_reader message) {
@@ -37,7 +37,7 @@ Histogram decode_histogram(pbf_reader message) {
       case as(kSumSquares, Form::fixed64): histogram.sum_squares = message.get_double(); break;
       case as(kBucketLimit, Form::length_delimited): append_packed(histogram.limits); break;
       case as(kBucket, Form::length_delimited): append_packed(histogram.counts); break;
-      // Older writers do not pack.
+      // Writers of older versions do not pack these fields.
       case as(kBucketLimit, Form::fixed64): histogram.limits.push_back(message.get_double()); break;
       case as(kBucket, Form::fixed64): histogram.counts.push_back(message.get_double()); break;
       default: message.skip();
@@ -46,7 +46,7 @@ Histogram decode_histogram(pbf_reader message) {
   return histogram;
 }
 
-/// What a TensorProto holds, as far as event files of anybody have it. Numbers lie in `content`, little-endian.
+/// The parts of a TensorProto that event files use. Numbers lie in `content`, little-endian.
 struct TensorParts {
   int32_t dtype = 0;
   std::vector<int64_t> shape;
@@ -92,7 +92,7 @@ TensorParts decode_tensor(pbf_reader message) {
   return tensor;
 }
 
-/// The elements of a tensor of floats or doubles; false for other types.
+/// Reads the elements of a tensor of floats or doubles. False for other types.
 bool numbers_of(const TensorParts& tensor, std::vector<double>& numbers) {
   const std::string_view bytes = tensor.content;
   const size_t size = tensor.dtype == kDTypeFloat ? 4 : 8;
@@ -105,8 +105,8 @@ bool numbers_of(const TensorParts& tensor, std::vector<double>& numbers) {
   return true;
 }
 
-/// Texts of a tensor: in a vector of them, each has its line. Writers of images of TensorFlow 2 have width, height and the
-/// encoded images in such a vector, of which the first image is taken.
+/// Takes a tensor of texts as one text with a line for each element. TensorFlow 2 writes images as width, height and the
+/// encoded images; the first image is taken.
 void take_texts(TensorParts& tensor, EventValue& value) {
   if (value.plugin == "images") {
     if (tensor.texts.size() < 3) return;
@@ -121,9 +121,9 @@ void take_texts(TensorParts& tensor, EventValue& value) {
   for (size_t i = 0; i < tensor.texts.size(); ++i) value.text += (i > 0 ? "\n" : "") + tensor.texts[i];
 }
 
-/// A value that came as a tensor: a text, the scalar of a writer that stores it so, or numbers.
+/// Takes a value stored as a tensor: a text, a scalar (some writers store scalars so), or numbers.
 void take_tensor(TensorParts tensor, EventValue& value) {
-  if (value.plugin == "hparams") return;  // The numbers of such a tensor mean nothing: all is in the metadata.
+  if (value.plugin == "hparams") return;  // The value is in the metadata; the tensor's numbers mean nothing.
   if (!tensor.texts.empty()) return take_texts(tensor, value);
   std::vector<double> numbers;
   if (!numbers_of(tensor, numbers) || !has_elements(tensor.shape, numbers.size())) return;
@@ -162,7 +162,7 @@ std::string decode_plugin(pbf_reader metadata) {
 EventValue decode_value(pbf_reader message) {
   using namespace value_field;
   EventValue value;
-  std::optional<TensorParts> tensor;  // Kept to the end: the metadata, which may follow, says how to take it.
+  std::optional<TensorParts> tensor;  // Decoded last, since the metadata, which may follow, says how.
   while (message.next()) {
     switch (message.tag_and_type()) {
       case as(kTag, Form::length_delimited): value.tag = message.get_string(); break;
@@ -203,7 +203,7 @@ std::vector<EventValue> decode_message(pbf_reader message) {
       default: message.skip();
     }
   }
-  for (EventValue& value : values) {  // Fields come in any order, so these may have come last.
+  for (EventValue& value : values) {  // Fields come in any order, so time and step may come last.
     value.wall_time = wall_time;
     value.global_step = global_step;
   }
@@ -225,7 +225,7 @@ bool has_elements(std::span<const int64_t> shape, size_t count) {
 }
 
 Result<std::vector<EventValue>> decode_event(std::string_view payload) {
-  // The library protozero reports malformed input by throwing; this is the border.
+  // The library protozero throws exceptions for malformed input; they end here.
   try {
     return decode_message(pbf_reader(payload.data(), payload.size()));
   } catch (const protozero::exception& error) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Parts that the writers of several events share.
+/// Parts of messages that several encoders share.
 #include <protozero/pbf_writer.hpp>
 #include <span>
 #include <string>
@@ -24,7 +24,7 @@ std::string encode_summary(double wall_time, int64_t global_step, Write write) {
   return bytes;
 }
 
-/// Adds to a value which plug-in of TensorBoard shows it, with that plug-in's own bytes.
+/// Adds metadata to a value: the plug-in of TensorBoard that shows the value, and the bytes for this plug-in.
 inline void add_plugin(protozero::pbf_writer& value, std::string_view name, std::string_view content) {
   protozero::pbf_writer metadata(value, value_field::kMetadata);
   protozero::pbf_writer plugin(metadata, metadata_field::kPluginData);
@@ -34,7 +34,7 @@ inline void add_plugin(protozero::pbf_writer& value, std::string_view name, std:
 
 /// Adds a TensorShapeProto as the field `field`.
 inline void add_shape(protozero::pbf_writer& message, uint32_t field, std::span<const int64_t> sizes) {
-  if (sizes.empty()) return message.add_message(field, "", 0);  // A pbf_writer leaves out a message without fields.
+  if (sizes.empty()) return message.add_message(field, "", 0);  // A pbf_writer would leave out a message without fields.
   protozero::pbf_writer shape(message, field);
   for (const int64_t size : sizes) {
     protozero::pbf_writer dim(shape, shape_field::kDim);

@@ -13,12 +13,12 @@ constexpr uint64_t kBlockBytes = uint64_t(1) << 18;
 
 }  // namespace
 
-/// Gets at least `bytes` after consumed_ into the buffer. False: the file has fewer, for now.
+/// Fills the buffer with at least `bytes` bytes after consumed_. False if the file has fewer at present.
 Result<bool> EventFileReader::fill(uint64_t bytes) {
   if (buffer_.size() - consumed_ >= bytes) return true;
   buffer_.erase(0, consumed_);
   consumed_ = 0;
-  // An open file may know its size of the time of opening.
+  // An open file may report the size that it had when it was opened.
   if (!file_ || offset_ + bytes > file_->size()) {
     SHOAL_TRY(file_, storage_.open(path_));
     if (file_->size() < offset_ + buffer_.size()) return data_loss(path_ + ": became shorter while being read");

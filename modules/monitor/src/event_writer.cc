@@ -11,14 +11,14 @@
 namespace shoal::monitor {
 namespace {
 
-/// Seconds to the microsecond: more does not fit into a double.
+/// Rounds to microseconds, since a double cannot hold more.
 double seconds_of(WallTime time) { return double(time.time_since_epoch() / std::chrono::microseconds(1)) / 1e6; }
 
 constexpr std::string_view kNameHead = "events.out.tfevents.";
 constexpr size_t kSecondsDigits = 10;
-constexpr int64_t kSecondsMax = 9'999'999'999;  // More are eleven digits, which come before ten in the order of bytes.
+constexpr int64_t kSecondsMax = 9'999'999'999;  // Eleven digits would sort before ten in the order of bytes.
 
-/// The seconds in the name of an event file, ours or another program's; nothing where they are not ten digits.
+/// Returns the seconds in the name of an event file of any program; nothing unless they have ten digits.
 std::optional<int64_t> seconds_in(std::string_view name) {
   if (!name.starts_with(kNameHead)) return std::nullopt;
   name.remove_prefix(kNameHead.size());
@@ -29,7 +29,7 @@ std::optional<int64_t> seconds_in(std::string_view name) {
   return seconds;
 }
 
-/// `host` may hold no slash.
+/// `host` must not contain a slash.
 std::string file_name(int64_t seconds, int64_t nanoseconds, std::string host, uint32_t unique) {
   for (char& c : host) {
     if (c == '/' || c == '\0') c = '_';
@@ -41,9 +41,9 @@ std::string file_name(int64_t seconds, int64_t nanoseconds, std::string host, ui
   return head.data() + host + tail.data();
 }
 
-/// A name behind those of all event files in `folder`, in the order of bytes, which is how readers put files in order: it has the
-/// time, or the second after the newest name's where that is larger, as it is when a clock has gone back. A folder that cannot be
-/// listed gives the time.
+/// Returns a file name that sorts after the names of all event files in `folder`, by bytes, since readers sort files so.
+/// Its seconds are the present time, or one second after the newest name if the clock has gone back. If the folder cannot
+/// be listed, the present time is used.
 std::string next_file_name(Environment& env, const std::string& folder, const std::string& host) {
   constexpr int64_t kPerSecond = 1'000'000'000;
   const int64_t now = env.wall_now().time_since_epoch().count();
@@ -84,7 +84,7 @@ Result<std::unique_ptr<EventWriter>> EventWriter::open(Environment& env, const s
 
 Result<void> EventWriter::begin_file() {
   Storage& storage = env_.storage();
-  do {  // The call of create() would truncate another writer's file.
+  do {  // create() would truncate the file of another writer.
     path_ = join_path(folder_, next_file_name(env_, folder_, options_.host));
   } while (storage.exists(path_));
   SHOAL_TRY(file_, storage.create(path_));
@@ -94,7 +94,7 @@ Result<void> EventWriter::begin_file() {
   return file_->flush();
 }
 
-/// Keeps an error, or endures it.
+/// Stores an error for later calls or, with survives_failure, logs the error and drops the file.
 Result<void> EventWriter::settle(Result<void> result) {
   constexpr auto kPause = std::chrono::minutes(1);
   if (result) return result;

@@ -9,9 +9,9 @@ namespace {
 
 using protozero::pbf_writer;
 
-constexpr int32_t kProducer = 22;  // A version of graphs that all readers of the last ten years know.
+constexpr int32_t kProducer = 22;  // A version of graphs that readers of the last ten years accept.
 
-/// Adds an attribute whose AttrValue `write` fills.
+/// Adds an attribute; `write` fills its AttrValue.
 template <class Write>
 void add_attribute(pbf_writer& node, std::string_view name, Write write) {
   pbf_writer entry(node, node_field::kAttribute);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// From Beast's requests to ours, and back to its responses.
+/// Converts Beast's requests to RequestHead, and HttpAnswer to Beast's responses.
 #include <utility>  // Boost 1.74's Asio forgets it.
 
 #include <boost/beast/http/empty_body.hpp>
@@ -16,11 +16,11 @@ namespace shoal::monitor {
 using HttpParser = boost::beast::http::request_parser<boost::beast::http::empty_body>;
 using HttpResponse = boost::beast::http::response<boost::beast::http::string_body>;
 
-/// Views into `parser`, whose head is read.
+/// Returns views into `parser`, which must have read a head.
 RequestHead head_of(const HttpParser& parser);
-/// The response to the request in `parser`, or, where it is none, to what came in its place.
+/// Makes the response to the request in `parser`, or to malformed bytes in place of a request.
 HttpResponse response_of(HttpAnswer answer, const HttpParser& parser);
-/// The status that says what is wrong with a head that could not be read.
+/// Returns the HTTP status for an error of reading a head.
 int status_of(const boost::system::error_code& error);
 
 }  // namespace shoal::monitor

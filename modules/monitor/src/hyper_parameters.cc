@@ -24,7 +24,8 @@ void add_value(pbf_writer& message, uint32_t field, const HyperParameterValue& v
   if (const std::string* text = std::get_if<std::string>(&value)) written.add_string(struct_field::kString, *text);
 }
 
-/// An event with one value whose meaning is in `content` alone. TensorBoard wants a tensor all the same: one of a zero.
+/// Encodes an event with one value whose meaning is in `content`. TensorBoard requires a tensor, so the value has one with
+/// a zero.
 std::string encode_hparams(double wall_time, std::string_view tag, std::string_view content) {
   constexpr int64_t kOne = 1;
   constexpr float kNothing = 0;
@@ -32,7 +33,7 @@ std::string encode_hparams(double wall_time, std::string_view tag, std::string_v
                        {.shape = {&kOne, 1}, .values = {&kNothing, 1}, .plugin = "hparams", .content = content});
 }
 
-/// HParamsPluginData with the one field that `write` fills.
+/// Encodes HParamsPluginData with a single field, which `write` fills.
 template <class Write>
 std::string content_with(uint32_t field, Write write) {
   std::string content;
@@ -44,7 +45,7 @@ std::string content_with(uint32_t field, Write write) {
   return content;
 }
 
-/// DataType of api.proto.
+/// Returns the DataType of api.proto.
 int32_t type_of(const HyperParameterDomain& domain) {
   constexpr int32_t kString = 1, kBool = 2, kNumber = 3;
   if (domain.interval || std::holds_alternative<double>(domain.choices.front())) return kNumber;
@@ -114,7 +115,7 @@ std::string encode_experiment(double wall_time, const Experiment& experiment) {
 
 std::string encode_session_start(double wall_time, const SessionStart& start) {
   const auto write = [&](pbf_writer& message) {
-    std::set<std::string_view> written;  // In a map the last of two entries would count.
+    std::set<std::string_view> written;  // A protobuf map keeps the last of two equal names, but the first one counts.
     for (const HyperParameter& parameter : start.parameters) {
       if (!written.insert(parameter.name).second) continue;
       pbf_writer entry(message, session_start_field::kHparams);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the place of metrics_endpoint.cc where the build leaves the endpoint out.
+// Replaces metrics_endpoint.cc in a build without the endpoint.
 #include "shoal/monitor/metrics_endpoint.h"
 
 namespace shoal::monitor {

@@ -52,7 +52,7 @@ HttpAnswer refusal(int status) {
 HttpAnswer answer_to(const RequestHead& head, const AnswerSource& source, SteadyTime now) {
   if (!may_ask(head, source.bearer)) {
     HttpAnswer answer = refusal(401);
-    answer.closes = head.has_body;  // What follows is the body, and no request.
+    answer.closes = head.has_body;  // Otherwise the body would be read as the next request.
     return answer;
   }
   if (head.has_body) return refusal(413);

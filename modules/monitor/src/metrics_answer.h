@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the endpoint answers to a request whose head has been read: who may ask, which pages there are.
+/// Answers a request whose head has been read: checks the authorization and chooses the page.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,31 +14,31 @@ struct RequestHead {
   std::string_view method;                        ///< "GET".
   std::string_view target;                        ///< "/metrics?x=1".
   std::vector<std::string_view> authorization{};  ///< The values of all fields Authorization.
-  bool has_body = false;                          ///< The head announces one.
+  bool has_body = false;                          ///< The head announces a body.
 };
 
 struct HttpAnswer {
   int status = 200;
   std::string_view type = "text/plain; charset=utf-8";
   std::string body = {};
-  std::string_view allow = {};         ///< The field Allow; empty: none.
-  std::string_view authenticate = {};  ///< The field WWW-Authenticate; empty: none.
-  bool closes = false;                 ///< The connection ends with this answer.
+  std::string_view allow = {};         ///< The header field Allow; empty: none.
+  std::string_view authenticate = {};  ///< The header field WWW-Authenticate; empty: none.
+  bool closes = false;                 ///< The connection is closed after this answer.
 };
 
-/// What requests are about.
+/// The sources of the answers.
 struct AnswerSource {
   CachedPage& page;
   const TaskHealth& health;
-  std::string bearer;  ///< Empty: anyone may ask.
+  std::string bearer;  ///< Empty: no token is required.
 };
 
-/// Never throws for what the head holds. The answer repeats nothing of it.
+/// Answers a request. Never throws, whatever the head contains, and repeats nothing of the head.
 HttpAnswer answer_to(const RequestHead& head, const AnswerSource& source, SteadyTime now);
-/// The answer to what is no request: a status of 400 or more.
+/// Returns the answer for a status of 400 or more.
 HttpAnswer refusal(int status);
 
-/// Whether both are the same, in a time that depends on the length of `given` alone.
+/// True if both texts are equal. The time depends on the length of `given` alone.
 bool is_same_secret(std::string_view given, std::string_view secret);
 
 }  // namespace shoal::monitor

@@ -25,7 +25,8 @@ using asio::ip::tcp;
 using NetError = boost::system::error_code;
 
 constexpr size_t kConnectionsMax = 128;
-constexpr auto kAcceptPause = std::chrono::milliseconds(200);  // Where descriptors have run out.
+// The pause after an accept fails, as without free descriptors.
+constexpr auto kAcceptPause = std::chrono::milliseconds(200);
 constexpr auto kLookEvery = std::chrono::seconds(5);
 
 SteadyTime steady_now() { return SteadyTime(std::chrono::steady_clock::now().time_since_epoch()); }
@@ -57,7 +58,7 @@ class Endpoint final : public MetricsEndpoint {
   void make_room();
   void look();
 
-  // The endpoint's thread alone, once it runs, but for the registry.
+  // Used on the endpoint's thread alone once it runs, except the registry.
   MeterRegistry registry_;
   TaskHealth health_;
   const Duration look_every_;
@@ -70,7 +71,7 @@ class Endpoint final : public MetricsEndpoint {
 #if SHOAL_MONITOR_TLS
   std::shared_ptr<asio::ssl::context> tls_;
 #endif
-  std::list<std::shared_ptr<MetricsSession>> sessions_;  // The one that was used least recently is first.
+  std::list<std::shared_ptr<MetricsSession>> sessions_;  // Least recently used first.
   std::thread thread_;
 };
 
@@ -127,7 +128,7 @@ Result<void> Endpoint::listen() {
   return {};
 }
 
-/// What a handler throws (memory has run out) ends no more than that handler.
+/// An exception in a handler (out of memory) ends that handler, not the endpoint.
 void Endpoint::run() {
   look();
   accept();
@@ -148,7 +149,7 @@ void Endpoint::look() {
   });
 }
 
-/// Asio's own accept gives sockets that a program started by this process would inherit.
+/// Accepts with SOCK_CLOEXEC: programs started by this process would inherit the sockets of Asio's own accept.
 void Endpoint::accept() {
   acceptor_.async_wait(tcp::acceptor::wait_read, [this](NetError error) {
     if (error) return;
@@ -195,7 +196,7 @@ std::shared_ptr<MetricsSession> Endpoint::make_session(tcp::socket socket, Sessi
   return make_plain_session(std::move(socket), std::move(calls));
 }
 
-/// Ends the connection that has been idle for longest, or the oldest if all are busy.
+/// Closes the connection that has been idle for longest, or the oldest connection if all are busy.
 void Endpoint::make_room() {
   if (sessions_.empty()) return;
   const auto idle = std::ranges::find_if(sessions_, [](const auto& session) { return session->idle(); });

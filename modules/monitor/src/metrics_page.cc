@@ -12,7 +12,7 @@ namespace {
 
 using Meters = TaskMeters;
 
-/// Writes one family after another: its help, its type, and a sample of each task.
+/// Writes one metric family after another: help, type, and a sample of each task.
 class PageWriter {
  public:
   explicit PageWriter(const MetricsPageFacts& facts) : facts_(facts) {
@@ -82,7 +82,7 @@ class PageWriter {
 };
 
 void write_build(PageWriter& page, const MetricsPageFacts& facts) {
-  std::string backend;  // All tasks of a process compute by one, as far as they compute.
+  std::string backend;  // All tasks of a process that compute use the same backend.
   for (const auto& task : facts.tasks) {
     if (backend.empty()) backend = task->labels().backend;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What /metrics answers: Prometheus' text format, version 0.0.4.
+/// Makes the page /metrics in Prometheus' text format, version 0.0.4.
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,12 +20,13 @@ struct MetricsPageFacts {
   std::optional<ProcessMeters> process;
 };
 
-/// Every line ends in "\n". What is not known yet (a loss before the first step) is left out.
+/// Every line ends in "\n". Unknown values (such as a loss before the first step) are left out.
 std::string metrics_page(const MetricsPageFacts& facts);
 
-/// A label's value between quotation marks: backslash, quotation mark and line end get a backslash. Bytes that are no UTF-8 become "?".
+/// Escapes a label's value: backslash, quotation mark and line end get a backslash, and bytes that are not UTF-8 become
+/// "?".
 std::string escaped_label(std::string_view value);
-/// A number as the format has it: "NaN", "+Inf", "-Inf", else the shortest text that reads back to the same number.
+/// Formats a number: "NaN", "+Inf", "-Inf", or the shortest text that reads back to the same number.
 std::string sample_value(double value);
 
 }  // namespace shoal::monitor

@@ -21,7 +21,7 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 using HttpError = boost::system::error_code;
 
-/// Over a stream of Beast's: plain, or TLS on it.
+/// A session over a stream of Beast: plain TCP or TLS.
 template <class Stream>
 class StreamSession final : public MetricsSession, public std::enable_shared_from_this<StreamSession<Stream>> {
  public:
@@ -50,15 +50,15 @@ class StreamSession final : public MetricsSession, public std::enable_shared_fro
   bool idle() const override { return idle_; }
 
  private:
-  static constexpr size_t kAheadBytes = 1024;  // Requests that are sent ahead of the answer wait here.
+  static constexpr size_t kAheadBytes = 1024;  // Bytes for requests that arrive before the previous answer is sent.
   using Self = std::shared_ptr<StreamSession>;
 
-  /// A handler may come after close(), where its operation had ended already.
+  /// True after close(). Handlers of operations that had finished by then still come.
   bool closed() const { return !calls_.ended; }
   Self self() { return this->shared_from_this(); }
   beast::tcp_stream& lowest() { return beast::get_lowest_layer(stream_); }
 
-  /// The first byte may take long to come; a head that has begun may not.
+  /// The first byte may take `patience` to come; after it the head must come soon.
   void wait_for_request(std::chrono::seconds patience) {
     parser_.emplace();
     parser_->header_limit(kHeadBytesMax);
@@ -98,7 +98,7 @@ class StreamSession final : public MetricsSession, public std::enable_shared_fro
     });
   }
 
-  /// A socket that is closed with bytes unread resets the connection, and the peer may lose the answer.
+  /// Reads on for a while: closing a socket with unread bytes resets the connection, and the peer may then lose the answer.
   void linger() {
     lowest().async_read_some(asio::buffer(unread_), [session = self()](HttpError error, size_t bytes) {
       session->unread_bytes_ += bytes;

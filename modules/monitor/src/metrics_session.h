@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// One connection to the endpoint: reads requests, answers each, and ends what takes too long.
+/// A connection to the endpoint: reads requests, answers each, and closes the connection if a step takes too long.
 #include <utility>  // Boost 1.74's Asio forgets it.
 
 #include <boost/asio/ip/tcp.hpp>
@@ -18,20 +18,20 @@ namespace shoal::monitor {
 
 // Limits of one connection.
 inline constexpr uint32_t kHeadBytesMax = 8 * 1024;
-inline constexpr auto kRequestTimeout = std::chrono::seconds(10);  // Of a handshake, a request's head, an answer.
+inline constexpr auto kRequestTimeout = std::chrono::seconds(10);  // For a handshake, a request's head, an answer.
 inline constexpr auto kIdleTimeout =
-    std::chrono::seconds(120);  // Between requests: Prometheus asks once a minute or more often.
+    std::chrono::seconds(120);  // Between requests; Prometheus asks at least once a minute.
 inline constexpr auto kLingerTimeout = std::chrono::seconds(2);  // For the peer to read the last answer.
 inline constexpr size_t kLingerBytesMax = 64 * 1024;
 
-/// All calls are on the thread of the socket's executor.
+/// Used on the thread of the socket's executor alone.
 class MetricsSession {
  public:
   virtual ~MetricsSession() = default;
   virtual void start() = 0;
-  /// Ends it at once.
+  /// Closes the connection at once.
   virtual void close() = 0;
-  /// True while it waits for a request to begin.
+  /// True while the session waits for a request to begin.
   virtual bool idle() const = 0;
 };
 
@@ -41,7 +41,7 @@ struct SessionCalls {
 };
 
 std::shared_ptr<MetricsSession> make_plain_session(boost::asio::ip::tcp::socket socket, SessionCalls calls);
-/// Only in a build with TLS.
+/// Exists only in a build with TLS.
 std::shared_ptr<MetricsSession> make_tls_session(boost::asio::ip::tcp::socket socket, boost::asio::ssl::context& context,
                                                  SessionCalls calls);
 

@@ -11,7 +11,7 @@
 namespace shoal::monitor {
 namespace {
 
-/// When this machine was started, in seconds since 1970; 0 if the system does not say.
+/// Returns when this machine was started, in seconds since 1970; 0 if the system does not say.
 double read_boot_time() {
   std::ifstream statistics("/proc/stat");
   for (std::string line; std::getline(statistics, line);) {
@@ -31,7 +31,7 @@ std::optional<ProcessMeters> ProcessReader::read() const {
   std::ifstream file("/proc/self/stat");
   std::string line;
   if (!std::getline(file, line)) return std::nullopt;
-  const size_t name_end = line.rfind(')');  // The program's name is in parentheses, and may hold blanks and more of these.
+  const size_t name_end = line.rfind(')');  // The program's name is in parentheses, and may contain blanks and parentheses.
   if (name_end == std::string::npos) return std::nullopt;
   std::istringstream text(line.substr(name_end + 1));
   std::vector<std::string> fields;  // From the third field of proc(5) on.

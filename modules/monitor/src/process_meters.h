@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the system says of this process, under the names that Prometheus' own libraries have for it.
+/// Metrics of this process from the system, named as in Prometheus' own libraries.
 #include <cstdint>
 #include <optional>
 
 namespace shoal::monitor {
 
 struct ProcessMeters {
-  double cpu_seconds = 0;  ///< Time on a processor of all threads, in the program and in the system.
+  double cpu_seconds = 0;  ///< Processor time of all threads, in the program and in the system.
   uint64_t resident_bytes = 0;
   uint64_t virtual_bytes = 0;
   uint64_t threads = 0;
@@ -16,12 +16,12 @@ struct ProcessMeters {
 
 class ProcessReader {
  public:
-  ProcessReader();  ///< Reads when the machine was started, which takes longer than all else.
-  /// Nothing where /proc is not mounted.
+  ProcessReader();  ///< Reads the boot time once, because that is slow.
+  /// Nothing if /proc is not mounted.
   std::optional<ProcessMeters> read() const;
 
  private:
-  double boot_time_;  // In seconds since 1970; 0: the system does not say.
+  double boot_time_;  // In seconds since 1970; 0 if the system does not say.
 };
 
 }  // namespace shoal::monitor

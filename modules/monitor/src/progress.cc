@@ -39,13 +39,13 @@ struct ProgressDisplay::State {
   const ProgressOptions options;
   const Write write;
   std::mutex mutex;
-  // These are guarded by mutex.
+  // The members below are guarded by `mutex`.
   std::deque<Sample> samples;
   std::optional<SteadyTime> last_shown;
-  std::string line;  // The line on the terminal now. Empty: none.
+  std::string line;  // The line now on the terminal; empty: none.
 };
 
-/// Keeps the samples of the last rate_window, and one from before it: the rate is over first to last.
+/// Keeps the samples of the last rate_window and one older sample; the rate is the mean from the first sample to the last.
 void ProgressDisplay::State::take_sample(SteadyTime now, const ProgressState& state) {
   const bool went_back =
       !samples.empty() && (state.global_step < samples.back().step || state.examples < samples.back().examples);
@@ -83,7 +83,7 @@ void ProgressDisplay::State::show(SteadyTime now, const ProgressState& state) {
     write(text + "\n");
     return;
   }
-  // One column less than there are: a full line would wrap, and a wrapped line cannot be cleared.
+  // Leaves one column free: a full line would wrap, and a wrapped line cannot be cleared.
   text.resize(std::min(text.size(), size_t(std::max(options.columns, 11) - 1)));
   line = std::move(text);
   write(std::string(kClearLine) + line);
@@ -104,7 +104,7 @@ void ProgressDisplay::update(SteadyTime now, const ProgressState& state) {
   if (state_->options.mode == ProgressMode::kOff) return;
   const std::lock_guard lock(state_->mutex);
   const bool plain = state_->options.mode == ProgressMode::kPlain;
-  if (plain && !state_->last_shown) {  // A log gets its first line when there is a rate to tell.
+  if (plain && !state_->last_shown) {  // A log gets its first line once a rate is known.
     state_->take_sample(now, state);
     state_->last_shown = now;
     return;

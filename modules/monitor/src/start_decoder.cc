@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the one event that is no value: the start of training.
+// Decodes the event for a start of training, which has no values.
 #include <protozero/pbf_reader.hpp>
 
 #include "event_codec.h"
@@ -40,7 +40,7 @@ std::optional<EventStart> find_start(protozero::pbf_reader event) {
 }  // namespace
 
 Result<std::optional<EventStart>> decode_start(std::string_view payload) {
-  // The library protozero reports malformed input by throwing; this is the border.
+  // The library protozero throws exceptions for malformed input; they end here.
   try {
     return find_start(protozero::pbf_reader(payload.data(), payload.size()));
   } catch (const protozero::exception& error) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Whether tasks are alive: their strands answer, or they get on with work that keeps these busy.
+/// Judges whether tasks are alive: a task is alive if its strand answers, or if it makes progress in work that keeps the
+/// strand busy.
 #include <atomic>
 #include <map>
 #include <memory>
@@ -15,13 +16,14 @@ struct HealthReport {
   std::string text;  ///< "ok" or "not ok", and a line for each task.
 };
 
-/// Belongs to the endpoint's thread. Work is left at each strand, which answers by an atomic: nobody waits for anybody.
+/// Used on the endpoint's thread. It posts work to each strand, and the work sets an atomic flag as the answer, so no
+/// thread waits for another.
 class TaskHealth {
  public:
-  /// `deadline`: of a task that trains or serves; others have ten times as long.
+  /// `deadline` is that of a task that trains or serves; tasks in other phases have ten times as long.
   explicit TaskHealth(const MeterRegistry& registry, Duration deadline) : registry_(registry), deadline_(deadline) {}
 
-  /// Called every so often, a few times within the deadline.
+  /// Called at regular intervals, several times within the deadline.
   void look(SteadyTime now);
   HealthReport report(SteadyTime now) const;
 
@@ -29,7 +31,7 @@ class TaskHealth {
   struct Probe {
     std::shared_ptr<std::atomic<bool>> answered;  // Null: none is out.
     SteadyTime asked{};
-    SteadyTime alive{};  // When the task last showed that it is.
+    SteadyTime alive{};  // The last sign of life of the task.
     uint64_t progress = 0;
     bool known = false;
   };
@@ -38,7 +40,7 @@ class TaskHealth {
 
   const MeterRegistry& registry_;
   const Duration deadline_;
-  std::map<const TaskMeters*, Probe> probes_;  // The registry keeps the tasks.
+  std::map<const TaskMeters*, Probe> probes_;  // The registry keeps the tasks alive.
 };
 
 }  // namespace shoal::monitor

@@ -93,7 +93,8 @@ std::shared_ptr<TaskMeters> MeterRegistry::add(TaskLabels labels) {
   const auto known = std::ranges::find_if(tasks_, [&labels](const auto& task) {
     return task->labels().role == labels.role && task->labels().index == labels.index;
   });
-  // A program that trains twice goes on counting: two series of one name and labels would be refused by whoever reads them.
+  // A second training in one program continues the meters of the first, since Prometheus refuses two series with the same
+  // name and labels.
   if (known != tasks_.end()) return *known;
   return tasks_.emplace_back(std::make_shared<TaskMeters>(std::move(labels)));
 }

@@ -15,7 +15,7 @@ bool is_dumb() {
   return kind == nullptr || std::string_view(kind) == "dumb";
 }
 
-/// Sets what the terminal says of its size.
+/// Reads the terminal's size, if the terminal gives it.
 void read_size(int descriptor, int& columns, int& lines) {
   winsize size{};
   if (::ioctl(descriptor, TIOCGWINSZ, &size) != 0) return;
@@ -28,7 +28,7 @@ void read_size(int descriptor, int& columns, int& lines) {
 Terminal read_terminal() {
   Terminal found;
   found.renews_lines = !is_dumb() && ::isatty(STDERR_FILENO) == 1;
-  const pid_t group = ::tcgetpgrp(STDERR_FILENO);  // -1: not this process's terminal, so that no shell has a say.
+  const pid_t group = ::tcgetpgrp(STDERR_FILENO);  // -1: not this process's controlling terminal, so no job control.
   found.in_foreground = group == -1 || group == ::getpgrp();
   read_size(STDERR_FILENO, found.columns, found.lines);
   return found;

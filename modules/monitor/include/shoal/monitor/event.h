@@ -17,17 +17,17 @@ struct Histogram {
   friend bool operator==(const Histogram&, const Histogram&) = default;
 };
 
-/// A histogram of the finite elements of `values`; the others are left out. Buckets grow by 10% from 1e-12 to 1e20 on
-/// both sides of zero, as TensorBoard's other writers have them; runs of empty buckets are merged.
+/// Makes a histogram of the finite elements of `values`, without the other elements. Buckets grow by 10% from 1e-12 to 1e20
+/// on both sides of zero, as in the histograms of TensorBoard's other writers; runs of empty buckets are merged.
 Histogram make_histogram(std::span<const float> values);
 
-/// One value of one event. (An event with several values gives several of these.)
+/// A single value of an event. An event with several values gives several EventValues.
 struct EventValue {
   enum class Kind : uint8_t {
     kScalar,
     kText,
     kHistogram,
-    kOther,  ///< A value of a kind that is not read, as the hyper-parameters of a run are.
+    kOther,  ///< A kind that the reader does not decode, such as hyper-parameters.
     kImage,
     kTensor,
   };
@@ -38,9 +38,9 @@ struct EventValue {
   double scalar = 0;      ///< Set for kScalar.
   std::string text;       ///< Set for kText; for kImage the bytes of the encoded file, a PNG or a JPEG as a rule.
   Histogram histogram{};  ///< Set for kHistogram.
-  /// Set for kImage, in pixels, as the writer told them: the encoded bytes may say something else.
+  /// Set for kImage: the size in pixels as the event gives it, which the encoded bytes may contradict.
   int64_t width = 0, height = 0;
-  /// Set for kTensor: sizes by axis, and as many values as their product, the last axis running fastest.
+  /// Set for kTensor: the sizes of the axes, and the values in row-major order, as many as the product of the sizes.
   std::vector<int64_t> shape{};
   std::vector<float> values{};
   /// The plug-in of TensorBoard that shows the value: "text", "images", "pr_curves", "hparams", "shoal_confusion_matrix", or that
@@ -49,8 +49,8 @@ struct EventValue {
   friend bool operator==(const EventValue&, const EventValue&) = default;
 };
 
-/// Training began, or began anew, with the step `first_step`: earlier values of training that have this step or a later one are of
-/// history that has not happened (SessionLog START, docs/formats.md).
+/// A start of training at the step `first_step`: at the beginning, or after a restart. Earlier values of training at this
+/// step or a later one are void, since the steps were lost (SessionLog START, docs/formats.md).
 struct EventStart {
   double wall_time = 0;  ///< Seconds since 1970.
   int64_t first_step = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Reads event files, of ours and of others, also while they are being written.
+/// Reads event files of Shoal and of other programs, also while they are being written.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,19 +13,19 @@
 
 namespace shoal::monitor {
 
-/// One file, from its start. Not thread-safe.
+/// Reads an event file from its start. Not thread-safe.
 class EventFileReader {
  public:
   EventFileReader(Storage& storage, std::string path) : storage_(storage), path_(std::move(path)) {}
 
-  /// The next value. False: no complete record for now; call again when the file may have grown. A cut last record is a
-  /// record that is not complete yet, no error. DataLoss (with path and offset) at a record whose checksum or contents are
-  /// wrong: what came before has been returned, and every later call returns the same error.
+  /// Reads the next value. False if the file has no further complete record; call again once the file may have grown. A cut
+  /// last record counts as incomplete, not as an error. DataLoss (with path and offset) at a record whose checksum or
+  /// contents are wrong; earlier values were returned, and every later call returns the same error.
   Result<bool> next(EventValue& value);
-  /// The starts of training that were read since the last call, in their order: they come before the value that the last next()
-  /// returned, and behind all values before that.
+  /// Returns the starts of training read since the last call, in order. They lie before the value that the last next()
+  /// returned, and after all earlier values.
   std::vector<EventStart> take_starts() { return std::exchange(starts_, {}); }
-  /// True if bytes of an incomplete record follow the last complete one.
+  /// True if bytes of an incomplete record follow the last complete record.
   bool cut() const;
   const std::string& path() const { return path_; }
 
@@ -36,21 +36,22 @@ class EventFileReader {
   Storage& storage_;
   std::string path_;
   std::unique_ptr<ReadableFile> file_;
-  uint64_t offset_ = 0;  // Where buffer_[consumed_] is in the file.
+  uint64_t offset_ = 0;  // The file offset of buffer_[consumed_].
   std::string buffer_;
   size_t consumed_ = 0;
-  std::vector<EventValue> pending_;  // Events of the current record that were not returned yet, in reverse.
+  std::vector<EventValue> pending_;  // Values of the current record that next() has not returned yet, last one first.
   std::vector<EventStart> starts_;
   std::optional<Error> damage_;
 };
 
-/// All event files of a folder, by name, which is the order of opening (see event_writer.h): one history. `visit` sees every value in
-/// that order; returning false stops. Returns one DataLoss per damaged file (read up to the damage). A missing folder
-/// has no events. Other errors (not permitted, input/output) end the reading.
+/// Reads all event files of a folder as one history, in the order of their names, which is the order of opening
+/// (event_writer.h). Calls `visit` for each value; `visit` returns false to stop. Returns one DataLoss for each damaged
+/// file, whose values before the damage are visited. A missing folder has no events. Other errors (not permitted,
+/// input/output) end the reading.
 Result<std::vector<Error>> read_events(Storage& storage, const std::string& folder,
                                        const std::function<bool(const EventValue&)>& visit);
 
-/// The paths of a folder's event files, in the order of the history.
+/// Returns the paths of a folder's event files, in the order of the history.
 Result<std::vector<std::string>> list_event_files(Storage& storage, const std::string& folder);
 
 }  // namespace shoal::monitor

@@ -26,74 +26,79 @@ struct Scalar {
   double value = 0;  ///< Stored as float32; NaN and infinity are stored as they are.
 };
 
-/// An image as a file of its own has it. The bytes are stored as they are.
+/// An image as a PNG or JPEG file. The bytes are stored unchanged.
 struct EncodedImage {
   std::string_view bytes;  ///< A PNG or JPEG file.
-  int64_t width = 0;       ///< Pixels, as is the height: from 1 to 2^31 - 1.
+  int64_t width = 0;       ///< In pixels, from 1 to 2^31 - 1, like the height.
   int64_t height = 0;
   int channels = 0;        ///< 1: grey, 2: grey and opacity, 3: red, green and blue, 4: these and opacity.
 };
 
-/// Numbers in a shape, the last axis running fastest.
+/// A tensor of numbers in row-major order.
 struct TensorSummary {
   std::span<const int64_t> shape;
-  std::span<const float> values;  ///< As many as the product of the shape.
-  std::string_view plugin;        ///< The plug-in of TensorBoard that shows the tensor, "pr_curves" for one.
-  std::string_view content = {};  ///< Bytes for this plug-in, in a form of its own.
+  std::span<const float> values;  ///< As many as the product of `shape`.
+  std::string_view plugin;        ///< TensorBoard's plug-in for the tensor, such as "pr_curves".
+  std::string_view content = {};  ///< Bytes for this plug-in, in the plug-in's own format.
 };
 
 struct EventWriterOptions {
-  /// The most that a reader may lag behind, if events keep coming.
+  /// The longest time between an event and its appearance in the file, if events keep coming.
   Duration flush_interval = std::chrono::seconds(10);
-  size_t buffer_bytes_max = size_t(1) << 18;  ///< It is written out when it holds more.
+  size_t buffer_bytes_max = size_t(1) << 18;  ///< A fuller buffer is written out.
   std::string host = {};                      ///< The host in the file name. Default: that of env.process().
-  bool makes_folder = true;                   ///< False: the folder is there, and where it is not, that is an error.
-  /// True: what cannot be written is dropped with a warning, and is no error; a minute later events go to another file.
+  bool makes_folder = true;                   ///< If false, a missing folder is an error.
+  /// If true, a failed write is no error: a warning is logged, the events of the next minute are dropped, and later events
+  /// go to a new file.
   bool survives_failure = false;
 };
 
-/// One file per writer, so a restarted run never appends to a file that may end in a cut record. Not thread-safe; all
-/// calls may block on the disk. Errors name path and cause; after one, later calls return it again (a record may have
-/// been cut, and what came after it could not be read).
+/// Writes one event file. Every writer has a new file, so a restarted run never appends to a file that may end in a cut
+/// record. Not thread-safe; all calls may block on the disk. Errors name path and cause. After an error later calls return
+/// it again, because a cut record would hide all records after it from readers.
 class EventWriter {
  public:
-  /// Creates the folder (unless told otherwise) and the file, and writes the version record at once. Time comes from `env`.
+  /// Creates the folder (unless makes_folder is false) and the file, and writes the version record at once. Times come from
+  /// `env`.
   static Result<std::unique_ptr<EventWriter>> open(Environment& env, const std::string& folder,
                                                    EventWriterOptions options = {});
   ~EventWriter();  ///< Flushes; errors are lost, so call close().
   EventWriter(const EventWriter&) = delete;
   EventWriter& operator=(const EventWriter&) = delete;
 
-  /// Says that training begins, or begins anew, with this step: TensorBoard drops what earlier files have of it and of later
-  /// ones (SessionLog.START), which is history that has not happened.
+  /// Records a start of training at the step `first_step`. TensorBoard then drops values of this step and of later ones
+  /// from earlier files, since these steps were lost (SessionLog.START).
   Result<void> add_start(int64_t first_step);
   Result<void> add_scalar(int64_t global_step, std::string_view tag, double value);
-  /// Adds all in one record: an evaluation's results.
+  /// Adds all scalars in one record, such as the results of an evaluation.
   Result<void> add_scalars(int64_t global_step, std::span<const Scalar> scalars);
   Result<void> add_histogram(int64_t global_step, std::string_view tag, const Histogram& histogram);
-  /// A text, which TensorBoard shows as Markdown.
+  /// Adds a text, which TensorBoard shows as Markdown.
   Result<void> add_text(int64_t global_step, std::string_view tag, std::string_view text);
-  /// InvalidArgument for sizes and channels that EncodedImage excludes; nothing is written then.
+  /// InvalidArgument, and nothing is written, for sizes and channels that EncodedImage excludes.
   Result<void> add_image(int64_t global_step, std::string_view tag, const EncodedImage& image);
-  /// InvalidArgument where the values are not as many as the shape has elements; nothing is written then.
+  /// InvalidArgument, and nothing is written, unless there are as many values as the shape has elements.
   Result<void> add_tensor(int64_t global_step, std::string_view tag, const TensorSummary& tensor);
-  /// Precision over recall at thresholds that divide [0, 1] evenly: `values` is a matrix [6, thresholds] with the rows true
-  /// positives, false positives, true negatives, false negatives, precision, recall. InvalidArgument for other numbers of values.
+  /// Adds a curve of precision over recall at thresholds that divide [0, 1] evenly. `values` is a matrix [6, thresholds]
+  /// with the rows true positives, false positives, true negatives, false negatives, precision, recall. InvalidArgument for
+  /// other numbers of values.
   Result<void> add_pr_curve(int64_t global_step, std::string_view tag, std::span<const float> values);
-  /// A model's graph, of which TensorBoard shows the newest. False, and nothing is written, where it has more than 1 MiB.
+  /// Adds a model's graph; TensorBoard shows the newest graph. Returns false, and writes nothing, if the graph has more
+  /// than 1 MiB.
   Result<bool> add_graph(std::span<const GraphNode> nodes);
 
-  // Hyper-parameters, at step 0. TensorBoard heeds the first of each of the three that a folder has.
+  // Hyper-parameters, written at step 0. In each folder TensorBoard reads the first session start, the first session end
+  // and the first experiment.
 
-  /// Says that a training begins.
+  /// Records the start of a training.
   Result<void> add_session_start(const SessionStart& start);
-  /// Says how it ended. What goes on later has not ended.
+  /// Records the end of a training. A training that will be continued has no end yet.
   Result<void> add_session_end(SessionStatus status);
-  /// Says what a search looks for. Trials are in folders below the one of this writer. InvalidArgument for a domain that has not
-  /// exactly one of interval and choices, an interval that ends before it begins, and choices of several types.
+  /// Records the space of a search whose trials have folders below this writer's folder. InvalidArgument for a domain
+  /// without exactly one of interval and choices, an interval that ends before it begins, and choices of several types.
   Result<void> add_hparams_experiment(const Experiment& experiment);
 
-  /// Hands them to the operating system: readers see them.
+  /// Hands all events to the operating system, so that readers see them.
   Result<void> flush();
   Result<void> close();
   const std::string& path() const { return path_; }
@@ -114,7 +119,7 @@ class EventWriter {
   SteadyTime last_flush_;
   std::optional<Error> failed_;
   bool closed_ = false;
-  SteadyTime retry_at_{};  // Without a file: when the next one is tried.
+  SteadyTime retry_at_{};  // The time of the next attempt, while there is no file.
 };
 
 }  // namespace shoal::monitor

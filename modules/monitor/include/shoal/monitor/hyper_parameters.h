@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Hyper-parameters as TensorBoard's page HPARAMS has them: what a training was made with, how it ended, and over what a search
-/// looks. EventWriter writes them; docs/formats.md has the fields.
+/// Hyper-parameters for TensorBoard's page HPARAMS: the parameters of a training, its end, and the space of a search.
+/// EventWriter writes them; docs/formats.md has the fields.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace shoal::monitor {
 
-/// TensorBoard has one type of numbers: whole ones are doubles, too.
+/// TensorBoard has a single type of numbers, so whole numbers are doubles, too.
 using HyperParameterValue = std::variant<double, bool, std::string>;
 
 struct HyperParameter {
@@ -19,32 +19,33 @@ struct HyperParameter {
   HyperParameterValue value;
 };
 
-/// The start of a training, which TensorBoard calls a session. Its folder, and those below for its evaluations, are the session.
+/// The start of a training, which TensorBoard calls a session. A session consists of the training's folder and the
+/// evaluations' folders below.
 struct SessionStart {
-  std::vector<HyperParameter> parameters;  ///< Of two with one name the first counts.
-  std::string model_dir{};                 ///< Where the checkpoints are; shown as it is.
-  /// Trainings with the same hyper-parameters may have one group, which is one line of the table. Empty: a group of its own.
+  std::vector<HyperParameter> parameters;  ///< The first of equal names counts.
+  std::string model_dir{};                 ///< The folder of the checkpoints, for display.
+  /// Trainings of the same group share a line of the table; meant for equal hyper-parameters. Empty: a group of its own.
   std::string group{};
 };
 
 enum class SessionStatus : uint8_t { kSuccess = 1, kFailure = 2 };
 
-/// What values a search gives a hyper-parameter: exactly one of the two.
+/// The values that a search tries for a hyper-parameter: either `interval` or `choices` is set.
 struct HyperParameterDomain {
   std::string name;
   std::optional<std::pair<double, double>> interval{};  ///< The lowest and the highest number, both included.
-  std::vector<HyperParameterValue> choices{};           ///< All values, of one type.
-  std::string description{};                            ///< May be Markdown, as is that of an Experiment.
+  std::vector<HyperParameterValue> choices{};           ///< All values; they have one type.
+  std::string description{};                            ///< May be Markdown.
 };
 
-/// A scalar by which trials are compared.
+/// A scalar that ranks trials.
 struct ExperimentMetric {
   std::string tag;             ///< The scalar's tag in the event files, "accuracy".
-  std::string folder{};        ///< The folder below the trial's where those lie, "eval"; empty: the trial's own.
-  std::string display_name{};  ///< Empty: folder and tag.
+  std::string folder{};        ///< The scalar's folder below that of the trial, "eval"; empty: the trial's.
+  std::string display_name{};  ///< Default: folder and tag.
 };
 
-/// A search over hyper-parameters, told once, in the folder above those of the trials.
+/// A search over hyper-parameters. Its event is written once, in the folder above the trials' folders.
 struct Experiment {
   std::string name{};
   std::string description{};

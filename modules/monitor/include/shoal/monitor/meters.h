@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Numbers that one thread counts while others read them, without locks: the parts of TaskMeters.
+/// Metrics that one thread updates while others read them, without locks: the parts of TaskMeters.
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -47,12 +47,12 @@ class Gauge {
   std::atomic<bool> set_{false};
 };
 
-/// How many values were at most each bound, as Prometheus has histograms. One thread counts.
+/// A histogram that counts values by bucket, for Prometheus. One thread counts.
 template <size_t kBuckets>
 class BucketCounts {
  public:
   using Bounds = std::array<double, kBuckets>;
-  /// `bounds` ascend; a last bucket without a bound takes the rest.
+  /// `bounds` ascend; a last bucket without a bound counts larger values.
   explicit BucketCounts(const Bounds& bounds) : bounds_(bounds) {}
 
   void add(double value) {
@@ -62,7 +62,7 @@ class BucketCounts {
     counts_[bucket].fetch_add(1, std::memory_order_relaxed);
   }
   const Bounds& bounds() const { return bounds_; }
-  /// How many values are in the bucket below bounds()[bucket] and above the bound before; with kBuckets: above all bounds.
+  /// Returns how many values are at most bounds()[bucket] and above the bound before; for kBuckets, above all bounds.
   uint64_t count(size_t bucket) const { return counts_[bucket].load(std::memory_order_relaxed); }
   double sum() const { return sum_.load(std::memory_order_relaxed); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The endpoint of a process that monitoring systems ask: /metrics (Prometheus, text format 0.0.4) and /healthz, by HTTP/1.1.
+/// The HTTP/1.1 endpoint of a process for monitoring systems: /metrics (Prometheus, text format 0.0.4) and /healthz.
 #include <functional>
 #include <memory>
 #include <string>
@@ -12,49 +12,51 @@
 
 namespace shoal::monitor {
 
-/// Where the endpoint listens.
+/// The address on which the endpoint listens.
 struct MetricsAddress {
   std::string host;   ///< An IP address without brackets; "localhost" is 127.0.0.1.
-  uint16_t port = 0;  ///< 0: one that is free.
+  uint16_t port = 0;  ///< 0: any free port.
 };
-/// Reads "9400" (127.0.0.1), "0.0.0.0:9400", "[::1]:9400" or "localhost:9400". InvalidArgument saying what is wrong, and how it is
-/// written.
+/// Reads "9400" (127.0.0.1), "0.0.0.0:9400", "[::1]:9400" or "localhost:9400". InvalidArgument says what is wrong, and how
+/// an address is written.
 Result<MetricsAddress> parse_metrics_address(std::string_view text);
-/// True if nobody beyond this machine reaches it.
+/// True if no other machine can reach the address.
 bool is_loopback(const MetricsAddress& address);
-/// "127.0.0.1:9400", "[::1]:9400".
+/// Returns a text such as "127.0.0.1:9400" or "[::1]:9400".
 std::string to_string(const MetricsAddress& address);
 
-/// How the endpoint proves itself beyond its machine, and whom it answers there. With a certificate it talks TLS 1.3.
+/// Authentication for an endpoint that other machines can reach: the endpoint's own certificate, and the proof that it
+/// demands of clients. With a certificate the endpoint speaks TLS 1.3.
 struct MetricsGate {
   std::string certificate, key;  ///< In PEM.
-  std::string bearer;            ///< What a request has to bring as "Authorization: Bearer ..."; empty: nothing.
-  std::string authorities;  ///< In PEM: CAs, of one of which whoever asks needs a certificate; empty: none is asked for.
+  std::string bearer;            ///< The token that requests must send as "Authorization: Bearer ..."; empty: none.
+  std::string authorities;       ///< In PEM: the CAs that may sign clients' certificates; empty: clients need none.
 };
 
 struct MetricsEndpointOptions {
   MetricsAddress address;
-  /// Asked once where the address is beyond this machine, and its error is the endpoint's. The gate has a bearer text or authorities.
+  /// Called once if other machines can reach the address; start_metrics_endpoint() returns its error. The gate has a bearer
+  /// token or authorities.
   std::function<Result<MetricsGate>()> gate;
-  std::string version;  ///< Of Shoal, for shoal_build_info.
-  /// A task whose strand has answered nothing for longer, while it finished no step, is not healthy; > 0. While a task starts, saves or
-  /// evaluates it has ten times as long.
+  std::string version;  ///< Shoal's version, for shoal_build_info.
+  /// A task is unhealthy if for longer than this its strand has not answered and it has finished no step; > 0. A task that
+  /// starts, saves or evaluates has ten times as long.
   Duration health_deadline = std::chrono::seconds(60);
 };
 
-/// Answers on a thread of its own until it is destroyed, which any other thread may do.
+/// Answers requests on a thread of its own until it is destroyed. Any other thread may destroy it.
 class MetricsEndpoint {
  public:
   virtual ~MetricsEndpoint() = default;
-  /// Whoever runs a task in this process adds it here.
+  /// Every task that runs in this process is added here.
   virtual MeterRegistry& registry() = 0;
-  /// With the port that the system gave, where 0 was asked for.
+  /// The address with the port that is in use, also if port 0 was requested.
   virtual const MetricsAddress& address() const = 0;
 };
 
-/// Opens the port and begins to answer. Unavailable naming the address: it is taken, not of this machine, or no thread is left.
-/// FailedPrecondition: beyond this machine, in a build without TLS; or in a build without endpoints (SHOAL_METRICS=OFF). Also what
-/// `gate` gives.
+/// Opens the port and begins to answer. Unavailable, naming the address, if the address is taken or is not one of this
+/// machine, or if no thread can be started. FailedPrecondition if other machines could reach the address and the build has
+/// no TLS, or if the build has no endpoints (SHOAL_METRICS=OFF). Also the errors of `gate`.
 Result<std::shared_ptr<MetricsEndpoint>> start_metrics_endpoint(MetricsEndpointOptions options);
 
 }  // namespace shoal::monitor

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Shows that long work goes on: one line that renews itself on a terminal, plain lines at intervals in a log.
+/// Shows the progress of long work: one line that renews itself on a terminal, or plain lines at intervals in a log.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,15 +13,15 @@
 namespace shoal::monitor {
 
 enum class ProgressMode : uint8_t {
-  kOff,    ///< Nothing is shown: --quiet, --json.
-  kLine,   ///< One line on a terminal.
+  kOff,    ///< No display: --quiet, --json.
+  kLine,   ///< A line that renews itself on a terminal.
   kPlain,  ///< Lines for a file or a pipe.
 };
-/// What a mode is chosen by: kOff if `quiet` or `json`, else what standard error is.
+/// The facts that choose the mode: kOff if `quiet` or `json`, else kLine if `renews_lines`, else kPlain.
 struct ProgressChoice {
   bool quiet = false;
   bool json = false;
-  bool renews_lines = false;  ///< What Terminal::renews_lines says (terminal.h).
+  bool renews_lines = false;  ///< Terminal::renews_lines of standard error (terminal.h).
 };
 ProgressMode choose_progress_mode(ProgressChoice choice);
 
@@ -35,13 +35,13 @@ struct ProgressOptions {
 
 struct ProgressState {
   int64_t global_step = 0;
-  std::optional<int64_t> max_steps;  ///< Known: the time left is shown.
+  std::optional<int64_t> max_steps;  ///< If set, the display shows the time left.
   int64_t examples = 0;              ///< Examples since the start of this run.
   std::optional<double> loss;
   std::string_view note;  ///< "evaluating", "waiting for ps 1"; shown last.
 };
 
-/// "step 1,200/2,000  loss 0.0312  85.1 steps/s  10,893 examples/s  9 s left". Thread-safe.
+/// Shows lines such as "step 1,200/2,000  loss 0.0312  85.1 steps/s  10,893 examples/s  9 s left". Thread-safe.
 class ProgressDisplay {
  public:
   using Write = std::function<void(std::string_view)>;
@@ -50,14 +50,14 @@ class ProgressDisplay {
   /// Calls finish().
   ~ProgressDisplay();
 
-  /// Shows `state` if it is time to; cheap if not, so call it at every step.
+  /// Shows `state` if the interval has passed. Cheap otherwise, so callers call this at every step.
   void update(SteadyTime now, const ProgressState& state);
-  /// Shows `state` now: phases, and the last step.
+  /// Shows `state` at once, for new phases and the last step.
   void update_now(SteadyTime now, const ProgressState& state);
-  /// Ends the line on a terminal, so that what comes next starts a new one.
+  /// Ends the line on a terminal, so that later output starts on a new line.
   void finish();
-  /// A sink that clears the line, passes the record on, and shows the line again. Outlived by the display's state, not by
-  /// the display: the sink may be called after the display is gone.
+  /// Returns a sink that clears the line, passes the record to `inner`, and shows the line again. The sink may be called
+  /// after the display is destroyed.
   LogSink wrap(LogSink inner);
 
  private:
@@ -65,11 +65,11 @@ class ProgressDisplay {
   std::shared_ptr<State> state_;
 };
 
-/// "3 s", "2 min 5 s", "1 h 20 min".
+/// Returns a text such as "3 s", "2 min 5 s", "1 h 20 min".
 std::string format_duration(Duration duration);
-/// "12,345", "85.1", "0.31": about three digits.
+/// Returns a text such as "12,345", "85.1", "0.31", with about three digits.
 std::string format_rate(double per_second);
-/// "512 B", "1.5 KiB", "12.5 MiB".
+/// Returns a text such as "512 B", "1.5 KiB", "12.5 MiB".
 std::string format_bytes(uint64_t bytes);
 
 }  // namespace shoal::monitor

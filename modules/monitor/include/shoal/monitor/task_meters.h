@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Numbers of a running task for whoever watches it: the task counts, and the endpoint of its process (metrics_endpoint.h) reads.
+/// Metrics of a running task. The task updates them, and the endpoint of its process (metrics_endpoint.h) reads them.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,52 +14,52 @@
 
 namespace shoal::monitor {
 
-/// What a task is doing.
+/// The present activity of a task.
 enum class TaskPhase : uint8_t {
-  kStarting,    ///< It reads its input, builds its model, or waits for the others.
-  kTraining,    ///< It makes steps.
-  kSaving,      ///< It writes a checkpoint.
-  kEvaluating,  ///< It evaluates a checkpoint.
-  kServing,     ///< It is a parameter server, or an evaluator between evaluations.
-  kEnded,       ///< It is through, and its process may go on to other things.
+  kStarting,    ///< Reads its input, builds its model, or waits for other tasks.
+  kTraining,    ///< Makes training steps.
+  kSaving,      ///< Writes a checkpoint.
+  kEvaluating,  ///< Evaluates a checkpoint.
+  kServing,     ///< A parameter server, or an evaluator between evaluations.
+  kEnded,       ///< Has ended; its process may still run.
 };
-/// "starting", "training", "saving", "evaluating", "serving", "ended".
+/// Returns "starting", "training", "saving", "evaluating", "serving" or "ended".
 const char* to_string(TaskPhase phase);
 
-/// Which task it is: labels of all that is said of it.
+/// Identifies a task; these are labels of all its metrics.
 struct TaskLabels {
   std::string role = "local";  ///< "chief", "worker", "ps", "evaluator", "master"; "local" for a task without a cluster.
   int32_t index = 0;
-  std::string backend = {};  ///< What computes; empty: it is not known.
+  std::string backend = {};  ///< The backend that computes; empty if unknown.
 };
 
-/// Of one finished training step.
+/// Measurements of a finished training step.
 struct StepMeasure {
   uint64_t global_step = 0;
-  uint64_t examples = 0;  ///< How many examples the task's own batch had.
+  uint64_t examples = 0;  ///< Examples in the task's own batch.
   double loss = 0;        ///< May be NaN or infinite.
-  Duration time{};  ///< From the request for the weights to the answer that the update counts, the wait for input included.
+  Duration time{};  ///< From the request for weights to the answer that the update counts, waiting for input included.
 };
 
-/// How a task can be reached from another thread while it runs.
+/// Functions by which other threads reach a task while it runs.
 struct TaskAccess {
-  /// Runs the work on the task's strand, later; any thread (Environment::post()). Not null.
+  /// Runs the work on the task's strand, later. May be called on any thread (Environment::post()). Not null.
   std::function<void(Work)> post;
-  /// Bytes that the task has sent and received; null where it talks to nobody.
+  /// Bytes that the task has sent and received. `wire` is null for a task without connections.
   struct WireBytes {
     uint64_t sent = 0, received = 0;
   };
   std::function<WireBytes()> wire;
 };
 
-/// Each method that counts belongs to the task's strand or compute thread, which do not run at once; all that read may be called from
-/// any thread.
+/// The updating methods are called on the task's strand or its compute thread, which do not run at the same time. The
+/// reading methods may be called on any thread.
 class TaskMeters {
  public:
   explicit TaskMeters(TaskLabels labels);
 
   const TaskLabels& labels() const { return labels_; }
-  /// "chief 0"; "local" without a cluster.
+  /// "chief 0", or "local" without a cluster.
   const std::string& name() const { return name_; }
 
   void set_phase(TaskPhase phase) {
@@ -67,17 +67,17 @@ class TaskMeters {
     note_progress();
   }
   TaskPhase phase() const { return phase_.load(std::memory_order_relaxed); }
-  /// The task has got on with work that keeps its strand busy: a step, a batch of an evaluation.
+  /// Notes progress of work that keeps the task's strand busy: a step, or a batch of an evaluation.
   void note_progress() { progress_.add(1); }
   uint64_t progress() const { return progress_.value(); }
 
   void step(const StepMeasure& measure);
-  /// A checkpoint of the global step `step` was written in `time`.
+  /// Records that a checkpoint of the global step `step` was written in `time`.
   void saved(uint64_t step, Duration time, WallTime now);
-  /// The results of an evaluation; `metrics` has global_step among them.
+  /// Records the results of an evaluation; `metrics` contains global_step.
   void evaluated(const std::map<std::string, double>& metrics);
-  /// A server has applied an update that was computed from weights `behind` updates older than those that it is added to. The global
-  /// step is `step` then.
+  /// Records that a server has applied an update, after which the global step is `step`. The update was computed from
+  /// weights that were `behind` updates older than those it was applied to.
   void applied(uint64_t step, uint64_t behind);
 
   struct Evaluation {
@@ -86,10 +86,10 @@ class TaskMeters {
   };
   Evaluation evaluation() const;
 
-  /// While attached, the endpoint may reach the task. detach() returns once nobody is inside one of the functions.
+  /// While a task is attached, the endpoint may call the functions of `access`. detach() returns once none of them runs.
   void attach(TaskAccess access);
   void detach();
-  /// False where the task is not attached.
+  /// False if the task is not attached.
   bool post(Work work) const;
   TaskAccess::WireBytes wire_bytes() const;
 
@@ -108,10 +108,10 @@ class TaskMeters {
   // Guarded by mutex_:
   Evaluation evaluation_;
   TaskAccess access_;
-  TaskAccess::WireBytes last_wire_;  // Counts stay when the task is detached.
+  TaskAccess::WireBytes last_wire_;  // Keeps the counts after detach().
 };
 
-/// The tasks of a process. Any thread.
+/// The tasks of a process. Thread-safe.
 class MeterRegistry {
  public:
   std::shared_ptr<TaskMeters> add(TaskLabels labels);

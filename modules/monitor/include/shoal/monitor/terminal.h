@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Standard output and error, for programs: what they are, and the way to the second. Looked up where a program begins; the
-/// rest gets it passed in.
+/// Facts about standard output and standard error, and a way to write to the latter. A program reads the facts at its start
+/// and passes them to the code that needs them.
 #include <string_view>
 
 namespace shoal::monitor {
 
 struct Terminal {
-  /// True for a terminal that can go back in its line. False for a file, a pipe, a dumb terminal.
+  /// True for a terminal that can rewrite its line. False for a file, a pipe, a dumb terminal.
   bool renews_lines = false;
-  /// False for a process in the background of the terminal that it belongs to: somebody else writes there.
+  /// False for a process in the background of its terminal, where another process writes.
   bool in_foreground = true;
-  int columns = 80;  ///< 80 if it does not say.
-  int lines = 24;    ///< 24 if it does not say.
+  int columns = 80;  ///< 80 if the size is unknown.
+  int lines = 24;    ///< 24 if the size is unknown.
 };
-/// What standard error is now.
+/// Reads the present state of standard error.
 Terminal read_terminal();
 
-/// Standard output, as far as something is drawn on it.
+/// Standard output as a place to draw.
 struct DrawingTerminal {
-  bool is_terminal = false;    ///< People read standard output as it comes.
-  bool renews_lines = false;   ///< As Terminal::renews_lines.
-  bool takes_colours = false;  ///< A terminal that is not dumb, and the variable NO_COLOR is not set (https://no-color.org).
-  int columns = 80;            ///< 80 if it does not say.
-  int lines = 24;              ///< 24 if it does not say.
+  bool is_terminal = false;    ///< Standard output is a terminal.
+  bool renews_lines = false;   ///< The terminal can rewrite its line.
+  bool takes_colours = false;  ///< The terminal is not dumb, and NO_COLOR is not set (https://no-color.org).
+  int columns = 80;            ///< 80 if the size is unknown.
+  int lines = 24;              ///< 24 if the size is unknown.
 };
-/// What standard output is now.
+/// Reads the present state of standard output.
 DrawingTerminal read_output_terminal();
 
-/// Whether people read standard output as it comes.
+/// True if standard output is a terminal, so that people read it as it is written.
 bool output_is_terminal();
 
 /// Writes at once, unbuffered.
