@@ -14,7 +14,7 @@
 namespace shoal::json {
 namespace {
 
-/// The keys of the objects that are open, for finding one that is there twice.
+/// Keeps the keys of all open objects, to find a key that occurs twice in one object.
 class Keys {
  public:
   void begin_object() { objects_.push_back(keys_.size()); }
@@ -22,7 +22,7 @@ class Keys {
     keys_.push_back({text_.size(), key.size()});
     text_ += key;
   }
-  /// The key that the innermost object has twice, if there is one; the object is forgotten.
+  /// Ends the innermost object. Returns a key that the object has twice, if there is one.
   std::optional<std::string> end_object() {
     const auto begin = keys_.begin() + ptrdiff_t(objects_.back());
     const auto text = [this](Key key) { return std::string_view(text_).substr(key.begin, key.size); };
@@ -43,12 +43,12 @@ class Keys {
   struct Key {
     size_t begin = 0, size = 0;
   };
-  std::string text_;             // All keys, one behind another.
-  std::vector<Key> keys_;        // Where each is in it.
-  std::vector<size_t> objects_;  // Where the keys of each object begin in keys_.
+  std::string text_;             // All keys, joined.
+  std::vector<Key> keys_;        // The place of each key in text_.
+  std::vector<size_t> objects_;  // For each open object, the index of its first key in keys_.
 };
 
-/// What the parser of the library calls. A function that returns false ends the parsing.
+/// The interface that the library's parser calls. Returning false ends the parsing.
 class Adapter {
  public:
   Adapter(int depth_max, Events& events) : depth_max_(depth_max), events_(events) {}
@@ -118,7 +118,7 @@ class Adapter {
 }  // namespace
 
 Result<void> read_events(std::string_view text, int depth_max, Events& events) {
-  // The library passes over a byte order mark, and takes a zero byte for the end of the text.
+  // The library would skip a byte order mark, and would take a zero byte for the end of the text.
   if (text.starts_with("\xEF\xBB\xBF")) return data_loss("not JSON at byte 1: it begins with a byte order mark");
   if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
     return data_loss("not JSON at byte " + std::to_string(zero + 1) + ": a zero byte");

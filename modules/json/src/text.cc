@@ -4,14 +4,14 @@
 namespace shoal::json {
 namespace {
 
-/// DataLoss, with the place in bytes from the start, if `text` has a zero byte, which the library takes for the end of the text.
+/// DataLoss, naming the byte, if `text` has a zero byte, which the library would take for the end of the text.
 Result<void> check_no_zero_byte(std::string_view text) {
   const size_t zero = text.find('\0');
   if (zero == std::string_view::npos) return {};
   return data_loss("not JSON at byte " + std::to_string(zero + 1) + ": a zero byte");
 }
 
-/// A value that is_discarded() if `text` is no JSON.
+/// Returns a value for which is_discarded() is true if `text` is not JSON.
 Json parse(std::string_view text) { return Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false); }
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace shoal::json {
 namespace {
 
-/// The element of type `dtype`, which is not kString, that is stored from `at` on. 16-bit floats are shown as numbers.
+/// Converts the stored element at `at`, whose type `dtype` is not kString. 16-bit floats become numbers.
 PrintedJson stored_json(DType dtype, const std::byte* at) {
   const auto load = [at](auto value) {
     std::memcpy(&value, at, sizeof value);
@@ -30,7 +30,7 @@ PrintedJson stored_json(DType dtype, const std::byte* at) {
   return nullptr;
 }
 
-/// Lists in lists over the axes of `shape` from `axis` on. `element` gives the values, in row-major order.
+/// Makes nested lists over the axes of `shape` from `axis` on. `element` returns the values in row-major order.
 template <class Element>
 PrintedJson nested_json(const Shape& shape, int axis, const Element& element) {
   if (axis == shape.rank()) return element();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Reads JSON piece by piece, without a value that holds all of it: for texts from outside of which little is wanted, and
-/// whose numbers are wanted as they are written.
+/// Reads JSON piece by piece, without storing all of it in a value: for outside texts of which a program needs a small
+/// part, or whose numbers it needs as they are written.
 #include <string>
 #include <string_view>
 

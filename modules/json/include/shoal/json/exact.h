@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Texts of any bytes and numbers of any kind in JSON, so that they come back as they were. JSON itself has UTF-8 and finite
-/// numbers only.
+/// Stores texts of any bytes and numbers of any kind in JSON so that they read back unchanged. JSON itself has only UTF-8
+/// and finite numbers.
 #include <string>
 #include <string_view>
 
@@ -10,12 +10,12 @@
 
 namespace shoal::json {
 
-/// A string, or {"base64": ...} for bytes that are no UTF-8.
+/// Makes a string, or {"base64": ...} for bytes that are not UTF-8.
 Json exact_text(std::string_view text);
 
 Result<std::string> exact_text_of(const Json& json, std::string_view name);
 
-/// A number, or one of "nan", "inf" and "-inf".
+/// Makes a number, or one of "nan", "inf" and "-inf".
 Json exact_number(double number);
 
 Result<double> exact_number_of(const Json& json, std::string_view name);

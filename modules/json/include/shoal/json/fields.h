@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// JSON from outside (files, peers), read with checks: what is missing, of another type or out of range is DataLoss with a
-/// sentence that names it, never an exception and never a number that was cut to fit.
+/// Reads JSON from outside (files, peers) with checks. A missing value, a value of the wrong type or a number out of range
+/// gives DataLoss, whose sentence names the value. No function throws an exception or cuts a number to fit.
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -14,17 +14,17 @@
 
 namespace shoal::json {
 
-/// True if a JSON string keeps every byte of `text`, which then is UTF-8.
+/// True if `text` is UTF-8, so that a JSON string keeps all its bytes.
 bool is_utf8(std::string_view text);
 
-/// `text` with what is no UTF-8 in it replaced, so that a JSON string keeps it.
+/// Returns `text` with bytes that are not UTF-8 replaced, so that a JSON string can hold it.
 std::string as_utf8(const std::string& text);
 
-/// `"name" must be a list`. The value itself is not in the sentence: printing nested lists takes as much stack as they
-/// nest.
+/// Makes the error `"name" must be a list`. The sentence does not contain the value, because printing nested lists needs a
+/// deep stack.
 Error must_be(std::string_view name, std::string_view wanted);
 
-// A value at hand, which sentences call `name`.
+// The functions below read a value that the caller has; error sentences call it `name`.
 
 Result<std::string> string_of(const Json& json, std::string_view name);
 
@@ -32,7 +32,7 @@ Result<bool> bool_of(const Json& json, std::string_view name);
 
 Result<double> number_of(const Json& json, std::string_view name);
 
-/// A whole number from `least` up to the largest that T holds, written without fraction or exponent.
+/// Reads a whole number from `least` to the largest value of T, written without fraction or exponent.
 template <class T>
 Result<T> whole_of(const Json& json, std::string_view name, T least = std::numeric_limits<T>::min()) {
   if (!json.is_number_integer()) return must_be(name, "a whole number");
@@ -47,12 +47,12 @@ Result<const Json*> list_of(const Json& json, std::string_view name);
 
 Result<const Json*> object_of(const Json& json, std::string_view name);
 
-/// An element of the list that sentences call `name`.
+/// Returns an element of a list that error sentences call `name`.
 Result<const Json*> element(const Json& list, size_t index, std::string_view name);
 
-// A member of an object. The pointers live as long as `object`.
+// The functions below read a member of an object. Returned pointers live as long as `object`.
 
-/// DataLoss also where `object` is none.
+/// DataLoss also if `object` is not an object.
 Result<const Json*> member(const Json& object, std::string_view name);
 
 Result<std::string> string_member(const Json& object, std::string_view name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// These functions write JSON values as text, and read them from text. All of Shoal writes JSON by them, because the library's
-/// own dump() throws an exception for bytes that are not UTF-8.
+/// Functions that write JSON values as text and read them from text. All of Shoal writes JSON with these functions, because
+/// the library's own dump() throws an exception for bytes that are not UTF-8.
 #include <string>
 #include <string_view>
 
@@ -15,11 +15,11 @@ namespace shoal::json {
 std::string text_of(const Json& value, int indent = -1, bool ascii = false);
 std::string text_of(const PrintedJson& value, int indent = -1, bool ascii = false);
 
-/// `text` as a JSON string, with its quotes.
+/// Returns `text` as a JSON string, with quotes.
 std::string string_text(std::string_view text);
 
-/// Reads `text`, which must be one JSON value. Any other text gives the error DataLoss "not JSON". The error names the
-/// place of a zero byte, which is none of JSON's characters.
+/// Reads `text`, which must be one JSON value. Any other text gives the error DataLoss "not JSON". JSON has no zero bytes;
+/// the error names the place of one.
 Result<Json> parse_value(std::string_view text);
 
 /// Reads `text` and keeps the order of its members. A text that is not JSON gives null. Callers pass only what programs of the
