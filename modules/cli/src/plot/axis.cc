@@ -9,14 +9,14 @@
 namespace shoal::cli::plot {
 namespace {
 
-/// The largest of 1, 2, 5 and 10 times a power of ten that is nearest to `length`.
+/// Returns 1, 2, 5 or 10 times a power of ten, whichever is nearest to `length`.
 double nice_step(double length) {
   const double power = std::pow(10, std::floor(std::log10(length)));
   const double fraction = length / power;
   return (fraction < 1.5 ? 1 : fraction < 3 ? 2 : fraction < 7 ? 5 : 10) * power;
 }
 
-/// All labels of an axis have the same unit and the same number of decimals.
+/// Returns the label of a tick. All labels of an axis have the same unit and the same number of decimals.
 std::string tick_label(double value, double step, double most) {
   if (value == 0) return "0";
   if (most >= 1e15 || most < 1e-4) return formatted("%.3g", value);
@@ -50,10 +50,10 @@ std::vector<Tick> nice_ticks(Range range, int wanted) {
   if (!is_usable(range)) return {};
   const double step = nice_step((range.high - range.low) / std::max(wanted, 1));
   const double most = std::max(std::abs(range.low), std::abs(range.high));
-  // A step that is lost beside the numbers gives no ticks that differ.
+  // With a step below the precision of the numbers, ticks would not differ.
   if (!std::isfinite(step) || step <= most * 1e-14) return {};
   std::vector<Tick> ticks;
-  // Each tick is a multiple of the step, so that errors of sums do not show in labels.
+  // Each tick is a multiple of the step, so that rounding errors do not accumulate in labels.
   const double first = std::ceil(range.low / step - 1e-9), last = std::floor(range.high / step + 1e-9);
   for (double multiple = first; multiple <= last; multiple += 1) {
     ticks.push_back({multiple * step, tick_label(multiple * step, step, most)});
@@ -109,7 +109,7 @@ Range widened(Range range, double share, bool log) {
     return {std::max(std::pow(10, low - room), 1e-307), std::min(std::pow(10, high + room), 1e307)};
   }
   double room = (range.high - range.low) * share;
-  // Beside a large number a small difference may vanish.
+  // A smaller margin would vanish beside the bounds.
   const double least = std::max(std::abs(range.low), std::abs(range.high)) * 1e-12;
   if (room <= least) room = range.low == range.high && range.low != 0 ? std::abs(range.low) * 0.1 : std::max(least, 0.5);
   if (!std::isfinite(room)) return {-1e308 / 2, 1e308 / 2};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The scale of an axis: its range, and the numbers that stand on it.
+/// The scale of an axis: its range and its ticks.
 #include <string>
 #include <vector>
 
@@ -15,23 +15,25 @@ struct Tick {
   std::string label;  ///< "0.05", "20k", "1e-06".
 };
 
-/// Round numbers of [low, high], about `wanted` of them and at least one interval apart: the step is 1, 2 or 5 times a power of ten.
-/// Empty where the range is empty or not finite. Source: Paul Heckbert, Nice Numbers for Graph Labels, in Graphics Gems (1990).
+/// Returns round numbers in `range`, about `wanted` of them and at least one interval: the step is 1, 2 or 5 times a power
+/// of ten. Empty if the range is empty or not finite. Source: Paul Heckbert, Nice Numbers for Graph Labels, in Graphics
+/// Gems (1990).
 std::vector<Tick> nice_ticks(Range range, int wanted);
 
-/// The same for a logarithmic axis of positive numbers: powers of ten, thinned to about `wanted`; also 2 and 5 times these, where
-/// there are fewer than three powers; those of nice_ticks() where the range is less than ten to one and has fewer than four of all these.
+/// Returns ticks for a logarithmic axis of positive numbers: powers of ten, thinned to about `wanted`. If there are fewer
+/// than three powers, 2 and 5 times these are added. If the range is less than ten to one and has fewer than four of all
+/// these, returns nice_ticks().
 std::vector<Tick> log_ticks(Range range, int wanted);
 
-/// A number as short as its size allows: four significant digits, "12.3k", "1.2e-05", "NaN".
+/// Formats a number with four significant digits, as short as its size allows: "12.3k", "1.2e-05", "NaN".
 std::string short_number(double value);
 
-/// Where values lie on an axis, from 0 (its low end) to 1.
+/// Maps values to positions on an axis, from 0 (the low end) to 1.
 class Axis {
  public:
-  /// `range` must be finite, with low < high; and positive if `log`.
+  /// `range` must be finite with low < high, and positive if `log`.
   Axis(Range range, bool log, int wanted_ticks);
-  /// Not clamped. Finite for values of the range.
+  /// Returns the position of `value`: not clamped, and finite for values of the range.
   double place(double value) const;
   const std::vector<Tick>& ticks() const { return ticks_; }
   Range range() const { return range_; }
@@ -43,8 +45,8 @@ class Axis {
   std::vector<Tick> ticks_;
 };
 
-/// `range` with room on both sides, by `share` of its length (of its logarithm if `log`). A range of one value becomes one
-/// around it.
+/// Extends `range` on both sides by `share` of its length (of its logarithm if `log`). A range of one value becomes a range
+/// around that value.
 Range widened(Range range, double share, bool log);
 
 }  // namespace shoal::cli::plot

@@ -24,7 +24,7 @@ Better better_of(std::string_view tag) {
                                                               "f1",       "bleu", "iou",       "r_squared"};
   std::string name(tag.substr(tag.rfind('/') + 1));
   std::transform(name.begin(), name.end(), name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
-  if (has_any(name, kLessWords)) return Better::kLess;  // First: "accuracy_loss" is a loss.
+  if (has_any(name, kLessWords)) return Better::kLess;  // Checked first, since "accuracy_loss" is a loss.
   if (has_any(name, kMoreWords)) return Better::kMore;
   return Better::kUnknown;
 }

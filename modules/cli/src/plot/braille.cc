@@ -8,7 +8,7 @@
 namespace shoal::cli::plot {
 namespace {
 
-/// Bits of the dots in Unicode's order: rows from the top, left and right.
+/// The bits of the dots in Unicode's order: rows from the top, each with its left and right dot.
 constexpr uint8_t kDotBits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
 
 std::string braille_character(uint8_t dots) {
@@ -17,8 +17,7 @@ std::string braille_character(uint8_t dots) {
   return {char(0xe0 | (code >> 12)), char(0x80 | ((code >> 6) & 0x3f)), char(0x80 | (code & 0x3f))};
 }
 
-/// The codes of SGR, one for each run that has a colour of its own: blue, yellow, green, magenta, cyan, red, the terminal's own bright colour, dark
-/// blue.
+/// SGR codes, one for each coloured run: blue, yellow, green, magenta, cyan, red, the terminal's bright foreground, dark blue.
 constexpr std::array<const char*, 8> kColourCodes{"94", "33", "32", "95", "36", "91", "1", "34"};
 constexpr const char* kGreyCode = "90";
 

@@ -10,19 +10,20 @@ namespace shoal::cli::plot {
 
 class BrailleCanvas {
  public:
-  /// In characters.
+  /// Both sizes are in characters.
   BrailleCanvas(int columns, int rows);
   int dots_across() const { return columns_ * 2; }
   int dots_down() const { return rows_ * 4; }
 
-  /// Dots count from the upper left; those outside of the canvas are dropped. A character has the colour of its last dot.
+  /// Sets a dot. Positions count from the upper left; dots outside of the canvas are ignored. A character has the colour of
+  /// its last dot.
   void dot(int x, int y, std::optional<size_t> colour);
-  /// A straight line by Bresenham's algorithm. Both ends must be dots of the canvas.
+  /// Draws a straight line by Bresenham's algorithm. Both ends must lie on the canvas.
   void line(int x0, int y0, int x1, int y1, std::optional<size_t> colour);
-  /// Puts a letter in place of the character that has this dot.
+  /// Replaces the character that contains this dot by a letter.
   void letter(int x, int y, char letter, std::optional<size_t> colour);
 
-  /// One text for each row. With `colours`, escape sequences of ANSI around what has a colour.
+  /// Returns one text for each row. With `colours`, coloured characters are enclosed in ANSI escape sequences.
   std::vector<std::string> rows(bool colours) const;
 
  private:
@@ -37,7 +38,7 @@ class BrailleCanvas {
   std::vector<CanvasCell> cells_;
 };
 
-/// `text` in a colour of terminals; the colours repeat after seven. No colour: grey.
+/// Returns `text` in a colour of the terminal; the colours repeat after seven. Without `colour` the text is grey.
 std::string coloured_text(const std::string& text, std::optional<size_t> colour);
 
 }  // namespace shoal::cli::plot

@@ -10,7 +10,7 @@ constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
 
 bool begins_character(char byte) { return (uint8_t(byte) & 0xc0) != 0x80; }
 
-/// C0 and C1 controls, DEL, the marks that turn the direction of writing, U+FFFE and U+FFFF.
+/// True for C0 and C1 controls, DEL, marks that change the direction of writing, U+FFFE and U+FFFF.
 bool is_refused(std::string_view character) {
   const auto byte = [&](size_t at) { return uint8_t(character[at]); };
   if (character.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7f;

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Names from outside (folders, tags), as a picture or a terminal can show them.
+/// Makes names from outside (folders, tags) safe for pictures and terminals.
 #include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace shoal::cli::plot {
 
-/// `text` in UTF-8, without characters that move a cursor or that XML refuses: each of these becomes U+FFFD.
+/// Returns `text` in UTF-8, with U+FFFD for each character that moves a cursor or that XML forbids.
 std::string clean_text(std::string_view text);
 
-/// How many characters `text`, which is UTF-8, has.
+/// Returns the number of characters of `text`, which must be UTF-8.
 size_t characters_in(std::string_view text);
 
-/// At most `characters` of them; of a longer text the end, behind "…", since the ends of names are what differs.
+/// Returns at most `characters` characters of `text`. A longer text becomes "…" and its end, since names differ at their
+/// ends.
 std::string shortened(const std::string& text, size_t characters);
 
-/// Text between the tags of XML, or in an attribute.
+/// Escapes text for XML, between tags or in an attribute.
 std::string xml_text(std::string_view text);
 
 }  // namespace shoal::cli::plot

@@ -75,7 +75,7 @@ Json comparison_json(const plot::Comparison& comparison, const CompareArguments&
   return json;
 }
 
-/// Rows of a table, with columns as wide as they need to be.
+/// A table whose columns are as wide as their texts.
 class TextTable {
  public:
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }

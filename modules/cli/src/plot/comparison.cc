@@ -7,7 +7,7 @@
 namespace shoal::cli::plot {
 namespace {
 
-/// The same bits as far as people see them: NaN is NaN.
+/// True if both values are equal, or both are NaN.
 bool is_same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 bool is_far(double a, double b) {

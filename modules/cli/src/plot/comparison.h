@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How two runs differ: what they were given, what came out, and where their curves part.
+/// Compares two runs: their facts, their metrics, and the steps at which their curves part.
 #include <map>
 #include <optional>
 #include <string>
@@ -12,13 +12,13 @@
 
 namespace shoal::cli::plot {
 
-/// A fact that differs. Null: the run does not tell.
+/// A fact in which the runs differ. Null: the run does not have the fact.
 struct FactDifference {
   std::string name;
   json::Json a, b;
 };
 
-/// A metric of evaluations that both runs have.
+/// A metric that evaluations of both runs have.
 struct MetricComparison {
   Key key;
   Better better = Better::kUnknown;
@@ -31,13 +31,13 @@ struct StepDifference {
   double a = 0, b = 0;
 };
 
-/// A scalar of training that both runs have.
+/// A scalar that the training of both runs has.
 struct CurveComparison {
   Key key;
   int64_t count_a = 0, count_b = 0, last_step_a = 0, last_step_b = 0;
-  int64_t compared = 0;                     ///< Steps that both have a value of.
-  std::optional<StepDifference> first;      ///< The first step at which the values are not the same.
-  std::optional<StepDifference> first_far;  ///< The first at which they are further apart than kFar of the larger one.
+  int64_t compared = 0;                     ///< The number of steps at which both have a value.
+  std::optional<StepDifference> first;      ///< The first step with different values.
+  std::optional<StepDifference> first_far;  ///< The first step with a difference above kFar of the larger value.
 };
 inline constexpr double kFar = 1e-6;
 
@@ -46,15 +46,16 @@ struct Comparison {
   bool knows_facts = false;           ///< True if a folder tells anything of what its run was given.
   std::vector<MetricComparison> metrics;
   std::vector<CurveComparison> curves;
-  std::vector<Key> only_a, only_b;  ///< Scalars that one run alone has.
+  std::vector<Key> only_a, only_b;  ///< Scalars that only one of the runs has.
 };
 
 Comparison compare(const History& a, const RunFacts& facts_a, const History& b, const RunFacts& facts_b);
 
-/// Which of two values is better: -1 the first, 1 the second, 0 neither. A value that is not finite is worse than any that is.
+/// Returns -1 if the first value is better, 1 if the second is, 0 if neither is. Finite values are better than others.
 int better_one(double a, double b, Better better);
 
-/// True for scalars that measure how fast a machine was, which differ between any two runs: "global_step/sec", "input_wait".
+/// True for scalars that measure the speed of a machine, which differ between any two runs: "global_step/sec",
+/// "input_wait".
 bool measures_speed(const std::string& tag);
 
 }  // namespace shoal::cli::plot

@@ -15,7 +15,7 @@ constexpr int64_t kClassesMax = 1000;
 constexpr size_t kMatricesMax = 64;
 constexpr std::string_view kScalarMark = "confusion/";
 
-/// A cell's scalar: "head/confusion/3/5" is of the matrix "head/confusion", row 3, column 5.
+/// The name of a scalar that holds one cell: "head/confusion/3/5" is row 3, column 5 of the matrix "head/confusion".
 struct CellName {
   std::string matrix;
   int64_t label = 0, prediction = 0;
@@ -40,7 +40,7 @@ struct ScalarCell {
   Timed<double> count;
 };
 
-/// Cells of the newest step; what an evaluation of that step did not write counts as 0.
+/// Makes a matrix from the cells of the newest step. A cell that the evaluation of that step did not write is 0.
 Confusion matrix_of(const std::vector<ScalarCell>& cells) {
   Confusion matrix;
   for (const ScalarCell& cell : cells) {

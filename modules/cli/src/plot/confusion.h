@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Confusion matrices of evaluations as panels of cells: a row for each label, a column for each prediction.
+/// Draws confusion matrices of evaluations as panels of cells: a row for each label, a column for each prediction.
 #include "plot/curves.h"
 
 namespace shoal::cli::plot {
@@ -12,12 +12,12 @@ struct Confusion {
   std::vector<double> counts;
 };
 
-/// The newest matrices of a run, by "eval" or "eval/head": tensors with the plug-in shoal_confusion_matrix, and scalars
-/// "confusion/<label>/<prediction>" of one step.
+/// Returns the newest matrices of a run, with keys "eval" or "eval/head". A matrix comes from a tensor with the plug-in
+/// shoal_confusion_matrix, or from scalars "confusion/<label>/<prediction>" of one step.
 std::map<std::string, Confusion> confusions_of(const History& history);
 
-/// A panel for each run and matrix whose name (or the name of its tag) fits `tags` (default: all). Colours are shares of a row.
-/// NotFound if there is none.
+/// Draws a panel for each run and matrix whose name (or whose tag's name) matches `tags` (default: all). Colours are shares
+/// of a row. NotFound if there is none.
 Result<Figure> draw_confusions(const std::vector<RunToDraw>& runs, const std::vector<std::string>& tags);
 
 }  // namespace shoal::cli::plot

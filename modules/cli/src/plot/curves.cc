@@ -55,7 +55,7 @@ double place_of(const RunToDraw& run, const Timed<double>& value, XAxis x) {
   return 0;
 }
 
-/// A logarithm has no place for zero: what is not positive is a gap.
+/// A logarithmic axis cannot show a value that is not positive, so the value becomes a gap.
 double drawable(double y, bool log) { return log && !(y > 0) ? NAN : y; }
 
 std::vector<XY> points_of(const RunToDraw& run, const std::vector<Timed<double>>& values, const CurveOptions& options) {
@@ -79,7 +79,7 @@ void include(Range& range, double value, bool& any) {
   any = true;
 }
 
-/// Sets the ranges of both axes to what the lines have.
+/// Sets the ranges of both axes to those of the lines.
 void fit_axes(LinePanel& panel) {
   Range x, y;
   bool any_x = false, any_y = false;
@@ -91,7 +91,7 @@ void fit_axes(LinePanel& panel) {
       }
     }
   }
-  // Around one step there is room for whole numbers on the axis.
+  // A range of a single step gets room for whole numbers on the axis.
   const Range around{x.low - 5, x.high + 5};
   panel.x = x.low < x.high ? x : around.low < around.high - 9 ? around : widened(x, 0, false);
   if (!any_y) panel.notes.push_back(panel.log_y ? "No value is positive, as a logarithm needs." : "No value is finite.");
@@ -99,7 +99,7 @@ void fit_axes(LinePanel& panel) {
   panel.y = widened(any_y ? y : Range{0, 1}, 0.05, panel.log_y);
 }
 
-/// "9 of 10 values of a are not finite (the first at step 20)."
+/// Adds a note such as "9 of 10 values of a are not finite (the first at step 20)."
 void note_gaps(LinePanel& panel, const std::string& name, const std::vector<Timed<double>>& values) {
   const auto is_gap = [](const Timed<double>& value) { return !std::isfinite(value.value); };
   const auto first = std::find_if(values.begin(), values.end(), is_gap);
@@ -111,7 +111,7 @@ void note_gaps(LinePanel& panel, const std::string& name, const std::vector<Time
 
 LinePanel panel_of(const Key& key, const std::vector<RunToDraw>& runs, const CurveOptions& options) {
   LinePanel panel{.title = title_of(key), .x_label = label_of(options.x), .log_y = options.log_y};
-  // An evaluation is a mean over many examples already, and its own numbers are what people compare.
+  // Evaluations are not smoothed: they are means over many examples already, and people compare their exact values.
   const double smooth = key.source.empty() ? options.smooth : 0;
   const Better better = better_of(key.tag);
   std::optional<Timed<double>> best_of_all;
@@ -131,7 +131,7 @@ LinePanel panel_of(const Key& key, const std::vector<RunToDraw>& runs, const Cur
     if (const auto best = best_of(values, better)) {
       line.best = short_number(best->value) + " at step " + std::to_string(best->step);
       const bool equal = best_of_all && best_of_all->value == best->value;
-      if (equal) one_is_best = false;  // Of two equal ones none is the best.
+      if (equal) one_is_best = false;  // A tie has no best line.
       const std::vector<Timed<double>> two{best_of_all.value_or(*best), *best};
       if (!best_of_all || (!equal && best_of(two, better)->value == best->value)) {
         best_of_all = best;
@@ -141,7 +141,8 @@ LinePanel panel_of(const Key& key, const std::vector<RunToDraw>& runs, const Cur
     }
     panel.lines.push_back(std::move(line));
   }
-  // The losses of training are of single batches, and the least of these says little of a run.
+  // Only evaluations have a best line: a loss of training is that of a single batch, so the least one says little about the
+  // run.
   if (one_is_best && panel.lines.size() > 1 && !key.source.empty()) panel.lines[best_line].is_best = true;
   fit_axes(panel);
   if (panel.log_y && hides_any) panel.notes.push_back("Values that are not positive have no place on a logarithmic axis.");
@@ -171,9 +172,9 @@ std::vector<Key> chosen_keys(const std::vector<Key>& all, const std::vector<std:
 std::vector<Run> coloured_runs(const std::vector<RunToDraw>& runs, const std::vector<Key>& keys) {
   std::vector<Run> coloured;
   for (const RunToDraw& run : runs) coloured.push_back({run.name, std::nullopt});
-  std::vector<std::pair<double, size_t>> order;  // The least first.
+  std::vector<std::pair<double, size_t>> order;  // Ascending.
   for (size_t i = 0; i < runs.size(); ++i) order.emplace_back(INFINITY, i);
-  // Evaluations say more than training does.
+  // Ranks runs by a metric whose better direction is known, preferably of evaluations.
   const auto ranked = std::max_element(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
     const auto rank = [](const Key& key) { return (better_of(key.tag) != Better::kUnknown ? 2 : 0) + !key.source.empty(); };
     return rank(a) < rank(b);

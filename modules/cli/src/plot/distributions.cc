@@ -24,7 +24,7 @@ Range range_of(const Histograms& histograms) {
   return range.low < range.high ? range : widened(range, 0, false);
 }
 
-/// Steps from the first to the last in equal columns; one histogram alone has one column.
+/// Divides the steps into equal columns. A single histogram gives a single column.
 std::vector<const monitor::Histogram*> columns_of(const Histograms& histograms, int most) {
   const double first = double(histograms.front().step), last = double(histograms.back().step);
   const int columns = std::min<int>(most, int(std::min<size_t>(histograms.size(), 100000)));
@@ -53,7 +53,7 @@ GridPanel histogram_panel(const std::string& title, const Histograms& histograms
       most = std::max(most, share);
     }
   }
-  // The square root shows the thin ends of distributions.
+  // The square root makes the thin ends of distributions visible.
   for (double& shade : panel.shades) shade = most > 0 ? std::sqrt(std::max(shade, 0.0) / most) : 0;
   const Axis y(range, false, std::max(2, size.rows / 6));
   for (const Tick& tick : y.ticks()) panel.y_ticks.push_back({(1 - y.place(tick.value)) * panel.rows, tick.label});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Histograms over the steps of a run as a panel of cells: a column for a span of steps, a row for a span of values.
+/// Draws histograms over the steps of a run as a panel of cells: a column for a span of steps, a row for a span of values.
 #include "plot/curves.h"
 
 namespace shoal::cli::plot {
@@ -9,13 +9,14 @@ struct GridSize {
   int columns = 60, rows = 30;
 };
 
-/// A panel for each run and tag that fits `tags` (default: all). Each column has the newest histogram up to its end. The values of a
-/// bucket are spread evenly over it. NotFound if no run has histograms that fit; InvalidArgument if there would be more than 64 panels.
+/// Draws a panel for each run and tag that matches `tags` (default: all). Each column shows the newest histogram up to its
+/// end. The values of a bucket are spread evenly over the bucket. NotFound if no histogram matches; InvalidArgument if
+/// there would be more than 64 panels.
 Result<Figure> draw_histograms(const std::vector<RunToDraw>& runs, const std::vector<std::string>& tags,
                                const GridSize& size);
 
-/// How much of `histogram` is in each of `rows` equal spans of [low, high], the lowest first. What buckets cover beyond the least
-/// and the largest value of the histogram is empty.
+/// Returns the count of `histogram` in each of `rows` equal spans of [low, high], from the lowest span on. The part of a
+/// bucket beyond the histogram's least and largest value counts as empty.
 std::vector<double> spread_over(const monitor::Histogram& histogram, double low, double high, int rows);
 
 }  // namespace shoal::cli::plot

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A picture before it is drawn: panels of lines, or of cells in rows and columns. SVG (svg_figure.h) and terminals (terminal_figure.h)
-/// draw the same figures.
+/// A picture before it is drawn: panels of lines, or of cells in rows and columns. SVG files (svg_figure.h) and terminals
+/// (terminal_figure.h) show the same figures.
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,31 +13,32 @@ namespace shoal::cli::plot {
 
 struct Run {
   std::string name;
-  /// Its colour, counted from 0. Nothing: one of many runs, drawn in grey, so that the better ones are seen.
+  /// The index of the run's colour. Nothing: the run is one of many and is drawn in grey, so that the better runs stand
+  /// out.
   std::optional<size_t> colour;
 };
 
 struct Line {
-  size_t run = 0;  ///< Its place in Figure::runs.
+  size_t run = 0;  ///< An index into Figure::runs.
   std::vector<XY> points;
-  std::vector<XY> faint;  ///< What the points were before they were smoothed; may be empty.
+  std::vector<XY> faint;  ///< The points before smoothing; may be empty.
   std::string last;       ///< The last value, as text.
-  std::string best;       ///< The best value and where it is, as text; empty if nobody knows which is better.
-  bool is_best = false;   ///< Of all lines of the panel this has the best value.
+  std::string best;       ///< The best value with its step, as text; empty if unknown.
+  bool is_best = false;   ///< True for the line with the best value of the panel.
 };
 
 struct LinePanel {
   std::string title, x_label;
   Range x, y;
   bool log_y = false;
-  bool diagonal = false;  ///< A line of chance from the lower left to the upper right.
-  bool square = false;    ///< Both axes have the same unit, so that a picture is about as high as it is wide.
+  bool diagonal = false;  ///< Draws a line from the lower left to the upper right: chance.
+  bool square = false;    ///< True if both axes have the same unit; pictures are then about square.
   std::vector<Line> lines;
   std::vector<std::string> notes;  ///< Sentences below the panel.
 };
 
 struct GridTick {
-  double place = 0;  ///< In cells, from the left or from the top.
+  double place = 0;  ///< A position in cells, from the left or from the top.
   std::string label;
 };
 
@@ -45,7 +46,7 @@ struct GridPanel {
   std::string title, x_label, y_label;
   int rows = 0, columns = 0;
   std::vector<double> shades;      ///< From 0 to 1, row by row, the top row first.
-  std::vector<std::string> texts;  ///< One in each cell, or none at all.
+  std::vector<std::string> texts;  ///< One text per cell, or none at all.
   std::vector<GridTick> x_ticks, y_ticks;
   std::vector<std::string> notes;
 };

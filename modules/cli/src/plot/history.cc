@@ -7,13 +7,13 @@
 namespace shoal::cli::plot {
 namespace {
 
-/// Tables beyond this size are no matrices of classes, and would only fill the memory.
+/// A larger table is no matrix of classes and would only fill the memory.
 constexpr size_t kTableValuesMax = size_t(1) << 22;
 
 template <class Map>
 void drop_void(Map& sequences, const monitor::EventStart& start, bool of_training) {
   for (auto& [key, sequence] : sequences) {
-    // The order of the files says which values of training came before this start; for evaluations only the clock does.
+    // For training, the order of the files says which values came before this start; for evaluations only wall time does.
     if (key.source.empty() == of_training) sequence.drop_from(start.first_step, of_training ? INFINITY : start.wall_time);
   }
 }
@@ -40,7 +40,7 @@ HistoryReader::HistoryReader(Storage& storage, std::string folder, Kept kept) : 
 
 Result<void> HistoryReader::read() {
   SHOAL_TRY(const std::vector<FileInfo> entries, storage_.list(history_.folder));
-  // Training comes first: its starts say which evaluations are void.
+  // Training is read first, since its starts decide which evaluations are void.
   SHOAL_TRY_VOID(read_folder("", history_.folder));
   for (const FileInfo& entry : entries) {
     if (entry.is_folder && entry.name.starts_with("eval")) {
@@ -71,7 +71,7 @@ Result<void> HistoryReader::read_file(const std::string& source, File& file) {
     if (!found && found.error().kind() == ErrorKind::kDataLoss) {
       damage_.push_back(found.error());
       file.done = true;
-    } else if (!found && found.error().kind() != ErrorKind::kNotFound) {  // Its owner may have deleted it.
+    } else if (!found && found.error().kind() != ErrorKind::kNotFound) {  // The file may have been deleted.
       return found.error();
     }
     for (const monitor::EventStart& start : file.reader->take_starts()) {
@@ -102,7 +102,7 @@ void HistoryReader::begin_training(const monitor::EventStart& start) {
   history_.last_wall = std::max(history_.last_wall, start.wall_time);
   if (!goes_back) return;
   std::vector<monitor::EventStart>& starts = history_.starts;
-  // A clock may have gone back.
+  // Keeps wall times ascending if the clock has gone back.
   const double wall = starts.empty() ? start.wall_time : std::max(start.wall_time, starts.back().wall_time);
   while (!starts.empty() && starts.back().first_step >= start.first_step) starts.pop_back();
   starts.push_back({wall, start.first_step});

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the event files of one run hold: those of its training in the folder itself, those of its evaluations in folders below.
+/// Reads the event files of one run: those of its training in the run's folder, those of its evaluations in folders below.
 ///
-/// A start of training makes earlier events of its step and of later ones void (docs/formats.md): these are of steps that
-/// were lost with a crash, and are left out, evaluations of such steps too.
+/// A start of training makes earlier events of its step and of later steps void (docs/formats.md), because a crash lost
+/// these steps. Void events are left out, also those of evaluations.
 #include <map>
 #include <memory>
 #include <string>
@@ -19,11 +19,11 @@ struct Key {
   std::string source;  ///< The folder of an evaluation, "eval" or "eval_test"; empty for training.
   std::string tag;
   friend auto operator<=>(const Key&, const Key&) = default;
-  /// "loss", "eval/loss".
+  /// Returns a name such as "loss" or "eval/loss".
   std::string text() const { return source.empty() ? tag : source + "/" + tag; }
 };
 
-/// A tensor of two axes, as evaluations write matrices and curves of rates.
+/// A tensor with two axes: a matrix or a curve of rates that an evaluation has written.
 struct Table {
   std::string plugin;  ///< "pr_curves", "shoal_confusion_matrix", ...
   int64_t rows = 0, columns = 0;
@@ -35,40 +35,40 @@ struct History {
   std::map<Key, Sequence<double>> scalars;
   std::map<Key, Sequence<monitor::Histogram>> histograms;
   std::map<Key, Timed<Table>> tables;  ///< The newest of each.
-  /// Those that make anything void that later ones do not: both wall times and steps ascend.
+  /// The starts that still make an event void: both their wall times and their steps ascend.
   std::vector<monitor::EventStart> starts;
-  /// A span of wall time in which nothing was trained: from the last event before a start of training to that start.
+  /// A span of wall time without training: from the last event before a start of training to that start.
   struct Pause {
     double from = 0, to = 0;
-    double before = 0;  ///< Seconds of all pauses before this one.
+    double before = 0;  ///< The length of all earlier pauses, in seconds.
   };
   std::vector<Pause> pauses;  ///< By time.
-  double first_wall = 0;      ///< Of the first event; 0 if there is none.
-  double last_wall = 0;       ///< Of the newest event of training.
+  double first_wall = 0;      ///< The time of the first event; 0 if there is none.
+  double last_wall = 0;       ///< The time of the newest event of training.
   bool has_events = false;
 
-  /// Seconds of training up to `wall`: since the first event, without the pauses. Time that was spent on steps that were lost later
-  /// counts.
+  /// Returns the seconds of training up to `wall`: since the first event, without pauses. Time spent on steps that were
+  /// lost later is included.
   double seconds_at(double wall) const;
 };
 
-/// What is kept, besides scalars.
+/// The values to keep besides scalars, and whether files stay open.
 struct Kept {
   bool histograms = false;
   bool tables = false;
-  /// The newest file of each folder stays open, for another read(). An evaluation has a file of its own, so that all of them would be more than
-  /// a process may have open.
+  /// Keeps the newest file of each folder open for a further read(). Older files are closed: every evaluation has a file,
+  /// and all of them would exceed the limit of open files.
   bool newest_files = false;
 };
 
-/// Reads a run while it goes on, too: with Kept::newest_files each read() takes what has come since the last, else there is only
-/// one. Not thread-safe.
+/// Reads a run, also while it continues: with Kept::newest_files each read() adds the events since the last one; otherwise
+/// read() may be called only once. Not thread-safe.
 class HistoryReader {
  public:
   HistoryReader(Storage& storage, std::string folder, Kept kept);
 
-  /// NotFound if the folder is not there; other errors are those of the file system. A damaged file is no error: what it held before
-  /// the damage counts, and take_damage() tells of it once.
+  /// NotFound if the folder does not exist; other errors come from the file system. A damaged file is no error: its values
+  /// before the damage count, and take_damage() returns the damage once.
   Result<void> read();
   std::vector<Error> take_damage() { return std::exchange(damage_, {}); }
   const History& history() const { return history_; }
@@ -76,7 +76,7 @@ class HistoryReader {
  private:
   struct File {
     std::unique_ptr<monitor::EventFileReader> reader;
-    bool done = false;  // Nothing more is read of it.
+    bool done = false;  // True once the file needs no further reading.
   };
   Result<void> read_folder(const std::string& source, const std::string& folder);
   Result<void> read_file(const std::string& source, File& file);

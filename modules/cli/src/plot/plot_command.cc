@@ -32,7 +32,7 @@ struct PlotArguments {
 
 constexpr size_t kRunsMax = 1000;
 
-/// The runs of a command line, each with its reader.
+/// The runs on the command line, with a reader for each.
 class PlottedRuns {
  public:
   PlottedRuns(Context& context, const PlotArguments& arguments) : context_(context), arguments_(arguments) {
@@ -44,7 +44,7 @@ class PlottedRuns {
     names_ = plot::run_names(arguments.folders);
   }
 
-  /// Takes what has come since the last call.
+  /// Reads the events since the last call.
   Result<void> read() {
     for (plot::HistoryReader& reader : readers_) {
       SHOAL_TRY_VOID(reader.read());
@@ -52,7 +52,7 @@ class PlottedRuns {
     }
     return {};
   }
-  /// Says which files were damaged. While figures are drawn again and again, a sentence in between would tear them apart.
+  /// Complains about damaged files. Called at the end, since a sentence between two drawings would spoil them.
   void tell_damage() const {
     for (const Error& error : damage_) context_.complain(error.message());
   }
@@ -69,7 +69,7 @@ class PlottedRuns {
     return runs;
   }
 
-  /// Whether the training of all runs has come to its end.
+  /// True if the training of all runs has ended.
   bool ended() const {
     for (const std::string& folder : arguments_.folders) {
       const auto mark = checkpoint::read_end_mark(context_.storage, folder);
@@ -106,7 +106,7 @@ Result<plot::Figure> draw_titled(const PlottedRuns& plotted, const PlotArguments
   return figure;
 }
 
-/// A picture may replace one that this command drew, and no other file.
+/// Allows an output file to be replaced only if this command drew the old one.
 Result<void> check_output(Storage& storage, const std::string& path) {
   if (path == "-" || !storage.exists(path)) return {};
   SHOAL_TRY(const auto file, storage.open(path));
@@ -172,7 +172,8 @@ Result<int> plot_runs(Context& context, const PlotArguments& arguments) {
   const plot::ChosenSize chosen{arguments.width, arguments.height};
   if (arguments.follows) {
     SHOAL_TRY_VOID(plot::follow(context, chosen, [&]() -> Result<plot::Look> {
-      plot::Look look{.figure = {}, .ended = runs.ended()};  // Asked first: what came before the end is read then.
+      // Checked before reading, so that no event before the end is missed.
+      plot::Look look{.figure = {}, .ended = runs.ended()};
       const Result<void> read = runs.read();
       Result<plot::Figure> figure =
           read ? draw_titled(runs, arguments, terminal_grid_size(plot::output_style(context, chosen))) : Result<plot::Figure>(read.error());

@@ -17,7 +17,7 @@ struct Counts {
   double true_positives = 0, false_positives = 0, true_negatives = 0, false_negatives = 0;
 };
 
-/// By descending threshold, so that both rates grow. Empty if a count is negative or not finite.
+/// Returns the counts by descending threshold, so that both rates ascend. Empty if a count is negative or not finite.
 std::vector<Counts> counts_of(const Table& table) {
   std::vector<Counts> counts;
   for (int64_t i = table.columns; i-- > 0;) {
@@ -103,7 +103,7 @@ Result<Figure> draw_rates(const std::vector<RunToDraw>& runs, const std::vector<
       Line line{.run = i, .points = std::move(rates->points)};
       line.last = (curve == RateCurve::kRoc ? "AUC " : "average precision ") + short_number(rates->area);
       line.is_best = runs.size() > 1 && rates->area > best;
-      if (rates->area >= best) {  // Of two equal ones none is the best.
+      if (rates->area >= best) {  // A tie has no best line.
         for (Line& other : panel.lines) other.is_best = false;
       }
       best = std::max(best, rates->area);

@@ -8,7 +8,7 @@
 namespace shoal::cli::plot {
 namespace {
 
-/// Adds what stays of points [begin, end), which lie in one column.
+/// Appends the extremes of points [begin, end), which lie in one column.
 void add_extremes(const std::vector<XY>& points, size_t begin, size_t end, std::vector<XY>& out) {
   size_t lowest = end, highest = end, gap = end;
   for (size_t i = begin; i < end; ++i) {

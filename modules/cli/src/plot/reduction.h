@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Fewer points for a line that has more of them than the picture has columns.
+/// Reduces the points of a line that has more points than the picture has columns.
 #include <vector>
 
 namespace shoal::cli::plot {
@@ -11,10 +11,11 @@ struct XY {
   friend bool operator==(const XY&, const XY&) = default;
 };
 
-/// At most four points for each of `columns` equal columns of [x_low, x_high], in the order of `points`: the first, the last, and
-/// those of the lowest and the highest y, so that no extreme is lost and the drawn line is the same to the pixel. One gap for each
-/// column that has one stays. Lines of fewer than 4 points a column come back unchanged.
-/// Source: U. Jugel, Z. Jerzak, G. Hackenbroich, V. Markl, M4: A Visualization-Oriented Time Series Data Aggregation (VLDB 2014).
+/// Keeps at most four points for each of `columns` equal columns of [x_low, x_high], in the order of `points`: the first,
+/// the last, the lowest and the highest, so that every extreme stays and the drawn line is the same to the pixel. A column
+/// with gaps keeps one of them. Lines of fewer than 4 points a column are returned unchanged.
+/// Source: U. Jugel, Z. Jerzak, G. Hackenbroich, V. Markl, M4: A Visualization-Oriented Time Series Data Aggregation (VLDB
+/// 2014).
 std::vector<XY> reduced(const std::vector<XY>& points, double x_low, double x_high, int columns);
 
 }  // namespace shoal::cli::plot

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kReportBytesMax = uint64_t(16) << 20;
 
-/// Keeps damage as a complaint; true if the value is there.
+/// Turns a damaged file into a complaint. True if the value was read.
 template <class T>
 Result<bool> heard(const Result<T>& result, RunFacts& facts) {
   if (result) return true;
@@ -53,7 +53,7 @@ Result<void> read_run_file(Storage& storage, const std::string& model_dir, RunFa
   if (!is_there || !*run) return {};
   facts.facts["program"] = (*run)->program;
   facts.facts["run_id"] = (*run)->id;
-  facts.facts.emplace("seed", (*run)->seed);  // A report knows the seed that the last start was given.
+  facts.facts.emplace("seed", (*run)->seed);  // emplace() keeps the report's seed: that of the last start.
   return {};
 }
 

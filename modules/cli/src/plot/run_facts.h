@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a run says of itself outside of its events: its parameters, its seed, its versions.
+/// Reads the facts of a run that are not in its events: its parameters, its seed, its versions.
 #include <map>
 #include <optional>
 #include <string>
@@ -12,16 +12,16 @@
 namespace shoal::cli::plot {
 
 struct RunFacts {
-  /// By name: "flags.batch", "seed", "version", "program", "numerics", "fingerprint"... Values are those of the files.
+  /// By name: "flags.batch", "seed", "version", "program", "numerics", "fingerprint"... The values are as in the files.
   std::map<std::string, json::Json> facts;
   std::vector<std::string> complaints;  ///< Sentences about files that are damaged.
 };
 
-/// Reads report.json, run.json and the index of the newest checkpoint of `model_dir`; what is not there tells nothing. Errors are those
-/// of the file system, save that damage is a complaint.
+/// Reads report.json, run.json and the index of the newest checkpoint of `model_dir`. Missing files are skipped, and a
+/// damaged file becomes a complaint. Returns the errors of the file system.
 Result<RunFacts> read_run_facts(Storage& storage, const std::string& model_dir);
 
-/// The flag batch of report.json; nothing if the folder has no report that tells it.
+/// Returns the flag `batch` of report.json; nothing if there is no report with this flag.
 std::optional<double> batch_of(const RunFacts& facts);
 
 }  // namespace shoal::cli::plot

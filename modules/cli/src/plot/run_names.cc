@@ -21,7 +21,7 @@ std::vector<std::string> parts_of(const std::string& path) {
   return parts;
 }
 
-/// How many parts at the front (or at the back) all paths share. At least one part of each is left.
+/// Returns how many parts at the front (or at the back) all paths share. Each path keeps at least one part.
 size_t shared_parts(const std::vector<std::vector<std::string>>& paths, bool back, size_t left_out) {
   size_t count = 0;
   for (;; ++count) {

@@ -16,15 +16,15 @@ namespace {
 constexpr std::chrono::milliseconds kLookEvery{500};
 constexpr int kRowsOfPanel = 12;
 
-/// How many rows each panel has, if all of them are to fit into the height: a title, an axis and its numbers, a legend and a blank line
-/// stand around each canvas.
+/// Returns the rows of each panel so that all panels fit into the height. A title, an axis and its numbers, a legend and a
+/// blank line surround each canvas.
 int fitting_rows(const Figure& figure, int lines) {
   const int panels = std::max<int>(int(figure.lines.size() + figure.grids.size()), 1);
   const int around = 4 + int(std::min<size_t>(figure.runs.size(), 9));
   return std::clamp((lines - 2) / panels - around, 4, 20);
 }
 
-/// The figure in as many lines as there are, with a word for what is left out.
+/// Returns the figure cut to `height` lines, with a remark if something is left out.
 std::vector<std::string> fitting_lines(const Figure& figure, TerminalStyle style, const ChosenSize& chosen, int height) {
   style.rows = chosen.rows.value_or(fitting_rows(figure, height));
   std::vector<std::string> lines = terminal_figure(figure, style);
@@ -36,13 +36,13 @@ std::vector<std::string> fitting_lines(const Figure& figure, TerminalStyle style
   return lines;
 }
 
-/// Draws over what it drew before.
+/// Draws figures on a terminal, each over the previous one.
 class Drawing {
  public:
   void draw(Context& context, const Figure& figure, const ChosenSize& chosen) {
     const monitor::DrawingTerminal terminal = monitor::read_output_terminal();
     TerminalStyle style = output_style(context, chosen);
-    // A line that is full would wrap, and could not be taken back.
+    // Leaves one column free: a full line would wrap, and the cursor could not go back over it.
     style.columns = std::max(std::min(style.columns, terminal.columns - 1), 20);
     const std::vector<std::string> lines = fitting_lines(figure, style, chosen, terminal.lines);
     std::string text;
@@ -65,7 +65,7 @@ Task<Result<void>> follow_until_end(Environment& env, Context& context, ChosenSi
     drawing.draw(context, seen.figure, chosen);
     if (seen.ended || !context.out) co_return Result<void>();
     const Result<void> slept = co_await env.sleep_for(kLookEvery, env.interrupted());
-    if (!slept) co_return Result<void>();  // Ctrl-C is how people end it.
+    if (!slept) co_return Result<void>();  // Ctrl-C is the normal end.
   }
 }
 

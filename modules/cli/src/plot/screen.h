@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The terminal that figures are drawn on, once or again and again.
+/// Draws figures on the terminal, once or repeatedly.
 #include <functional>
 #include <optional>
 #include <string>
@@ -11,23 +11,23 @@
 
 namespace shoal::cli::plot {
 
-/// What the user chose, in characters.
+/// The size that the user chose, in characters.
 struct ChosenSize {
   std::optional<int> columns, rows;
 };
 
-/// How figures are drawn on standard output: in its width and with colours where it is a terminal, in 80 columns elsewhere.
+/// Returns the style for standard output: a terminal's width and colours, or 80 columns elsewhere.
 TerminalStyle output_style(const Context& context, const ChosenSize& chosen);
 
-/// One look at what is followed.
+/// A figure of runs that may still continue.
 struct Look {
   Figure figure;
-  bool ended = false;  ///< Nothing more will come.
+  bool ended = false;  ///< True if all runs have ended.
 };
 
-/// Draws what `look` gives twice a second, each time over what was drawn before, until it has ended or somebody presses Ctrl-C; the last
-/// figure stays. What does not fit into the terminal's height is left out, with a word. FailedPrecondition if standard output is no
-/// terminal that can go back in its lines; otherwise the errors of `look`.
+/// Draws the figure that `look` returns, twice a second and over the previous drawing, until Look::ended is true or the
+/// user presses Ctrl-C. The last figure stays on the screen. Lines beyond the terminal's height are replaced by a remark.
+/// FailedPrecondition if standard output is not a terminal that can rewrite its lines; also the errors of `look`.
 Result<void> follow(Context& context, const ChosenSize& chosen, const std::function<Result<Look>()>& look);
 
 }  // namespace shoal::cli::plot

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Values of one tag of one run, by global step.
+/// The values of one tag of one run, by global step.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -14,7 +14,7 @@ struct Timed {
   T value{};
 };
 
-/// Values are added in the order of the files, and settle() puts them into the order of their steps.
+/// Values are added in the order of the files; settle() sorts them by step.
 template <class T>
 class Sequence {
  public:
@@ -22,7 +22,7 @@ class Sequence {
     settled_ &= items_.empty() || item.step > items_.back().step;
     items_.push_back(std::move(item));
   }
-  /// Orders by step. Of several values of one step the last that was added stays: an evaluation that was made again.
+  /// Sorts by step. If a step has several values, as after a repeated evaluation, the one added last stays.
   void settle() {
     if (settled_) return;
     std::stable_sort(items_.begin(), items_.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
@@ -36,7 +36,7 @@ class Sequence {
     items_.resize(kept);
     settled_ = true;
   }
-  /// Drops what has this step or a later one and was written before `wall`.
+  /// Drops values of this step and later ones that were written before `wall`.
   void drop_from(int64_t step, double wall) {
     settle();
     const auto late = std::lower_bound(items_.begin(), items_.end(), step,
@@ -44,7 +44,7 @@ class Sequence {
     items_.erase(std::remove_if(late, items_.end(), [wall](const Timed<T>& item) { return item.wall < wall; }),
                  items_.end());
   }
-  /// In the order of steps, once settled.
+  /// The values, in the order of steps once settle() was called.
   const std::vector<Timed<T>>& items() const { return items_; }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Pieces of SVG 1.1 as text (https://www.w3.org/TR/SVG11/). Positions and sizes are pixels from the upper left.
+/// Writes SVG 1.1 as text (https://www.w3.org/TR/SVG11/). Positions and sizes are in pixels from the upper left.
 #include <string>
 #include <string_view>
 
@@ -17,17 +17,17 @@ struct TextStyle {
 
 class SvgDocument {
  public:
-  /// The text is written on one line, escaped.
+  /// Adds a line of text, escaped.
   void text(double x, double y, std::string_view text, const TextStyle& style);
   void rectangle(double x, double y, double width, double height, std::string_view attributes);
   void line(double x0, double y0, double x1, double y1, std::string_view attributes);
   void circle(double x, double y, double radius, std::string_view attributes);
-  /// `data` are the commands of a path.
+  /// Adds a path; `data` are the path's commands.
   void path(std::string_view data, std::string_view attributes);
   void open_group(std::string_view attributes);
   void close_group();
 
-  /// The whole file, with a white background. Files that this program wrote are known by their second line.
+  /// Returns the whole file, with a white background. Its second line, kSvgMark, identifies files of this program.
   std::string finish(double width, double height, std::string_view title) const;
 
  private:
@@ -37,11 +37,11 @@ class SvgDocument {
 /// The second line of every file.
 inline constexpr std::string_view kSvgMark = "<!-- drawn by shoal plot -->";
 
-/// "12.5", "300": two decimals at most.
+/// Formats a coordinate with at most two decimals: "12.5", "300".
 std::string coordinate(double value);
-/// `name="value"`, escaped, with a blank before.
+/// Returns ` name="value"`, escaped, with the blank in front.
 std::string attribute(std::string_view name, std::string_view value);
-/// How wide a text of this size is about, in pixels: fonts differ, so that it is a little more than most need.
+/// Returns the estimated width of a text in pixels: a little more than most fonts need.
 double text_width(std::string_view text, double size);
 
 }  // namespace shoal::cli::plot

@@ -10,7 +10,7 @@
 namespace shoal::cli::plot {
 namespace {
 
-constexpr double kEdge = 14, kGap = 18;  // Around the picture, and between panels.
+constexpr double kEdge = 14, kGap = 18;  // Margins around the picture and between panels.
 constexpr double kNoteLine = 13;
 
 struct SvgColour {
@@ -21,7 +21,7 @@ constexpr std::array<SvgColour, 8> kSvgColours{
     SvgColour{"#0072B2", ""},    SvgColour{"#D55E00", ""},    SvgColour{"#009E73", ""},    SvgColour{"#CC79A7", ""},
     SvgColour{"#E69F00", "7 3"}, SvgColour{"#56B4E9", "7 3"}, SvgColour{"#000000", "7 3"}, SvgColour{"#7F5539", "7 3"}};
 
-/// A row of names with their colours, as many rows as it takes. Returns where it ends.
+/// Draws the names with their colours, in as many rows as necessary. Returns the bottom of the last row.
 double draw_legend(SvgDocument& document, const std::vector<Run>& runs, double width, double top) {
   constexpr double kSize = 12, kSwatch = 22;
   double x = kEdge, y = top + kSize;

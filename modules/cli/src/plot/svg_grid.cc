@@ -10,14 +10,15 @@
 namespace shoal::cli::plot {
 namespace {
 
-/// From white to the dark blue of Okabe and Ito: it gets darker evenly, which is what people read, and a print in grey shows.
+/// Returns a colour from white to the dark blue of Okabe and Ito. It darkens evenly, since people read the darkness, also
+/// on a grey print.
 std::string cell_colour(double shade) {
   const double share = std::clamp(shade, 0.0, 1.0);
   const auto mixed = [share](int light, int dark) { return int(std::lround(light + (dark - light) * share)); };
   return formatted("#%02X%02X%02X", unsigned(mixed(0xFF, 0x00)), unsigned(mixed(0xFF, 0x45)), unsigned(mixed(0xFF, 0x82)));
 }
 
-/// Labels of rows or of columns, without those that would touch the one before.
+/// Draws the labels of rows or columns, without labels that would touch the one before.
 void draw_grid_ticks(SvgDocument& document, const GridPanel& panel, const Box& plot, double cell_width,
                      double cell_height) {
   constexpr double kTextSize = 10.5;

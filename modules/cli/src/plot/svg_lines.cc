@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kTickSize = 10.5, kLabelSize = 11, kSmallSize = 9.5;
 
-/// Where values are in the picture.
+/// Maps values to positions in the picture.
 struct Area {
   Box box;
   Axis x, y;
@@ -20,12 +20,12 @@ struct Area {
   double place_y(double value) const { return box.y + (1 - y.place(value)) * box.height; }
 };
 
-/// What stands beside the end of a line.
+/// A label beside the end of a line.
 struct EndLabel {
   const Line* line = nullptr;
   std::string first, second;
-  double wanted = 0;  // The end of the line.
-  double y = 0;       // Of the label's middle.
+  double wanted = 0;  // The height of the line's end.
+  double y = 0;       // The middle of the label.
 };
 
 std::vector<EndLabel> end_labels(const LinePanel& panel, const std::vector<Run>& runs) {
@@ -49,7 +49,7 @@ double labels_width(const std::vector<EndLabel>& labels) {
   return width == 0 ? 12 : width + 18;
 }
 
-/// Moves labels apart, so that each has `height` of its own, as near to their lines as that is possible.
+/// Moves labels apart so that each has `height`, as near to the ends of their lines as possible.
 void spread(std::vector<EndLabel>& labels, double top, double bottom, double height) {
   std::sort(labels.begin(), labels.end(), [](const EndLabel& a, const EndLabel& b) { return a.wanted < b.wanted; });
   double least = top + height / 2;
@@ -85,7 +85,7 @@ void draw_axes(SvgDocument& document, const Area& area, const std::string& x_lab
                 {.size = kTickSize, .anchor = Anchor::kMiddle, .colour = "#555555"});
 }
 
-/// A path with a new beginning behind each gap.
+/// Returns the commands of a path that begins anew after each gap.
 std::string path_of(const std::vector<XY>& points, const Area& area) {
   std::string data;
   bool connected = false;
@@ -166,7 +166,7 @@ void svg_lines(SvgDocument& document, const LinePanel& panel, const std::vector<
   if (panel.diagonal) {
     document.line(plot.x, plot.y + plot.height, plot.x + plot.width, plot.y, "stroke=\"#999999\" stroke-dasharray=\"3 4\"");
   }
-  for (const bool coloured : {false, true}) {  // Grey lines lie below the others.
+  for (const bool coloured : {false, true}) {  // Grey lines are drawn first, below the others.
     for (const Line& line : panel.lines) {
       if (runs[line.run].colour.has_value() == coloured) draw_line(document, line, runs[line.run], area);
     }

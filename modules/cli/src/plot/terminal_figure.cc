@@ -8,7 +8,7 @@
 namespace shoal::cli::plot {
 namespace {
 
-/// The place of the byte behind `characters` characters of `text` from `begin` on.
+/// Returns the index of the byte after `characters` characters of `text` from `begin` on.
 size_t bytes_of(const std::string& text, size_t begin, size_t characters) {
   size_t at = begin;
   while (at < text.size()) {
@@ -52,7 +52,8 @@ std::vector<std::string> wrapped(const std::string& text, int columns) {
 std::string label_row(const std::vector<std::pair<int, std::string>>& labels, int width) {
   std::string row(size_t(std::max(width, 0)), ' ');
   int free_from = 0;
-  for (const auto& [place, label] : labels) {  // Labels of axes are ASCII, and others were made so by whoever has them.
+  // One byte is one character here: axis labels are ASCII, and callers convert other labels.
+  for (const auto& [place, label] : labels) {
     const int length = int(label.size());
     const int begin = std::clamp(place - length / 2, 0, std::max(width - length, 0));
     if (begin < free_from || begin + length > width) continue;

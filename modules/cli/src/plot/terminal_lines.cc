@@ -10,7 +10,7 @@
 namespace shoal::cli::plot {
 namespace {
 
-/// Where values are on a canvas.
+/// Maps values to dots of a canvas.
 struct CanvasScale {
   const Axis& x;
   const Axis& y;
@@ -37,7 +37,7 @@ void draw_points(BrailleCanvas& canvas, const std::vector<XY>& points, const Can
   }
 }
 
-/// Letters on the line, at its end and at up to four places before.
+/// Puts the run's letter on the line, at its end and at up to four places before.
 void put_letters(BrailleCanvas& canvas, const std::vector<XY>& points, const CanvasScale& scale, char letter,
                  std::optional<size_t> colour) {
   constexpr size_t kLetters = 5;
@@ -47,14 +47,14 @@ void put_letters(BrailleCanvas& canvas, const std::vector<XY>& points, const Can
   }
 }
 
-/// The label of each row that a tick is in.
+/// Returns the label of each row that contains a tick.
 std::vector<std::string> row_labels(const CanvasScale& scale) {
   std::vector<std::string> labels(size_t(scale.down / 4));
   size_t last_row = SIZE_MAX;
   for (const Tick& tick : scale.y.ticks()) {
     const size_t row = size_t(scale.row(tick.value) / 4);
     if (last_row != SIZE_MAX && row + 1 >= last_row && scale.down >= 24)
-      continue;  // Labels of neighbouring rows look crowded.
+      continue;  // Labels in neighbouring rows look crowded.
     labels[row] = tick.label;
     last_row = row;
   }
@@ -78,7 +78,7 @@ void add_x_axis(std::vector<std::string>& lines, const CanvasScale& scale, int l
 std::string legend_of(const Line& line, const std::vector<Run>& runs, const TerminalStyle& style) {
   const std::optional<size_t> colour = runs[line.run].colour;
   std::string text = runs[line.run].name;
-  // Names give way first, since numbers are what is compared.
+  // If the width is too small, the name is cut, since people compare the numbers.
   std::string numbers = "  " + line.last;
   if (!line.best.empty()) numbers += "  best " + line.best;
   if (line.is_best) numbers += "  <- best";
@@ -107,7 +107,7 @@ std::vector<std::string> terminal_lines(const LinePanel& panel, const std::vecto
       canvas.dot(dot, scale.down - 1 - dot * (scale.down - 1) / std::max(scale.across - 1, 1), std::nullopt);
     }
   }
-  // Lines without a colour lie below, and the best one on top.
+  // Grey lines are drawn first, and the best line last, on top.
   std::vector<const Line*> order;
   for (const Line& line : panel.lines) order.push_back(&line);
   std::stable_sort(order.begin(), order.end(), [&](const Line* a, const Line* b) {
