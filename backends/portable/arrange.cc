@@ -13,10 +13,10 @@ namespace {
 
 using Steps = std::array<int64_t, Shape::kRankMax>;
 
-/// A copy of an array of `shape` that is dense on one side and has these steps (and this first element) on the other.
+/// A copy between a dense array of `shape` and an array with the given steps and first element.
 struct Part {
   StridedCopy copy;
-  size_t first_byte;  ///< Where the side that is not dense begins.
+  size_t first_byte;  ///< The offset in the array that is not dense, in bytes.
 };
 
 enum class Dense { kSource, kTarget };
@@ -44,7 +44,8 @@ std::vector<Part> parts_along(int axis, const Shape& whole, std::span<const Tens
   return parts;
 }
 
-/// The first element of a slice in the whole. Turns `steps`, which are the whole's at first, into those of the slice.
+/// Returns the offset of a slice's first element in the whole array. Changes `steps` from those of the whole array to those
+/// of the slice.
 int64_t slice_steps(const Attributes& attributes, Steps& steps) {
   const auto& begins = attributes.get_ints("begin");
   const auto& strides = attributes.get_ints("stride");

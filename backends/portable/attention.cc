@@ -12,7 +12,7 @@
 namespace shoal::backends::portable {
 namespace {
 
-/// One node: sizes, options, and the positions of its inputs.
+/// The sizes and options of one node, and the positions of its inputs.
 struct Attention {
   int64_t n, heads, queries, keys, size, value_size;
   bool causal, together;
@@ -38,11 +38,11 @@ struct Attention {
     value_size = request.inputs[together ? 0 : 2].shape[2] / parts;
   }
 
-  /// How many queries are handled at a time: their scores stay in the cache, and causal attention skips the keys that none
-  /// of them may see.
+  /// Returns how many queries are computed at a time. Their scores stay in the cache, and causal attention skips the keys
+  /// that none of these queries may attend to.
   int64_t query_block() const { return std::min<int64_t>(causal ? 16 : 48, queries); }
 
-  /// How many keys, from the first one, the queries before `last` need.
+  /// Returns how many keys, from the first one on, the queries before `last` need.
   int64_t key_count(int64_t length, int64_t last) const { return causal ? std::min(length, last) : length; }
 
   /// The multiplications of the forward pass, expressed as bytes of traffic that take as long.

@@ -154,12 +154,12 @@ class PortableBackend final : public Backend {
     return compile_with(graph, std::move(options), executor);
   }
 
-  /// Bits follow docs/arithmetic.md, whose version this is, on any instruction set and with any number of threads.
+  /// Bits follow docs/arithmetic.md (its version is given here) on every instruction set and with any number of threads.
   Numerics numerics(int threads) const override {
     return {.backend = "portable", .version = "2", .isa = "", .threads = threads, .denormals = Denormals::kKept};
   }
   KernelSource* kernel_source() override { return &portable_source(); }
-  /// bfloat16 is emulated: operands are rounded, and products are those of the float32 kernels.
+  /// bfloat16 is emulated: operands are rounded, and the float32 kernels compute the products.
   Result<void> check_compute_dtype(DType dtype) const override {
     return dtype == DType::kBFloat16 ? Result<void>() : Backend::check_compute_dtype(dtype);
   }

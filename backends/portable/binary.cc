@@ -148,7 +148,7 @@ SHOAL_ALWAYS_INLINE void select_row(const Condition* condition, const float* a, 
   const float same_a = *a, same_b = *b;
   SHOAL_INDEPENDENT
   for (int64_t i = 0; i < count; ++i) {
-    // Both are read before one is chosen, so that the loop vectorises.
+    // Both operands are read before one is chosen, so that the loop vectorises.
     const float p = kAMoves ? a[i] : same_a, q = kBMoves ? b[i] : same_b;
     y[i] = (kConditionMoves ? condition[i] : same_condition) != Condition(0) ? p : q;
   }

@@ -23,7 +23,7 @@ struct Tile {
   struct Operand {
     int64_t first;       ///< Offset of the first element.
     int64_t row_stride;  ///< Distance to the next row.
-    bool moves;          ///< Whether the operand advances along a row; else one element is used for all of it.
+    bool moves;          ///< True if the operand advances along a row; else it has one element per row.
   };
   static constexpr size_t kOperandsMax = 3;
   int64_t first;  ///< Offset of the result's first element.

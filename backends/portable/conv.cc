@@ -10,8 +10,8 @@
 namespace shoal::backends::portable {
 namespace {
 
-/// One phase of the gradient for the image, along one axis. Image and result exchange their roles: for an image of `in` and
-/// a result of `out` elements, the elements h of the image with (h + before) % stride == phase are sums over some taps of
+/// Returns one phase, along one axis, of the gradient for the image. Image and result exchange their roles: for an image of
+/// `in` and a result of `out` elements, the image elements h with (h + before) % stride == phase are sums over some taps of
 /// the result.
 Axis phase_of(const Axis& forward, int64_t phase) {
   const int64_t stride = forward.stride, dilation = forward.dilation, before = -forward.begin;

@@ -96,7 +96,7 @@ class ConvGradKernel final : public Kernel {
     }
   }
 
-  /// Packs results as rows of panels, the first of which begins at `to`.
+  /// Packs results as rows of panels; `to` is the first row.
   void pack_results(const float* dy, int64_t stride, int64_t count, float* to) const {
     for (int64_t column = 0; column < c_.filters; column += kPanelColumns) {
       pack({dy + column, stride}, count, std::min(kPanelColumns, c_.filters - column), 1.0f, to + column * kPixelsTogether);

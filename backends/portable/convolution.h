@@ -18,7 +18,7 @@ struct Convolution {
   int64_t taps() const { return down.taps * right.taps; }
   /// True if each channel has one filter of its own.
   bool is_depthwise() const { return groups > 1 && channels == 1 && filters == 1; }
-  /// Whether panels are worth using: groups with few channels have too little to multiply.
+  /// True if panels are faster. Groups with few channels have too few multiplications for them.
   bool takes_panels() const { return groups == 1 || (channels >= 8 && filters >= 8); }
 };
 

@@ -15,7 +15,7 @@ namespace {
 /// its sums.
 constexpr int64_t kShortRow = 32;
 
-/// Whether a row of a window is one run of memory.
+/// True if a row of a window is contiguous in memory.
 bool rows_are_runs(const Correlation& c) { return c.groups == 1 && c.right.taps_are_neighbours(); }
 int64_t row_depth(const Correlation& c) { return c.right.taps * c.in_channels; }
 bool takes_windows(const Correlation& c) { return rows_are_runs(c) && c.down.taps > 1 && row_depth(c) < kShortRow; }
@@ -36,7 +36,7 @@ void copy_pixels(const float* row, int64_t width, int64_t channels, int64_t begi
   std::fill_n(to + last * channels, (count - last) * channels, 0.0f);
 }
 
-/// One row of results, and the image that it is computed from.
+/// A row of results, and the image from which it is computed.
 struct CorrelationKernel::Row {
   const float* image;
   int64_t top;  ///< The image's row at the first tap.

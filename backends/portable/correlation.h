@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Correlations of images with filters, by panels (panels.h). They compute convolutions, and convolutions' gradients for
-/// the image, each of which consists of one correlation per phase of the strides. Only filters, and rows of images at their
-/// borders, are rearranged.
+/// Correlations of images with filters, by panels (panels.h). Convolutions use them, and so do the gradients for the image,
+/// which consist of one correlation per phase of the strides. Only filters, and rows of images at their borders, are
+/// rearranged.
 ///
 /// Each element of a result is one sum in the order of the filter's rows, columns and input channels, including zeros
 /// beyond the image. If filters have weights that are not finite, positions beyond the image are left out of the sums
@@ -27,7 +27,7 @@ struct Axis {
   /// The number of image elements between the first and the last that any result uses, from element `begin` on.
   int64_t seen() const { return (out - 1) * stride + (taps - 1) * dilation + 1; }
   bool reaches_beyond() const { return begin < 0 || begin + seen() > in; }
-  /// Whether the image elements that one result uses lie side by side.
+  /// True if the image elements that one result uses are contiguous.
   bool taps_are_neighbours() const { return dilation == 1 || taps == 1; }
 };
 
@@ -69,8 +69,8 @@ class CorrelationKernel final : public Kernel {
  private:
   struct Part {
     Correlation shape;
-    int64_t packed;  // Where the packed filters of this part begin, in floats.
-    bool padded;     // Whether its windows reach beyond the image to the left or right.
+    int64_t packed;  // The offset of this part's packed filters, in floats.
+    bool padded;     // True if windows reach beyond the image to the left or right.
   };
   struct Row;
   size_t packed_bytes() const { return size_t(packed_) * sizeof(float); }

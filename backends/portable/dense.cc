@@ -139,7 +139,7 @@ class SmallBatchGradInput final : public Kernel {
   SmallBatchGradInput(int threads, const DenseSizes& sizes)
       : threads_(threads), sizes_(sizes), parts_((threads + kBlocks - 1) / kBlocks) {}
 
-  /// Whether w is so much larger than dx that the partial sums cost little.
+  /// True if w is so much larger than dx that the partial sums cost little.
   static bool takes(const DenseSizes& sizes) { return sizes.rows <= 32 && sizes.out >= 8 * sizes.rows; }
 
   Result<void> run(const KernelCall& call) override {
@@ -250,8 +250,8 @@ class FewRowsGradKernel final : public Kernel {
 /// The part of a core's own cache that packed x may take.
 constexpr int64_t kOwnCacheBytes = 512 << 10;
 
-/// Whether the update of the kernel is a large part of the step, as for small batches, so that rows should come while it is
-/// in the cache.
+/// True if the update of the weights is a large part of the step, as for small batches, so that rows of dW should reach the
+/// update while they are in the cache.
 bool update_counts(int64_t batch) { return batch <= 64; }
 
 /// dW = dy^T x by panels. With a sink, rows are passed on as soon as some are computed, from memory that stays in the
@@ -268,7 +268,7 @@ class PanelGradKernel final : public Kernel {
     if (!packs_alone()) pack_together(threads_, x, batch_, in_, shared);
     parallel_chunks(threads_, out_, call.sink ? rows_to_give() : rows_together(), bytes, [&](int thread, Chunks& chunks) {
       float* const left = reinterpret_cast<float*>(call.thread_scratch.of(thread));
-      float* const rows = left + kLeftBlockFloats;  // Some rows of dW, to be passed on.
+      float* const rows = left + kLeftBlockFloats;  // Rows of dW for the sink.
       float* packed = packs_alone() ? nullptr : shared;
       for (int64_t first, last; chunks.next(first, last);) {
         if (!packed) pack(x, batch_, in_, 1.0f, packed = rows + rows_to_give() * in_);
@@ -298,12 +298,12 @@ class PanelGradKernel final : public Kernel {
   /// cores have packed takes longer.
   bool packs_alone() const { return packed_bytes() <= (update_counts(batch_) ? size_t(1) << 20 : size_t(kOwnCacheBytes)); }
   size_t packed_bytes() const { return size_t(packed_floats(batch_, in_)) * sizeof(float); }
-  /// How many rows are computed in one pass over x: some tiles, but not so many that threads wait for the last of them.
+  /// Returns how many rows one pass over x computes: some tiles, but not so many that threads wait for the last ones.
   int64_t rows_together() const {
     const int64_t shares = int64_t(3) * threads_, share = (out_ + shares - 1) / shares;
     return std::clamp((share + kTileRows - 1) / kTileRows * kTileRows, kWideTileRows, kLeftBlockRows);
   }
-  /// The same if rows are passed on: as many as fit into the cache beside x.
+  /// Returns the same if rows go to a sink: as many rows as fit into the cache beside x.
   int64_t rows_to_give() const {
     constexpr int64_t kTogetherBytes = 64 << 10;
     const int64_t tiles = kTogetherBytes / (kTileRows * in_ * int64_t(sizeof(float)));
@@ -315,12 +315,12 @@ class PanelGradKernel final : public Kernel {
   int64_t batch_, out_, in_;
 };
 
-/// Whether dW is so small that it stays in a core's own cache during a pass over all of x.
+/// True if dW is so small that it stays in a core's own cache during a pass over all of x.
 bool grad_stays(int64_t out, int64_t in) { return out * in * kFloatBytes <= int64_t(256) << 10; }
-/// Whether dW has so few rows that packed x would be read only a few times. Rows of x whose distance is a whole number of
+/// True if dW has so few rows that packed x would be read only a few times. Rows of x whose distance is a whole number of
 /// KiB evict each other from the first-level cache, so packing them pays earlier.
 bool reads_plain(int64_t out, int64_t in) { return out <= (in % 256 == 0 ? 96 : 512) || grad_stays(out, in); }
-/// Whether SummedGradKernel is faster than PanelGradKernel, which passes large rows on while they are in a cache.
+/// True if SummedGradKernel is faster than PanelGradKernel, which passes large rows to the sink while they are in a cache.
 bool sums_in_place(int64_t rows, int64_t out, int64_t in) {
   const bool deep = rows > kLeftBlockDepth && packed_floats(rows, in) * int64_t(sizeof(float)) > kOwnCacheBytes;
   return deep || (!update_counts(rows) && (grad_stays(out, in) || reads_plain(out, in)));
@@ -415,7 +415,7 @@ class SummedGradKernel final : public Kernel {
 
   int threads_;
   int64_t batch_, out_, in_;
-  bool plain_;              // Whether x is read in place.
+  bool plain_;              // True if x is read without packing.
   int64_t rows_, columns_;  // The size of a part of dW.
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Dense layers with so few rows that reading the weights from memory dominates: each weight is read once, in order, and
-/// all three products divide w by its rows, so that a thread finds in its own cache what it has read or updated before. The
-/// order of sums is fixed in the code, so bits do not depend on threads.
+/// Dense layers with so few rows that reading the weights from memory takes most of the time. Each weight is read once, in
+/// order. All three products divide w by its rows, so that a thread finds in its own cache the rows that it has read or
+/// updated before. The order of sums is fixed in the code, so bits do not depend on threads.
 #include <algorithm>
 #include <cstdint>
 

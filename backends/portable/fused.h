@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Vectors for the instruction set that the including file is compiled for, and a * b + c with a single rounding. The bits
-/// are those of IEEE 754's fusedMultiplyAdd everywhere (docs/arithmetic.md). Everything is in an anonymous namespace,
-/// because the linker would keep one copy of a shared function, and an older processor would fail at an instruction of a
-/// newer one.
+/// Vectors for the instruction set of the including file, and a * b + c with a single rounding. The bits are those of IEEE
+/// 754's fusedMultiplyAdd everywhere (docs/arithmetic.md). Everything is in an anonymous namespace: otherwise the linker
+/// would keep one copy of a function for all files, and an older processor would fail at instructions that it lacks.
 #include <cstdint>
 #if defined(__FMA__)
 #include <immintrin.h>
@@ -85,7 +84,7 @@ SHOAL_ALWAYS_INLINE float fused(float a, float b, float c) {
 
 SHOAL_ALWAYS_INLINE Vector load(const float* from) { return *reinterpret_cast<const Vector*>(from); }
 SHOAL_ALWAYS_INLINE void store(float* to, Vector value) { *reinterpret_cast<Vector*>(to) = value; }
-/// All elements are `value`. Subtracting zero keeps the sign of a zero, which adding zero would not.
+/// Returns a vector whose elements are all `value`. Subtracting zero keeps the sign of a zero; adding zero would not.
 SHOAL_ALWAYS_INLINE Vector spread(float value) { return value - Vector{}; }
 
 /// Adds the upper eight of sixteen floats to the lower eight.
@@ -106,7 +105,8 @@ SHOAL_ALWAYS_INLINE void unrolled(const Body& body) {
     unrolled<kCount, kFirst + 1>(body);
   }
 }
-/// Calls body(Known<count>()), so that the compiler knows `count`, which is at least 1. kMax also stands for larger counts.
+/// Calls body(Known<n>()) with n = count, which is at least 1, or n = kMax for larger counts, so that the compiler knows
+/// the number.
 template <int64_t kMax, class Body>
 SHOAL_ALWAYS_INLINE void with_count(int64_t count, const Body& body) {
   if constexpr (kMax > 1) {

@@ -17,7 +17,7 @@ SHOAL_VECTOR_LOOP void add_row(float* to, const float* x, int64_t count) {
   for (int64_t i = 0; i < count; ++i) to[i] += x[i];
 }
 
-/// Whether a comes before b: larger values first, and NaN before all numbers.
+/// True if a ranks before b: larger values first, and NaN before all numbers.
 inline bool above(float a, float b) { return a > b || (std::isnan(a) && !std::isnan(b)); }
 
 /// Keeps the k best elements so far in order. Most elements of a long row are smaller than the last of them and are skipped
@@ -64,7 +64,8 @@ class Gather final : public Kernel {
 
  private:
   static constexpr size_t kCacheBytes = size_t(1) << 20;
-  // How many rows ahead to prefetch: otherwise each row of a table beyond the caches would be waited for alone.
+  // The distance of prefetching in rows. Without prefetching, each row of a table larger than the caches would be waited
+  // for.
   static constexpr int64_t kAhead = 12;
   const std::byte* place(const KernelCall& call, int64_t outer, int64_t index) const {
     if (!call.pieces.empty()) return row_in(call.pieces, index, bytes_);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Shoal's own loops, where oneDNN has no kernel, only a reference one, or one whose call costs more than the computation.
-/// The bits of each element do not depend on the number of threads. `y` may be one of the inputs unless said otherwise.
+/// Shoal's own loops, used where oneDNN has no kernel or only a slow reference kernel, or where its call costs more than
+/// the computation. The bits of each element do not depend on the number of threads. `y` may be one of the inputs unless a
+/// comment says otherwise.
 #include <cstdint>
 
 namespace shoal::backends::portable {
@@ -31,11 +32,12 @@ float sum(const float* x, int64_t count);
 inline constexpr int64_t kRowsPerBlock = 512;
 inline int64_t row_blocks(int64_t rows) { return (rows + kRowsPerBlock - 1) / kRowsPerBlock; }
 void sum_rows(int threads, const float* x, int64_t rows, int64_t columns, float* y, float* partial);
-/// As sum_rows(), for each of `outer` such matrices; `partial` has room for outer x blocks x columns floats.
+/// Like sum_rows(), for each of `outer` such matrices; `partial` has room for outer x blocks x columns floats.
 void sum_middle(int threads, const float* x, int64_t outer, int64_t rows, int64_t columns, float* y, float* partial);
 /// y[row] = sum of row `row`, computed by sum() for long rows.
 void sum_columns(int threads, const float* x, int64_t rows, int64_t columns, float* y);
-/// As sum_middle() and sum_columns(), with the largest element instead of the sum; NaN if one is NaN. `y` overlaps nothing.
+/// Like sum_middle() and sum_columns(), with the largest element instead of the sum, or NaN if an element is NaN. `y`
+/// overlaps nothing.
 void max_middle(int threads, const float* x, int64_t outer, int64_t rows, int64_t columns, float* y);
 void max_columns(int threads, const float* x, int64_t rows, int64_t columns, float* y);
 

@@ -105,8 +105,8 @@ std::unique_ptr<Kernel> make_batch_norm_grad(const KernelRequest& request) {
   return make_loop(run, 2 * strips.doubles_bytes() + 4 * strips.floats_bytes() + strips.partial_bytes());
 }
 
-// Group normalization: the moments of one example's channels, combined by groups. Examples are divided among the threads,
-// each of which has scratch memory of its own.
+// Group normalization: combines the moments of one example's channels by groups. Threads divide the examples, and each
+// thread has scratch memory of its own.
 
 namespace {
 

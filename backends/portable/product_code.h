@@ -41,7 +41,7 @@ struct ProductCode {
   // partial [rows, in] = dy w, only over the rows [first, last) of w;
   void (*few_rows_grad_input)(const FewRows& sizes, const float* dy, const float* w, float* partial, int64_t first,
                               int64_t last);
-  // rows [first, last) of dw = dy^T x, of which the first is written to dw.
+  // rows [first, last) of dw = dy^T x; row `first` is written to dw[0].
   void (*few_rows_grad_kernel)(const FewRows& sizes, const float* dy, const float* x, float* dw, int64_t first,
                                int64_t last);
   /// sum[i] += a[i] b[i], for `count` numbers.
@@ -50,7 +50,7 @@ struct ProductCode {
   void (*small_batch_dense)(const SmallBatch& product, int64_t first, int64_t last);
 };
 
-/// All versions that this build has and this processor can run, the widest first; never empty.
+/// Returns all versions in this build that this processor can run, the widest first; never empty.
 std::span<const ProductCode* const> product_codes();
 /// The widest version.
 inline const ProductCode& product_code() { return *product_codes().front(); }

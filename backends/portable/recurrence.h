@@ -12,7 +12,7 @@ namespace shoal::backends::portable {
 
 inline void zero(float* to, int64_t count) { std::fill_n(to, count, 0.0f); }
 
-/// One step of one sequence.
+/// A step of a sequence.
 struct Position {
   int64_t row, step;
   int64_t place;  ///< The index in arrays with an entry for every step: row * steps + step.

@@ -19,7 +19,8 @@ const float* row_of(const float* from, int64_t offset) { return from ? from + of
 /// `from + offset`; zeros if `from` is null.
 const float* or_zeros(const float* from, int64_t offset, const float* zeros) { return from ? from + offset : zeros; }
 
-// One step of one row. `gates` may lie over `projection`, and `dprojection` over `gates`; nothing else overlaps.
+// The functions below compute the gates of one step of one row. `gates` may overlap `projection`, and `dprojection` may
+// overlap `gates`; no other arrays overlap.
 
 SHOAL_VECTOR_LOOP void lstm_gates(const float* projection, const float* recurrent, const float* cell_before, float* gates,
                                   float* cell, float* hidden, float* sequence, int64_t units) {

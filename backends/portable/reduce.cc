@@ -27,7 +27,7 @@ std::unique_ptr<Kernel> make_bias_grad(const KernelRequest& request) {
 
 namespace {
 
-/// One pass over [outer, rows, columns], which reduces `rows`.
+/// A pass over [outer, rows, columns] that reduces `rows`.
 struct Stage {
   int64_t outer, rows, columns;
   int64_t elements() const { return outer * columns; }
@@ -61,7 +61,7 @@ std::vector<Stage> stages_of(const Shape& shape, const std::vector<bool>& reduce
       columns *= runs[i].count;
     }
   }
-  if (stages.empty()) stages.push_back({1, 1, shape.elements()});  // Nothing is reduced, so the pass is a copy.
+  if (stages.empty()) stages.push_back({1, 1, shape.elements()});  // Without a reduced axis the pass is a copy.
   return stages;
 }
 

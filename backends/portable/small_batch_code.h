@@ -29,7 +29,7 @@ struct SmallBatchTile {
   const float *x, *w;
   int64_t stride;  ///< The distance between the rows of x, and between those of w.
   int64_t depth;
-  const float* start;  ///< What the sums of each row are added to: the bias, y itself, or null.
+  const float* start;  ///< Initial values of each row's sums: the bias, y itself, or null.
   int64_t start_stride;
   float* y;
   int64_t y_stride;
@@ -124,7 +124,7 @@ SHOAL_ALWAYS_INLINE void multiply_small_block(const SmallBatch& product, int64_t
   int64_t next = last;
   for (int64_t row = 0, rows = 0; row < product.rows; row += rows, ++next) {
     const int64_t tiles = (product.rows - row + kSmallRowsMax - 1) / kSmallRowsMax;
-    rows = (product.rows - row + tiles - 1) / tiles;  // As equal as possible.
+    rows = (product.rows - row + tiles - 1) / tiles;  // Tiles are as equal as possible.
     for (int64_t o = first; o < last; o += kOutputsMax) {
       const float* const bias = product.bias ? product.bias + o : nullptr;
       const SmallBatchTile tile{

@@ -10,7 +10,7 @@
 
 namespace shoal::backends::portable {
 
-/// One axis of a copy: the number of elements, and their distance on each side (in elements).
+/// One axis of a copy: its size, and the distance of its elements on each side (in elements).
 struct CopyAxis {
   int64_t size;
   int64_t source;
@@ -33,8 +33,8 @@ class StridedCopy {
 
   std::vector<CopyAxis> outer_;  ///< The other axes. Distances are in bytes, here and below.
   int64_t rows_ = 1;             ///< The number of combinations of the outer axes.
-  CopyAxis down_{1, 0, 0};       ///< One of the two innermost loops, with neighbours near each other on the source.
-  CopyAxis right_{1, 0, 0};      ///< The other one, with neighbours near each other on the target.
+  CopyAxis down_{1, 0, 0};       ///< An innermost loop; its neighbours are near each other in the source.
+  CopyAxis right_{1, 0, 0};      ///< The other innermost loop; its neighbours are near in the target.
   int64_t shares_ = 1;           ///< The number of shares of down_ in each row.
   size_t run_bytes_;             ///< The bytes that one innermost step copies.
 };

@@ -99,7 +99,7 @@ SHOAL_VECTOR_LOOP void run_function(Function function, float alpha, const float*
 SHOAL_ALWAYS_INLINE float abs_slope(float x, float) { return x > 0.0f ? 1.0f : (x < 0.0f ? -1.0f : x); }
 SHOAL_ALWAYS_INLINE float sigmoid_slope(float y, float) { return y * (1.0f - y); }
 SHOAL_ALWAYS_INLINE float tanh_slope(float y, float) { return 1.0f - y * y; }
-/// sigmoid(x), where x is log(e^y - 1).
+/// The slope is sigmoid(x); here x = log(e^y - 1).
 SHOAL_ALWAYS_INLINE float softplus_slope(float y, float) { return -vector_expm1_negative(-y); }
 SHOAL_ALWAYS_INLINE float leaky_relu_slope(float y, float alpha) { return y > 0.0f ? 1.0f : alpha; }
 SHOAL_ALWAYS_INLINE float elu_slope(float y, float alpha) { return y > 0.0f ? 1.0f : y + alpha; }
@@ -142,7 +142,7 @@ SHOAL_VECTOR_LOOP void run_slope(Function function, float alpha, const float* dy
     case Function::kGelu: return times_slope<gelu_slope>(dy, v, alpha, dx, count);
     case Function::kGeluTanh: return times_slope<gelu_tanh_slope>(dy, v, alpha, dx, count);
     case Function::kSilu: return times_slope<silu_slope>(dy, v, alpha, dx, count);
-    default: return;  // Not in slope_ops(): the gradients of these functions are other ops.
+    default: return;  // The gradients of these functions are other ops.
   }
 }
 

@@ -120,7 +120,7 @@ SHOAL_ALWAYS_INLINE double vector_log_wide(float x) {
   return magnitude < std::numeric_limits<float>::min() ? -kInfinity : inside;
 }
 
-/// e^x for x in [-200, 200], to 9 digits: sufficient for a float, and the range exceeds that of floats on both sides.
+/// e^x for x in [-200, 200], to 9 digits, which suffices for a float; the range exceeds that of floats on both sides.
 SHOAL_ALWAYS_INLINE double vector_exp_wide(double x) {
   const auto n = int32_t(x * 1.4426950408889634 + (x < 0.0 ? -0.5 : 0.5));
   const double r = x - double(n) * 0.69314718055994531;
