@@ -107,8 +107,8 @@ class Compiler {
     const TensorType &from = type_of(node.inputs[0]), &to = types_.back()[0];
     if (bytes(from) == bytes(to)) return {};
     return invalid_argument(node.node.op + " \"" + node.node.name +
-                            "\": it is a view, so its output has the bytes of its operand: " + to_string(to.shape) +
-                            " is not of as many as " + to_string(from.shape));
+                            "\": the output of a view must have as many bytes as its operand, but " + to_string(to.shape) +
+                            " and " + to_string(from.shape) + " differ");
   }
 
   void place_sources() {
