@@ -97,7 +97,7 @@ TEST(Journal, NamesTheLineOfDamage) {
   };
   EXPECT_THAT(refusal("garbage\n"), HasSubstr("dir/search.jsonl, line 2: "));
   EXPECT_THAT(refusal(line_of(TrialStarted{0, 1})), HasSubstr("line 2: there is no trial 0"));
-  EXPECT_THAT(refusal(line_of(records()[2])), HasSubstr("line 2: trial 1 where 0 comes next"));
+  EXPECT_THAT(refusal(line_of(records()[2])), HasSubstr("line 2: trial 1 is created, but trial 0 comes next"));
   const std::string created = line_of(records()[0]), ended = line_of(TrialEnded{.trial = 0});
   EXPECT_THAT(refusal(created + ended + ended), HasSubstr("line 4: trial 0 has ended in an earlier line"));
   EXPECT_THAT(refusal("{\"record\":\"other\",\"trial\":0}\n"), HasSubstr("there is no trial 0"));

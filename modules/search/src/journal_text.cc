@@ -83,7 +83,7 @@ Result<std::vector<std::string>> words_of(const Json& list, std::string_view nam
 
 Result<SearchHeader> header_from(const Json& object) {
   SHOAL_TRY(const std::string record, json::string_member(object, "record"));
-  if (record != "search") return data_loss("the first line is no record of a search");
+  if (record != "search") return data_loss("the first line is not the header of a search");
   SHOAL_TRY(const int64_t format, json::whole_member<int64_t>(object, "format", 1));
   if (format > kFormat) return failed_precondition("format " + std::to_string(format) + " is of a newer version of Shoal");
   SearchHeader header;
@@ -130,7 +130,7 @@ Result<Assignment> parameters_from(const Json& object, const Space& space) {
     SHOAL_TRY(Value value, value_from(*json, parameter));
     assignment.emplace_back(parameter.name, std::move(value));
   }
-  if (assignment.size() != object.size()) return data_loss("\"parameters\" has one that the space does not have");
+  if (assignment.size() != object.size()) return data_loss("\"parameters\" has a parameter that the space lacks");
   return assignment;
 }
 
@@ -171,7 +171,8 @@ class TrialsRead {
     SHOAL_TRY(const int64_t trial, json::whole_member<int64_t>(object, "trial", 0));
     if (record == "created") {
       if (trial != count_)
-        return data_loss("trial " + std::to_string(trial) + " where " + std::to_string(count_) + " comes next");
+        return data_loss("trial " + std::to_string(trial) + " is created, but trial " + std::to_string(count_) +
+                         " comes next");
       ++count_;
       SHOAL_TRY(const Json* parameters, json::object_member(object, "parameters"));
       SHOAL_TRY(Assignment assignment, parameters_from(*parameters, space));

@@ -125,7 +125,7 @@ TrialEnded Tuner::judge(const Trial& trial, const AttemptEnd& end) const {
     return ended;
   }
   if (end.status == kNanStatus) ended.value = std::nan("");
-  if (end.interrupted && ended.error.empty()) ended.error = "a signal from elsewhere has ended it";
+  if (end.interrupted && ended.error.empty()) ended.error = "a signal from outside of the search has ended it";
   const bool again = !is_permanent_status(end.status) && trial.failures < options_.retries;
   ended.outcome = again ? Outcome::kRetry : Outcome::kFailed;
   return ended;
