@@ -89,7 +89,7 @@ int print_results(Context& context, const TuneOptions& options, const tuning::Tu
     print_text(context, options, tuner);
   }
   if (tuner.was_interrupted()) {
-    context.complain("the search has not ended, and the same command goes on");
+    context.complain("the search has not ended; the same command continues it");
     return kGaveWayStatus;
   }
   if (tuner.best() || tuner.trials().empty()) return 0;

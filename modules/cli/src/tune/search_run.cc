@@ -112,8 +112,8 @@ Result<void> SearchRun::prepare() {
     SHOAL_TRY_VOID(write_search_events(options_.folder, options_.header));
   } else {
     const auto ended = std::ranges::count_if(tuner_.trials(), &Trial::has_ended);
-    say("going on in " + options_.folder + ": " + std::to_string(ended) + " of " + std::to_string(tuner_.trials().size()) +
-        " trials have ended");
+    say("continuing the search in " + options_.folder + ": " + std::to_string(ended) + " of " +
+        std::to_string(tuner_.trials().size()) + " trials have ended");
   }
   return {};
 }
@@ -218,8 +218,8 @@ Result<void> SearchRun::heed(const std::vector<int>& signals) {
       SHOAL_TRY_VOID(guard_->look());
       launch::reap_adopted(guard_->id(), groups);
     } else {
-      say(tuner_.was_interrupted() ? "a second signal: trials are killed"
-                                   : "a signal: trials save what they have, and end");
+      say(tuner_.was_interrupted() ? "second signal received: trials are killed"
+                                   : "signal received: trials save a checkpoint and end");
       SHOAL_TRY_VOID(carry_out(tuner_.interrupted(signal == SIGHUP ? SIGTERM : signal, steady_now())));
     }
   }

@@ -27,8 +27,8 @@ constexpr uint64_t kSpaceBytesMax = uint64_t(16) << 20;
 
 constexpr const char* kTuneAbout =
     "Searches for hyper-parameters: shoal tune [OPTIONS] -- PROGRAM [ARGUMENTS...] trains PROGRAM many times, each time "
-    "with other "
-    "values of its flags, and says which were the best. The same command goes on after whatever ended it";
+    "with other values of its flags, and reports the best ones. After any interruption the same command continues the "
+    "search";
 
 constexpr const char* kTuneExamples = R"(
 Examples:
@@ -211,7 +211,7 @@ void add_search_options(CLI::App& app, TuneArguments& arguments) {
   app.add_option("--goal", arguments.goal, "min or max: which value of the metric is the best")
       ->default_str("min of losses and errors, max of accuracies, AUCs, precisions and recalls")
       ->group("Search");
-  app.add_option("--seed", arguments.seed, "Another seed draws other values")->capture_default_str()->group("Search");
+  app.add_option("--seed", arguments.seed, "The seed of the values that are drawn")->capture_default_str()->group("Search");
 }
 
 void add_asha_options(CLI::App& app, TuneArguments& arguments) {
@@ -223,7 +223,7 @@ void add_asha_options(CLI::App& app, TuneArguments& arguments) {
       ->default_str("max-steps / eta^3")
       ->group("Early ends");
   app.add_option("--eta", arguments.eta,
-                 "With asha: one of so many trials goes on at each comparison, for so many times the steps")
+                 "With asha: one trial in ETA continues after each comparison, for ETA times the steps")
       ->check(CLI::Range(int64_t(2), int64_t(1000)))
       ->capture_default_str()
       ->group("Early ends");
@@ -239,10 +239,10 @@ void add_trial_options(CLI::App& app, TuneArguments& arguments) {
       ->capture_default_str()
       ->group("Trials");
   app.add_option("--memory", arguments.memory_bytes,
-                 "Memory of all trials together, in bytes or as 2GiB: no more of them run than fit, by the largest so far")
+                 "Memory of all trials together, in bytes or as 2GiB: as many run at a time as fit, by the largest so far")
       ->transform(CLI::AsSizeValue(true))
       ->group("Trials");
-  app.add_option("--retries", arguments.retries, "How often a trial is started again after failures that may go away")
+  app.add_option("--retries", arguments.retries, "How often a trial is restarted after failures that may be temporary")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str()
       ->group("Trials");
