@@ -204,7 +204,7 @@ void add_curve_options(CLI::App& command, PlotArguments& arguments) {
                   "Only tags that fit this pattern, with * and ?, such as loss, eval/accuracy or train/*; may be given "
                   "several times; "
                   "default: loss of training, and loss, accuracy and auc of evaluations")
-      ->allow_extra_args(false);  // A folder may follow.
+      ->allow_extra_args(false);  // The next word may be a folder.
   const std::map<std::string, plot::XAxis> axes{
       {"step", plot::XAxis::kStep}, {"time", plot::XAxis::kTime}, {"examples", plot::XAxis::kExamples}};
   command
@@ -215,11 +215,11 @@ void add_curve_options(CLI::App& command, PlotArguments& arguments) {
       ->type_name("step|time|examples");
   command
       .add_option("--examples-per-step", arguments.examples_per_step,
-                  "For --x examples: how many examples a global step stands for; default: the flag batch of report.json")
+                  "For --x examples: how many examples a global step has; default: the flag batch of report.json")
       ->check(CLI::PositiveNumber);
   command
       .add_option("--smooth", arguments.curves.smooth,
-                  "Smooth curves of training by this weight of what came before, from 0 to 0.999; what was recorded is "
+                  "Smooth curves of training: the weight of earlier values, from 0 to 0.999; the recorded values are "
                   "drawn faintly; default: 0")
       ->check(CLI::Range(0.0, 0.999));
   command.add_flag("--log-y", arguments.curves.log_y, "Draw values on a logarithmic axis");

@@ -97,7 +97,7 @@ Result<Figure> draw_rates(const std::vector<RunToDraw>& runs, const std::vector<
       if (table == runs[i].history->tables.end()) continue;
       std::optional<Rates> rates = rates_of(table->second.value, curve);
       if (!rates) {
-        panel.notes.push_back(runs[i].name + ": the counts are none that a curve can be made of.");
+        panel.notes.push_back(runs[i].name + ": no curve can be made of its counts.");
         continue;
       }
       Line line{.run = i, .points = std::move(rates->points)};

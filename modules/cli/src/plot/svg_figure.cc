@@ -111,7 +111,7 @@ std::string svg_figure(const Figure& figure, const SvgSize& size) {
     const Box box{kEdge + double(i % columns) * (width + kGap), top + kGap / 2 + double(i / columns) * (height + kGap),
                   width, height};
     if (i < figure.lines.size()) {
-      constexpr double kLabels = 130;  // Beside the lines.
+      constexpr double kLabels = 130;  // Room for the labels beside the lines.
       const bool narrower = figure.lines[i].square && box.width > box.height + kLabels;
       const Box fitted = narrower ? Box{box.x, box.y, box.height + kLabels, box.height} : box;
       svg_lines(document, figure.lines[i], figure.runs, fitted);
