@@ -200,7 +200,7 @@ TEST_F(SpareDir, EventsThatCannotBeWrittenAreDropped) {
     EXPECT_TRUE(run.summaries()->flush()) << "as it is done every ten seconds";
   });
   trained.train([] { return line({1, 2, 3, 4}).repeat().batch(2); }, {.max_steps = 8, .hooks = {fill}});
-  EXPECT_EQ(place_.log.count('W', "events of the next minute are dropped, and the run goes on"), 1);
+  EXPECT_EQ(place_.log.count('W', "events of the next minute are dropped, and the run continues"), 1);
   EXPECT_THAT(retained("m"), ElementsAre("model.ckpt-0", "model.ckpt-2", "model.ckpt-6", "model.ckpt-8"));
 }
 

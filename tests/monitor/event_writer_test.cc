@@ -170,7 +170,7 @@ TEST_F(EventWriterTest, AFailureIsEnduredWhereThatIsAskedFor) {
   fill();
   EXPECT_TRUE(writer->add_scalar(2, "loss", 2));
   EXPECT_TRUE(writer->add_scalar(3, "loss", 3));
-  EXPECT_THAT(warnings, ElementsAre(HasSubstr("; events of the next minute are dropped, and the run goes on")));
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("; events of the next minute are dropped, and the run continues")));
   world.run_for(std::chrono::minutes(1));
   EXPECT_TRUE(writer->add_scalar(4, "loss", 4)) << "it is still full";
   EXPECT_EQ(warnings.size(), 2u);

@@ -103,7 +103,7 @@ Result<void> EventWriter::settle(Result<void> result) {
     failed_ = std::move(error);
     return *failed_;
   }
-  env_.log().warning(error.message() + "; events of the next minute are dropped, and the run goes on");
+  env_.log().warning(error.message() + "; events of the next minute are dropped, and the run continues");
   file_.reset();
   buffer_.clear();
   retry_at_ = env_.now() + kPause;

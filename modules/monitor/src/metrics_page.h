@@ -15,7 +15,7 @@ namespace shoal::monitor {
 inline constexpr std::string_view kMetricsPageType = "text/plain; version=0.0.4; charset=utf-8";
 
 struct MetricsPageFacts {
-  std::string version;  ///< Of Shoal.
+  std::string version;  ///< Shoal's version.
   std::span<const std::shared_ptr<TaskMeters>> tasks;
   std::optional<ProcessMeters> process;
 };

@@ -29,7 +29,7 @@ class TaskHealth {
 
  private:
   struct Probe {
-    std::shared_ptr<std::atomic<bool>> answered;  // Null: none is out.
+    std::shared_ptr<std::atomic<bool>> answered;  // Set by the posted work; null: no work is posted.
     SteadyTime asked{};
     SteadyTime alive{};  // The last sign of life of the task.
     uint64_t progress = 0;
