@@ -31,7 +31,7 @@ std::string short_number(double value);
 /// Maps values to positions on an axis, from 0 (the low end) to 1.
 class Axis {
  public:
-  /// `range` must be finite with low < high, and positive if `log`.
+  /// Replaces a range that cannot be drawn by the nearest one that can: finite, low < high, and positive if `log`.
   Axis(Range range, bool log, int wanted_ticks);
   /// Returns the position of `value`: not clamped, and finite for values of the range.
   double place(double value) const;

@@ -38,7 +38,7 @@ class BrailleCanvas {
   std::vector<CanvasCell> cells_;
 };
 
-/// Returns `text` in a colour of the terminal; the colours repeat after seven. Without `colour` the text is grey.
+/// Returns `text` in a colour of the terminal; the colours repeat after eight. Without `colour` the text is grey.
 std::string coloured_text(const std::string& text, std::optional<size_t> colour);
 
 }  // namespace shoal::cli::plot

@@ -43,7 +43,7 @@ inline constexpr double kFar = 1e-6;
 
 struct Comparison {
   std::vector<FactDifference> facts;  ///< By name.
-  bool knows_facts = false;           ///< True if a folder tells anything of what its run was given.
+  bool knows_facts = false;           ///< True if at least one run has facts.
   std::vector<MetricComparison> metrics;
   std::vector<CurveComparison> curves;
   std::vector<Key> only_a, only_b;  ///< Scalars that only one of the runs has.

@@ -87,7 +87,7 @@ class HistoryReader {
   Storage& storage_;
   const Kept kept_;
   History history_;
-  int64_t newest_step_ = INT64_MIN;  // Of training, that no later start has made void.
+  int64_t newest_step_ = INT64_MIN;    // The newest step of training that no start has made void.
   std::map<std::string, File> files_;  // By path.
   std::vector<Error> damage_;
 };

@@ -53,7 +53,7 @@ std::optional<TrialReport> read_report(Storage& storage, const std::string& file
     if (name == metric) report.value = number;
     report.metrics.append(report.metrics.empty() ? "" : ", ").append(name);
   }
-  // A metric with the name of another member of the report is in `last` alone.
+  // A metric that shares its name with another member of the report is only in `last`.
   if (const auto last = object->find("last"); last != object->end() && last->is_object() && last->contains(metric)) {
     if (const std::optional<double> number = number_in((*last)[metric])) report.value = number;
   }
