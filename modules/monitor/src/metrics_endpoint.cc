@@ -2,6 +2,7 @@
 #include "shoal/monitor/metrics_endpoint.h"
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -29,6 +30,30 @@ constexpr size_t kConnectionsMax = 128;
 constexpr auto kAcceptPause = std::chrono::milliseconds(200);
 constexpr auto kLookEvery = std::chrono::seconds(5);
 
+/// A socket that no object of Asio's owns yet.
+class NewSocket {
+ public:
+  explicit NewSocket(int descriptor) : descriptor_(descriptor) {}
+  ~NewSocket() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  NewSocket(const NewSocket&) = delete;
+  NewSocket& operator=(const NewSocket&) = delete;
+
+  bool is_open() const { return descriptor_ >= 0; }
+  /// Hands it to `owner`, an acceptor or a socket. False, or an exception: it is still here.
+  template <class Owner>
+  bool give_to(Owner& owner, const tcp& protocol, NetError& error) {
+    owner.assign(protocol, descriptor_, error);
+    if (error) return false;
+    descriptor_ = -1;
+    return true;
+  }
+
+ private:
+  int descriptor_;
+};
+
 SteadyTime steady_now() { return SteadyTime(std::chrono::steady_clock::now().time_since_epoch()); }
 
 class Endpoint final : public MetricsEndpoint {
@@ -53,7 +78,8 @@ class Endpoint final : public MetricsEndpoint {
   Result<void> listen();
   void run();
   void accept();
-  void take(int socket);
+  void pause();
+  void take(NewSocket& socket);
   std::shared_ptr<MetricsSession> make_session(tcp::socket socket, SessionCalls calls);
   void make_room();
   void look();
@@ -71,6 +97,7 @@ class Endpoint final : public MetricsEndpoint {
 #if SHOAL_MONITOR_TLS
   std::shared_ptr<asio::ssl::context> tls_;
 #endif
+  bool looks_ = false, accepts_ = false;  // Whether the timer, and the acceptor or the pause, are waited for.
   std::list<std::shared_ptr<MetricsSession>> sessions_;  // Least recently used first.
   std::thread thread_;
 };
@@ -115,12 +142,12 @@ Result<void> Endpoint::listen() {
   const auto host = asio::ip::make_address(address_.host, error);
   if (error) return failed("no address");
   const tcp::endpoint at(host, address_.port);
-  const int socket = ::socket(at.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
-  if (socket < 0) {
+  NewSocket socket(::socket(at.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
+  if (!socket.is_open()) {
     error.assign(errno, asio::error::get_system_category());
     return failed("no socket");
   }
-  acceptor_.assign(at.protocol(), socket, error);
+  if (!socket.give_to(acceptor_, at.protocol(), error)) return failed("no socket");
   acceptor_.set_option(asio::socket_base::reuse_address(true), error);
   if (acceptor_.bind(at, error); error) return failed("cannot listen there");
   if (acceptor_.listen(asio::socket_base::max_listen_connections, error); error) return failed("cannot listen there");
@@ -128,12 +155,12 @@ Result<void> Endpoint::listen() {
   return {};
 }
 
-/// An exception in a handler (out of memory) ends that handler, not the endpoint.
+/// An exception in a handler (out of memory) ends that handler, not the endpoint: what it was to wait for is waited for again.
 void Endpoint::run() {
-  look();
-  accept();
   while (!io_.stopped()) {
     try {
+      if (!looks_) look();
+      if (!accepts_) accept();
       io_.run();
     } catch (const std::exception&) {
     }
@@ -142,36 +169,47 @@ void Endpoint::run() {
 }
 
 void Endpoint::look() {
-  health_.look(steady_now());
   look_timer_.expires_after(look_every_);
   look_timer_.async_wait([this](NetError error) {
+    looks_ = false;
     if (!error) look();
   });
+  looks_ = true;
+  health_.look(steady_now());
 }
 
 /// Accepts with SOCK_CLOEXEC: programs started by this process would inherit the sockets of Asio's own accept.
 void Endpoint::accept() {
   acceptor_.async_wait(tcp::acceptor::wait_read, [this](NetError error) {
+    accepts_ = false;
     if (error) return;
-    const int socket = ::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (socket >= 0 || errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) {
+    NewSocket socket(::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (socket.is_open() || errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) {
       accept();
-      if (socket >= 0) take(socket);
+      if (socket.is_open()) take(socket);
       return;
     }
     make_room();
-    accept_timer_.expires_after(kAcceptPause);
-    accept_timer_.async_wait([this](NetError cancelled) {
-      if (!cancelled) accept();
-    });
+    pause();
   });
+  accepts_ = true;
 }
 
-void Endpoint::take(int socket) {
+void Endpoint::pause() {
+  accept_timer_.expires_after(kAcceptPause);
+  accept_timer_.async_wait([this](NetError error) {
+    accepts_ = false;
+    if (!error) accept();
+  });
+  accepts_ = true;
+}
+
+void Endpoint::take(NewSocket& socket) {
   if (sessions_.size() >= kConnectionsMax) make_room();
   tcp::socket connected(io_);
   NetError error;
-  connected.assign(acceptor_.local_endpoint(error).protocol(), socket, error);
+  const tcp::endpoint own = acceptor_.local_endpoint(error);
+  if (error || !socket.give_to(connected, own.protocol(), error)) return;
   connected.set_option(tcp::no_delay(true), error);
   const auto at = sessions_.emplace(sessions_.end());
   SessionCalls calls;
