@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <arpa/inet.h>
+#include <string.h>  // explicit_bzero()
 
 #include "shoal/base/number_text.h"
 #include "shoal/monitor/metrics_endpoint.h"
@@ -20,6 +21,11 @@ bool is_ipv6(const std::string& host) {
 }
 
 }  // namespace
+
+MetricsGate::~MetricsGate() {
+  explicit_bzero(key.data(), key.size());
+  explicit_bzero(bearer.data(), bearer.size());
+}
 
 Result<MetricsAddress> parse_metrics_address(std::string_view text) {
   const auto wrong = [text](const std::string& what) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shoal/monitor/metrics_endpoint.h"
 
+#include <string.h>  // explicit_bzero()
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -67,6 +68,7 @@ class Endpoint final : public MetricsEndpoint {
   ~Endpoint() override {
     io_.stop();
     if (thread_.joinable()) thread_.join();
+    explicit_bzero(source_.bearer.data(), source_.bearer.size());
   }
 
   Result<void> open(const std::function<Result<MetricsGate>()>& gate);

@@ -31,6 +31,7 @@ struct MetricsGate {
   std::string certificate, key;  ///< In PEM.
   std::string bearer;            ///< The token that requests must send as "Authorization: Bearer ..."; empty: none.
   std::string authorities;       ///< In PEM: the CAs that may sign clients' certificates; empty: clients need none.
+  ~MetricsGate();                ///< Wipes `key` and `bearer`.
 };
 
 struct MetricsEndpointOptions {
