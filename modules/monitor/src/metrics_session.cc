@@ -79,9 +79,9 @@ class StreamSession final : public MetricsSession, public std::enable_shared_fro
       if (session->closed()) return;
       if (!error) return session->answer(session->calls_.answer(head_of(*session->parser_)));
       const bool gone = error == beast::http::error::end_of_stream || error == asio::error::operation_aborted ||
-                        error.category() == asio::error::get_system_category();
+                        error == beast::error::timeout || error.category() == asio::error::get_system_category();
       if (gone) return session->close();
-      session->answer(refusal(error == beast::error::timeout ? 408 : status_of(error)));
+      session->answer(refusal(status_of(error)));
     });
   }
 
