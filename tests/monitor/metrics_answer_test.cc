@@ -74,6 +74,16 @@ TEST_F(MetricsAnswer, NeedsTheSecretForEveryPage) {
   EXPECT_EQ(refused.authenticate, "Bearer");
 }
 
+TEST(MetricsHost, IsAnAddressOrThisMachinesOwnName) {
+  for (const char* own : {"127.0.0.1", "127.0.0.1:9400", "10.1.2.3:1", "[::1]", "[::1]:9400", "localhost", "LOCALHOST:9400"}) {
+    EXPECT_TRUE(is_host_without_domain(own)) << own;
+  }
+  for (const char* other : {"", "x", "x:9400", "9400", "localhost.example", "localhost:", "localhost:x", "127.0.0.1.example:9400", "::1",
+                            "127.0.0.1:9400:1", "localhost:70000"}) {
+    EXPECT_FALSE(is_host_without_domain(other)) << other;
+  }
+}
+
 TEST(IsSameSecret, ComparesAllOfIt) {
   EXPECT_TRUE(is_same_secret("", ""));
   EXPECT_TRUE(is_same_secret("abc", "abc"));

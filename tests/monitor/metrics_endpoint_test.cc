@@ -34,7 +34,7 @@ class Endpoint : public ::testing::Test {
 
 TEST_F(Endpoint, AnswersPrometheus) {
   endpoint->registry().add({.role = "chief", .index = 0})->step({.global_step = 3, .examples = 1, .loss = 1, .time = {}});
-  const std::string answer = answer_to("GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: text/plain;version=0.0.4\r\n\r\n");
+  const std::string answer = answer_to("GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: text/plain;version=0.0.4\r\n\r\n");
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK\r\n"));
   EXPECT_THAT(answer, HasSubstr("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
   EXPECT_THAT(answer, HasSubstr("shoal_global_step{task=\"chief 0\",role=\"chief\",index=\"0\"} 3\n"));
@@ -44,10 +44,10 @@ TEST_F(Endpoint, AnswersPrometheus) {
 TEST_F(Endpoint, AnswersManyRequestsOfOneConnection) {
   RawHttp http(port);
   for (int i = 0; i < 20; ++i) {
-    http.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+    http.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
     EXPECT_THAT(http.read_answer(), StartsWith("HTTP/1.1 200 OK\r\n")) << i;
   }
-  http.send("HEAD /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  http.send("HEAD /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   const std::string head = http.read_all();
   EXPECT_THAT(head, StartsWith("HTTP/1.1 200 OK\r\n"));
   EXPECT_THAT(head, ::testing::EndsWith("\r\n\r\n"));
@@ -65,7 +65,7 @@ TEST_F(Endpoint, AnswersRequestsThatAreSentAheadInTheirOrder) {
 
 TEST_F(Endpoint, AnswersARequestThatComesInPieces) {
   RawHttp http(port);
-  for (const char c : std::string_view("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")) http.send(std::string(1, c));
+  for (const char c : std::string_view("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")) http.send(std::string(1, c));
   EXPECT_THAT(http.read_answer(), StartsWith("HTTP/1.1 200 OK\r\n"));
 }
 
@@ -90,6 +90,18 @@ TEST_F(Endpoint, EndsAConnectionThatBringsABody) {
   const std::string all = http.read_all();
   EXPECT_THAT(all, StartsWith("HTTP/1.1 413 "));
   EXPECT_EQ(all.find("shoal_build_info"), std::string::npos);
+}
+
+/// A page of the web whose name leads to this machine reads nothing through a browser.
+TEST_F(Endpoint, RefusesHostsOfADomain) {
+  const auto with_host = [this](const std::string& host) { return answer_to("GET /metrics HTTP/1.1\r\nHost: " + host + "\r\n\r\n"); };
+  for (const char* own : {"127.0.0.1", "127.0.0.1:9400", "[::1]:9400", "localhost", "LocalHost:1"}) {
+    EXPECT_THAT(with_host(own), StartsWith("HTTP/1.1 200 OK\r\n")) << own;
+  }
+  const std::string refused = with_host("rebound.example:9400");
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 421 "));
+  EXPECT_EQ(refused.find("shoal_build_info"), std::string::npos);
+  EXPECT_THAT(with_host("localhost\r\nHost: rebound.example"), StartsWith("HTTP/1.1 421 "));
 }
 
 TEST_F(Endpoint, BoundsTheHead) {
@@ -143,7 +155,7 @@ TEST_F(Endpoint, SaysThatItsPortIsTaken) {
   EXPECT_THAT(second.error().message(), HasSubstr("give another one, or 0"));
 }
 
-TEST_F(Endpoint, SaysThatAnAddressIsNotOfThisMachine) {
+TEST_F(Endpoint, HasTheErrorOfItsGate) {
   const auto other =
       start_metrics_endpoint({.address = {.host = "192.0.2.1", .port = 0},
                               .gate = [] { return Result<MetricsGate>(unavailable("not asked for another reason")); },

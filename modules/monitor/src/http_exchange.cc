@@ -8,6 +8,13 @@ namespace http = boost::beast::http;
 
 std::string_view view_of(const boost::beast::string_view& text) { return {text.data(), text.size()}; }
 
+std::vector<std::string_view> values_of(const HttpParser& parser, http::field name) {
+  std::vector<std::string_view> values;
+  const auto [begin, end] = parser.get().equal_range(name);
+  for (auto field = begin; field != end; ++field) values.push_back(view_of(field->value()));
+  return values;
+}
+
 boost::beast::string_view beast_view(std::string_view text) { return {text.data(), text.size()}; }
 
 }  // namespace
@@ -15,8 +22,8 @@ boost::beast::string_view beast_view(std::string_view text) { return {text.data(
 RequestHead head_of(const HttpParser& parser) {
   const auto& request = parser.get();
   RequestHead head{.method = view_of(request.method_string()), .target = view_of(request.target())};
-  const auto [begin, end] = request.equal_range(http::field::authorization);
-  for (auto field = begin; field != end; ++field) head.authorization.push_back(view_of(field->value()));
+  head.authorization = values_of(parser, http::field::authorization);
+  head.hosts = values_of(parser, http::field::host);
   const auto length = parser.content_length();
   head.has_body = parser.chunked() || (length && *length > 0);
   return head;

@@ -14,6 +14,7 @@ struct RequestHead {
   std::string_view method;                        ///< "GET".
   std::string_view target;                        ///< "/metrics?x=1".
   std::vector<std::string_view> authorization{};  ///< The values of all fields Authorization.
+  std::vector<std::string_view> hosts{};          ///< Those of all fields Host.
   bool has_body = false;                          ///< The head announces a body.
 };
 
@@ -31,12 +32,17 @@ struct AnswerSource {
   CachedPage& page;
   const TaskHealth& health;
   std::string bearer;  ///< Empty: no token is required.
+  /// Refuse a Host that a name server may have led here: a page of the web could otherwise read this machine's endpoint through a browser.
+  bool addresses_only = false;
 };
 
 /// Answers a request. Never throws, whatever the head contains, and repeats nothing of the head.
 HttpAnswer answer_to(const RequestHead& head, const AnswerSource& source, SteadyTime now);
 /// Returns the answer for a status of 400 or more.
 HttpAnswer refusal(int status);
+
+/// Whether the value of a field Host is an IP address or localhost, with or without a port.
+bool is_host_without_domain(std::string_view host);
 
 /// True if both texts are equal. The time depends on the length of `given` alone.
 bool is_same_secret(std::string_view given, std::string_view secret);

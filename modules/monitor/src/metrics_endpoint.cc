@@ -116,7 +116,8 @@ Result<void> Endpoint::open(const std::function<Result<MetricsGate>()>& gate) {
 }
 
 Result<void> Endpoint::set_up_gate(const std::function<Result<MetricsGate>()>& gate) {
-  if (is_loopback(address_)) return {};
+  source_.addresses_only = is_loopback(address_);
+  if (source_.addresses_only) return {};
   SHOAL_CHECK(gate);
   SHOAL_TRY(const MetricsGate made, gate());
   SHOAL_CHECK(!made.bearer.empty() || !made.authorities.empty());
