@@ -41,7 +41,7 @@ TEST_F(KeysCommand, WritesAFileThatIsAccepted) {
 
 TEST_F(KeysCommand, SaysWhatItCanMake) {
   EXPECT_EQ(shoal_program({"keys"}).status, 2);
-  for (const char* what : {"token", "metrics", "ca", "task"}) EXPECT_THAT(shoal_program({"keys", "--help"}).out, HasSubstr(what));
+  for (const char* what : {"token", "metrics", "ca", "task", "watcher"}) EXPECT_THAT(shoal_program({"keys", "--help"}).out, HasSubstr(what));
 }
 
 class MetricsKeys : public KeysCommand {
@@ -148,6 +148,32 @@ TEST_F(CertificateCommands, RefuseWhatIsNoTask) {
     EXPECT_EQ(shoal_program(words).status, 2);
   }
   EXPECT_FALSE(std::filesystem::exists(folder + "/x"));
+}
+
+/// Its folder is no task's, whatever the files are called, and it is valid no longer than the CA.
+TEST_F(CertificateCommands, MakeAWatcherThatIsNoTask) {
+  const std::vector<std::string> words{"keys", "watcher", "--ca", ca, "--out", folder + "/watcher", "--days", "3650"};
+  EXPECT_NE(shoal_program(words).status, 0);
+  EXPECT_FALSE(std::filesystem::exists(folder + "/watcher"));
+  const Output authority = shoal_program({"keys", "ca", "--out", ca, "--days", "10"});
+  ASSERT_EQ(authority.status, 0);
+  const Output made = shoal_program(words);
+  ASSERT_EQ(made.status, 0) << made.err;
+  EXPECT_EQ(made.json()["certificate"], folder + "/watcher/watcher.pem");
+  EXPECT_EQ(made.json()["key"], folder + "/watcher/watcher.key");
+  EXPECT_EQ(made.json()["valid_until"], authority.json()["valid_until"]);
+  EXPECT_EQ(mode("watcher/watcher.key"), 0600u);
+  EXPECT_EQ(read("watcher/ca.pem"), read("ca/ca.pem"));
+  const auto as_task = [this] {
+    return transport::find_credential({.tls_dir = folder + "/watcher"}, std::chrono::system_clock::now());
+  };
+  EXPECT_FALSE(as_task());
+  for (const char* end : {"pem", "key"}) {
+    std::filesystem::rename(folder + "/watcher/watcher." + end, folder + "/watcher/task." + end);
+  }
+  const auto renamed = as_task();
+  ASSERT_FALSE(renamed);
+  EXPECT_THAT(renamed.error().message(), HasSubstr("names no task"));
 }
 
 TEST_F(CertificateCommands, NeedTheCa) {

@@ -243,7 +243,7 @@ class Promtool(Programs):
         blocks = re.findall(r"```yaml\n(.*?)```", page.read_text(), re.DOTALL)
         configuration = next(block for block in blocks if block.startswith("scrape_configs"))
         rules = next(block for block in blocks if block.startswith("groups"))
-        for name in ("metrics.secret", "metrics.pem", "watcher/ca.pem", "watcher/task.pem", "watcher/task.key"):
+        for name in ("metrics.secret", "metrics.pem", "watcher/ca.pem", "watcher/watcher.pem", "watcher/watcher.key"):
             file = self.folder / name
             file.parent.mkdir(exist_ok=True)
             file.write_text("")
@@ -310,17 +310,21 @@ class Secrets(Programs):
     def test_with_certificates_whoever_asks_has_one(self):
         self.keys("ca", "--out", self.folder / "ca")
         self.keys("ca", "--out", self.folder / "other-ca")
-        for folder, authority, role in (("task", "ca", "chief"), ("watcher", "ca", "worker"), ("stranger", "other-ca", "worker")):
+        for folder, authority, role in (("task", "ca", "chief"), ("other-task", "ca", "worker")):
             self.keys("task", "--ca", self.folder / authority, "--role", role, "--index", 0, "--out", self.folder / folder)
+        for folder, authority in (("watcher", "ca"), ("stranger", "other-ca")):
+            self.keys("watcher", "--ca", self.folder / authority, "--out", self.folder / folder)
 
         def context(own):
             made = ssl.create_default_context(cafile=self.folder / "ca" / "ca.pem")
             if own:
-                made.load_cert_chain(self.folder / own / "task.pem", self.folder / own / "task.key")
+                name = "task" if own.endswith("task") else "watcher"
+                made.load_cert_chain(self.folder / own / f"{name}.pem", self.folder / own / f"{name}.key")
             return made
 
         port = self.train("--metrics", "0.0.0.0:0", "--tls-dir", self.folder / "task").port()
-        self.assertEqual(ask(self.connection(port, context("watcher")))[0], 200)
+        for own in ("watcher", "other-task"):
+            self.assertEqual(ask(self.connection(port, context(own)))[0], 200)
         for own in (None, "stranger"):
             with self.assertRaises((ssl.SSLError, ConnectionError, http.client.BadStatusLine)):
                 ask(self.connection(port, context(own)))

@@ -131,6 +131,16 @@ TEST_F(CertificatesOfProgram, ThatNameNoTaskAreRefused) {
     expect_stranger(client_words(make(names)), "its certificate names no task (one URI, such as shoal:task/worker/0)");
 }
 
+TEST_F(CertificatesOfProgram, OfAWatcherIsForClientsAndGetsInNowhere) {
+  const KeyPair watcher = value_or_raise(make_watcher_certificate(authority->own(), hours_from_now(-1, 1))).own;
+  const std::string own = folder.write("watcher.pem", watcher.certificate);
+  EXPECT_THAT(openssl({"verify", "-x509_strict", "-purpose", "sslclient", "-CAfile", ca, own}), HasSubstr("watcher.pem: OK"));
+  EXPECT_THAT(openssl({"verify", "-purpose", "sslserver", "-CAfile", ca, own}), testing::Not(HasSubstr("watcher.pem: OK")));
+  EXPECT_EQ(openssl({"x509", "-in", own, "-noout", "-text"}).find("Alternative Name"), std::string::npos);
+  listen();
+  expect_stranger(client_words(watcher), "its certificate names no task (one URI, such as shoal:task/worker/0)");
+}
+
 TEST_F(CertificatesOfProgram, SignedByThemselvesAreRefused) {
   listen();
   expect_stranger(client_words(make("subjectAltName=URI:shoal:task/chief/0\n", true)),

@@ -112,6 +112,18 @@ TEST(Certificate, OfACaIsNotThatOfATask) {
                ErrorKind::kFailedPrecondition, "is not one of a CA");
 }
 
+TEST(Certificate, OfAWatcherIsNotThatOfATask) {
+  const TestAuthority authority(hours_from_now(-2, 5));
+  const WatcherCertificate watcher = value_or_raise(make_watcher_certificate(authority.own(), hours_from_now(-1, 100)));
+  EXPECT_LE(watcher.validity.end, hours_from_now(0, 5).end);
+  expect_error(Certificate::parse(watcher.own, authority.certificate()), ErrorKind::kFailedPrecondition, "names no task");
+  expect_error(make_watcher_certificate(watcher.own, hours_from_now(-1, 1)), ErrorKind::kFailedPrecondition,
+               "is not one of a CA");
+  const TestAuthority expired(hours_from_now(-5, -3));
+  expect_error(make_watcher_certificate(expired.own(), hours_from_now(-1, 1)), ErrorKind::kFailedPrecondition,
+               "the CA's certificate has expired, on ");
+}
+
 TEST(Certificate, NonsenseIsRefused) {
   const TestAuthority authority;
   const KeyPair own = authority.make("worker", 0);

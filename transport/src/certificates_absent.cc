@@ -16,6 +16,7 @@ Result<Certificate> Certificate::parse(const KeyPair&, std::string_view) { retur
 Result<PeerIdentity> owner_of_certificate(std::string_view) { return no_certificates(); }
 Result<KeyPair> make_authority(const Validity&) { return no_certificates(); }
 Result<KeyPair> make_task_certificate(const KeyPair&, const PeerIdentity&, const Validity&) { return no_certificates(); }
+Result<WatcherCertificate> make_watcher_certificate(const KeyPair&, const Validity&) { return no_certificates(); }
 Result<ScrapeAccess> scrape_access(const Credential&) { return no_certificates(); }
 
 }  // namespace shoal::transport

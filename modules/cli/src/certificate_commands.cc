@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements `shoal keys ca --out DIR [--days N]` and
-// `shoal keys task --ca DIR --role ROLE --index N --out DIR [--days N]`.
+// Implements `shoal keys ca --out DIR [--days N]`, `shoal keys task --ca DIR --role ROLE --index N --out DIR [--days N]` and
+// `shoal keys watcher --ca DIR --out DIR [--days N]`.
 #include "certificate_commands.h"
 
 #include <chrono>
@@ -17,6 +17,8 @@ namespace {
 
 // The key of a CA, which only the CA's folder has. Its certificate is kAuthorityFile, there and in the folders of tasks.
 constexpr const char* kCaKeyFile = "ca.key";
+// What a monitoring system has. The names are not those of a task's files, so that no task takes the folder for its own.
+constexpr const char *kWatcherCertificateFile = "watcher.pem", *kWatcherKeyFile = "watcher.key";
 constexpr int kDaysMax = 3650;
 
 struct CaOptions {
@@ -28,6 +30,12 @@ struct TaskOptions {
   std::string ca;
   std::string out;
   transport::PeerIdentity task;
+  int days = 365;
+};
+
+struct WatcherOptions {
+  std::string ca;
+  std::string out;
   int days = 365;
 };
 
@@ -47,10 +55,13 @@ Result<int> make_ca(Context& context, const CaOptions& options) {
   return 0;
 }
 
+Result<transport::KeyPair> read_ca(const std::string& folder) {
+  return transport::read_key_pair(
+      {.certificate = folder + "/" + transport::kAuthorityFile, .key = folder + "/" + kCaKeyFile});
+}
+
 Result<int> make_task(Context& context, const TaskOptions& options) {
-  SHOAL_TRY(const transport::KeyPair ca,
-            transport::read_key_pair(
-                {.certificate = options.ca + "/" + transport::kAuthorityFile, .key = options.ca + "/" + kCaKeyFile}));
+  SHOAL_TRY(const transport::KeyPair ca, read_ca(options.ca));
   auto made = transport::make_task_certificate(ca, options.task, from_now(options.days));
   if (!made) return std::move(made).error().with_context(options.ca);
   SHOAL_TRY(const auto read_again, transport::Certificate::parse(*made, ca.certificate));
@@ -63,6 +74,32 @@ Result<int> make_task(Context& context, const TaskOptions& options) {
                   {"tls_dir", options.out},
                   {"valid_until", transport::to_utc_text(read_again.validity().end)}});
   return 0;
+}
+
+Result<int> make_watcher(Context& context, const WatcherOptions& options) {
+  SHOAL_TRY(const transport::KeyPair ca, read_ca(options.ca));
+  auto made = transport::make_watcher_certificate(ca, from_now(options.days));
+  if (!made) return std::move(made).error().with_context(options.ca);
+  const std::string certificate = options.out + "/" + kWatcherCertificateFile, key = options.out + "/" + kWatcherKeyFile;
+  SHOAL_TRY_VOID(make_folder(options.out));
+  SHOAL_TRY_VOID(write_new_files({{options.out + "/" + transport::kAuthorityFile, ca.certificate},
+                                  {certificate, made->own.certificate},
+                                  {key, made->own.key.text(), true}}));
+  print(context, {{"certificate", certificate}, {"key", key}, {"valid_until", transport::to_utc_text(made->validity.end)}});
+  return 0;
+}
+
+void add_watcher_command(CLI::App& keys, Action& selected) {
+  CLI::App* watcher = keys.add_subcommand(
+      "watcher", "Makes a key and a certificate for a monitoring system: it may read /metrics of the tasks, and be none of them");
+  const auto options = std::make_shared<WatcherOptions>();
+  watcher->add_option("--ca", options->ca, "Folder of the CA (shoal keys ca)")->required();
+  watcher->add_option("--out", options->out, "New folder for its files: ca.pem, watcher.pem and watcher.key")->required();
+  watcher->add_option("--days", options->days, "How long it is valid, at most as long as the CA")
+      ->check(CLI::Range(1, kDaysMax))
+      ->capture_default_str();
+  watcher->callback(
+      [&selected, options] { selected = [options](Context& context) { return make_watcher(context, *options); }; });
 }
 
 }  // namespace
@@ -91,6 +128,7 @@ void add_certificate_commands(CLI::App& keys, Action& selected) {
   task->callback([&selected, task_options] {
     selected = [task_options](Context& context) { return make_task(context, *task_options); };
   });
+  add_watcher_command(keys, selected);
 }
 
 }  // namespace shoal::cli

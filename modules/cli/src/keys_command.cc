@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements `shoal keys token [--out FILE] | metrics [--certificate] | ca | task`.
+// Implements `shoal keys token [--out FILE] | metrics [--certificate] | ca | task | watcher`.
 #include <CLI/CLI.hpp>
 #include <ostream>
 

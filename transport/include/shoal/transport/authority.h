@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Makes the certificates that certificate.h reads: a CA for each cluster, and a certificate for each task. In a build
-/// without TLS both functions return FailedPrecondition.
+/// Makes the certificates that certificate.h reads: a CA for each cluster, and a certificate for each task; and those of monitoring systems.
+/// In a build without TLS all functions return FailedPrecondition.
 #include "shoal/transport/certificate.h"
 
 namespace shoal::transport {
@@ -15,5 +15,13 @@ Result<KeyPair> make_authority(const Validity& validity);
 /// pair, or `task` cannot be written (see parse_task_uri()). FailedPrecondition: the CA's certificate is not one of a CA,
 /// or expires before `validity` begins.
 Result<KeyPair> make_task_certificate(const KeyPair& authority, const PeerIdentity& task, const Validity& validity);
+
+struct WatcherCertificate {
+  KeyPair own;
+  Validity validity;  ///< As long as was asked for, or as long as the CA's.
+};
+/// The same for a monitoring system: the certificate is for the client's side alone, and names neither a task nor a server. Endpoints for
+/// monitoring (scrape_access.h) take it, and tasks refuse it. Errors: those of make_task_certificate().
+Result<WatcherCertificate> make_watcher_certificate(const KeyPair& authority, const Validity& validity);
 
 }  // namespace shoal::transport
