@@ -34,18 +34,55 @@ TEST(ProgramCommand, AFlagIsTheSameInEverySpelling) {
 
 TEST(MetricsLine, SaysWhereEachTaskAnswers) {
   const auto line = [](const std::vector<std::string>& words, const cluster::ClusterSize& size) {
-    const auto said = metrics_line(read_command(words), tasks_of(size));
+    const auto said = metrics_line(words, tasks_of(size), [](std::string_view) { return std::nullopt; });
     return said ? said->value_or("nothing") : "error: " + said.error().message();
   };
   const cluster::ClusterSize job{.ps = 1, .workers = 2, .evaluator = true};
   EXPECT_EQ(line({"p"}, job), "nothing");
   EXPECT_EQ(line({"p", "--metrics", "9400"}, job),
             "metrics: chief 0 at 127.0.0.1:9400, and each further task one port above, up to evaluator 0 at 127.0.0.1:9404");
-  EXPECT_EQ(line({"p", "--metrics=[::]:9400"}, {}), "metrics: chief 0 at [::]:9400");
+  EXPECT_EQ(line({"p", "--metrics=[::]:9400", "--token-file", "t"}, {}), "metrics: chief 0 at [::]:9400");
   EXPECT_EQ(line({"env", "SHOAL_METRICS=0", "p"}, job), "metrics: each task at a free port of 127.0.0.1, which its log names");
   EXPECT_THAT(line({"p", "--metrics", "65531"}, job), HasSubstr("up to evaluator 0 at 127.0.0.1:65535"));
   EXPECT_THAT(line({"p", "--metrics", "65532"}, job), HasSubstr("give a lower port"));
   EXPECT_THAT(line({"p", "--metrics", "node:1"}, job), HasSubstr("error: metrics: \"node:1\""));
+}
+
+TEST(MetricsLine, HeedsTheVariableThatTasksInherit) {
+  const auto inherits = [](std::string_view name) {
+    return name == "SHOAL_METRICS" ? std::optional<std::string>("9400") : std::nullopt;
+  };
+  const auto line = [&](const std::vector<std::string>& words) { return metrics_line(words, tasks_of({}), inherits).value(); };
+  EXPECT_EQ(line({"p"}), "metrics: chief 0 at 127.0.0.1:9400");
+  EXPECT_EQ(line({"p", "--metrics", "9500"}), "metrics: chief 0 at 127.0.0.1:9500");
+  EXPECT_EQ(line({"env", "SHOAL_METRICS=9600", "p"}), "metrics: chief 0 at 127.0.0.1:9600");
+  EXPECT_EQ(line({"env", "SHOAL_METRICS=", "p"}), std::nullopt);
+  const auto wrong = metrics_line(std::vector<std::string>{"p"}, tasks_of({}), [](std::string_view name) {
+    return name == "SHOAL_METRICS" ? std::optional<std::string>("node:1") : std::nullopt;
+  });
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().kind(), ErrorKind::kInvalidArgument);
+}
+
+/// Nobody could make the monitoring system's secret of a token that the launcher draws.
+TEST(MetricsLine, BeyondThisMachineNeedsATokenThatIsKnown) {
+  if (!SHOAL_TEST_TLS) GTEST_SKIP() << "this build has no TLS (SHOAL_TLS=OFF)";
+  for (const std::vector<std::string>& dry : std::vector<std::vector<std::string>>{{}, {"--dry-run"}}) {
+    std::vector<std::string> words{"launch", "--no-logs"};
+    words.insert(words.end(), dry.begin(), dry.end());
+    words.insert(words.end(), {"--", "/bin/true", "--metrics", "0.0.0.0:9400"});
+    const Output run = shoal_program(words);
+    EXPECT_EQ(run.status, 2);
+    EXPECT_EQ(run.out, "");
+    EXPECT_THAT(run.err, HasSubstr("shoal keys token --out job.token"));
+  }
+  const auto refused = [](const std::vector<std::string>& words) {
+    return !metrics_line(words, tasks_of({}), [](std::string_view) { return std::nullopt; });
+  };
+  EXPECT_TRUE(refused({"p", "--metrics", "[::]:0"}));
+  EXPECT_FALSE(refused({"env", "SHOAL_TOKEN_FILE=job.token", "p", "--metrics", "[::]:0"}));
+  EXPECT_FALSE(refused({"p", "--metrics", "0.0.0.0:1", "--tls-dir", "t"}));
+  EXPECT_FALSE(refused({"p", "--metrics", "[::1]:0"}));
 }
 
 TEST(ProgramCommand, AValueIsNoFlag) {

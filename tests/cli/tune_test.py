@@ -259,6 +259,7 @@ class Search(unittest.TestCase):
                 (("--param", "steps=1|2", "--space", "f"), (TUNED,), "exclude each other"),
                 (("--space", "nowhere.json"), (TUNED,), "nowhere.json"),
                 (("--param", "steps=1|2"), ("./nowhere",), "there is no such program"),
+                (("--param", "steps=1|2", "--parallel", 2), (TUNED, "--metrics", "9400"), "give port 0"),
                 (("--param", "steps=1|2"), (), "stands behind --")):
             with self.subTest(options=options):
                 self.assertIn(sentence, self.tune(*options, program=program, status=2).stderr)

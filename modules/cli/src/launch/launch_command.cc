@@ -187,7 +187,7 @@ Result<LaunchOptions> options_from(const Context& context, const LaunchArguments
   SHOAL_TRY_VOID(launch::check_contradictions(
       read_command(context.program), context.program,
       {.size = options.size, .by = one_machine ? "shoal launch" : "shoal launch --hosts", .one_machine = one_machine}));
-  SHOAL_TRY_VOID(launch::metrics_line(read_command(context.program), launch::tasks_of(options.size)));
+  SHOAL_TRY_VOID(launch::metrics_line(context.program, launch::tasks_of(options.size), cluster::process_getenv));
   if (!arguments.no_logs) options.log_dir = arguments.log_dir ? *arguments.log_dir : fresh_log_dir();
   options.policy = policy_from(arguments);
   SHOAL_TRY(options.policy.terminate_means_leave, gives_way(context.program));

@@ -177,7 +177,7 @@ Result<void> Launcher::train() {
   }
   say(std::to_string(seats_.size()) + (seats_.size() == 1 ? " task " : " tasks ") + machines_->where() +
       (options_.log_dir ? "; what each writes is in " + *options_.log_dir : ""));
-  SHOAL_TRY(const auto metrics, metrics_line(read_command(options_.command.program), tasks_of(options_.size)));
+  SHOAL_TRY(const auto metrics, metrics_line(options_.command.program, tasks_of(options_.size), cluster::process_getenv));
   if (metrics) say(*metrics);
   if (!options_.size.evaluator && !options_.size.master) {
     say("there is neither an evaluator nor a master, so nothing is evaluated or exported (--evaluator)");

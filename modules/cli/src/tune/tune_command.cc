@@ -6,11 +6,13 @@
 
 #include "command.h"
 #include "launch/hosts/ssh_command.h"
+#include "launch/metrics_ports.h"
 #include "launch/program_command.h"
 #include "shoal/base/number_text.h"
 #include "shoal/base/process_info.h"
 #include "shoal/cluster/launched.h"
 #include "shoal/cluster/tf_config.h"
+#include "shoal/monitor/metrics_endpoint.h"
 #include "this_program.h"
 #include "tune/search_run.h"
 #include "tune/trial_command.h"
@@ -136,6 +138,17 @@ int trials_at_once(const TuneArguments& arguments) {
   return int(std::max<int64_t>(1, read_process_info().usable_cores / std::max<int64_t>(1, arguments.threads)));
 }
 
+/// Trials that run at the same time cannot all listen at one port.
+Result<void> check_metrics(const std::vector<std::string>& program, int parallel) {
+  const auto given = launch::given_metrics(launch::read_command(program), cluster::process_getenv);
+  if (!given || parallel == 1) return {};
+  const auto address = monitor::parse_metrics_address(*given);
+  if (!address || address->port == 0) return {};  // What is no address is for the program to refuse, or to understand.
+  return invalid_argument("metrics " + *given + ": " + std::to_string(parallel) +
+                          " trials run at the same time, and one of them alone could listen at that port: give port 0, which is one that "
+                          "is free, or --parallel 1");
+}
+
 Result<TuneOptions> tune_options_from(const Context& context, const TuneArguments& arguments) {
   if (arguments.folder.empty()) return invalid_argument("--dir is empty: name the folder of the search");
   TuneOptions options{.folder = arguments.folder,
@@ -164,6 +177,7 @@ Result<TuneOptions> tune_options_from(const Context& context, const TuneArgument
   if (header.algorithm != Algorithm::kGrid) options.tuner.trials = arguments.trials.value_or(20);
   if (header.algorithm == Algorithm::kGrid) options.tuner.trials = arguments.trials;
   options.tuner.parallel = trials_at_once(arguments);
+  SHOAL_TRY_VOID(check_metrics(context.program, options.tuner.parallel));
   options.tuner.retries = arguments.retries;
   options.tuner.goal = header.goal;
   if (arguments.time_limit_secs) options.tuner.time_limit = seconds_to_duration(*arguments.time_limit_secs);
