@@ -103,5 +103,43 @@ TEST(MeteredTask, HasTheNumberThatItsLauncherGivesIt) {
   EXPECT_EQ(number_in_job(cluster::TaskConfig()), 0);
 }
 
+/// The evaluator behind them counts the workers, and no worker has its number.
+TEST(MeteredTask, HasANumberOfItsOwnWhereIndicesHaveGaps) {
+  const auto number = [](const std::string& type, int index) {
+    const std::string config = R"({"cluster":{"chief":["h:1"],"ps":["h:2"],"worker":{"0":"h:3","7":"h:4"}},"task":{"type":")" + type +
+                               R"(","index":)" + std::to_string(index) + "}}";
+    const auto variables = [&config](std::string_view name) {
+      return name == "TF_CONFIG" ? std::optional(config) : std::nullopt;
+    };
+    return number_in_job(RunConfig::from_environment({}, variables, nullptr, nullptr).task());
+  };
+  EXPECT_EQ(number("worker", 0), 2);
+  EXPECT_EQ(number("worker", 7), 3);
+  EXPECT_EQ(number("evaluator", 0), 4);
+}
+
+/// Also in programs that are not on shoal::run.
+TEST(MeteredTask, AddsItsNumberToAPortThatItsMachineShares) {
+  const auto task = [](int32_t on_host, bool in_process) {
+    cluster::TaskConfig made = cluster::in_process_tasks({.ps = 1, .workers = 1}, "t").back();
+    made.in_process = in_process;
+    made.tasks_on_host = on_host;
+    return made;
+  };
+  Place place;
+  Logger log(place.log.sink(), "", read_wall_clock);
+  const auto open = [&](const cluster::TaskConfig& made) {
+    return open_own_metrics_endpoint(RunConfig({.metrics = "65535"}, made), TaskHost(), log);
+  };
+  const auto shared = open(task(3, false));
+  ASSERT_FALSE(shared);
+  EXPECT_EQ(shared.error().kind(), ErrorKind::kInvalidArgument);
+  EXPECT_THAT(shared.error().message(), HasSubstr("this task listens 2 ports above, and there is no port 65537"));
+  for (const cluster::TaskConfig& alone : {task(1, false), task(3, true)}) {
+    const auto own = open(alone);
+    EXPECT_TRUE(own || own.error().kind() == ErrorKind::kUnavailable);  // Somebody else may listen there.
+  }
+}
+
 }  // namespace
 }  // namespace shoal::testing

@@ -17,7 +17,6 @@
 #include "shoal/cluster/launched.h"
 #include "shoal/estimator/program_commands.h"
 #include "shoal/estimator/task_host.h"
-#include "shoal/monitor/metrics_endpoint.h"
 #include "shoal/monitor/progress.h"
 #include "task/metered_task.h"
 #include "task_reports.h"
@@ -69,23 +68,10 @@ Ending run_threads(const ProgramCall& call, const TaskHost& host) {
   return ending;
 }
 
-/// Opens the endpoint for monitoring systems before the program does anything. Tasks that share a machine are all told one port: each adds
-/// its number in the job.
-RunConfig with_own_endpoint(RunConfig config, Logger& log) {
-  if (!config.metrics()) return config;
-  const bool shares_port = config.task().tasks_on_host > 1 || cluster::was_launched(cluster::process_getenv);
-  monitor::MetricsAddress address = value_or_raise(monitor::parse_metrics_address(*config.metrics()));
-  if (shares_port && address.port != 0) {
-    const int32_t port = int32_t(address.port) + number_in_job(config.task());
-    if (port > 65535) {
-      raise(invalid_argument("metrics " + *config.metrics() + ": this task listens " + std::to_string(number_in_job(config.task())) +
-                             " ports above, and there is no port " + std::to_string(port) + "; give a lower one"));
-    }
-    address.port = uint16_t(port);
-    config = config.replace({.metrics = to_string(address)});
-  }
+/// Opens the endpoint for monitoring systems before the program does anything.
+RunConfig with_own_endpoint(const RunConfig& config, Logger& log) {
   auto host = std::make_shared<TaskHost>(*config.host());
-  host->metrics_endpoint = value_or_raise(open_metrics_endpoint(config.metrics(), *host, log));
+  host->metrics_endpoint = value_or_raise(open_own_metrics_endpoint(config, *host, log));
   return config.with_host(std::move(host));
 }
 

@@ -2,6 +2,7 @@
 #include "task/metered_task.h"
 
 #include "shoal/backends/backend.h"
+#include "shoal/cluster/launched.h"
 #include "shoal/estimator/task_host.h"
 #include "shoal/monitor/metrics_endpoint.h"
 #include "shoal/transport/scrape_access.h"
@@ -59,13 +60,20 @@ monitor::TaskAccess access_to(const RunConfig& config, Environment& env) {
   return access;
 }
 
+/// Threads of one process share its endpoint, and no ports.
+bool shares_machine(const cluster::TaskConfig& task) {
+  if (task.in_process) return false;
+  return task.tasks_on_host > 1 || (task.mode != cluster::TaskMode::kLocal && cluster::was_launched(cluster::process_getenv));
+}
+
 }  // namespace
 
 int32_t number_in_job(const cluster::TaskConfig& task) {
   if (task.mode == cluster::TaskMode::kLocal) return 0;
   const int32_t servers = int32_t(task.job.nodes(cluster::kPsRole).size());
-  if (task.type == cluster::kPsRole) return 1 + task.index;
-  if (task.type == cluster::kWorkerRole) return 1 + servers + task.index;
+  const int32_t position = task.job.position(task.type, task.index).value_or(task.index);
+  if (task.type == cluster::kPsRole) return 1 + position;
+  if (task.type == cluster::kWorkerRole) return 1 + servers + position;
   if (task.type == cluster::kEvaluatorRole) return 1 + servers + int32_t(task.job.nodes(cluster::kWorkerRole).size());
   return 0;
 }
@@ -80,11 +88,26 @@ Result<std::shared_ptr<monitor::MetricsEndpoint>> open_metrics_endpoint(const st
   return endpoint;
 }
 
+Result<std::shared_ptr<monitor::MetricsEndpoint>> open_own_metrics_endpoint(const RunConfig& config, const TaskHost& host,
+                                                                            Logger& log) {
+  if (!config.metrics()) return std::shared_ptr<monitor::MetricsEndpoint>();
+  SHOAL_TRY(monitor::MetricsAddress address, monitor::parse_metrics_address(*config.metrics()));
+  if (shares_machine(config.task()) && address.port != 0) {
+    const int32_t number = number_in_job(config.task()), port = int32_t(address.port) + number;
+    if (port > 65535) {
+      return invalid_argument("metrics " + *config.metrics() + ": this task listens " + std::to_string(number) +
+                              " ports above, and there is no port " + std::to_string(port) + "; give a lower one");
+    }
+    address.port = uint16_t(port);
+  }
+  return open_metrics_endpoint(to_string(address), host, log);
+}
+
 Result<std::unique_ptr<MeteredTask>> MeteredTask::begin(const RunConfig& config, Environment& env) {
   std::unique_ptr<MeteredTask> task(new MeteredTask(config));
   std::shared_ptr<monitor::MetricsEndpoint> endpoint = host_of(config).metrics_endpoint;
   if (!endpoint) {
-    SHOAL_TRY(endpoint, open_metrics_endpoint(config.metrics(), host_of(config), env.log()));
+    SHOAL_TRY(endpoint, open_own_metrics_endpoint(config, host_of(config), env.log()));
   }
   if (!endpoint) return task;
   task->meters_ = endpoint->registry().add(labels_of(config));

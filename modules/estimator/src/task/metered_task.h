@@ -9,14 +9,20 @@
 
 namespace shoal {
 
-/// The task's number in its job, in the order of `shoal launch`: chief or master, parameter servers, workers, evaluator. 0 without a
-/// cluster.
+/// The task's number in its job, in the order of `shoal launch`: chief or master, parameter servers, workers, evaluator; nodes that are
+/// listed sparsely count without gaps. 0 without a cluster.
 int32_t number_in_job(const cluster::TaskConfig& task);
 
 /// Opens the endpoint that `config` asks for. `host`: of the process; it says the credential. Null: nothing is asked for. Errors: those of
 /// start_metrics_endpoint(); FailedPrecondition: an address beyond this machine without a token or certificate.
 Result<std::shared_ptr<monitor::MetricsEndpoint>> open_metrics_endpoint(const std::optional<std::string>& metrics,
                                                                         const TaskHost& host, Logger& log);
+
+/// The same of the one task of a process. Tasks that share a machine are all told one port: each listens its number in the job above. An
+/// evaluator, of which a cluster description says no machine, shares one in launched jobs, and where all addresses are of the loopback.
+/// InvalidArgument: there is no such port.
+Result<std::shared_ptr<monitor::MetricsEndpoint>> open_own_metrics_endpoint(const RunConfig& config, const TaskHost& host,
+                                                                            Logger& log);
 
 /// While it lives, the endpoint of the process shows the task.
 class MeteredTask {

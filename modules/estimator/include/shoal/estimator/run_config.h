@@ -203,8 +203,8 @@ struct RunConfigOptions {
   /// default they end training with NanLoss, and nothing of such a step is saved. A loss that is NaN ends it either way.
   bool allow_non_finite = false;
   /// Where monitoring systems ask this process: /metrics (Prometheus) and /healthz (metrics_endpoint.h). A port of this machine alone,
-  /// "9400", or "ADDRESS:PORT"; port 0 is one that is free, which the log names. Beyond this machine the job needs a token or
-  /// certificates. Default: nowhere.
+  /// "9400", or "ADDRESS:PORT"; port 0 is one that is free, which the log names. Of tasks that share a machine each adds its number in the
+  /// job to the port: chief or master, parameter servers, workers, evaluator. Beyond this machine the job needs a token or certificates. Default: nowhere.
   std::optional<std::string> metrics = {};
   UpdateStrategyOptions update_strategy = {};
   /// Heeded by shoal::run, and by run_cluster() where it handles signals; other library calls change no handler.
