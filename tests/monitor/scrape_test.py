@@ -11,6 +11,7 @@ import http.client
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -111,6 +112,19 @@ def labels(task, more=""):
     return f'{{task="{task}",role="{role}",index="{index or 0}"{more}}}'
 
 
+def first_free_port(count):
+    """The first of so many ports in a row that nobody has; they are lower than those that the system gives away."""
+    for first in random.sample(range(10000, 30000), 1000):
+        with contextlib.ExitStack() as held:
+            try:
+                for port in range(first, first + count):
+                    held.enter_context(socket.create_server(("127.0.0.1", port)))
+            except OSError:
+                continue
+            return first
+    raise AssertionError("no ports are free")
+
+
 class Programs(unittest.TestCase):
     """Starts programs in a folder of the test's own."""
 
@@ -170,9 +184,7 @@ class Scrapes(Programs):
         self.assertEqual(found["shoal_up" + labels("worker 0")], 1)
 
     def test_launched_tasks_take_one_port_each(self):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1] % 50000 + 10000
+        port = first_free_port(3)
         job = self.start(SHOAL, "launch", "--ps", "1", "--workers", "1", "--no-logs", "--", PROGRAM, "--model", "mlp", "--steps", "1000000",
                          "--model-dir", self.folder / "m", "--metrics", port)
         job.find(rf"metrics: chief 0 at 127.0.0.1:{port}, and each further task one port above, up to worker 0 at 127.0.0.1:{port + 2}")
@@ -302,6 +314,23 @@ class Secrets(Programs):
         for where in (heard, task.text):
             for what in (token, token[7:23], secret):
                 self.assertNotIn(what, where)
+
+    def test_older_tls_is_refused(self):
+        file = self.folder / "token"
+        self.keys("token", "--out", file)
+        port = self.train("--metrics", "0.0.0.0:0", "--token-file", file).port()
+        context = ssl.create_default_context(cadata=self.keys("metrics", "--token-file", file, "--certificate"))
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+        with self.assertRaisesRegex(ssl.SSLError, "(?i)alert protocol version"):
+            self.connection(port, context)
+
+    def test_an_address_of_another_machine_is_an_error_before_training(self):
+        file = self.folder / "token"
+        self.keys("token", "--out", file)
+        task = self.train("--metrics", "192.0.2.1:0", "--token-file", file)  # RFC 5737: nobody has it.
+        self.assertEqual(task.status(), 1, task.text)
+        self.assertIn("metrics 192.0.2.1:0: cannot listen there", task.text)
+        self.assertFalse((self.folder / "m").exists())
 
     def other_token(self):
         self.keys("token", "--out", self.folder / "other")
