@@ -204,7 +204,8 @@ ALLOWED = {
         ("modules/cli/src/json_out.cc", "json", "print_line() tells whether bytes were replaced"),
     ],
     "The endpoint for monitoring systems: in a simulation nobody asks": [
-        ("modules/monitor/src/metrics_endpoint.cc", "clock thread network", "its thread, its port, and how long strands are silent"),
+        ("modules/monitor/src/metrics_endpoint.cc", "clock file network system thread",
+         "its thread, its port, descriptors of sockets, and how long strands are silent"),
         ("modules/monitor/src/metrics_session.*", "network", "its connections"),
         ("modules/monitor/src/metrics_tls.*", "network", "TLS on them"),
         ("modules/monitor/src/http_exchange.*", "network", "requests as the library has read them"),

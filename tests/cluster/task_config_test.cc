@@ -57,6 +57,20 @@ TEST(TaskConfig, CountsTheTasksThatShareItsHost) {
   EXPECT_EQ(parsed("").tasks_on_host, 1);
 }
 
+TEST(TaskConfig, TellsWhetherShoalLaunchHasStartedTheTask) {
+  const auto launched = [](const std::string& report_file) {
+    const auto variables = [&report_file](std::string_view name) -> std::optional<std::string> {
+      if (name == "TF_CONFIG") return R"({"cluster": {"chief": ["h:1"]}, "task": {"type": "evaluator", "index": 0}})";
+      if (name == "SHOAL_SOURCE") return "TF_CONFIG";
+      return name == "SHOAL_REPORT_FILE" ? std::optional(report_file) : std::nullopt;
+    };
+    const Result<TaskConfig> task = task_from_environment(variables);
+    return task && task->launched;
+  };
+  EXPECT_TRUE(launched("/tmp/report"));
+  EXPECT_FALSE(launched(""));
+}
+
 TEST(ResolveTask, ChecksLikeTheParser) {
   ClusterSpec cluster;
   ASSERT_TRUE(cluster.add("chief", 0, "h:1"));

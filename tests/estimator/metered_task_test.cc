@@ -120,10 +120,11 @@ TEST(MeteredTask, HasANumberOfItsOwnWhereIndicesHaveGaps) {
 
 /// Also in programs that are not on shoal::run.
 TEST(MeteredTask, AddsItsNumberToAPortThatItsMachineShares) {
-  const auto task = [](int32_t on_host, bool in_process) {
+  const auto task = [](int32_t on_host, bool in_process, bool launched = false) {
     cluster::TaskConfig made = cluster::in_process_tasks({.ps = 1, .workers = 1}, "t").back();
     made.in_process = in_process;
     made.tasks_on_host = on_host;
+    made.launched = launched;
     return made;
   };
   Place place;
@@ -131,10 +132,12 @@ TEST(MeteredTask, AddsItsNumberToAPortThatItsMachineShares) {
   const auto open = [&](const cluster::TaskConfig& made) {
     return open_own_metrics_endpoint(RunConfig({.metrics = "65535"}, made), TaskHost(), log);
   };
-  const auto shared = open(task(3, false));
-  ASSERT_FALSE(shared);
-  EXPECT_EQ(shared.error().kind(), ErrorKind::kInvalidArgument);
-  EXPECT_THAT(shared.error().message(), HasSubstr("this task listens 2 ports above, and there is no port 65537"));
+  for (const cluster::TaskConfig& one_of_many : {task(3, false), task(1, false, true)}) {
+    const auto shared = open(one_of_many);
+    ASSERT_FALSE(shared);
+    EXPECT_EQ(shared.error().kind(), ErrorKind::kInvalidArgument);
+    EXPECT_THAT(shared.error().message(), HasSubstr("this task listens 2 ports above, and there is no port 65537"));
+  }
   for (const cluster::TaskConfig& alone : {task(1, false), task(3, true)}) {
     const auto own = open(alone);
     EXPECT_TRUE(own || own.error().kind() == ErrorKind::kUnavailable);  // Somebody else may listen there.

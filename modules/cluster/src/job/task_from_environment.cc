@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "job/resolvers/variables.h"
+#include "shoal/cluster/launched.h"
 #include "shoal/cluster/tf_config.h"
 
 namespace shoal::cluster {
@@ -116,6 +117,7 @@ Result<TaskConfig> with_addresses(const TaskConfig& task, const std::vector<std:
 
 Result<TaskConfig> task_from_environment(const GetEnv& getenv, const TfConfigOptions& options) {
   SHOAL_TRY(TaskConfig task, found_task(getenv, options));
+  task.launched = was_launched(getenv);
   return with_trial(std::move(task), getenv);
 }
 

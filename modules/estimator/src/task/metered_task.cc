@@ -2,7 +2,6 @@
 #include "task/metered_task.h"
 
 #include "shoal/backends/backend.h"
-#include "shoal/cluster/launched.h"
 #include "shoal/estimator/task_host.h"
 #include "shoal/monitor/metrics_endpoint.h"
 #include "shoal/transport/scrape_access.h"
@@ -63,7 +62,7 @@ monitor::TaskAccess access_to(const RunConfig& config, Environment& env) {
 /// Threads of one process share its endpoint, and no ports.
 bool shares_machine(const cluster::TaskConfig& task) {
   if (task.in_process) return false;
-  return task.tasks_on_host > 1 || (task.mode != cluster::TaskMode::kLocal && cluster::was_launched(cluster::process_getenv));
+  return task.tasks_on_host > 1 || task.launched;
 }
 
 }  // namespace

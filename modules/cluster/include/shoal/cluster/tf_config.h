@@ -41,6 +41,8 @@ struct TaskConfig {
   std::optional<Place> place;
   /// The start that this task is part of ended before the task came, so there is nobody to meet.
   bool has_ended = false;
+  /// `shoal launch` has started the task, as one of several that it tells the same (was_launched()).
+  bool launched = false;
   std::vector<std::string> warnings;
 
   /// False while only the place is known: the role and the numbers follow from it; addresses come from a rendezvous.
