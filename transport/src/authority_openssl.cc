@@ -48,7 +48,7 @@ Result<Issuer> issuer_of(const KeyPair& authority) {
   return issuer;
 }
 
-Validity within(const Issuer& issuer, const Validity& validity) {
+Validity validity_within(const Issuer& issuer, const Validity& validity) {
   return {validity.begin, std::min(validity.end, issuer.last.value_or(validity.end))};
 }
 
@@ -59,7 +59,7 @@ Result<KeyPair> signed_by(const Issuer& issuer, const std::string& subject, cons
     return failed_precondition("the CA's certificate has expired" +
                                (issuer.last ? ", on " + to_utc_text(*issuer.last) : std::string()) +
                                "; make a new CA (shoal keys ca)");
-  SHOAL_TRY(const UnsignedCertificate made, begin_with_fresh_key(subject, within(issuer, validity)));
+  SHOAL_TRY(const UnsignedCertificate made, begin_with_fresh_key(subject, validity_within(issuer, validity)));
   CertificateExtensions extensions{{NID_basic_constraints, "critical,CA:FALSE"},
                                    {NID_key_usage, "critical,digitalSignature"},
                                    {NID_subject_key_identifier, "hash"},
@@ -95,7 +95,7 @@ Result<KeyPair> make_task_certificate(const KeyPair& authority, const PeerIdenti
 Result<WatcherCertificate> make_watcher_certificate(const KeyPair& authority, const Validity& validity) {
   SHOAL_TRY(const Issuer issuer, issuer_of(authority));
   SHOAL_TRY(KeyPair own, signed_by(issuer, "watcher", validity, {{NID_ext_key_usage, "clientAuth"}}));
-  return WatcherCertificate{.own = std::move(own), .validity = within(issuer, validity)};
+  return WatcherCertificate{.own = std::move(own), .validity = validity_within(issuer, validity)};
 }
 
 }  // namespace shoal::transport
