@@ -165,6 +165,27 @@ class Search(unittest.TestCase):
         for log in logs:
             self.assertNotIn("error", log)
 
+    def test_a_program_that_cannot_be_started_ends_the_search_and_loses_no_trial(self):
+        program = self.folder / "program"
+        program.write_bytes(b"this is no program\n")
+        program.chmod(0o755)
+        options = ("--param", "learning-rate=0.1|0.2|0.3|0.4", "--algorithm", "grid", "--parallel", 2)
+        for _ in range(2):
+            refused = self.tune(*options, program=(program,), status=2)
+            self.assertIn("trial 0 cannot be started", refused.stderr)
+        self.assertEqual(self.records("ended"), [])
+        program.unlink()
+        program.symlink_to(TUNED)
+        self.tune(*options, program=(program,))
+        self.check_each_trial_once(4)
+        self.assertEqual({row["state"] for row in self.table()}, {"complete"})
+
+    def test_shows_results_even_if_the_link_to_the_best_cannot_be_made(self):
+        (self.dir / "best" / "of all").mkdir(parents=True)
+        done = self.tune("--param", "learning-rate=0.1", "--trials", 1)
+        self.assertIn("cannot make the link", done.stderr)
+        self.assertIn("The best of 1 trials is trial 0", done.stdout)
+
     def test_refuses_a_second_search_naming_the_first(self):
         search = self.start("--param", "learning-rate=0.1", program=(TUNED, "--slow", 50, "--steps", 100000))
         until(self.processes, "a trial")

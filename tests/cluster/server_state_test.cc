@@ -250,9 +250,9 @@ TEST_F(ServerStateTest, ATrainerSendsItsOwnResidualOnly) {
   EXPECT_TRUE(read_of_held(residual_arena(1)));
   for (const ArenaIndex arena : {-1, 2, 8}) expect_error(read_of_held(arena), ErrorKind::kInvalidArgument, "no such arena");
   for (const ArenaIndex arena : {residual_arena(0), residual_arena(2), std::numeric_limits<ArenaIndex>::max()})
-    expect_error(read_of_held(arena), ErrorKind::kUnavailable, "not held");
+    expect_error(read_of_held(arena), ErrorKind::kUnavailable, "was let go");
   const HeldState newer = value_or_raise(state_.hold(true));
-  expect_error(read_of_held(residual_arena(1)), ErrorKind::kUnavailable, "not held");
+  expect_error(read_of_held(residual_arena(1)), ErrorKind::kUnavailable, "was let go");
   held = value_or_raise(state_.hold());
   expect_error(read_of_held(residual_arena(1)), ErrorKind::kInvalidArgument, "no such arena");
   expect_error(read_held(state_, nullptr, to_json(ReadRange{0, 0, 64})), ErrorKind::kUnavailable);

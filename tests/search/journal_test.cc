@@ -32,7 +32,7 @@ std::vector<Record> records() {
   return {
       TrialCreated{0, {{"lr", 0.1}, {"optimizer", std::string("sgd")}, {"units", int64_t(3)}}},
       TrialStarted{0, 1},
-      TrialCreated{1, {{"lr", 1.0}, {"optimizer", std::string("adam")}}},
+      TrialCreated{1, {{"lr", 1.0}, {"optimizer", std::string("adam\xff")}}},
       TrialStarted{1, 1},
       TrialObserved{0, 0, 10, 0.5, true},
       TrialObserved{1, 0, 10, std::nan(""), false},

@@ -74,6 +74,46 @@ TEST(Search, GoesOnWhereAnotherCallWasCutOff) {
   EXPECT_EQ(result.trials[3].attempts, 2);
 }
 
+/// Training returns normally after a stop, so a stop must not be taken for the end of the trial.
+TEST(Search, AStopEndsItAndTheTrialGoesOnLater) {
+  const TemporaryFolder folder;
+  SearchOptions options{.folder = folder.path(), .parameters = {"x=0..1"}, .trials = 4};
+  StopSource stop;
+  options.config.stop = stop.token();
+  std::vector<std::string> called;
+  EXPECT_EQ(raised([&] {
+              search(options, [&](const Params& params, const RunConfig& config) {
+                called.push_back(*config.trial());
+                if (called.size() == 2) stop.request_stop();
+                return parabola(params, config);
+              });
+            }).kind(),
+            ErrorKind::kCancelled);
+  EXPECT_EQ(raised([&] { search(options, parabola); }).kind(), ErrorKind::kCancelled);
+  options.config.stop = {};
+  const SearchResult result = search(options, [&](const Params& params, const RunConfig& config) {
+    called.push_back(*config.trial());
+    return parabola(params, config);
+  });
+  EXPECT_THAT(called, ::testing::ElementsAre("0", "1", "1", "2", "3"));
+  for (const tuning::Trial& trial : result.trials) EXPECT_EQ(trial.state, tuning::Trial::State::kComplete);
+}
+
+TEST(Search, KnowsTheGoalOfAMetricByItsName) {
+  const auto best_of = [](const std::string& metric) {
+    const TemporaryFolder folder;
+    const SearchResult result =
+        search({.folder = folder.path(), .parameters = {"x=1|2"}, .algorithm = tuning::Algorithm::kGrid, .metric = metric},
+               [&](const Params&, const RunConfig& config) {
+                 return Metrics{{metric, std::stod(*config.trial())}};
+               });
+    return result.best->number;
+  };
+  EXPECT_EQ(best_of("auc"), 1);
+  EXPECT_EQ(best_of("squared_error"), 0);
+  EXPECT_THAT(raised([&] { best_of("profit"); }).message(), HasSubstr("say which is the goal"));
+}
+
 TEST(Search, GoesOnBehindTrialsThatFail) {
   const TemporaryFolder folder;
   const SearchResult result =

@@ -135,6 +135,7 @@ TEST(Tuner, PassesASignalOnAndKeepsTrialsForLater) {
   Search search({.trials = 5, .parallel = 3});
   search.take(search.tuner.begin(at(0)));
   EXPECT_THAT(search.take(search.tuner.interrupted(SIGINT, at(1))), ElementsAre("end 0", "end 1", "end 2"));
+  EXPECT_THAT(search.take(search.tuner.interrupted(SIGTERM, at(1.4))), IsEmpty());  // The same request, sent twice.
   EXPECT_THAT(search.take(search.tuner.ended(0, {.interrupted = true, .value = 0.5}, at(2))), IsEmpty());
   EXPECT_THAT(search.take(search.tuner.ended(1, good(0.4), at(2))), IsEmpty());  // It had come to its end.
   EXPECT_FALSE(search.tuner.is_done());

@@ -450,7 +450,7 @@ TEST(Master, IsRefusedWithoutCheckpointsInAllTasks) {
   ASSERT_TRUE(world.run()) << world.report();
   for (const std::string& task : world.tasks()) {
     EXPECT_EQ(world.exit_status(task), 2) << task;
-    EXPECT_THAT(world.outcome(task).error().message(), HasSubstr("the evaluation of a master hangs on them")) << task;
+    EXPECT_THAT(world.outcome(task).error().message(), HasSubstr("the evaluation of a master needs them")) << task;
   }
   EXPECT_FALSE(world.shared().exists(kModel));
 }

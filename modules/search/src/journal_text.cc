@@ -28,7 +28,9 @@ Result<Enum> parse_name(const std::array<std::string_view, count>& names, std::s
   return invalid_argument("\"" + std::string(name) + "\" is no " + what + "; there are " + known);
 }
 
+/// A text may hold any bytes.
 Printed value_json(const Value& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return Printed(json::exact_text(*text));
   return std::visit([](const auto& one) { return Printed(one); }, value);
 }
 
@@ -91,7 +93,8 @@ Result<SearchHeader> header_from(const Json& object) {
   SHOAL_TRY(header.algorithm, parse_algorithm(algorithm));
   SHOAL_TRY(const std::string goal, json::string_member(object, "goal"));
   SHOAL_TRY(header.goal, parse_goal(goal));
-  SHOAL_TRY(header.metric, json::string_member(object, "metric"));
+  SHOAL_TRY(const Json* metric, json::member(object, "metric"));
+  SHOAL_TRY(header.metric, json::exact_text_of(*metric, "metric"));
   SHOAL_TRY(header.seed, json::whole_member<int64_t>(object, "seed"));
   SHOAL_TRY(header.min_steps, json::whole_member<int64_t>(object, "min_steps", 0));
   SHOAL_TRY(header.max_steps, json::whole_member<int64_t>(object, "max_steps", 0));
@@ -118,7 +121,7 @@ Result<Value> value_from(const Json& json, const Parameter& parameter) {
     SHOAL_TRY(const int64_t number, json::whole_of<int64_t>(json, parameter.name));
     return Value(number);
   }
-  SHOAL_TRY(std::string text, json::string_of(json, parameter.name));
+  SHOAL_TRY(std::string text, json::exact_text_of(json, parameter.name));
   return Value(std::move(text));
 }
 
@@ -205,6 +208,15 @@ std::string_view to_string(Algorithm algorithm) { return kAlgorithms[size_t(algo
 Result<Algorithm> parse_algorithm(std::string_view name) { return parse_name<Algorithm>(kAlgorithms, name, "algorithm"); }
 std::string_view to_string(Goal goal) { return kGoals[size_t(goal)]; }
 Result<Goal> parse_goal(std::string_view name) { return parse_name<Goal>(kGoals, name, "goal"); }
+Result<Goal> goal_of(std::string_view metric) {
+  const auto says = [metric](std::string_view word) { return metric.find(word) != std::string_view::npos; };
+  static constexpr std::array<std::string_view, 2> kLessIsBetter{"loss", "error"};
+  static constexpr std::array<std::string_view, 4> kMoreIsBetter{"accuracy", "auc", "precision", "recall"};
+  if (std::ranges::any_of(kLessIsBetter, says)) return Goal::kMin;
+  if (std::ranges::any_of(kMoreIsBetter, says)) return Goal::kMax;
+  return invalid_argument("whether more or less of the metric " + std::string(metric) +
+                          " is better is not known: say which is the goal, min or max");
+}
 std::string_view to_string(Outcome outcome) { return kOutcomes[size_t(outcome)]; }
 
 std::string line_of(const SearchHeader& header) {
@@ -215,7 +227,7 @@ std::string line_of(const SearchHeader& header) {
                     {"version", SHOAL_VERSION},
                     {"algorithm", to_string(header.algorithm)},
                     {"seed", header.seed},
-                    {"metric", header.metric},
+                    {"metric", Printed(json::exact_text(header.metric))},
                     {"goal", to_string(header.goal)},
                     {"min_steps", header.min_steps},
                     {"max_steps", header.max_steps},

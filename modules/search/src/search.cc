@@ -29,7 +29,12 @@ Result<tuning::SearchHeader> header_of(const SearchOptions& options) {
     return invalid_argument("search() ends no trial early: take kGrid or kRandom, or shoal tune --algorithm asha");
   }
   tuning::SearchHeader header{
-      .space = {}, .algorithm = options.algorithm, .seed = options.seed, .metric = options.metric, .goal = options.goal};
+      .space = {}, .algorithm = options.algorithm, .seed = options.seed, .metric = options.metric};
+  if (options.goal) {
+    header.goal = *options.goal;
+  } else {
+    SHOAL_TRY(header.goal, tuning::goal_of(options.metric));
+  }
   std::vector<tuning::Parameter> parameters;
   for (const std::string& text : options.parameters) {
     SHOAL_TRY(tuning::Parameter parameter, tuning::parse_parameter(text));
@@ -40,7 +45,7 @@ Result<tuning::SearchHeader> header_of(const SearchOptions& options) {
 }
 
 Result<tuning::Tuner> tuner_of(const SearchOptions& options, const tuning::SearchHeader& header) {
-  tuning::TunerOptions tuner{.trials = options.trials, .retries = 0, .goal = options.goal};
+  tuning::TunerOptions tuner{.trials = options.trials, .retries = 0, .goal = header.goal};
   if (options.algorithm == tuning::Algorithm::kGrid) {
     SHOAL_TRY(std::unique_ptr<tuning::Sampler> grid, tuning::grid_sampler(header.space));
     return tuning::Tuner(tuner, std::move(grid));
@@ -80,6 +85,7 @@ class SearchCall {
   }
 
   Result<void> train(int64_t number) {
+    if (options_.config.stop.stop_requested()) return cancelled();
     const WallTime begun = read_wall_clock();
     Result<Metrics> metrics = call_user("trial " + std::to_string(number), [&] {
       RunConfigOptions config = options_.config;
@@ -89,6 +95,8 @@ class SearchCall {
       return train_(params_of(tuner_.trials()[size_t(number)].parameters), RunConfig(std::move(config), std::move(task)));
     });
     if (!metrics && metrics.error().kind() == ErrorKind::kCancelled) return std::move(metrics).error();
+    // Training returns after a stop, so what the function returned may be of half a trial.
+    if (options_.config.stop.stop_requested()) return cancelled();
     tuning::AttemptEnd end{.seconds = to_seconds(read_wall_clock() - begun)};
     if (!metrics) {
       // The tuner has no retries here: in the same program the failure would repeat.

@@ -11,6 +11,8 @@ namespace {
 
 constexpr int kNanStatus = 3;
 constexpr Duration kLongestWait = std::chrono::seconds(30);
+/// A service manager may signal a program and then its group: signals this close together are one request.
+constexpr Duration kOneRequest = std::chrono::milliseconds(500);
 
 bool runs(const Trial& trial) { return trial.state == Trial::State::kRunning || trial.state == Trial::State::kEnding; }
 
@@ -155,7 +157,7 @@ TunerActions Tuner::ended(int64_t number, const AttemptEnd& end, SteadyTime now)
   // A trial that the end of the search interrupted waits for the next start of the search. A trial that finished by itself
   // meanwhile is complete or failed.
   const bool came_to_its_end = (end.status == 0 && !end.interrupted && end.value) || is_permanent_status(end.status);
-  if (interrupted_ && !attempt.decided && !came_to_its_end) {
+  if (was_interrupted() && !attempt.decided && !came_to_its_end) {
     trial.state = Trial::State::kWaiting;
     return actions;
   }
@@ -170,7 +172,9 @@ TunerActions Tuner::ended(int64_t number, const AttemptEnd& end, SteadyTime now)
 
 TunerActions Tuner::interrupted(int signal, SteadyTime now) {
   TunerActions actions;
-  const bool again = std::exchange(interrupted_, true);
+  const bool again = was_interrupted();
+  if (again && now < *interrupted_at_ + kOneRequest) return actions;
+  if (!again) interrupted_at_ = now;
   for (Trial& trial : trials_) {
     if (!runs(trial)) continue;
     if (!again && trial.state == Trial::State::kEnding) continue;  // This trial already has its signal.
@@ -202,7 +206,7 @@ TunerActions Tuner::time_passed(SteadyTime now) {
 std::optional<SteadyTime> Tuner::next_time() const {
   std::optional<SteadyTime> next;
   const auto not_after = [&next](SteadyTime time) { next = std::min(next.value_or(time), time); };
-  const bool room = running() < options_.parallel && !interrupted_;
+  const bool room = running() < options_.parallel && !was_interrupted();
   for (const Trial& trial : trials_) {
     const Attempt& attempt = attempts_[size_t(trial.number)];
     if (trial.state == Trial::State::kRunning && options_.time_limit) {
@@ -243,7 +247,7 @@ std::optional<int64_t> Tuner::next_to_start(TunerActions& actions, SteadyTime no
 }
 
 void Tuner::fill(TunerActions& actions, SteadyTime now) {
-  for (int free = options_.parallel - running(); free > 0 && !interrupted_; --free) {
+  for (int free = options_.parallel - running(); free > 0 && !was_interrupted(); --free) {
     const std::optional<int64_t> number = next_to_start(actions, now);
     if (!number) return;
     Trial& trial = trials_[size_t(*number)];
@@ -257,7 +261,7 @@ void Tuner::fill(TunerActions& actions, SteadyTime now) {
 
 bool Tuner::is_done() const {
   if (running() > 0) return false;
-  if (interrupted_) return true;
+  if (was_interrupted()) return true;
   const bool waits = std::ranges::any_of(trials_, [](const Trial& trial) { return !trial.has_ended(); });
   return !waits && (sampler_is_empty_ || (options_.trials && int64_t(trials_.size()) >= *options_.trials));
 }

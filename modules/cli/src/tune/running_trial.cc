@@ -71,12 +71,14 @@ bool RunningTrial::is_gone() {
 std::vector<Evaluation> RunningTrial::new_evaluations() {
   std::vector<Evaluation> evaluations = watch_->take();
   if (!evaluations.empty()) last_ = evaluations.back();
+  // The first look also sees what earlier attempts have written.
+  if (std::exchange(has_looked_, true) && !evaluations.empty()) has_evaluated_ = true;
   return evaluations;
 }
 
 uint64_t RunningTrial::settled_bytes() {
   bytes_ = std::max(bytes_, group_.resident_bytes().value_or(0));
-  return last_ || has_ended() ? bytes_ : 0;
+  return has_evaluated_ || has_ended() ? bytes_ : 0;
 }
 
 tuning::AttemptEnd RunningTrial::attempt_end() {

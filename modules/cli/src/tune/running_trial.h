@@ -47,6 +47,7 @@ class RunningTrial {
   std::unique_ptr<TrialWatch> watch_;
   SteadyTime begun_;
   std::optional<Evaluation> last_{};
+  bool has_looked_ = false, has_evaluated_ = false;
   uint64_t bytes_ = 0;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <deque>
 #include <list>
 
 #include "launch/guard.h"
@@ -76,6 +77,8 @@ class SearchRun {
   std::optional<launch::SignalInbox> inbox_;
   std::optional<launch::Guard> guard_;
   std::list<RunningTrial> running_;
+  std::deque<tuning::TunerAction> actions_;  // Actions of the tuner that are still to be carried out.
+  bool carries_out_ = false;
   std::vector<std::pair<int64_t, SteadyTime>>
       held_back_;  // Trials whose old process still runs, each with the end of the wait for that process.
   SteadyTime next_look_{};
@@ -88,7 +91,9 @@ Result<int> SearchRun::run() {
   running_.clear();  // Empty, unless an error ended the search while trials ran.
   screen_.remove_table();
   if (!done) return done.error();
-  SHOAL_TRY_VOID(write_results(context_.storage, options_, tuner_));
+  if (const auto written = write_results(context_.storage, options_, tuner_); !written) {
+    context_.complain(written.error().message());  // The results are printed all the same.
+  }
   return print_results(context_, options_, tuner_);
 }
 
@@ -97,7 +102,10 @@ Result<void> SearchRun::prepare() {
   const ProcessInfo self = read_process_info();
   auto lock = context_.storage.lock(join_path(options_.folder, "search_lock"),
                                     "process " + std::to_string(self.process_id) + " on " + self.host_name);
-  if (!lock) return std::move(lock).error().with_context("another search runs in " + options_.folder);
+  if (!lock && lock.error().kind() == ErrorKind::kUnavailable) {
+    return std::move(lock).error().with_context("another search runs in " + options_.folder);
+  }
+  if (!lock) return std::move(lock).error();
   lock_ = *std::move(lock);
   SHOAL_TRY(tuning::Journal journal, tuning::Journal::open(context_.storage, options_.folder, options_.header));
   if (auto replayed = tuner_.replay(journal.records()); !replayed) {
@@ -124,8 +132,14 @@ Result<void> SearchRun::search() {
   return {};
 }
 
+/// Carries out actions in the order in which the tuner gave them. An action may cause further ones: these wait for the rest of
+/// the earlier ones, so the journal has every record in the tuner's order.
 Result<void> SearchRun::carry_out(const tuning::TunerActions& actions) {
-  for (const tuning::TunerAction& action : actions) {
+  actions_.insert(actions_.end(), actions.begin(), actions.end());
+  if (std::exchange(carries_out_, true)) return {};
+  while (!actions_.empty()) {
+    const tuning::TunerAction action = std::move(actions_.front());
+    actions_.pop_front();
     if (const auto* note = std::get_if<tuning::Note>(&action)) {
       SHOAL_TRY_VOID(journal_->append(note->record));
       tell(note->record);
@@ -138,12 +152,17 @@ Result<void> SearchRun::carry_out(const tuning::TunerActions& actions) {
       }
     }
   }
+  carries_out_ = false;
   return {};
 }
 
-/// Starts the process of a trial, or holds the trial back while its old process runs.
+/// Starts the process of a trial, or holds the trial back while its old process runs. A program that cannot be started at all
+/// would fail every trial for good, so its error ends the search, and the trial stays waiting.
 Result<void> SearchRun::begin(int64_t number) {
   auto running = RunningTrial::start(context_.storage, options_, file_, tuner_.trials()[size_t(number)]);
+  if (!running && exit_status(running.error().kind()) != 1) {
+    return std::move(running).error().with_context("trial " + std::to_string(number) + " cannot be started");
+  }
   if (!running) {
     const tuning::AttemptEnd end{.status = exit_status(running.error().kind()), .error = running.error().message()};
     return carry_out(tuner_.ended(number, end, steady_now()));
@@ -160,15 +179,12 @@ Result<void> SearchRun::begin(int64_t number) {
 Result<void> SearchRun::begin_held_back() {
   const auto held_back = std::exchange(held_back_, {});
   for (const auto& [number, until] : held_back) {
-    if (tuner_.was_interrupted()) {
+    if (tuner_.was_interrupted() || tuner_.trials()[size_t(number)].state == Trial::State::kEnding) {
       SHOAL_TRY_VOID(carry_out(tuner_.ended(number, {.interrupted = true}, steady_now())));
     } else if (steady_now() >= until) {
       const std::string lock = running_file(options_, number);
-      SHOAL_TRY_VOID(carry_out(tuner_.ended(number,
-                                            {.status = 2,
-                                             .error = "its old process " + holder_of(context_.storage, lock) +
-                                                      " still runs; end it, and start the search again"},
-                                            steady_now())));
+      return unavailable("the old process " + holder_of(context_.storage, lock) + " of trial " + std::to_string(number) +
+                         " still runs; end it, and start the search again");
     } else {
       SHOAL_TRY_VOID(begin(number));
       if (!held_back_.empty() && held_back_.back().first == number) held_back_.back().second = until;
@@ -218,9 +234,11 @@ Result<void> SearchRun::heed(const std::vector<int>& signals) {
       SHOAL_TRY_VOID(guard_->look());
       launch::reap_adopted(guard_->id(), groups);
     } else {
-      say(tuner_.was_interrupted() ? "second signal received: trials are killed"
-                                   : "signal received: trials save a checkpoint and end");
-      SHOAL_TRY_VOID(carry_out(tuner_.interrupted(signal == SIGHUP ? SIGTERM : signal, steady_now())));
+      const bool again = tuner_.was_interrupted();
+      const auto actions = tuner_.interrupted(signal == SIGHUP ? SIGTERM : signal, steady_now());
+      if (!again) say("signal received: trials save a checkpoint and end");
+      if (again && !actions.empty()) say("second signal received: trials are killed");
+      SHOAL_TRY_VOID(carry_out(actions));
     }
   }
   return {};
@@ -262,6 +280,7 @@ Result<void> SearchRun::end(std::list<RunningTrial>::iterator running) {
   for (const Evaluation& one : running->new_evaluations()) {
     SHOAL_TRY_VOID(carry_out(tuner_.evaluated(number, one.step, one.value, steady_now())));
   }
+  bytes_of_a_trial_ = std::max(bytes_of_a_trial_, running->settled_bytes());
   const tuning::AttemptEnd end = running->attempt_end();
   running_.erase(running);
   return carry_out(tuner_.ended(number, end, steady_now()));

@@ -66,18 +66,6 @@ struct TuneArguments {
   bool json = false, quiet = false;
 };
 
-/// Returns the goal that --goal gives or the metric's name implies.
-Result<Goal> goal_of(const TuneArguments& arguments) {
-  if (arguments.goal) return tuning::parse_goal(*arguments.goal);
-  const auto says = [&](std::string_view word) { return arguments.metric.find(word) != std::string::npos; };
-  static constexpr std::array<std::string_view, 2> kLessIsBetter{"loss", "error"};
-  static constexpr std::array<std::string_view, 4> kMoreIsBetter{"accuracy", "auc", "precision", "recall"};
-  if (std::ranges::any_of(kLessIsBetter, says)) return Goal::kMin;
-  if (std::ranges::any_of(kMoreIsBetter, says)) return Goal::kMax;
-  return invalid_argument("whether more or less of the metric " + arguments.metric +
-                          " is better is not known: give --goal min or --goal max");
-}
-
 Result<tuning::Space> space_from(Storage& storage, const TuneArguments& arguments) {
   if (arguments.space_file) {
     if (!arguments.parameters.empty()) return invalid_argument("--space and --param exclude each other: give one of them");
@@ -163,7 +151,7 @@ Result<TuneOptions> tune_options_from(const Context& context, const TuneArgument
   SHOAL_TRY(header.space, space_from(context.storage, arguments));
   SHOAL_TRY(header.algorithm, tuning::parse_algorithm(arguments.algorithm));
   header.metric = arguments.metric;
-  SHOAL_TRY(header.goal, goal_of(arguments));
+  SHOAL_TRY(header.goal, arguments.goal ? tuning::parse_goal(*arguments.goal) : tuning::goal_of(arguments.metric));
   header.seed = arguments.seed;
   header.program = context.program;
   SHOAL_TRY_VOID(tune::check_program(context.program, header.space));

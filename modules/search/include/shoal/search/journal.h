@@ -27,6 +27,9 @@ Result<Algorithm> parse_algorithm(std::string_view name);
 std::string_view to_string(Goal goal);
 /// An unknown name gives InvalidArgument, which lists the names.
 Result<Goal> parse_goal(std::string_view name);
+/// The goal that the name of a metric implies: kMin for names with "loss" or "error", kMax for names with "accuracy", "auc",
+/// "precision" or "recall". Another name gives InvalidArgument.
+Result<Goal> goal_of(std::string_view metric);
 
 /// The first line of a journal, which identifies the search. The number of trials is not part of it, so a search may get
 /// more trials later.

@@ -22,9 +22,9 @@ struct SearchOptions {
   tuning::Algorithm algorithm = tuning::Algorithm::kRandom;  ///< kGrid or kRandom.
   std::optional<int64_t> trials = {};                        ///< The number of trials. Default: 20, or all of a grid.
   std::string metric = "loss";                               ///< The name of the metric that ranks the trials.
-  tuning::Goal goal = tuning::Goal::kMin;                    ///< kMin if less of the metric is better.
+  std::optional<tuning::Goal> goal = {};  ///< kMin if less of the metric is better. Default: tuning::goal_of(metric).
   int64_t seed = 1;                                          ///< The seed of the values that are drawn.
-  RunConfigOptions config = {};  ///< The trials' configs; each trial gets a model_dir of its own.
+  RunConfigOptions config = {};  ///< The trials' configs; each trial gets a model_dir of its own. Its stop ends the search.
 };
 
 struct SearchResult {
@@ -41,14 +41,15 @@ using TrialFunction = std::function<Metrics(const Params& params, const RunConfi
 /// records each trial. If the program is started again, the same call does not repeat ended trials; for the trial that was
 /// running, it calls `train` again with the model_dir that has the trial's checkpoints. If `train` throws an exception, the
 /// trial has failed, and the search continues; an exception of kind NanLoss gives the trial the worst value. An exception
-/// of kind Cancelled ends the search and is rethrown.
+/// of kind Cancelled ends the search and is rethrown, and a stop of options.config.stop raises one: a trial that it ended early
+/// trains on at the next call.
 ///
 ///   const shoal::SearchResult result = shoal::search({.folder = "s", .parameters = {"units=16|64|256", "dropout=0..0.5"}},
 ///                                                    [](const shoal::Params& params, const shoal::RunConfig& config) { ... });
 ///
 /// A range of numbers gives numbers in params, and a list of texts gives texts: params.get_real("dropout"),
 /// params.get_string("units").
-/// Raises InvalidArgument for parameters that cannot be read and for the algorithm kAsha, FailedPrecondition if the folder
+/// Raises InvalidArgument for parameters that cannot be read, a metric of unknown goal and the algorithm kAsha, FailedPrecondition if the folder
 /// holds another search, DataLoss for a damaged journal, and Unavailable if another process searches in the folder or a
 /// file cannot be written.
 SearchResult search(const SearchOptions& options, const TrialFunction& train);

@@ -20,7 +20,8 @@ struct TunerOptions {
   std::optional<int64_t> trials{};       ///< The number of trials. Nothing: all of the sampler.
   int parallel = 1;                      ///< The number of trials that run at the same time, 1 or more.
   int retries = 2;                       ///< The number of restarts of a trial after failures that may be temporary.
-  std::optional<Duration> time_limit{};  ///< The longest time of a trial, all attempts together.
+  /// The longest time of a trial, all attempts together. An attempt that the end of the search interrupted does not count.
+  std::optional<Duration> time_limit{};
   Duration kill_after = std::chrono::seconds(30);  ///< The time from SIGTERM until SIGKILL.
   Duration first_wait = std::chrono::seconds(1);   ///< The wait before the first restart, doubled for each further one.
   Goal goal = Goal::kMin;
@@ -83,8 +84,8 @@ class Tuner {
   TunerActions evaluated(int64_t trial, int64_t step, double value, SteadyTime now);
   /// Reports that the process of a trial has ended or could not be started.
   TunerActions ended(int64_t trial, const AttemptEnd& end, SteadyTime now);
-  /// Reports a signal to the search: running trials get the same signal, and no further trial begins. A second signal kills
-  /// them.
+  /// Reports a signal to the search: running trials get the same signal, and no further trial begins. A second signal,
+  /// half a second or more after the first, kills them.
   TunerActions interrupted(int signal, SteadyTime now);
   /// Reports that next_time() has come.
   TunerActions time_passed(SteadyTime now);
@@ -94,7 +95,7 @@ class Tuner {
 
   /// True if no trial runs, and either all trials have ended or a signal came.
   bool is_done() const;
-  bool was_interrupted() const { return interrupted_; }
+  bool was_interrupted() const { return interrupted_at_.has_value(); }
   const std::vector<Trial>& trials() const { return trials_; }
   /// The best of the trials that have not failed; the earlier of two equal ones. Null if none has a value.
   const Trial* best() const;
@@ -121,7 +122,7 @@ class Tuner {
   std::vector<Trial> trials_;
   std::vector<Attempt> attempts_;  // By trial.
   bool sampler_is_empty_ = false;
-  bool interrupted_ = false;
+  std::optional<SteadyTime> interrupted_at_{};  // The time of the first signal.
 };
 
 }  // namespace shoal::tuning
