@@ -108,13 +108,29 @@ std::string fact_text(const json::Json& value) {
   return plot::shortened(plot::clean_text(value.is_string() ? value.get<std::string>() : json::text_of(value)), 48);
 }
 
+/// Says which run is better: the one whose best evaluation has the smaller loss.
+void print_better(std::ostream& out, const plot::Comparison& comparison, const std::vector<std::string>& names) {
+  for (const plot::MetricComparison& metric : comparison.metrics) {
+    if (metric.key.tag != "loss" || !metric.best_a || !metric.best_b) continue;
+    const int one = plot::better_one(metric.best_a->value, metric.best_b->value, metric.better);
+    const std::string key = plot::clean_text(metric.key.text());
+    const std::string a = number_of(metric.best_a->value), b = number_of(metric.best_b->value);
+    if (one == 0) {
+      out << "The best " << key << " of both is " << a << ".\n";
+    } else {
+      out << names[one < 0 ? 0 : 1] << " is better: its best " << key << " is " << (one < 0 ? a : b) << ", and that of "
+          << names[one < 0 ? 1 : 0] << " is " << (one < 0 ? b : a) << ".\n";
+    }
+  }
+}
+
 void print_facts(std::ostream& out, const plot::Comparison& comparison, const std::vector<std::string>& names) {
   if (comparison.facts.empty()) {
     out << (comparison.knows_facts ? "\nParameters, versions and seeds: the same.\n"
                                    : "\nParameters, versions and seeds: not known, since neither folder has a report.json.\n");
     return;
   }
-  out << "\nWhat the runs were given, and what differs in them\n";
+  out << "\nWhat differs in the runs' flags, versions and reports\n";
   TextTable table;
   table.add({"", names[0], names[1]});
   for (const plot::FactDifference& fact : comparison.facts)
@@ -157,6 +173,7 @@ std::string curve_text(const plot::CurveComparison& curve) {
     return std::to_string(at.step) + " (" + formatted("%.9g", at.a) + ", " + formatted("%.9g", at.b) + ")";
   };
   std::string sentence = "differs from step " + text(*curve.first) + " on";
+  if (curve.last_same) sentence += ", the same to step " + std::to_string(*curve.last_same);
   if (!curve.first_far) return sentence + ", and never by more than a millionth";
   if (curve.first_far->step != curve.first->step)
     sentence += ", by more than a millionth from step " + text(*curve.first_far) + " on";
@@ -215,6 +232,7 @@ Result<int> compare_runs(Context& context, const CompareArguments& arguments) {
     const std::vector<std::string> names = plot::run_names({arguments.a, arguments.b});
     context.out << names[0] << ": " << plot::clean_text(arguments.a) << '\n'
                 << names[1] << ": " << plot::clean_text(arguments.b) << '\n';
+    print_better(context.out, comparison, names);
     print_facts(context.out, comparison, names);
     print_metrics(context.out, comparison, names);
     print_curves(context.out, comparison, names);

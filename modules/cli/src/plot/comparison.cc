@@ -46,6 +46,7 @@ CurveComparison curve_of(const Key& key, const std::vector<Timed<double>>& a, co
     const StepDifference difference{a[i].step, a[i].value, b[j].value};
     ++curve.compared;
     if (!curve.first && !is_same(difference.a, difference.b)) curve.first = difference;
+    if (!curve.first) curve.last_same = difference.step;
     if (!curve.first_far && is_far(difference.a, difference.b)) curve.first_far = difference;
     ++i;
     ++j;
