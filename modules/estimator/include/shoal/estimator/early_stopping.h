@@ -35,17 +35,17 @@ struct EarlyStoppingOptions {
   std::optional<std::string> eval_dir = {};
   /// Results of smaller global steps are ignored. At least 0.
   int64_t min_steps = 0;
-  /// The time between two looks, in seconds; None if run_every_steps is set. The first look comes after the chief's first
-  /// step.
+  /// The time between two reads of the results, in seconds; None if run_every_steps is set. The first read comes after the
+  /// chief's first step.
   std::optional<double> run_every_secs = 60;
-  /// The global steps between two looks. Each look reads all event files of eval_dir.
+  /// The global steps between two reads of the results. Each read covers all event files of eval_dir.
   std::optional<int64_t> run_every_steps = {};
 };
 
 // All functions raise InvalidArgument for an empty metric, a threshold that is NaN, a number of steps that is not positive,
 // a negative min_steps, and unless exactly one of run_every_secs and run_every_steps is set, to more than 0. A result that
 // lacks the metric is skipped, with one warning; the part of a damaged event file behind the damage is skipped too. A
-// folder that cannot be read causes a warning, and the next look tries again.
+// folder that cannot be read causes a warning, and the hook tries again after the next interval.
 
 /// Stops once any result of `metric` is greater than `threshold`.
 std::shared_ptr<Hook> stop_if_higher(std::string metric, double threshold, EarlyStoppingOptions options = {});
@@ -59,8 +59,8 @@ std::shared_ptr<Hook> stop_if_no_increase(std::string metric, int64_t max_steps_
 /// As stop_if_no_increase(), for a metric that should fall.
 std::shared_ptr<Hook> stop_if_no_decrease(std::string metric, int64_t max_steps_without, EarlyStoppingOptions options = {});
 
-/// Stops once `should_stop` returns true. Each look calls it with the results from min_steps on, which may be none. An
-/// exception that it throws ends the run. Raises InvalidArgument if it is empty.
+/// Stops once `should_stop` returns true. The hook calls it after each read with the results from min_steps on, which may
+/// be none. An exception of `should_stop` ends the run. Raises InvalidArgument for an empty function.
 std::shared_ptr<Hook> stop_if(std::function<bool(const EvaluationHistory&)> should_stop, EarlyStoppingOptions options = {});
 
 }  // namespace shoal

@@ -8,7 +8,7 @@
 
 namespace shoal {
 
-/// The outcome of one look for a checkpoint to evaluate.
+/// The outcome of one search for a checkpoint to evaluate.
 enum class EvalStatus : uint8_t {
   kEvaluated,
   kMissing,  ///< There is no checkpoint yet, or the newest one was deleted or found damaged during the read.
@@ -21,21 +21,21 @@ struct EvalLook {
   Metrics metrics;              ///< The results of the evaluation; empty if there was none.
 };
 
-/// Called before and after each look for a checkpoint. The evaluator looks again and again until the job has ended; in
-/// local mode each checkpoint of training but the first is a look. If the listener returns false, an evaluator ends with
-/// status 0 while training goes on; in local mode training ends too (reason stop_requested), since nothing would evaluate
-/// it any more.
+/// Called before and after each search for a checkpoint. The evaluator searches again and again until the job has ended; in
+/// local mode each checkpoint of training but the first counts as a search. If the listener returns false, an evaluator
+/// ends with status 0 while training goes on; in local mode training ends too (reason stop_requested), since nothing would
+/// evaluate it any more.
 ///
 /// The calls come on the thread of the task's hooks. An exception of the listener ends the task. A listener serves one
 /// task: make it inside the program's body, as hooks are.
 class EvalListener {
  public:
   virtual ~EvalListener() = default;
-  /// Returns false to end now, without this look and without an evaluation of the last step. In local mode this function is
-  /// also called for checkpoints that the throttle then skips, and when training ends with a step that has not been
+  /// Returns false to end now, without this search and without an evaluation of the last step. In local mode this function
+  /// is also called for checkpoints that the throttle then skips, and when training ends with a step that has not been
   /// evaluated.
   virtual bool before_eval() { return true; }
-  /// Called after an evaluation and its exports, and in an evaluator also after a look that found nothing to evaluate.
+  /// Called after an evaluation and its exports, and in an evaluator also after a search that found nothing to evaluate.
   /// Returns false to end now.
   virtual bool after_eval([[maybe_unused]] const EvalLook& look) { return true; }
 };

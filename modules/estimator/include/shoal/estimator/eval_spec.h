@@ -29,7 +29,7 @@ class ExporterList : public std::vector<std::shared_ptr<Exporter>> {
   template <class One>
   requires std::is_convertible_v<std::shared_ptr<One>, std::shared_ptr<Exporter>> ExporterList(
       std::shared_ptr<One> exporter)
-      : vector{std::move(exporter)} {}  // NOLINT: a list of one
+      : vector{std::move(exporter)} {}  // NOLINT: an implicit conversion
 };
 
 /// Mind the defaults: an evaluation looks at 100 batches, not at the whole dataset, and at most one evaluation starts per

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// An experiment: an estimator and what it is trained and evaluated on, made by one function out of a configuration and a
+/// An experiment: an estimator with its inputs for training and evaluation, made by one function from a configuration and a
 /// command line. Training by hand, a trial of a search and a step of a pipeline are calls of that same function.
 ///
 ///   shoal::Experiment make(shoal::RunConfig config, const shoal::CommandLine& line) {
@@ -26,18 +26,18 @@ struct Experiment {
 };
 
 /// Makes the experiment of one task. With a cluster of threads several calls run at once, so each makes its own estimator,
-/// hooks and exporters, and only reads what they share. The estimator takes the config that is given, or a copy of it that
-/// was changed by RunConfig::replace(): the task's place in a cluster and its report hang on it.
+/// hooks and exporters, and only reads what they share. The estimator takes the given config, or a copy that
+/// RunConfig::replace() made, because the config holds the task's place in the cluster and the receiver of its report.
 using ExperimentFn = std::function<Experiment(RunConfig config, const CommandLine& line)>;
 
 /// The main of a program with one experiment: run() (run.h) with run_experiment() as its body. The exit status is that of
 /// run().
 int run_experiment(int argc, const char* const* argv, const ProgramInfo& program, const ExperimentFn& make);
 
-/// Makes the experiment, trains and evaluates it, and returns what came of it; for whoever calls it in a program of their
-/// own, many times if they like, each time with another command line or model_dir. A task of a cluster returns what that
-/// task knows. Raises InvalidArgument without `make`, what `make` throws, and what train_and_evaluate() raises; a report
-/// that is returned never has the status kFailed.
+/// Makes the experiment, trains and evaluates it, and returns a report. A program may call it any number of times, each
+/// time with another command line or model_dir. In a cluster the report has what this task knows. Raises InvalidArgument
+/// without `make`, the exceptions of `make`, and the errors of train_and_evaluate(); a returned report never has the status
+/// kFailed.
 ExperimentReport run_experiment(const ExperimentFn& make, RunConfig config, const CommandLine& line);
 /// The same with errors as values, for programs that are built without exceptions (docs/errors.md).
 Result<ExperimentReport> try_run_experiment(const ExperimentFn& make, RunConfig config, const CommandLine& line);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What came of a run, as programs tell it: by --json, in the file that SHOAL_REPORT_FILE names, and in `report.json` of
-/// model_dir (docs/formats.md describes the JSON).
+/// The results of a run. Programs print them (--json) and write them to the file that SHOAL_REPORT_FILE names, and to
+/// `report.json` in model_dir (docs/formats.md describes the JSON).
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,27 +20,27 @@ enum class ExperimentStatus : uint8_t {
 /// "complete", "interrupted", "failed".
 std::string_view to_string(ExperimentStatus status);
 
-/// Everything that is not known is empty, as the metrics are in a task that does not evaluate.
+/// Fields whose values are not known are empty, such as the metrics in a task that does not evaluate.
 struct ExperimentReport {
   ExperimentStatus status = ExperimentStatus::kComplete;
   std::string error = {};  ///< The sentence of the error, if the status is kFailed.
   Params parameters = {};  ///< The program's own flags, and "steps", "batch" and "data-dir", as the program saw them.
   Metrics metrics = {};    ///< Metrics of the last evaluation that this start made.
-  /// Metrics and global_step of the last evaluation of the run, which an earlier start or another task may have made. Where
-  /// it is read from event files its numbers have the precision of float32.
+  /// Metrics and global_step of the last evaluation of the run, which an earlier start or another task may have made.
+  /// Numbers that were read from event files have the precision of float32.
   Metrics last = {};
-  Metrics best = {};  ///< The same of the evaluation with the lowest loss; empty if no loss is a number.
+  Metrics best = {};  ///< As `last`, for the evaluation with the lowest loss; empty if no loss is a number.
   std::optional<uint64_t> global_step = {};
   std::optional<double> examples_per_second = {};  ///< The rate of the trainers of this process together.
-  std::optional<double> seconds = {};              ///< The duration of training, of this start.
+  std::optional<double> seconds = {};              ///< The duration of this start's training.
   std::string model_dir = {};
   std::string export_path = {};  ///< The newest export below model_dir.
   std::optional<int64_t> seed = {};
   std::optional<std::string> trial = {};  ///< RunConfig::trial().
   std::string version = {};               ///< The version of Shoal.
 
-  /// One line of JSON without a line break. A text that is no UTF-8, such as the name of a folder, has U+FFFD in the place
-  /// of the bytes that are none.
+  /// The report as one line of JSON without a line break. In texts that are not valid UTF-8, such as names of folders,
+  /// U+FFFD replaces the invalid bytes.
   std::string to_json() const;
 };
 

@@ -96,7 +96,7 @@ Result<ExportContents> try_describe_export(const std::string& folder);
 // names it.
 
 /// Loads the whole export in `folder` and checks its checksums, those of assets too. (An export of a version before
-/// 2026-11-27 has checksums of its weights alone: damage to its other files can go unnoticed.) Raises NotFound if there is
+/// 2026-11-27 has checksums of only its weights: damage to its other files can go unnoticed.) Raises NotFound if there is
 /// no export in `folder`, DataLoss naming the file if one is damaged or missing, FailedPrecondition for a format of another
 /// version.
 std::unique_ptr<ExportedModel> load_exported_model(const std::string& folder, RuntimeOptions runtime = {},

@@ -162,7 +162,7 @@ class StepValues {
   /// The loss of this task's batch, before the update. With --replicas it is that of the first replica.
   double loss() const { return loss_; }
   int64_t examples() const { return examples_; }  ///< The examples in this task's batch.
-  /// True if this step fetched.
+  /// True if this step fetched the values named in begin().
   bool fetched() const { return fetched_; }
   /// A value named in begin(). Raises FailedPrecondition if this step did not fetch, NotFound if there is no such name.
   const TensorView& operator[](std::string_view name) const;

@@ -32,7 +32,7 @@ std::shared_ptr<Hook> nan_guard(NanGuardOptions options = {});
 std::shared_ptr<Hook> loss_logger(int64_t every_iterations);
 
 /// Writes `global_step/sec` to the log and the summaries every `every_steps` global steps; the first time only starts the
-/// clock. Warns if the global step stands still for 20 looks.
+/// clock. Warns if the global step has not changed in 20 intervals.
 std::shared_ptr<Hook> step_counter(int64_t every_steps);
 
 /// Records the loss and the model's summaries at the first step and then every `every_steps` global steps.

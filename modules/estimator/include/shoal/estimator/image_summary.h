@@ -9,7 +9,7 @@
 
 namespace shoal {
 
-/// Made by image_summary(), which also says how images are encoded, so that programs without images need no library for them.
+/// Images of the graph and their encoder. Only image_summary() names the PNG library, so other programs link without it.
 struct ImageSummary {
   std::string name;
   Value images = {};
@@ -23,8 +23,8 @@ struct ImageSummary {
 ///   images   [batch, height, width, channels]  uint8, or float32 from 0 (black) to 1; 1 channel is grey, 2 are grey and opacity,
 ///            3 are red, green and blue, 4 are these and opacity
 ///
-/// Numbers of float32 outside of [0, 1] count as the nearer end, and NaN as 0. Raises InvalidArgument for another type or shape, and
-/// FailedPrecondition where the build is without libpng, with the package that has it.
+/// Float32 numbers are clamped to [0, 1], and NaN counts as 0. Raises InvalidArgument for another type or shape, and
+/// FailedPrecondition, naming the package to install, if the build has no libpng.
 ImageSummary image_summary(std::string name, Value images);
 
 }  // namespace shoal

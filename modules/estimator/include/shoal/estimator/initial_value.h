@@ -12,7 +12,7 @@ namespace shoal {
 /// An initializer, or values of the type and the shape of the variable.
 class InitialValue {
  public:
-  InitialValue(nn::InitializerSpec initializer);  // NOLINT: an initializer is one, here and below
+  InitialValue(nn::InitializerSpec initializer);  // NOLINT: implicit conversions, here and below
   InitialValue(Initializer initializer);          // NOLINT
   InitialValue(Tensor values);                    // NOLINT
 

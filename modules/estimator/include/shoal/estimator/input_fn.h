@@ -29,12 +29,12 @@ struct InputContext {
 class InputFn {
  public:
   InputFn() = default;
-  InputFn(std::nullptr_t) {}       // NOLINT: none
-  InputFn(data::Dataset dataset);  // NOLINT: a dataset is one
+  InputFn(std::nullptr_t) {}       // NOLINT: an implicit conversion
+  InputFn(data::Dataset dataset);  // NOLINT: an implicit conversion
   template <class F>
   requires(!std::is_same_v<std::remove_cvref_t<F>, InputFn> && !std::is_same_v<std::remove_cvref_t<F>, std::nullptr_t> &&
            !std::is_same_v<std::remove_cvref_t<F>, data::Dataset>) InputFn(F&& fn)
-      : call_(adapt(std::forward<F>(fn))) {}  // NOLINT: a callable is one
+      : call_(adapt(std::forward<F>(fn))) {}  // NOLINT: an implicit conversion
 
   explicit operator bool() const { return static_cast<bool>(call_); }
   /// Calls the function: returns its dataset and passes on its exceptions.

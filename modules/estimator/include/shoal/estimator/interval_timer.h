@@ -14,7 +14,7 @@ class IntervalTimer {
   /// both are given.
   IntervalTimer(std::optional<int64_t> every_steps, std::optional<double> every_secs);
 
-  /// True on the first question ever. Afterwards true if the step differs from that of the last trigger(), and at least
+  /// True in the first call. Afterwards true if the step differs from that of the last trigger(), and at least
   /// `every_steps` steps or `every_secs` seconds have passed since.
   bool due(uint64_t step, SteadyTime now) const;
   struct Elapsed {
@@ -26,7 +26,7 @@ class IntervalTimer {
   Elapsed trigger(uint64_t step, SteadyTime now);
   bool enabled() const;
   std::optional<uint64_t> last_step() const { return last_step_; }
-  /// Makes the next question the first one again.
+  /// Makes the next call of due() count as the first one.
   void reset();
   /// Resets the timer if `step` lies before the last triggering step. after_ready() calls it with the step that training
   /// resumes at, since a timer of steps would otherwise be silent until that step is passed again.

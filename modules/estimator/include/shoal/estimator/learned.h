@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The plain types that a run can keep in its folder by RunConfig::learned(). shoal/columns/statistics.h has those for
+/// The plain types that a run can keep in its folder by RunConfig::learned(). shoal/columns/statistics.h adds the type for
 /// statistics; for a type of your own specialize Learned as shoal/base/learned.h says.
 #include <cstdint>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace shoal {
 
-/// Words in their order: a vocabulary. Words that the data has now and the kept vocabulary lacks are reported as news.
+/// Words in their order: a vocabulary. Words of the present data that the kept vocabulary lacks are reported.
 template <>
 struct Learned<std::vector<std::string>> {
   static std::string encode(const std::vector<std::string>& value);
@@ -19,7 +19,7 @@ struct Learned<std::vector<std::string>> {
   static std::string news(const std::vector<std::string>& kept, const std::vector<std::string>& found);
 };
 
-/// Numbers in their order, such as boundaries. A difference to the data of now is not reported.
+/// Numbers in their order, such as boundaries. A difference from the present data is not reported.
 template <>
 struct Learned<std::vector<double>> {
   static std::string encode(const std::vector<double>& value);

@@ -25,7 +25,7 @@ class Features : public nn::ValueMap {
   explicit Features(nn::ValueMap values) : nn::ValueMap(std::move(values)) {}
 };
 
-/// Labels as symbols in that graph; empty in kPredict.
+/// Labels as symbols in the graph of the model; empty in kPredict.
 class Labels : public nn::ValueMap {
  public:
   using nn::ValueMap::ValueMap;
@@ -44,10 +44,10 @@ class Labels : public nn::ValueMap {
 class ModelFn {
  public:
   ModelFn() = default;
-  ModelFn(std::nullptr_t) {}  // NOLINT: none
+  ModelFn(std::nullptr_t) {}  // NOLINT: an implicit conversion
   template <class F>
   requires(!std::is_same_v<std::remove_cvref_t<F>, ModelFn> && !std::is_same_v<std::remove_cvref_t<F>, std::nullptr_t>)
-      ModelFn(F&& fn) {  // NOLINT: a callable is one
+      ModelFn(F&& fn) {  // NOLINT: an implicit conversion
     using Fn = std::decay_t<F>;
     if constexpr (!std::is_class_v<Fn> || requires { &Fn::operator(); }) {
       adopt(std::forward<F>(fn), typename Arguments<Fn>::Types());

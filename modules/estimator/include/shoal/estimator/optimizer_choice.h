@@ -16,12 +16,12 @@ class OptimizerChoice {
  public:
   OptimizerChoice() = default;
   /// Raises InvalidArgument, listing the names, if nn::make_optimizer() does not know this name.
-  OptimizerChoice(const char* name);                                           // NOLINT: a name is one
+  OptimizerChoice(const char* name);                                           // NOLINT: an implicit conversion
   OptimizerChoice(const std::string& name) : OptimizerChoice(name.c_str()) {}  // NOLINT
-  OptimizerChoice(nn::Optimizer optimizer);                                    // NOLINT: an optimizer is one
+  OptimizerChoice(nn::Optimizer optimizer);                                    // NOLINT: an implicit conversion
   template <class F>
   requires std::is_invocable_r_v<nn::Optimizer, F&> OptimizerChoice(F make)
-      : make_(std::move(make)) {}  // NOLINT: a function is one
+      : make_(std::move(make)) {}  // NOLINT: an implicit conversion
 
   /// The chosen optimizer, or `otherwise` if nothing was chosen.
   nn::Optimizer make_or(nn::Optimizer otherwise) const;

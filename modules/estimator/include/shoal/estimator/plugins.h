@@ -21,8 +21,8 @@ struct OwnBackend {
 
 struct OwnTransport {
   std::string scheme;  ///< The name for `--transport` and RuntimeOptions::transport: small letters and digits.
-  /// Called at most once for each task, with the task's environment. Tasks of one process that have to meet find each other
-  /// by state that the function holds.
+  /// Called at most once for each task, with the task's environment. If tasks of one process have to connect, they find
+  /// each other by state that the function holds.
   TransportFactory make;
 };
 

@@ -24,9 +24,9 @@ namespace shoal {
 ///   {"hidden-units", "Units of each hidden layer", std::vector<int64_t>{64, 32}, {}}  // --hidden-units 128,64
 ///
 /// Elements of a list stand between commas; blanks around them do not count. Texts with commas, quotes or blanks at their
-/// ends stand in double quotes, with each quote twice: --names 'oak,"pine, dry",""'. No element at all ("") is an empty
-/// list, while an element that is left out, as behind a comma at the end, is an error that names its place, as is one that
-/// is no number.
+/// ends stand in double quotes, with each quote twice: --names 'oak,"pine, dry",""'. The empty text ("") is an empty list.
+/// A missing element, such as one behind a comma at the end, and an element that should be a number and is none, are errors
+/// that name its place.
 struct ProgramFlag {
   std::string name = {};  ///< The name without dashes: "learning-rate".
   std::string help = {};
@@ -34,19 +34,19 @@ struct ProgramFlag {
   std::vector<std::string> choices{};  ///< What a text, or each text of a list, may be; empty for anything.
 };
 
-/// What the program says of itself, and what the flags that every program has default to. The defaults suit runs of
-/// minutes, while those of RunConfig and EvalSpec, which are ten minutes each, suit runs of hours.
+/// Describes a program: its text for --help, its own flags, and defaults of the flags that every program has. These
+/// defaults suit runs of minutes; those of RunConfig and EvalSpec (intervals of ten minutes) suit runs of hours.
 struct ProgramInfo {
   std::string description = {};  ///< The first line of --help.
   std::vector<ProgramFlag> flags{};
-  std::optional<int64_t> steps = {};                   ///< The default of --steps; None until the input ends.
+  std::optional<int64_t> steps = {};                   ///< The default of --steps; None: until the input ends.
   int64_t batch = 32;                                  ///< The default of --batch.
-  std::optional<int64_t> save_checkpoints_steps = {};  ///< None for a checkpoint every 60 s.
+  std::optional<int64_t> save_checkpoints_steps = {};  ///< Global steps between checkpoints; None: one every 60 s.
   int64_t throttle_secs = 60;                          ///< The default of --throttle-secs.
   Plugins plugins = {};  ///< Backends and transports of the program's own, which --backend and --transport take too.
 };
 
-/// The flags, parsed. Beside these there are those that went into the RunConfig.
+/// The values of the parsed flags, except those that are in the RunConfig.
 struct CommandLine {
   std::optional<int64_t> steps = {};         ///< The flag --steps: TrainSpec::max_steps.
   int64_t batch = 32;                        ///< The flag --batch: examples per trainer and step.
@@ -55,40 +55,40 @@ struct CommandLine {
   bool json = false;                         ///< The flag --json.
   Params flags = {};                         ///< The program's own flags, by name.
 
-  /// Where `file` of a data set lies: in the folder data_dir, or in that one's folder `data_set`. Raises InvalidArgument
+  /// The path of `file`, which may lie in the folder data_dir or in its sub-folder `data_set`. Raises InvalidArgument
   /// without data_dir, and NotFound, naming both places.
   std::string data_file(const std::string& data_set, const std::string& file) const;
 };
 
-/// Called once per task; with --cluster several times at once, on a thread each. So what belongs to one task (the
-/// Estimator, hooks, listeners, exporters) is made inside, and what is shared (data in memory) is only read.
+/// The function that runs one task. With --cluster several threads call it at once, one per task. So make what belongs to
+/// one task (the Estimator, hooks, listeners, exporters) inside, and only read what tasks share (data in memory).
 using ProgramBody = std::function<void(RunConfig config, const CommandLine& command_line)>;
 
 /// The exit status: 0 clean end; 2 wrong usage or configuration; 3 NaN loss; 4 damaged data or checkpoint;
 /// 5 deadline; 143 the task gave way, and is to be started again (OnSigterm::kLeave); 1 anything else. SIGINT, SIGTERM and
 /// SIGHUP are handled while a task runs; SIGPIPE and SIGXFSZ become errors of the write, so that a log whose reader has
 /// gone ends no training: lines and results that cannot be written are dropped, and the status stays. With --json the last
-/// line on standard output is one JSON object with what the tasks of this process know: the last evaluation's metrics
-/// (counts as whole numbers), global_step, examples_per_second, seconds; as "best" those of the evaluation in model_dir
-/// that has the lowest loss; model_dir, the values of the program's "flags", the seed of the run, and Shoal's version: an
-/// ExperimentReport. Without it (and without --quiet) a process that evaluated ends with the metrics as a line of text there.
+/// line on standard output is an ExperimentReport as one JSON object, with what the tasks of this process know: the metrics
+/// of the last evaluation (counts as whole numbers), global_step, examples_per_second, seconds; as "best" the metrics of
+/// the evaluation in model_dir with the lowest loss; model_dir, the values of the program's "flags", the seed of the run,
+/// and Shoal's version. Without --json and --quiet, a process that evaluated prints the metrics as a last line of text.
 ///
-/// That object is also written to the file that SHOAL_REPORT_FILE names, where that is set, and to `report.json` in model_dir by
-/// the process whose task led the training there. So `shoal launch`, sweepers and pipelines learn the results, whatever else a
-/// program prints. A program that fails once its body has been called writes them, too, with the status "failed" and the error. One
-/// that gave way (143) or was killed writes none, and a start that begins to train removes the report.json of the start before.
+/// The same object goes to the file that SHOAL_REPORT_FILE names, if that is set, and to `report.json` in model_dir, by the
+/// process whose task led the training. So `shoal launch`, sweepers and pipelines learn the results. A program that fails
+/// after its body was called writes it, too, with the status "failed" and the error; one that gave way (143) or was killed
+/// does not. A start that trains first removes the report.json of an earlier start.
 ///
-/// With --predict FILE nothing is trained: what the newest checkpoint in model_dir predicts for the rows of that file, read
-/// by predict_input of the program's TrainSpec or EvalSpec, goes to standard output, as CSV or, with --json, as one JSON
-/// object per row. FailedPrecondition (2) where the program has none, NotFound (2) where there is no checkpoint.
+/// With --predict FILE nothing is trained. The program reads FILE by predict_input of its TrainSpec or EvalSpec, predicts
+/// with the newest checkpoint in model_dir, and writes to standard output: CSV or, with --json, one JSON object per row.
+/// FailedPrecondition (2) without a predict_input, NotFound (2) without a checkpoint.
 ///
-/// With --measure-input SECONDS nothing is trained either: batches of what would be trained on are read for so long, behind the
-/// first one, and how fast they came, what each stage cost and which one is the slowest goes to standard output, with --json as one
-/// JSON object (docs/formats.md). `shoal data bench` gives this flag.
+/// With --measure-input SECONDS nothing is trained either. After the first batch the program reads training batches for
+/// that time, then writes their rate, the cost of each stage and the slowest stage to standard output, with --json as one
+/// JSON object (docs/formats.md). `shoal data bench` passes this flag.
 int run(int argc, const char* const* argv, const ProgramInfo& program, const ProgramBody& body);
-/// A run() for programs that take from the command line only what RunConfig holds. The flags that a body would have to
-/// heed (--steps, --batch, --throttle-secs, --data-dir) have no effect in them, so they are not listed, and refused
-/// with a sentence.
+/// A run() for programs whose body takes only the RunConfig. Flags that a body would have to obey (--steps, --batch,
+/// --throttle-secs, --data-dir) have no effect in such programs, so --help does not list them, and the command line refuses
+/// them with a sentence.
 int run(int argc, const char* const* argv, const std::function<void(RunConfig config)>& body);
 
 }  // namespace shoal

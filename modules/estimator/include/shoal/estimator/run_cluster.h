@@ -20,7 +20,7 @@ struct ClusterRunOptions {
   /// True: until the call returns, SIGINT, SIGTERM and SIGHUP end the job cleanly. With RunConfigOptions::on_sigterm
   /// kLeave, SIGTERM and SIGHUP make all tasks give way instead, and the outcome of each is an error of kind Cancelled.
   bool handle_signals = false;
-  StopToken stop = {};  ///< A request on it ends the job, as an interrupt does.
+  StopToken stop = {};  ///< A stop request on this token ends the job, as an interrupt does.
 };
 
 struct TaskOutcome {

@@ -31,12 +31,12 @@ struct Plugins;
 class Storage;
 struct TaskHost;
 
-/// An option that tells "not written" from "None": default-constructed it is unset, from std::nullopt it is None.
+/// An option that may be unset, None or a value: default-constructed it is unset, made from std::nullopt it is None.
 template <class T>
 class Setting {
  public:
   Setting() {}
-  Setting(std::nullopt_t) : state_(State::kNone) {}  // NOLINT: reads like the option it is
+  Setting(std::nullopt_t) : state_(State::kNone) {}  // NOLINT: an implicit conversion
   Setting(std::optional<T> value) {                  // NOLINT
     if (value) {
       make(*std::move(value));
@@ -84,16 +84,16 @@ class Setting {
     if (has_value()) value_.~T();
     state_ = State::kUnset;
   }
-  // Not a std::optional: that of each type costs whoever includes this header some milliseconds
-  // (docs/decisions/light-headers.md).
+  // No std::optional, because each type of optional adds some milliseconds to the compilation of every file that includes
+  // this header (docs/decisions/light-headers.md).
   union {
     T value_;
   };
   State state_ = State::kUnset;
 };
 
-/// How gradients of several trainers become updates. This version has asynchronous and synchronous ones;
-/// RunConfig refuses the others by name.
+/// How gradients of several trainers become updates. This version has kAsync and kSync; RunConfig refuses kBoundedStaleness
+/// with an error that names it.
 enum class UpdateStrategyKind : uint8_t { kAsync, kSync, kBoundedStaleness };
 /// "async", "sync", "bounded_staleness".
 std::string_view to_string(UpdateStrategyKind kind);
@@ -108,7 +108,7 @@ enum class OnSigterm : uint8_t {
 };
 /// "end", "leave".
 std::string_view to_string(OnSigterm meaning);
-/// InvalidArgument listing the names; `where` is what the value was given by, as "--on-sigterm".
+/// InvalidArgument, listing the valid names, for another name; `where` says in the error where it stood ("--on-sigterm").
 Result<OnSigterm> parse_on_sigterm(std::string_view name, std::string_view where);
 
 struct UpdateStrategyOptions {
@@ -116,7 +116,7 @@ struct UpdateStrategyOptions {
   /// For sync, gradients per update: at least 1 and at most the number of trainers (the others are backups), or a
   /// multiple of that number. Default: the number of trainers.
   std::optional<int64_t> replicas_to_aggregate = {};
-  /// For sync, the number of trainers, the chief among them, for those who like to say it; any other value is refused.
+  /// For sync, optional: the number of trainers, including the chief; any other value is refused.
   std::optional<int64_t> total_replicas = {};
   friend bool operator==(const UpdateStrategyOptions&, const UpdateStrategyOptions&) = default;
 };
@@ -128,7 +128,7 @@ struct PlacementRequest {
   Shape shape;
   int32_t num_ps = 1;
 };
-/// The index of the ps that holds the variable, in [0, num_ps). Pure: every trainer asks and must get the same answer.
+/// The index of the ps that holds the variable, in [0, num_ps). A pure function: all trainers must get equal results.
 using Placement = std::function<int32_t(const PlacementRequest&)>;
 
 /// How this process computes and talks.
@@ -138,28 +138,28 @@ struct RuntimeOptions {
   std::optional<int32_t> threads = {};
   /// The scheme put before the cluster's host:port. Default: tcp; inproc for threads of one process.
   std::optional<std::string> transport = {};
-  /// Default: onednn where it was built in.
+  /// The name of the backend. Default: onednn if the build has it.
   std::optional<std::string> backend = {};
-  /// What products multiply: kFloat32, or kBFloat16, to which their operands are rounded (CompileOptions::compute_dtype).
+  /// The type of factors in products: kFloat32, or kBFloat16, to which they are rounded (CompileOptions::compute_dtype).
   /// Weights, optimizers, gradients and losses are float32 either way. FailedPrecondition where the backend cannot.
   DType compute_dtype = DType::kFloat32;
-  /// How gradients and weights travel between the tasks of a cluster. Default: as float32. Anything else gives up that a
-  /// run with one trainer equals the local one.
+  /// How gradients and weights travel between the tasks of a cluster. Default: as float32. With other settings, a cluster's
+  /// run with one trainer no longer equals the local run.
   cluster::Compression compression = {};
-  /// Local mode: replicas whose gradients are averaged each step, >= 1. The bits are those of as many synchronous trainers.
+  /// Local mode: replicas whose gradients are averaged each step, >= 1. As many synchronous trainers compute the same bits.
   int32_t replicas = 1;
-  /// The most memory in bytes that this process shall take, >= 1048576. A model, a batch or a server's part that needs more by
-  /// docs/memory.md is refused before it is computed, with FailedPrecondition and what to change. Default: nothing is refused but what
-  /// can never be held by the machine, within the limit of its cgroup and of `ulimit -v`.
+  /// The most memory in bytes that this process shall take, >= 1048576. A model, a batch or a server's part that would need
+  /// more (docs/memory.md) is refused before it is computed, with FailedPrecondition and advice. Default: only what exceeds
+  /// the machine's memory, or the limit of the cgroup or of `ulimit -v`, is refused.
   std::optional<int64_t> memory_limit = {};
-  /// How often this task's connections show that it lives, in seconds, > 0 and <= 65, on every transport between processes.
-  /// Who was silent for three of its own intervals is gone for its peers: they go on without it, or wait for its return.
+  /// Seconds between signs of life on this task's connections, > 0 and <= 65, on every transport between processes. Peers
+  /// treat a task as lost after three silent intervals of its own: they continue without it, or wait for its return.
   double heartbeat_secs = 5;
-  /// How long a lost trainer stalls the others with synchronous updates, > 0. Then they make its share of each step,
-  /// until it is back.
+  /// With synchronous updates: how many seconds the other trainers wait for a lost one, > 0. Afterwards they compute its
+  /// share of each step, until it is back.
   double lost_grace_secs = 60;
-  /// Backends and transports of the program's own, which `backend` and `transport` may name (plugins.h). Of one name, the
-  /// program's own. Null: those of the build alone.
+  /// Backends and transports of the program's own, which `backend` and `transport` may name (plugins.h). They replace those
+  /// of the build that have the same name. Null: only those of the build.
   std::shared_ptr<const Plugins> plugins = {};
   friend bool operator==(const RuntimeOptions&, const RuntimeOptions&) = default;
 };
@@ -168,15 +168,15 @@ struct RuntimeOptions {
 struct RunConfigOptions {
   /// Output directory for checkpoints, events and exports; not the empty string. May also come from TF_CONFIG.
   std::optional<std::string> model_dir = {};
-  /// A second folder for checkpoints, best on another disk. Where a checkpoint cannot be written to model_dir (its disk is full, say), it is
-  /// written to a folder of the run's own in there, and training goes on; events that cannot be written are dropped, and such a
-  /// checkpoint is not evaluated. The next one is tried in model_dir again, and with the first that succeeds the one in the second folder
-  /// goes. A start goes on from there if that is newer than those of model_dir, or they are damaged. Training ends with Unavailable
-  /// if the last checkpoint is there; a start with room in model_dir ends it. Default: training ends where a checkpoint cannot be
-  /// written.
+  /// A second folder for checkpoints, best on another disk. If a checkpoint cannot be written to model_dir (its disk is
+  /// full, say), it goes to a folder of this run in spare_dir, and training continues; events that cannot be written are
+  /// dropped, and no evaluation uses such a checkpoint. Each later checkpoint tries model_dir first; the first success
+  /// deletes the one in spare_dir. A start resumes from spare_dir if the checkpoint there is newer than those of model_dir,
+  /// or if those are damaged. If the last checkpoint is there, training ends with Unavailable; a later start with room in
+  /// model_dir completes the run. Default: a checkpoint that cannot be written ends training.
   std::optional<std::string> spare_dir = {};
-  /// Checkpoint every this many global steps, >= 0 (0: never by steps). The two cadences exclude each other; both unset:
-  /// every 600 s; either None and the other unset: no checkpoints.
+  /// Checkpoint every this many global steps, >= 0 (0: never by steps). Excludes save_checkpoints_secs. If both are unset:
+  /// every 600 s; if one is None and the other unset: no checkpoints.
   Setting<int64_t> save_checkpoints_steps = {};
   /// Checkpoint every this many seconds, >= 0 (0: never by time).
   Setting<double> save_checkpoints_secs = {};
@@ -190,46 +190,46 @@ struct RunConfigOptions {
   std::optional<double> keep_checkpoint_every_n_hours = 10000;
   /// Base seed for initializers, dropout and shuffles.
   std::optional<int64_t> random_seed = {};
-  /// Upper bound of the staggered worker start, >= 0; 0 or None: no delay.
+  /// The longest delay of a worker's staggered start, in seconds, >= 0; 0 or None: no delay.
   std::optional<int64_t> max_worker_delay_secs = {};
   /// The longest wait for the model to become ready on the servers, > 0.
   double ready_timeout_secs = 7200;
   /// Write the graph description beside the checkpoints.
   bool save_model_description = true;
-  /// Go on with the weights of a checkpoint although words, classes, buckets or boundaries of the model are others than those
-  /// that it was trained with (meaning.h): what differs is a warning then, and what is written next has the new ones.
+  /// Continues with the weights of a checkpoint that was trained with other words, classes, buckets or boundaries than the
+  /// model has (meaning.h). A warning names the differences, and later checkpoints record the model's own.
   bool accept_changed_model = false;
-  /// Lets updates write values that are not finite, infinite losses and norms count, and checkpoints hold such values. By
-  /// default they end training with NanLoss, and nothing of such a step is saved. A loss that is NaN ends it either way.
+  /// Allows infinite losses and norms, updates that write values that are not finite, and checkpoints with such values. By
+  /// default these end training with NanLoss, and nothing of that step is saved. A loss that is NaN always ends training.
   bool allow_non_finite = false;
-  /// Where monitoring systems ask this process: /metrics (Prometheus) and /healthz (metrics_endpoint.h). A port of this machine alone,
-  /// "9400", or "ADDRESS:PORT"; port 0 is one that is free, which the log names. Of tasks that share a machine each adds its number in the
-  /// job to the port: chief or master, parameter servers, workers, evaluator. Beyond this machine the job needs a token or certificates. Default: nowhere.
+  /// Address of /metrics (Prometheus) and /healthz (metrics_endpoint.h): "9400", a port for this machine alone, or
+  /// "ADDRESS:PORT"; port 0: a free one, which the log names. Tasks of one machine add their number in the job (chief or
+  /// master, ps, workers, evaluator) to the port. Beyond this machine it needs a token or certificates. Default: none.
   std::optional<std::string> metrics = {};
   UpdateStrategyOptions update_strategy = {};
-  /// Heeded by shoal::run, and by run_cluster() where it handles signals; other library calls change no handler.
+  /// What a terminate signal means. shoal::run() obeys it, and run_cluster() if it handles signals; other calls ignore it.
   OnSigterm on_sigterm = OnSigterm::kEnd;
-  /// Overrides which ps holds which variable.
+  /// Chooses the parameter server that holds a variable. Empty: Shoal chooses.
   Placement placement = {};
   std::optional<RuntimeOptions> runtime = {};
-  /// Where the log lines of the tasks of this process go: called on any of their threads, by one at a time, for whatever is done
-  /// with this config and its copies (guarded_sink()). Nothing goes to standard error then. Default: standard error.
+  /// Receives the log lines of all calls with this config or a copy of it, on any of their threads, one line at a time
+  /// (guarded_sink()). Nothing goes to standard error then. Default: standard error.
   LogSink log_sink = {};
-  /// Where all files are that paths of this run name (model_dir, exports, data that a Dataset reads), for every call with this config.
-  /// All tasks of a job have to see the same files, so make_memory_storage() is for runs of one process. Default: the file system.
+  /// The storage of this run's files (model_dir, exports, data that a Dataset reads), in every call with this config. All
+  /// tasks of a job have to see the same files, so make_memory_storage() is for one process only. Default: the file system.
   std::shared_ptr<Storage> storage = {};
-  /// A stop of this cancels what is done with this config, from any thread: training saves what there is, and returns; a local
-  /// train_and_evaluate() gives up the evaluation in hand, and makes no last one; the tasks of a cluster end as by a signal
-  /// that interrupts them. A lone evaluate(), predict() or export_model() ends with Cancelled. It is noticed between steps, and
-  /// while an input element is made (IterateOptions::stop).
+  /// A stop request on this token, from any thread, cancels calls with this config: training saves its state and returns; a
+  /// local train_and_evaluate() drops the current evaluation and makes no last one; the tasks of a cluster end as after an
+  /// interrupt signal. A lone evaluate(), predict() or export_model() ends with Cancelled. The request is noticed between
+  /// steps, and while an input element is made (IterateOptions::stop).
   StopToken stop = {};
-  /// An environment of one's own, in which every call with this config runs; one training at a time. It has a log, a storage and a
-  /// stop of its own, so those above stay unset. Not for run_cluster(), whose tasks each need one. Default: a production environment
-  /// for each call, made of what is above.
+  /// The caller's own environment, in which every call with this config runs, one training at a time. It has its own log,
+  /// storage and stop, so the three members above stay unset. Not for run_cluster(), whose tasks need one each. Default:
+  /// each call makes a production environment from those members.
   std::shared_ptr<Environment> environment = {};
 };
 
-/// Fields to change by RunConfig::replace(): what is left unset stays as it is. None where a field has no None is refused.
+/// Fields to change by RunConfig::replace(); unset ones stay as they are. None is refused where a field has no None.
 struct RunConfigChanges {
   Setting<std::string> model_dir = {};
   Setting<std::string> spare_dir = {};
@@ -262,10 +262,10 @@ struct NamedChange {
   std::string value;
 };
 
-/// What RunConfig::learned() does with a value, as JSON.
+/// The functions by which RunConfig::learned() makes and compares a value, as JSON text.
 struct LearnedCalls {
   std::function<std::string()> make;
-  /// What the second has that the first has not, in words.
+  /// Says in words what `found` has and `kept` lacks.
   std::function<std::string(const std::string& kept, const std::string& found)> news;
 };
 
@@ -276,15 +276,15 @@ struct LearnedCalls {
 class RunConfig {
  public:
   explicit RunConfig(RunConfigOptions options = {}, cluster::TaskConfig task = {});
-  /// Reads TF_CONFIG, or else the variables of what started this process, through `getenv` (cluster/tf_config.h). Raises
-  /// what is wrong there (InvalidArgument, TypeMismatch). With `log`, the resolved TF_CONFIG is logged once at info level
-  /// where there is one, and its warnings; without, train_and_evaluate() tells those.
+  /// Reads TF_CONFIG, or else the variables of the launcher that started this process, by `getenv` (cluster/tf_config.h).
+  /// InvalidArgument or TypeMismatch for wrong values. Logs the resolved TF_CONFIG, if there is one, and its warnings once
+  /// to `log` at info level; without `log`, train_and_evaluate() logs the warnings.
   ///
-  /// Where variables give this process a rank among others, this waits for all of them, at most `ready_timeout_secs`, and
-  /// the task stays to be found, on a thread of its own, while this config or a copy of it lives. Raises DeadlineExceeded
-  /// naming who is missing, and what else cluster::Rendezvous::meet() gives; Cancelled on an interrupt.
+  /// If variables give this process a rank in a group, the call waits for all ranks, at most `ready_timeout_secs`. A thread
+  /// lets other ranks find this task for as long as this config or a copy of it lives. Raises DeadlineExceeded, naming the
+  /// missing ranks, the other errors of cluster::Rendezvous::meet(), and Cancelled on an interrupt.
   ///
-  /// `host`: that of the config, with_host(). Null: none, and a rendezvous takes that of the process.
+  /// `host`: the host of the new config, as in with_host(). Null: none, and a rendezvous uses the host of the process.
   static RunConfig from_environment(RunConfigOptions options = {}, const cluster::GetEnv& getenv = cluster::process_getenv,
                                     Logger* log = nullptr, std::shared_ptr<const TaskHost> host = nullptr);
   /// The same with errors as values, for programs that are built without exceptions (docs/errors.md).
@@ -294,10 +294,10 @@ class RunConfig {
 
   const std::optional<std::string>& model_dir() const;
   const std::optional<std::string>& spare_dir() const;
-  /// Both empty: no checkpoints. Never both set. 0 disables the trigger.
+  /// The intervals of checkpoints; at most one is set. Both empty: no checkpoints. 0: that interval never triggers.
   const std::optional<int64_t>& save_checkpoints_steps() const;
   const std::optional<double>& save_checkpoints_secs() const;
-  /// True if either cadence is set and not 0.
+  /// True if either interval of checkpoints is set and not 0.
   bool saves_checkpoints() const;
   const std::optional<int64_t>& save_summary_steps() const;
   const std::optional<int64_t>& log_step_count_steps() const;
@@ -317,13 +317,13 @@ class RunConfig {
   const LogSink& log_sink() const;
   const std::shared_ptr<Storage>& storage() const;  ///< Null: the file system.
   const StopToken& stop() const;
-  /// RunConfigOptions::environment; null: none. What a call runs in, environment() says.
+  /// RunConfigOptions::environment; null: none. environment() returns the one in which calls run.
   const std::shared_ptr<Environment>& own_environment() const;
 
-  // What `runtime` means here.
+  // The values to which `runtime` and its defaults resolve.
   /// Compute threads of a replica, on a machine where this process may use `usable_cores` cores.
   int32_t compute_threads(int32_t usable_cores) const;
-  /// How many that are, and why: "2 compute threads, for 2 usable cores (4 hyper-threads)",
+  /// Says how many compute threads there are, and why: "2 compute threads, for 2 usable cores (4 hyper-threads)",
   /// "1 compute thread, for a quota of 0.5 cores".
   std::string compute_threads_text(const ProcessInfo& process) const;
   std::string transport() const;               ///< The name of the transport, such as "tcp" or "inproc".
@@ -349,35 +349,35 @@ class RunConfig {
   /// The trial of a search that this process is part of: task.trial of TF_CONFIG, or the variable SHOAL_TRIAL. None where
   /// neither is set.
   const std::optional<std::string>& trial() const;
-  /// The numbers for shard(num_trainers, trainer_index).
+  /// The arguments of Dataset::shard(num_trainers(), trainer_index()), which gives each trainer its part of the input.
   int32_t trainer_index() const;
   int32_t num_trainers() const;
-  /// This config as trainer `index` of `count` sees it, which one process computes for (runtime.replicas).
+  /// This config for trainer `index` of the `count` trainers that one process computes for (runtime.replicas).
   RunConfig as_replica(int32_t index, int32_t count) const;
   const cluster::TaskConfig& task() const;
 
-  /// What the process lends to this task (see task_host.h); null: nothing special. Set by launchers, not by users.
+  /// The facilities that the process lends to this task (task_host.h); null: the defaults. Set by launchers, not by users.
   const std::shared_ptr<const TaskHost>& host() const;
   RunConfig with_host(std::shared_ptr<const TaskHost> host) const;
-  /// Where this task's files are, its log goes and its time passes, for what reads them beside training: csv_columns(),
-  /// statistics_of(), Dataset::iterate(). In a test with a World it is the task's simulated host; else the config's own environment,
-  /// or one that is made of its storage, log_sink and stop.
+  /// The environment with this task's files, log and clock, for code that reads files outside of training: csv_columns(),
+  /// statistics_of(), Dataset::iterate(). In a test with a World it is the task's simulated host; else the config's own
+  /// environment, or one that is made of its storage, log_sink and stop.
   std::shared_ptr<Environment> environment() const;
 
-  /// Returns what a program derives from its data, as it was when the run of model_dir began: vocabularies, means, boundaries, names
-  /// of classes.
+  /// Returns a value that the program derives from its data (vocabularies, means, boundaries, names of classes), as it was
+  /// when the run of model_dir began.
   ///
   ///   const auto statistics = config.learned("statistics", [&] { return columns::statistics_of(training); });
   ///
   /// `make` gives the value: a columns::Statistics, std::vector<std::string>, std::vector<double>, double, int64_t or
   /// std::string, or a type with a Learned<> of its own (shoal/base/learned.h). The first start calls it, under the lock of
-  /// model_dir, and writes `model_dir/learned/<name>.json`; later ones read that. Who leads looks at the data again all the
-  /// same, and warns of what is new in them. Workers and an evaluator wait for the file, at most ready_timeout_secs; a ps, and
-  /// who has no model_dir in the config, call `make` and keep nothing.
+  /// model_dir, and writes `model_dir/learned/<name>.json`; later starts read that file. The leading task still calls
+  /// `make` again, and warns of news in the data. Workers and an evaluator wait for the file, at most ready_timeout_secs; a
+  /// ps, and a task without a model_dir in its config, call `make` and store nothing.
   ///
   /// `name`: letters, digits, - and _. Raises InvalidArgument for another name; Unavailable where another run holds the
-  /// folder; DeadlineExceeded naming the file that did not come; DataLoss for a damaged one; what `make` throws comes out
-  /// unchanged.
+  /// folder; DeadlineExceeded, naming the file, if it did not appear in time; DataLoss for a damaged file; exceptions of
+  /// `make` unchanged.
   template <class Make>
   auto learned(std::string_view name, Make make) const {
     using T = std::remove_cvref_t<std::invoke_result_t<Make>>;
@@ -398,11 +398,11 @@ class RunConfig {
     return value;
   }
 
-  /// A changed copy. For the cadence pair: a value for one sets the other to None, None for one leaves the other as it
-  /// was, values for both are an error.
+  /// Returns a changed copy. Of the two intervals of checkpoints, a value for one sets the other to None, None for one
+  /// leaves the other as it was, and values for both are an error.
   RunConfig replace(const RunConfigChanges& changes) const;
-  /// The same by names; an unknown name is an error that lists the allowed ones. Fields that are no text or number
-  /// (placement, runtime as a whole) have no value by name; `runtime.threads` and its like do.
+  /// As above, with fields given by name; an unknown name is an error that lists the allowed ones. Fields other than texts
+  /// and numbers (placement, runtime as a whole) cannot be set by name; `runtime.threads` and the like can.
   RunConfig replace(std::initializer_list<NamedChange> changes) const;
   RunConfig replace(std::span<const NamedChange> changes) const;
 

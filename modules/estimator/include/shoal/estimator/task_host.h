@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a process lends to the tasks that run in it: where lines go, who carries messages, when to stop. shoal::run sets
-/// it up; a RunConfig without one gets that of its process (process_host()).
+/// The facilities that a process lends to its tasks: log, transports, stop tokens and others. shoal::run() fills a host;
+/// for a RunConfig without one, process_host() makes it.
 #include <functional>
 #include <iosfwd>
 #include <map>
@@ -31,73 +31,73 @@ struct PredictFile {
   std::string path;
   bool json_lines = false;  ///< One JSON object per row instead of CSV.
   std::ostream& out;        ///< Where predictions go.
-  bool done = false;        ///< Set when all are written.
+  bool done = false;        ///< Set when all predictions are written.
 };
 
-/// A request to train_and_evaluate(): read what would be trained on, and say how fast that goes, instead of training.
+/// A request to train_and_evaluate(): read the training input and report how fast it comes, instead of training.
 struct MeasureInput {
-  double seconds = 10;  ///< How long batches are read, behind the first one.
+  double seconds = 10;  ///< How long batches are read, counted from the first one.
   bool json = false;    ///< One JSON object instead of text.
   std::ostream& out;    ///< Where the result goes.
-  bool done = false;    ///< Set when it is written.
+  bool done = false;    ///< Set when the result is written.
 };
 
 struct TaskHost {
-  /// Where the task runs, and all that it does inside (evaluations, exports, predictions). Null: a production environment
-  /// is made of what follows.
+  /// The environment of the task and of its evaluations, exports and predictions. Null: a production environment is made of
+  /// the members that follow.
   std::shared_ptr<Environment> environment = {};
   LogSink sink = {};               ///< The default is stderr_sink().
   TransportTable transports = {};  ///< The default is the transports of this build.
-  StopToken stop = {};             ///< A request on it also interrupts the task.
-  StopToken leave = {};            ///< A request on it interrupts the task, which then gives way (OnSigterm::kLeave).
+  StopToken stop = {};             ///< A stop request on this token interrupts the task, too.
+  StopToken leave = {};            ///< A stop request on this token makes the task give way (OnSigterm::kLeave).
   bool handle_signals = false;     ///< True for at most one task of a process.
   std::shared_ptr<BufferPool> buffers = {};
   std::shared_ptr<cluster::UpdateObserver> observer = {};  ///< Observes the updates of the job; for simulations and tests.
-  std::optional<uint64_t> bytes_on_strand = {};    ///< A parameter server's (ParameterServerOptions), for simulations.
-  /// From how many bytes on shards travel in parts (ShardSpec::own_part_bytes). Simulations have small models.
+  std::optional<uint64_t> bytes_on_strand = {};    ///< ParameterServerOptions::bytes_on_strand, for simulations.
+  /// The size in bytes from which shards travel in parts (ShardSpec::own_part_bytes). Simulations have small models.
   uint64_t own_part_bytes = cluster::kOwnPartBytes;
-  /// From how many bytes on checkpoints share tables that change little (checkpoint::Sharing).
+  /// The size in bytes from which checkpoints share tables that change little (checkpoint::Sharing).
   uint64_t table_bytes_min = uint64_t(1) << 20;
-  /// What monitoring systems ask (RunConfigOptions::metrics). Null: the first task that runs opens it, where the config asks for one.
+  /// The endpoint for monitoring (RunConfigOptions::metrics). Null: the first task opens one if the config asks for it.
   std::shared_ptr<monitor::MetricsEndpoint> metrics_endpoint = {};
-  std::shared_ptr<monitor::TaskMeters> meters = {};         ///< What it tells of this task. Null: nobody asks.
-  std::shared_ptr<monitor::ProgressDisplay> progress = {};  ///< Shown by the local process or the chief.
-  bool workers_show_progress = false;                       ///< By each worker, too, whose process is its own.
+  std::shared_ptr<monitor::TaskMeters> meters = {};         ///< This task's numbers for the endpoint. Null: no endpoint.
+  std::shared_ptr<monitor::ProgressDisplay> progress = {};  ///< The local process or the chief shows it.
+  bool workers_show_progress = false;                       ///< True: each worker in a process of its own shows it, too.
   std::function<void(const TaskReport&)> report = {};       ///< Called once per task, on its thread.
-  /// Called by the task that leads, on its compute thread, when it has the folder for itself and before it trains there.
+  /// The leading task calls this function on its compute thread, after it has locked the folder and before it trains there.
   std::function<void(const LedFolder&)> leads = {};
-  /// Null: the task trains. Else train_and_evaluate() predicts, and ends with Cancelled, since what follows that call in a
-  /// program is meant for what was trained.
+  /// Null: the task trains. Else train_and_evaluate() predicts, and ends with Cancelled, since the program's code behind
+  /// that call expects a trained model.
   std::shared_ptr<PredictFile> predict = {};
   /// Null: the task trains. Else train_and_evaluate() and Estimator::train() measure their input, and end with Cancelled, too.
   std::shared_ptr<MeasureInput> measure_input = {};
-  std::optional<int64_t> profile_steps = {};                ///< The trainer that leads measures this many (profiler.h).
-  /// What profiles compare with, by threads: the machine's own limits, on real threads and by a real clock.
+  std::optional<int64_t> profile_steps = {};                ///< The leading trainer measures this many steps (profiler.h).
+  /// Measures the limits that profiles compare with, for this many threads: by default those of the real machine.
   std::function<backends::MachineLimits(int threads)> measure_limits = backends::measure_machine_limits;
   /// The job's token or certificate: with it tcp is encrypted.
   std::shared_ptr<const transport::Credential> credential = {};
   bool insecure = false;  ///< True to allow plain tcp beyond loopback where there is no credential.
   /// The host or host:port to listen on, instead of the cluster's address for this task.
   std::optional<std::string> bind = {};
-  /// The program's flags, for those who compare runs (event files have them as hyper-parameters): its own, and `steps` and
-  /// `batch`. Null: the program has none. shoal::run sets them where the program's body heeds flags.
+  /// The values of the program's own flags, and `steps` and `batch`, which event files record as hyper-parameters for
+  /// comparing runs. Null: the program has none. shoal::run() sets them if the program's body takes flags.
   std::shared_ptr<const Params> flags = {};
   /// The launcher's name for the start that this process is part of (SHOAL_RUN); empty: none. End marks carry the name, so a task
   /// that is started after the end knows that the mark belongs to its own start.
   std::string shoal_run = {};
 };
 
-/// The host of a process that says nothing of one: it reads SHOAL_TOKEN, SHOAL_TOKEN_FILE, SHOAL_TLS_DIR, SHOAL_INSECURE
+/// The host of a process that did not set one: it reads SHOAL_TOKEN, SHOAL_TOKEN_FILE, SHOAL_TLS_DIR, SHOAL_INSECURE
 /// and SHOAL_RUN. Errors: those of find_credential() and process_shoal_run().
 Result<std::shared_ptr<const TaskHost>> process_host();
 /// SHOAL_RUN of this process; empty if it is not set. InvalidArgument unless it is at most 200 printable characters of
 /// ASCII.
 Result<std::string> process_shoal_run();
 
-/// The environment of the task that `config` describes: its host's, or a production environment on it.
+/// The environment of the task that `config` describes: its host's own, or a production environment made from the host.
 std::shared_ptr<Environment> make_task_environment(const RunConfig& config);
-/// The same for a call that is no task by itself (an evaluation, an export, predictions): a production environment that is
-/// made for it leaves signals alone.
+/// The same for a call that is no task by itself (an evaluation, an export, predictions). If a production environment is
+/// made for the call, it does not handle signals.
 std::shared_ptr<Environment> make_call_environment(const RunConfig& config);
 
 }  // namespace shoal

@@ -17,7 +17,7 @@ struct TaskReport {
   /// The evaluation with the lowest loss among all in the folder of this task's evaluations, earlier starts included. Empty if
   /// no evaluation has a number for its loss.
   Metrics best = {};
-  /// The folder of the event files that evaluations of the run are in, whoever evaluates; "" for a task that needs no folder.
+  /// The folder of the event files of the run's evaluations, by any task; "" for a task that needs no folder.
   std::string eval_dir = {};
   std::string model_dir = {};        ///< Where results lie; "" for a task that needs none.
   std::optional<int64_t> seed = {};  ///< The seed of the run, given or drawn.
@@ -25,12 +25,12 @@ struct TaskReport {
   std::optional<double> loss = {};                 ///< The loss of this trainer's last step.
   std::optional<double> examples_per_second = {};  ///< The rate of this trainer.
   std::optional<double> seconds = {};              ///< The duration of training.
-  bool interrupted = false;  ///< True if a signal or the config's stop ended this trainer's run: started again, it goes on.
+  bool interrupted = false;  ///< True if a signal or the config's stop ended this run, which another start continues.
   /// True if the task gave way (OnSigterm::kLeave): its job has not ended, and it is to be started again.
   bool gave_way = false;
 };
 
-/// A model_dir that a task of this process leads the training of: it holds the folder's lock, where there are locks.
+/// A model_dir in which a task of this process leads the training. The task holds the folder's lock, if locks exist there.
 struct LedFolder {
   std::string model_dir = {};
   std::string run = {};              ///< The id of the folder's run (run.json).

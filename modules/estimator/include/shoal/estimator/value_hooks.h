@@ -26,8 +26,8 @@ namespace shoal {
 /// A value to report: by the model's name for it, or as a value of the graph with a name of the caller's. The second form
 /// belongs to one graph, so make its hook in the model function.
 struct ToldValue {
-  ToldValue(const char* n);  // NOLINT: a name is one
-  ToldValue(std::string n);  // NOLINT: a name is one
+  ToldValue(const char* n);  // NOLINT: an implicit conversion
+  ToldValue(std::string n);  // NOLINT: an implicit conversion
   ToldValue(std::string n, Value v);
   std::string name;
   std::optional<Value> value = {};  ///< None: the value is HookSetup::value(name).
