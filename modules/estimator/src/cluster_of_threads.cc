@@ -12,8 +12,8 @@
 namespace shoal {
 namespace {
 
-/// Their addresses are names, which mean something inside this machine alone. A transport that is not there is refused
-/// later.
+/// Refuses a transport that reaches beyond this machine, since the addresses of the tasks are names that only this machine
+/// knows. A transport that does not exist is refused later.
 void check_transport(Environment& env, const TransportTable& table, const RunConfigOptions& options) {
   const std::string chosen = options.runtime ? options.runtime->transport.value_or("inproc") : "inproc";
   const auto goes_beyond_machine = [&env](const std::string& scheme) {
@@ -29,7 +29,7 @@ void check_transport(Environment& env, const TransportTable& table, const RunCon
                          "; leave --transport out, or start a process for each task (TF_CONFIG)"));
 }
 
-/// The threads, and the strand of the calling thread on which their ends are noted.
+/// Runs the threads of the tasks, and notes their ends on the strand of the calling thread.
 class ThreadedCluster {
  public:
   ThreadedCluster(Environment& env, const std::function<void(RunConfig)>& body)
@@ -72,7 +72,7 @@ Task<std::vector<TaskOutcome>> ThreadedCluster::run(std::vector<RunConfig> confi
   co_return std::move(outcomes_);
 }
 
-/// Where there is no thread for a task, the others would wait for it.
+/// Starts the thread of a task. If that fails, stops all tasks, since the others would wait for this one.
 void ThreadedCluster::start(size_t index, RunConfig config) {
   const Result<void> started = call_user("the start of a task", [&] {
     threads_.emplace_back([this, index, config = std::move(config)] {
@@ -89,7 +89,7 @@ void ThreadedCluster::ended(size_t index, Result<void> result) {
   const bool gave_way = !result && result.error().kind() == ErrorKind::kCancelled && env_.leaving().stop_requested();
   if (!result && !gave_way) {
     env_.log().error(outcomes_[index].task + " failed: " + result.error().message());
-    if (index == 0) stop_.request_stop();  // Nobody else can end the job.
+    if (index == 0) stop_.request_stop();  // Only the chief, which has failed, can end the job.
   }
   outcomes_[index].result = std::move(result);
   --running_;

@@ -9,7 +9,7 @@
 namespace shoal {
 namespace {
 
-/// `config` with a host that tells `reports`, too, what becomes of the task.
+/// Returns `config` with a host that also gives `reports` the reports of the task.
 Result<RunConfig> with_reports(const RunConfig& config, const std::shared_ptr<TaskReports>& reports) {
   std::shared_ptr<const TaskHost> given = config.host();
   if (!given) {

@@ -36,7 +36,7 @@ std::string_view to_string(ExperimentStatus status) {
   return "unknown";
 }
 
-/// A metric that has the name of another member is found in `last` alone, also where that member is missing.
+/// A metric that has the name of another member of the report appears only in `last`, even if that member is missing.
 std::string ExperimentReport::to_json() const {
   static constexpr std::string_view kMembers[] = {"status", "error", "examples_per_second", "seconds", "interrupted", "last", "best",
                                                   "model_dir", "export", "trial", "flags", "seed", "version"};

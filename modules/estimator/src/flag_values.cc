@@ -93,7 +93,7 @@ Result<TaskHost> task_host(const ParsedFlags& flags) {
   if (flags.profile) host.profile_steps = ProfilerOptions().steps;
   SHOAL_TRY(const std::optional<Duration> interval, progress_interval());
   host.progress = progress_display(flags, interval);
-  // A user who asks for progress lines by the environment asks every process.
+  // The environment variable asks every process for progress lines.
   host.workers_show_progress = interval && !flags.cluster;
   host.sink = host.progress->wrap(stderr_sink(flags.quiet ? LogLevel::kWarning : LogLevel::kInfo));
   return host;

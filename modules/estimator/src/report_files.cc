@@ -18,7 +18,7 @@ std::shared_ptr<Storage> storage_of(const LedFolder& folder) {
   return folder.storage ? folder.storage : std::shared_ptr<Storage>(make_file_storage());
 }
 
-/// The export below `model_dir` that was made last, by whichever exporter; empty if there is none.
+/// The path of the newest export of all exporters below `model_dir`; empty if there is none.
 std::string newest_export(Storage& storage, const std::string& model_dir) {
   const std::string folder = join_path(model_dir, "export");
   const auto exporters = storage.list(folder);
@@ -35,12 +35,12 @@ std::string newest_export(Storage& storage, const std::string& model_dir) {
   return path;
 }
 
-/// Adds what the folder's files know and the tasks of this process do not: evaluations of earlier starts and of other
-/// tasks.
+/// Adds to the report what only the files of the folder contain: the newest export, and the evaluations of earlier starts
+/// and of other tasks.
 void add_from_folder(ExperimentReport& report, Storage& storage, const std::string& eval_dir) {
   report.export_path = newest_export(storage, report.model_dir);
   report.last = report.metrics;
-  if (!report.metrics.empty()) return;  // The task that evaluated has looked for the best one.
+  if (!report.metrics.empty()) return;  // The task that evaluated has found the best one.
   const std::string evaluations = eval_dir.empty() ? join_path(report.model_dir, "eval") : eval_dir;
   const auto past = read_evaluations(storage, evaluations);
   if (!past || past->by_step.empty()) return;
@@ -48,8 +48,8 @@ void add_from_folder(ExperimentReport& report, Storage& storage, const std::stri
   report.best = best_evaluation(storage, evaluations, {});
 }
 
-/// Whether the file tells of a run that is complete. One that does not is damaged, or of a start that ended after the last
-/// step and before it was through.
+/// Whether the report in this file says that the run is complete. Otherwise the file is damaged, or its start ended after
+/// the last step but before the end of its work.
 bool says_complete(Storage& storage, const std::string& path) {
   const auto text = storage.read_all(path, kReportBytesMax);
   const auto report = text ? json::parse_object(*text) : Result<json::Json>(text.error());
@@ -60,8 +60,8 @@ int64_t step_of_last(const ExperimentReport& report) {
   return report.last.contains("global_step") ? report.last.integer("global_step") : -1;
 }
 
-/// Adds the evaluations of a cluster's evaluator to the report that the chief has written. A chief that has not written one yet
-/// reads them from the event files.
+/// Adds the evaluations of a cluster's evaluator to the report that the chief has written. A chief that has not written its
+/// report yet reads them from the event files.
 Result<void> add_evaluations(Storage& storage, const ExperimentReport& evaluated) {
   const std::string path = join_path(evaluated.model_dir, kReportName);
   if (!storage.exists(path)) return {};
@@ -91,7 +91,7 @@ bool is_still_ours(Storage& storage, const LedFolder& folder) {
   return newest && *newest == folder.start;
 }
 
-/// The error is that of the folder's training unless its tasks have ended well and another training was begun after that.
+/// True if the program's error concerns this folder: it is the last one, or none of its tasks has reported its end.
 bool has_failed(const TaskReports& reports, const LedFolder& folder, const LedFolder& last) {
   return folder.model_dir == last.model_dir || !reports.has_report_of(folder.model_dir);
 }
@@ -111,7 +111,7 @@ Result<void> write_folder_report(const TaskReports& reports, const CommandLine& 
   };
   const ExperimentReport report = found();
   SHOAL_TRY_VOID(storage->write_atomically(path, report.to_json() + "\n"));
-  // An evaluator that ended since the look at its evaluations has found no report to add them to.
+  // An evaluator that ended after found() had read the evaluations had no report to which it could add its own.
   const ExperimentReport again = found();
   if (step_of_last(again) <= step_of_last(report)) return {};
   return storage->write_atomically(path, again.to_json() + "\n");

@@ -11,14 +11,14 @@
 
 namespace shoal {
 
-/// What the tasks of this process know, with what lies in its model_dir: the last and the best evaluation, the newest
-/// export. `failure`: the sentence of the error that the program ended with, None if it ended without one. Reads files.
+/// The report of the program: what the tasks of this process know, and from model_dir the last and the best evaluation and
+/// the newest export. `failure`: the sentence of the error that ended the program; None: no error. Reads files.
 ExperimentReport program_report(const TaskReports& reports, const CommandLine& line,
                                 const std::optional<std::string>& failure = {});
 
-/// Writes report.json into each folder whose training this process led, and where that is still the folder of this start.
-/// A process that only evaluated adds its evaluations to the report that the chief has written. Returns a sentence for each
-/// file that could not be written. What was trained is no worse without it.
+/// Writes report.json into each folder whose training this process led, unless another start has begun there. A process
+/// that only evaluated adds its evaluations to the report that the chief has written. Returns a sentence for each file that
+/// could not be written, which does not make the program fail.
 std::vector<std::string> write_folder_reports(const TaskReports& reports, const CommandLine& line,
                                               const std::optional<std::string>& failure = {});
 

@@ -24,7 +24,7 @@
 namespace shoal {
 namespace {
 
-/// A program, and what its command line makes of it.
+/// A call of a program with its parsed command line.
 struct ProgramCall {
   const ParsedFlags& flags;
   const CommandLine command_line;
@@ -38,7 +38,7 @@ struct ProgramCall {
   }
 };
 
-/// For what is said before there are tasks, or of all of them.
+/// The logger for lines before the tasks begin, and for lines about all tasks.
 Logger logger_of(const TaskHost& host) {
   return Logger(host.sink, "", read_wall_clock);
 }
@@ -49,7 +49,7 @@ struct Ending {
   std::optional<std::string> failure = {};  ///< The sentence of the first error.
 };
 
-/// The first error, after all tasks have ended.
+/// Runs the tasks as threads until all have ended, and returns the first error.
 Ending run_threads(const ProgramCall& call, const TaskHost& host) {
   const cluster::ClusterSize size = value_or_raise(cluster::parse_cluster_size(*call.flags.cluster));
   if (!size.evaluator && !size.master) {
@@ -61,7 +61,7 @@ Ending run_threads(const ProgramCall& call, const TaskHost& host) {
                                                [&](RunConfig config) { call.begin_task(std::move(config)); });
   Ending ending;
   for (const TaskOutcome& outcome : outcomes) {
-    if (outcome.result || outcome.result.error().kind() == ErrorKind::kCancelled) continue;  // It gave way, and said so.
+    if (outcome.result || outcome.result.error().kind() == ErrorKind::kCancelled) continue;  // Gave way, and logged that.
     const int own = print_error(outcome.result.error(), outcome.task);
     if (ending.status == 0) ending = {own, outcome.task + ": " + outcome.result.error().message()};
   }
@@ -83,12 +83,12 @@ Ending run_one(const ProgramCall& call, const TaskHost& host) {
   };
   RunConfig config = RunConfig::from_environment(call.config, variables, &log, std::make_shared<TaskHost>(host));
   if (!host.predict && !host.measure_input) config = with_own_endpoint(config, log);
-  if (config.task_type() == cluster::kPsRole) give_back_code();  // It waits from now on, on a board with little memory.
+  if (config.task_type() == cluster::kPsRole) give_back_code();  // A server only waits, perhaps with little memory.
   call.begin_task(std::move(config));
   return {};
 }
 
-/// A task that `shoal launch` has started has its place in that job, and its flags do not say another one.
+/// Refuses flags that give another place in a job to a task that `shoal launch` has started, which has one by TF_CONFIG.
 Result<void> check_place_of_launched(const ParsedFlags& flags) {
   if (!cluster::was_launched(cluster::process_getenv)) return {};
   constexpr const char* kHasPlace =
@@ -107,7 +107,7 @@ Result<void> check_place_of_launched(const ParsedFlags& flags) {
   return {};
 }
 
-/// The flags that tell one run of a program from another: its own, and those that every program has for its training.
+/// The flags that distinguish runs of a program: its own flags, and the flags for training that every program has.
 Params flags_of_run(const CommandLine& line) {
   Params flags = line.flags;
   if (line.steps) flags.set("steps", *line.steps);
@@ -115,8 +115,8 @@ Params flags_of_run(const CommandLine& line) {
   return flags;
 }
 
-/// Hands the results to whoever has started this process and wants them, and leaves them in model_dir. What was trained is
-/// no worse if that fails.
+/// Writes the report for the process that started this one (SHOAL_REPORT_FILE), and into model_dir. A failed write does not
+/// make the program fail.
 void write_results(const TaskReports& reports, const CommandLine& line, const ExperimentReport& report,
                    const std::optional<std::string>& failure) {
   for (const std::string& complaint : write_folder_reports(reports, line, failure)) {
@@ -129,27 +129,27 @@ void write_results(const TaskReports& reports, const CommandLine& line, const Ex
   }
 }
 
-/// What was trained is no worse if they cannot be written: their reader has gone, as that of `| head`.
+/// Prints the results. A failed write does not make the program fail: the reader may have gone, as `| head` does.
 void print_results(const ExperimentReport& report, const ParsedFlags& flags) {
   const std::string text = flags.command_line.json ? report.to_json() : flags.quiet ? "" : results_text(report);
   if (text.empty() || std::cout << text << std::endl) return;
   std::cerr << "warning: the results could not be written to standard output; is its disk full, or its reader gone?\n";
 }
 
-/// The status of a program that was to predict, and has ended without an error.
+/// The exit status of a program that has predicted for a file and has ended without an error.
 int predicted(const PredictFile& request) {
   if (request.done) return 0;
   return print_error(
       failed_precondition("--predict: this program has ended without train_and_evaluate, which alone heeds it"));
 }
 
-/// The same of a program that was to measure its input.
+/// The exit status of a program that has measured its input and has ended without an error.
 int measured(const MeasureInput& request) {
   if (request.done) return 0;
   return print_error(failed_precondition("--measure-input: this program has ended without a training, which alone has an input"));
 }
 
-/// The exit status of a program whose tasks have ended, after its results are where they are wanted.
+/// Delivers the results of a program whose tasks have ended, and returns its exit status.
 int end_program(const TaskReports& reports, const ParsedFlags& flags, const CommandLine& line, const Result<Ending>& called) {
   const Ending ending = called ? *called : Ending{print_error(called.error()), called.error().message()};
   if (!reports.has_started() || flags.predict || flags.measure_input) return ending.status;
@@ -194,7 +194,7 @@ int run_flags(int argc, const char* const* argv, const ProgramInfo& program, Fla
   if (host->predict && ended_well) return predicted(*host->predict);
   if (host->measure_input && ended_well) return measured(*host->measure_input);
   if (reports.gave_way() && ended_well) return kGaveWayStatus;
-  if (cancelled) {  // A signal, while the task waited for the others.
+  if (cancelled) {  // A signal ended the wait for the other tasks.
     logger_of(*host).info("interrupted before training began");
     return 0;
   }

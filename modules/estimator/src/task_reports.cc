@@ -9,7 +9,7 @@ namespace shoal {
 
 namespace {
 
-/// The values that the program's own flags have, and those of the flags that its body heeds.
+/// The parameters of a report: the values of the program's own flags, and of the flags that its body obeys.
 Params parameters_of(const CommandLine& line) {
   Params parameters = line.flags;
   if (line.steps) parameters.set("steps", *line.steps);
@@ -34,7 +34,7 @@ TaskReport joined(const TaskReport& first, const TaskReport& second) {
   return both;
 }
 
-/// A report for each task of `model_dir`, in the order in which the tasks ended first. Tasks without a folder belong to every one.
+/// One report per task of `model_dir`, in the order of their first ends. Tasks without a folder count for every folder.
 std::vector<TaskReport> by_task(const std::vector<TaskReport>& reports, const std::string& model_dir) {
   std::vector<TaskReport> tasks;
   for (const TaskReport& report : reports) {
@@ -116,7 +116,7 @@ ExperimentReport TaskReports::merged(const CommandLine& line) const {
   const std::lock_guard lock(mutex_);
   ExperimentReport whole{
       .parameters = parameters_of(line), .model_dir = model_dir_, .trial = trial_, .version = SHOAL_VERSION};
-  // Of several trainings the last one is what the program has come to.
+  // If there were several trainings, the report is about the last one.
   for (const TaskReport& report : reports_) {
     if (!report.model_dir.empty()) whole.model_dir = report.model_dir;
   }

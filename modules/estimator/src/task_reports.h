@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the tasks of this process know at their end, as one result of the program.
+/// Collects the reports of this process's tasks, and joins them to one report of the program.
 #include <mutex>
 #include <optional>
 #include <string>
@@ -12,35 +12,35 @@
 
 namespace shoal {
 
-/// Called on any thread.
+/// Any thread may call the functions.
 class TaskReports {
  public:
-  /// The program is called for the task of this configuration.
+  /// Notes that the program is called for the task of this configuration.
   void start(const RunConfig& config);
-  /// A task of this process leads the training of a folder.
+  /// Notes that a task of this process leads the training of a folder.
   void lead(LedFolder folder);
   void add(const TaskReport& report);
 
   bool has_started() const;
   /// True if a task gave way: the job has not ended.
   bool gave_way() const;
-  /// The folders whose training this process led, each once, the one that was begun last at the end.
+  /// The folders whose training this process led, each once; the training of the last one was begun last.
   std::vector<LedFolder> led_folders() const;
   /// The folder with the evaluations of `model_dir`; empty if no task of this folder has ended yet.
   std::string eval_dir(const std::string& model_dir) const;
 
   /// What all tasks know together, for a program that was called with this command line.
   ExperimentReport merged(const CommandLine& line) const;
-  /// The same of the tasks whose model_dir that is.
+  /// The same for the tasks of one model_dir only.
   ExperimentReport merged(const CommandLine& line, const std::string& model_dir) const;
   bool has_report_of(const std::string& model_dir) const;
 
  private:
   mutable std::mutex mutex_;
-  // What follows is guarded by mutex_.
+  // mutex_ guards the members below.
   std::vector<TaskReport> reports_;
   std::vector<LedFolder> folders_;
-  std::string model_dir_;  // That of the configuration, for programs that fail before any task has told one.
+  std::string model_dir_;  // The config's model_dir, for programs that fail before any task has reported one.
   std::optional<std::string> trial_;
   bool has_started_ = false;
 };

@@ -6,7 +6,7 @@
 namespace shoal {
 namespace {
 
-// If so many empty batches follow each other, the input is taken to have no others: a step would wait for ever.
+// After so many empty batches in a row the input counts as one without rows; a step would otherwise wait for ever.
 constexpr int kEmptyInARowMax = 1'000'000;
 
 class BatchesWithRows final : public data::Iterator {

@@ -34,8 +34,8 @@ class PastReader {
   }
 
  private:
-  ByStep numbers_;      // No checkpoint_path has come behind these.
-  ByStep evaluations_;  // Of one step the last in the order of the files counts.
+  ByStep numbers_;      // Numbers that no checkpoint_path has followed.
+  ByStep evaluations_;  // The last one of each step, in the order of the files.
 };
 
 double loss_of(const Metrics& metrics) {

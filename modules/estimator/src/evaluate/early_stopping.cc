@@ -49,7 +49,7 @@ class EarlyStopping final : public Hook {
   }
 
  private:
-  /// True if there may be results that no look has seen: after an evaluation by this task, or after a checkpoint, since an
+  /// True if there may be unread results: after an evaluation by this task, or after a checkpoint, since an
   /// evaluator has had the time since the last checkpoint. This way a job shorter than the interval can be stopped, too.
   bool note_results(const RunContext& run) {
     const bool evaluated = run.evaluations() != std::exchange(evaluations_, run.evaluations());
@@ -69,7 +69,7 @@ class EarlyStopping final : public Hook {
                       " or more), which ignores them, give the hook another limit, or leave it out");
   }
 
-  /// Returns nothing if the folder cannot be read now: the job goes on, and the next look tries again.
+  /// Returns nothing if the folder cannot be read now: the job continues, and the hook tries again later.
   std::optional<EvaluationHistory> read_history(RunContext& run) const {
     const std::string folder = options_.eval_dir.value_or(eval_folder(run.model_dir(), std::nullopt));
     EvaluationHistory history;
@@ -94,7 +94,7 @@ class EarlyStopping final : public Hook {
   const StopRule rule_;
   const EarlyStoppingOptions options_;
   IntervalTimer timer_;
-  uint64_t evaluations_ = 0;  // The counts of the run at the last look.
+  uint64_t evaluations_ = 0;  // The counts of the run when results were last read.
   uint64_t saves_ = 0;
   std::optional<int64_t> start_step_;  // The global step at which this start began.
 };

@@ -32,7 +32,7 @@ class Evaluating {
   /// Evaluates the checkpoint at `prefix`, then calls the exporters. Runs on the compute thread. Cancelled if `stop` stops
   /// before the evaluation is complete.
   Result<void> evaluate(Environment& env, const std::string& prefix, const StopToken& stop = {});
-  /// Calls the listener, if there is one: may_look() before the next look for a checkpoint, may_go_on() after it. False:
+  /// Calls the listener, if there is one: may_look() before the next search for a checkpoint, may_go_on() after it. False:
   /// evaluation ends, which the log says.
   Result<bool> may_look(Logger& log);
   Result<bool> may_go_on(Logger& log, EvalStatus status);

@@ -62,10 +62,10 @@ class EvaluationRun {
   LoadedVariables variables_;
   std::vector<std::shared_ptr<Hook>> hooks_;
   LoopContext context_;
-  monitor::TaskMeters* const meters_;  // Null: nobody asks for them.
+  monitor::TaskMeters* const meters_;  // Null: no endpoint for monitoring.
   StepRequest request_;
   StepValues values_;
-  NamedValues final_values_;  // What hooks want to have at the end.
+  NamedValues final_values_;  // The values that hooks want at the end.
   std::vector<nn::MetricAccumulator> accumulators_;
   std::vector<TensorView> metric_inputs_;
   double loss_sum_ = 0;
@@ -111,7 +111,7 @@ Result<void> EvaluationRun::run(std::optional<int64_t> steps, std::optional<data
     if (context_.stop_requested() || ended_by_steps_) break;
     data::Batch next;
     SHOAL_TRY(more, input_.next(final_values_.empty() ? batch : next));
-    if (more && !final_values_.empty()) batch = std::move(next);  // Final values need the last one once more.
+    if (more && !final_values_.empty()) batch = std::move(next);  // Final values need the last batch again.
   }
   if (batches_ > 0 && !final_values_.empty()) {
     const auto bind = [this](const backends::Program& program) { return variables_.bind(program); };
@@ -123,7 +123,7 @@ Result<void> EvaluationRun::run(std::optional<int64_t> steps, std::optional<data
   return {};
 }
 
-/// Says once that an interrupt waits for the evaluation, so that whoever asked for the end knows why it does not come.
+/// Logs once that an interrupt waits for the evaluation, so that the user knows why the program does not end yet.
 void EvaluationRun::note_interrupt() {
   if (interrupt_noted_ || !env_.interrupted().stop_requested()) return;
   interrupt_noted_ = true;
@@ -145,7 +145,7 @@ Result<void> EvaluationRun::one_batch(data::Batch& batch) {
   Result<void> ran = program->program->run({.inputs = program->inputs,
                                             .variables = variables,
                                             .updates = {},
-                                            .weights = {1, 1},  // Nothing changes while we evaluate.
+                                            .weights = {1, 1},  // An evaluation changes no weights.
                                             .key = {}});
   if (!ran) return in_batch(std::move(ran).error(), number, batch, input_);
   const std::span<const TensorView> fetched = program->program->fetched();
@@ -167,7 +167,7 @@ Result<void> EvaluationRun::one_batch(data::Batch& batch) {
   return {};
 }
 
-/// Logs the progress of a finite evaluation at a tenth of its steps for readers of all lines, and every ten seconds for everybody.
+/// Logs the progress of an evaluation every ten seconds, and at debug level at each tenth of a known number of steps.
 void EvaluationRun::note_progress(std::optional<int64_t> steps) {
   if (meters_) meters_->note_progress();
   const bool for_all = env_.now() >= next_note_;
@@ -201,8 +201,8 @@ Figures EvaluationRun::figures() const {
   return figures;
 }
 
-/// Where the results go. It is opened before anything is computed: a folder that cannot be written costs no evaluation.
-/// A file that nothing came into is removed.
+/// The event file for the results. It is opened before the evaluation, so that a folder that cannot be written fails at
+/// once. A file to which nothing was written is removed.
 class ResultsFile {
  public:
   static Result<ResultsFile> open(Environment& env, const std::string& folder) {

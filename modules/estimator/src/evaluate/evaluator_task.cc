@@ -141,7 +141,7 @@ Result<void> EvaluatorTask::look() {
 }
 
 /// Keeps the results of two runs apart: ends the evaluator with FailedPrecondition if model_dir now belongs to another run.
-/// An error of the look itself is ignored, since the next look comes soon.
+/// An error of the check itself is ignored, since the next check comes soon.
 Result<void> EvaluatorTask::look_at_run() {
   const auto run = checkpoint::read_run(env_.storage(), options_.estimator.model_dir());
   if (!run) return {};

@@ -67,7 +67,7 @@ class StepCounter final : public Hook {
     timer_.reset();
     seen_step_ = ~uint64_t(0);
   }
-  // Waiting for servers, and steps that were lost, are no rate.
+  // The rate leaves out the wait for servers and the steps that were lost.
   void after_ready(RunContext&) override { timer_.reset(); }
   void after_step(RunContext& run, const StepValues&) override {
     watch_standstill(run);
@@ -102,7 +102,7 @@ class SummarySaver final : public Hook {
   void begin(HookSetup&) override { timer_.reset(); }
   void after_ready(RunContext& run) override { timer_.reset_if_behind(run.global_step()); }
   void before_step(RunContext& run, StepRequest& request) override {
-    // The step to come is one further: 0 -> 1, then every N.
+    // The coming step has the number global_step() + 1, so step 1 is recorded, and then every N steps one.
     wanted_ = run.summaries() && timer_.due(run.global_step() + 1, run.now());
     if (wanted_) request.fetch();
   }

@@ -15,7 +15,7 @@ using cluster::TrainerStatus;
 
 // The limit of one request between two steps, as long as that of a save.
 constexpr auto kAnswerTimeout = std::chrono::seconds(60);
-// The least time between two looks, since many trainers make many steps.
+// The least time between two reads of the counts, since many trainers make many steps.
 constexpr auto kMetricsEvery = std::chrono::seconds(1);
 constexpr double kBehind = 0.9;                       // A trainer below this share of the fastest rate counts as slow.
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The contents of a store as a checkpoint has them, under the checkpoint's names; and a checkpoint as the source from
+/// Describes a store's contents in the layout and under the names of a checkpoint, and makes a checkpoint the source from
 /// which a store is restored.
 #include <memory>
 #include <string>

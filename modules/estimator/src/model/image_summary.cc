@@ -18,7 +18,7 @@ ImageSummary image_summary(std::string name, Value images) {
     raise(invalid_argument("image_summary " + name + ": the images are " + given +
                            "; expected uint8 or float32 [batch, height, width, channels] with 1 to 4 channels"));
   }
-  // A build without the library says so here, where the model is made, and not in the middle of a training.
+  // A build without libpng fails here, when the model is made, and not in the middle of a training.
   if (auto tried = data::encode_png(Tensor(DType::kUInt8, Shape{1, 1, 1})); !tried) {
     raise(std::move(tried).error().with_context("image_summary " + name));
   }

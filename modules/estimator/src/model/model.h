@@ -162,7 +162,7 @@ class BuiltModel {
   int threads_ = 1;
   Logger* log_ = nullptr;
   MemoryBudget budget_;
-  bool measures_again_ = false;  // Until the first program is compiled.
+  bool measures_again_ = false;  // True at most until the first program is compiled.
   DType compute_dtype_ = DType::kFloat32;
   std::vector<Value> always_, sometimes_, updates_;
   std::vector<std::string> update_variables_;

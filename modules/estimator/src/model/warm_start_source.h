@@ -37,7 +37,7 @@ class WarmStartSource final : public cluster::RestoreSource {
   /// The source of one variable's values.
   struct Start {
     SourceTensor source;
-    /// By rows: the source's row for each of the first rows of the variable; -1 for a row that the source lacks.
+    /// If rows move by token: the source's row for each of the variable's first rows; -1 for a row that the source lacks.
     std::optional<std::vector<int64_t>> old_rows = {};
     std::optional<nn::InitializerSpec> backup_initializer = {};
   };

@@ -8,7 +8,7 @@
 namespace shoal {
 namespace {
 
-// An end mark of an earlier run is obeyed so long before the time-out, so that the task ends without an error.
+// An end mark of an earlier run is obeyed this long before the time-out, so that the task ends without an error.
 constexpr auto kBeforeGivingUp = std::chrono::seconds(2);
 
 }  // namespace

@@ -46,12 +46,12 @@ monitor::TaskLabels labels_of(const RunConfig& config) {
   return labels;
 }
 
-/// What the endpoint's thread may do with the task.
+/// The functions of the task that the endpoint's thread may call.
 monitor::TaskAccess access_to(const RunConfig& config, Environment& env) {
   monitor::TaskAccess access{.post = [&env](Work work) { env.post(std::move(work)); }, .wire = {}};
   if (config.num_ps_replicas() == 0) return access;
   const Result<transport::Transport*> transport = env.transport(config.transport());
-  if (!transport) return access;  // Whoever opens a connection says what is wrong.
+  if (!transport) return access;  // The code that opens a connection reports the error.
   access.wire = [wire = *transport] {
     const transport::TransportStats stats = wire->stats();
     return monitor::TaskAccess::WireBytes{.sent = stats.bytes_sent, .received = stats.bytes_received};
@@ -59,7 +59,7 @@ monitor::TaskAccess access_to(const RunConfig& config, Environment& env) {
   return access;
 }
 
-/// Threads of one process share its endpoint, and no ports.
+/// True if other processes of the job may run on this machine. (Threads of one process share one endpoint.)
 bool shares_machine(const cluster::TaskConfig& task) {
   if (task.in_process) return false;
   return task.tasks_on_host > 1 || task.launched;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A task at the endpoint for monitoring systems (RunConfigOptions::metrics): its process opens one, and each task is there as long as
-/// it runs.
+/// Adds a task to the endpoint for monitoring systems (RunConfigOptions::metrics). A process opens one endpoint, which
+/// shows each task for as long as it runs.
 #include <memory>
 
 #include "shoal/estimator/run_config.h"
@@ -9,44 +9,44 @@
 
 namespace shoal {
 
-/// The task's number in its job, in the order of `shoal launch`: chief or master, parameter servers, workers, evaluator; nodes that are
-/// listed sparsely count without gaps. 0 without a cluster.
+/// The number of the task in its job, in the order of `shoal launch`: chief or master, parameter servers, workers,
+/// evaluator. Gaps in a sparse list of nodes do not count. 0 without a cluster.
 int32_t number_in_job(const cluster::TaskConfig& task);
 
-/// Opens the endpoint that `config` asks for. `host`: of the process; it says the credential. Null: nothing is asked for. Errors: those of
-/// start_metrics_endpoint(); FailedPrecondition: an address beyond this machine without a token or certificate.
+/// Opens the endpoint at the address `metrics`; null if that is None. `host`, of the process, has the credential. Errors:
+/// those of start_metrics_endpoint(); FailedPrecondition: an address beyond this machine without a token or certificate.
 Result<std::shared_ptr<monitor::MetricsEndpoint>> open_metrics_endpoint(const std::optional<std::string>& metrics,
                                                                         const TaskHost& host, Logger& log);
 
-/// The same of the one task of a process. Tasks that share a machine are all told one port: each listens its number in the job above. An
-/// evaluator, of which a cluster description says no machine, shares one in launched jobs, and where all addresses are of the loopback.
-/// InvalidArgument: there is no such port.
+/// Opens the endpoint of a process with one task. If tasks share a machine, each adds its number in the job to the common
+/// port. An evaluator, which has no address, counts as sharing one in launched jobs, and if all addresses are loopback
+/// addresses. InvalidArgument if the port with that number does not exist.
 Result<std::shared_ptr<monitor::MetricsEndpoint>> open_own_metrics_endpoint(const RunConfig& config, const TaskHost& host,
                                                                             Logger& log);
 
-/// While it lives, the endpoint of the process shows the task.
+/// The endpoint of the process shows the task for as long as this object lives.
 class MeteredTask {
  public:
-  /// `config` has a host with the environment `env`. Opens an endpoint where the config asks for one and its process has none yet.
+  /// `config` has a host with the environment `env`. Opens an endpoint if the config asks for it and there is none.
   static Result<std::unique_ptr<MeteredTask>> begin(const RunConfig& config, Environment& env);
   ~MeteredTask();
   MeteredTask(const MeteredTask&) = delete;
   MeteredTask& operator=(const MeteredTask&) = delete;
 
-  /// `config` with a host that has the meters; the same as before where nobody asks for them.
+  /// The config with a host that has the task's meters; unchanged if there is no endpoint.
   const RunConfig& config() const { return config_; }
 
  private:
   explicit MeteredTask(RunConfig config) : config_(std::move(config)) {}
 
   RunConfig config_;
-  std::shared_ptr<monitor::TaskMeters> meters_;  // Null: nobody looks.
+  std::shared_ptr<monitor::TaskMeters> meters_;  // Null: no endpoint.
 };
 
-/// The phase of a task while this lives; then the one before.
+/// Sets the phase of a task, and restores the phase before when it is destroyed.
 class MeteredPhase {
  public:
-  /// `meters`: null where nobody looks.
+  /// `meters` null: there is no endpoint, and nothing is set.
   MeteredPhase(monitor::TaskMeters* meters, monitor::TaskPhase phase) : meters_(meters) {
     if (!meters_) return;
     before_ = meters_->phase();

@@ -11,7 +11,7 @@ namespace shoal {
 
 class MeteringObserver final : public cluster::UpdateObserver {
  public:
-  /// `other`: is told the same; may be null.
+  /// `other` receives the same calls; may be null.
   MeteringObserver(std::shared_ptr<monitor::TaskMeters> meters, std::shared_ptr<cluster::UpdateObserver> other)
       : meters_(std::move(meters)), other_(std::move(other)) {}
 

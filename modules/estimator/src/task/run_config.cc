@@ -247,7 +247,7 @@ Result<void> apply(RunConfigOptions& options, const RunConfigChanges& changes) {
   return check_fields(options);
 }
 
-/// A rank and what it became, for the log.
+/// Says for the log which task a rank has become.
 std::string described(const cluster::TaskConfig& task) {
   const cluster::Place& place = *task.place;
   return std::string(to_string(place.source)) + ": rank " + std::to_string(place.rank) + " of " +

@@ -126,7 +126,7 @@ std::shared_ptr<Environment> make_call_environment(const RunConfig& config) { re
 Result<std::string> make_temporary_model_dir(Environment& env) {
   const std::string& above = env.process().temporary_folder;
   if (!env.storage().exists(above))
-    static_cast<void>(env.storage().make_folders(above));  // If this fails, the next call says why.
+    static_cast<void>(env.storage().make_folders(above));  // If this fails, the next call reports the error.
   auto folder = env.storage().make_temporary_folder(join_path(above, "shoal-"));
   if (!folder) return failed_precondition("no temporary model_dir can be made: " + folder.error().message());
   env.log().warning("no model_dir was given; results go to the temporary folder " + *folder);

@@ -172,8 +172,8 @@ Task<Result<void>> CheckpointSaver::tell(cluster::Store& store, std::string_view
   co_return told;
 }
 
-/// Asks whether the folder is still this run's. Runs on the compute thread. An Unavailable answer is noted, because the
-/// next look may succeed.
+/// Asks whether the folder is still this run's. Runs on the compute thread. Only notes an Unavailable answer, because the
+/// next check may succeed.
 Result<void> CheckpointSaver::look_at_place() {
   if (!options_.check_place) return {};
   Result<void> placed = options_.check_place();
@@ -284,7 +284,7 @@ Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster:
   };
   SHOAL_CO_TRY_VOID(co_await compute(env_, finish));
   SHOAL_CO_TRY_VOID(co_await store.check_lease());
-  checkpoint::HoursRule rule = hours_rule_;  // A copy: the decision counts once the list is replaced.
+  checkpoint::HoursRule rule = hours_rule_;  // A copy, because the decision counts only once the list is replaced.
   const auto publish = [&]() -> Result<checkpoint::Saved> {
     SHOAL_TRY_VOID(look_at_place());
     if (options_.check_run) SHOAL_TRY_VOID(options_.check_run());

@@ -26,7 +26,7 @@ struct SaverOptions {
   std::string rest = {};
   std::string run = {};  ///< The description of the run (checkpoint::encode_run()), stored with each checkpoint.
   /// Tells whether the folder is still this run's. Called on the compute thread before anything is written and again before
-  /// a checkpoint is published. Unavailable: that cannot be seen now, and the saver waits for it until `ready_timeout`.
+  /// a checkpoint is published. Unavailable: the folder cannot be seen now; the saver waits for it until `ready_timeout`.
   /// Null: no check.
   std::function<Result<void>()> check_place = {};
   Duration ready_timeout = std::chrono::seconds(7200);
@@ -35,7 +35,7 @@ struct SaverOptions {
   /// Which files checkpoints share. Default: none. Set it only if this process has locked the folder.
   std::optional<checkpoint::Sharing> sharing = {};
   std::vector<std::shared_ptr<CheckpointListener>> listeners;
-  std::shared_ptr<monitor::TaskMeters> meters = {};  ///< Null if nobody asks for them.
+  std::shared_ptr<monitor::TaskMeters> meters = {};  ///< Null if there is no endpoint for monitoring.
 };
 
 class CheckpointSaver {
@@ -50,7 +50,7 @@ class CheckpointSaver {
   bool due(uint64_t step, SteadyTime now) const { return timer_.due(step, now); }
   /// Saves if a checkpoint is due. `last_step`: the last step of a job of several trainers, who may have reached it by now;
   /// a checkpoint of that step is left to save_at_end(), so that no other checkpoint looks like the last. While a trainer
-  /// has failed for good and is not back, nothing is saved, and a line says so.
+  /// has failed for good and is not back, nothing is saved, which is logged.
   Task<Result<void>> save_when_due(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
                                    std::optional<int64_t> last_step = {});
   /// Saves if the step has moved since the last checkpoint, or if that one is only in the spare folder. Does not call end()
@@ -101,7 +101,7 @@ class CheckpointSaver {
   std::string last_name_;
   std::string last_prefix_;
   bool begun_ = false;
-  bool place_unclear_ = false;   // The last look at the folder gave no answer.
+  bool place_unclear_ = false;   // The last check of the folder gave no answer.
   bool disk_failed_ = false;     // The last attempt failed at a file, not at a server.
   bool sharing_failed_ = false;  // The last attempt failed because of the previous checkpoint.
   uint64_t bytes_written_ = 0;   // The sum over all checkpoints of this start.

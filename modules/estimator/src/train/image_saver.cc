@@ -25,7 +25,7 @@ Tensor image_of(const TensorView& batch, int64_t index) {
   }
   const std::span<const float> from = batch.as<float>().subspan(size_t(index) * pixels, pixels);
   std::transform(from.begin(), from.end(), to.begin(), [](float number) {
-    const float inside = number > 0 ? std::min(number, 1.0f) : 0.0f;  // Of NaN, too, this makes 0.
+    const float inside = number > 0 ? std::min(number, 1.0f) : 0.0f;  // NaN becomes 0, too.
     return uint8_t(std::lround(inside * 255));
   });
   return image;

@@ -9,7 +9,7 @@
 
 namespace shoal {
 
-/// Records the images with the first step and then every so many, as summary_saver() does the other summaries.
+/// Records the images at the first step and then every `every_steps` global steps, as summary_saver() does scalars.
 std::shared_ptr<Hook> image_saver(std::vector<ImageSummary> summaries, int64_t every_steps);
 
 }  // namespace shoal

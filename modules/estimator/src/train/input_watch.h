@@ -19,7 +19,7 @@ struct InputWatchOptions {
   /// Null: no events.
   monitor::EventWriter* events = nullptr;
   int cores = 1;                               ///< How many threads the advice may assume.
-  Duration window = std::chrono::seconds(10);  ///< The length of the time window that one look covers.
+  Duration window = std::chrono::seconds(10);  ///< The length of the time windows that are evaluated.
 };
 
 /// Measures the waiting of one trainer. The training loop calls it on the compute thread.

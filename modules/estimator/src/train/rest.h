@@ -12,7 +12,7 @@ namespace shoal {
 struct WorkerRestOptions {
   cluster::RemoteStore& servers;
   TrainerFolder& folder;
-  bool input_ended = false;     ///< The worker's input has ended, at a position that it can tell.
+  bool input_ended = false;     ///< The worker's input has ended, and can tell its position.
   bool stopped_by_job = false;  ///< The worker stopped because the job asked for it.
   std::string why;              ///< The reason in the words of an end mark: "end_of_input".
 };

@@ -80,7 +80,7 @@ bool ResumableInput::has_place(const std::string& position) const {
 
 Result<void> ResumableInput::begin_anew() { return begin_by(scope_.run.seed); }
 
-/// Begins a new pass. A program that calls train() pass by pass gets its data in another order in each.
+/// Begins a new pass, in another order than the passes before, for a program that calls train() once per pass.
 Result<void> ResumableInput::begin_new_pass() {
   return begin_by(int64_t(fold_in(fold_in(RandomKey(scope_.run.seed), "new pass"), uint64_t(pass_))));
 }

@@ -63,7 +63,7 @@ monitor::GraphOutput output_of(const ValueType& type) {
   return output;
 }
 
-/// A node's name without colons, behind which readers look for the number of an output. Inputs of ids have some.
+/// A node's name without colons (inputs of ids have some), because readers expect the number of an output after a colon.
 std::string name_of(const Node& node) {
   std::string name = node.name;
   std::replace(name.begin(), name.end(), ':', '.');
@@ -84,7 +84,7 @@ std::vector<monitor::GraphNode> nodes_of(const Graph& graph) {
   return nodes;
 }
 
-/// Programs hand flags on as params, --learning-rate as learning_rate: then the flag counts, by whose name a search knows it.
+/// If a program passes a flag on as a param (--learning-rate, learning_rate), only the flag counts: searches use its name.
 std::vector<monitor::HyperParameter> hyper_parameters(const Params& flags, const Params& params) {
   std::vector<monitor::HyperParameter> all;
   std::set<std::string> names;

@@ -8,9 +8,9 @@
 namespace shoal {
 namespace {
 
-// How long a worker that gives way may take to hand in the residual of its compression.
+// The time that a worker that gives way has to send the residual of its compression.
 constexpr auto kGiveWayTimeout = std::chrono::seconds(5);
-// An ended job's chief looks so long for servers to tell.
+// How long the chief of a job with an end mark tries to reach servers, which were probably told of the end before.
 constexpr auto kToldBeforeTimeout = std::chrono::seconds(15);
 
 }  // namespace
@@ -20,7 +20,7 @@ void TrainEnd::reached(const LoopEnd& end, bool input_resumed) {
   if (end_.iterations == 0 && end_.reason == checkpoint::EndReason::kEndOfInput) warn_that_no_step_was_made(input_resumed);
 }
 
-/// The mark comes first: a chief that is killed in between finds the servers still there when it comes back.
+/// Writes the end mark before it tells the servers: a chief that is killed in between finds them when it is started again.
 Task<Result<void>> TrainEnd::finish() {
   end_.global_step = scope_.context.global_step();
   SHOAL_CO_TRY_VOID(co_await compute(scope_.env, &TrainEnd::finish_folder, this));
@@ -46,11 +46,11 @@ Task<Result<void>> TrainEnd::nothing_to_do() {
         "; there is nothing to do (a larger max_steps goes on from there, another model_dir begins anew)");
     end_ = {step, 0, checkpoint::EndReason::kMaxSteps};
   }
-  // The mark of the run that ended stays as it is, unless it had to go before the checkpoint could be seen.
+  // The mark of the ended run stays as it is, unless it had to be removed before the checkpoint could be read.
   if (scope_.request.write_end_mark && folder_.has_checkpoint() && !folder_.keeps_mark()) {
     SHOAL_CO_TRY_VOID(co_await compute(scope_.env, &TrainEnd::write_end_mark, this));
   }
-  // With a mark there from the start, the servers were probably told before, and are gone.
+  // If the mark was there from the start, the servers were probably told of the end before, and have ended.
   const Duration patience = folder_.was_marked() ? Duration(kToldBeforeTimeout) : scope_.ready_timeout();
   cluster::JobEnd end = clean_end();
   if (scope_.distributed()) SHOAL_CO_TRY_VOID(co_await announce(std::move(end), patience));
@@ -93,7 +93,7 @@ Task<void> TrainEnd::fail(Error why) {
     if (!has_servers() || scope_.is_stranger) co_return;
     Error named = std::move(why).with_context(scope_.config().task().name());
     Result<void> told = co_await servers()->tell_failure(std::move(named), scope_.env.after(kLeaveTimeout));
-    static_cast<void>(told);  // A chief that does not know saves once more when it is stopped because of this.
+    static_cast<void>(told);  // A chief that was not told saves once more when it is stopped.
     co_await leave();
     co_return;
   }
@@ -105,14 +105,14 @@ Task<void> TrainEnd::fail(Error why) {
   }
   Result<void> told = co_await servers()->finish(std::move(end), scope_.env.after(kLeaveTimeout));
   if (!told) scope_.env.log().warning("a server was not told that the job has failed: " + told.error().message());
-  co_await leave();  // Servers would wait for us to hear of it otherwise.
+  co_await leave();  // Otherwise servers would wait until this task hears of the end.
 }
 
-/// Ends the job as any other end does, and tells the other tasks, which would otherwise wait. The checkpoint that is there stays the
-/// last, since there is no state to save.
+/// Ends the job as after training, and tells the other tasks, which would otherwise wait. The newest checkpoint stays the
+/// last one, since there is no state to save.
 Task<Result<void>> TrainEnd::interrupted(bool began) {
   end_ = {uint64_t(checkpoint::step_of(last_checkpoint()).value_or(0)), 0, checkpoint::EndReason::kInterrupted};
-  if (began) {  // A server lost its state, and the interrupt came before that was restored.
+  if (began) {  // A server lost its state, and the interrupt came before it was restored.
     scope_.env.log().warning(
         "interrupted after a server lost what it held: the job ends with its last checkpoint, of global step " +
         std::to_string(end_.global_step) + "; updates since are lost");
@@ -135,14 +135,14 @@ TrainOutcome TrainEnd::outcome() const {
           .seed = scope_.run.id.empty() ? std::nullopt : std::optional(scope_.run.seed)};
 }
 
-/// The checkpoint that was written by this run, or that it began with; empty if there is none.
+/// The newest checkpoint that this run wrote, or else the one that it began with; empty if there is none.
 std::string TrainEnd::last_checkpoint() const {
   if (setup_ && setup_->saver && !setup_->saver->last_name().empty()) return setup_->saver->last_name();
   return folder_.checkpoint_name();
 }
 
-/// Says in the events of who leads how the training has ended. One that goes on later, as after an interrupt, has not ended:
-/// TensorBoard heeds the first such event of a folder.
+/// Writes to the leading task's events how training has ended. Not called if training may continue later, as after an
+/// interrupt, because TensorBoard uses only the first such event of a folder.
 Result<void> TrainEnd::tell_session_end(monitor::SessionStatus status) {
   return scope_.leads() && setup_ && setup_->events ? setup_->events->add_session_end(status) : Result<void>();
 }
@@ -167,7 +167,7 @@ Result<void> TrainEnd::write_end_mark() {
   return folder_.write_end_mark(int64_t(end_.global_step), end_.reason, last_checkpoint());
 }
 
-/// Servers that cannot be reached may have gone home before: this chief's predecessor told them and was killed then.
+/// Makes the store of a chief that only tells servers of the end. They may be gone if a chief before told them, too.
 Result<void> TrainEnd::make_store_without_plan(Duration patience) {
   const RunConfig& config = scope_.config();
   cluster::ShardPlan plan;
@@ -194,11 +194,11 @@ Task<Result<void>> TrainEnd::announce(cluster::JobEnd end, Duration patience) {
 
 Task<void> TrainEnd::leave() {
   Result<void> left = co_await servers()->leave(scope_.env.after(kLeaveTimeout));
-  static_cast<void>(left);  // The job is over for us either way.
+  static_cast<void>(left);  // The job is over for this task either way.
 }
 
-/// Warns that training made no step. The sentence differs for a job that was started again: its input continues behind the last step, which may
-/// have been the end of the input.
+/// Warns that training made no step. For a job that was started again the sentence differs: its input continues behind the
+/// last step, where the input may have ended.
 void TrainEnd::warn_that_no_step_was_made(bool input_resumed) {
   if (!input_resumed) {
     return scope_.env.log().warning("training: the input is empty or wrongly set up; no step was made");
@@ -209,7 +209,7 @@ void TrainEnd::warn_that_no_step_was_made(bool input_resumed) {
                            "on, let the input make more passes (repeat), or choose another model_dir");
 }
 
-/// A worker may have been sent home by a chief that gave up.
+/// Logs how the job ended; for a worker, it may have ended because the chief failed.
 void TrainEnd::say_how_it_ended() {
   const std::string at = " at global step " + std::to_string(end_.global_step);
   const std::optional<cluster::JobEnd> end = has_servers() ? servers()->job_end() : std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How the training of one task ends: what is said to servers, in model_dir and in the log.
+/// Ends the training of one task: tells the servers, and writes to model_dir and to the log.
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,36 +11,36 @@
 
 namespace shoal {
 
-inline constexpr auto kLeaveTimeout = std::chrono::seconds(10);  // The time for what is said to servers when leaving.
+inline constexpr auto kLeaveTimeout = std::chrono::seconds(10);  // The time for the last messages to servers.
 
-/// Each way in which a training ends is a function here.
+/// Has one function for each way in which a training ends.
 class TrainEnd {
  public:
   TrainEnd(TrainScope& scope, TrainerFolder& folder) : scope_(scope), folder_(folder) {}
 
-  /// From now on there are servers that can be told, and perhaps checkpoints of this run. `setup` outlives this.
+  /// From now on servers can be told of the end, and this run may have checkpoints. `setup` outlives this object.
   void take(TrainSetup& setup) { setup_ = &setup; }
-  /// Servers know this task, so that they are to be told what becomes of it.
+  /// True if servers know this task, so that it has to tell them of its end.
   bool has_servers() const { return servers() != nullptr; }
-  /// How far training came. `input_resumed`: its input had gone on behind its start.
+  /// Notes how far training came. `input_resumed`: the input did not begin at its start.
   void reached(const LoopEnd& end, bool input_resumed);
   void ends_for(checkpoint::EndReason reason) { end_.reason = reason; }
   checkpoint::EndReason reason() const { return end_.reason; }
 
   /// Called after the last step and the last checkpoint.
   Task<Result<void>> finish();
-  /// The newest checkpoint is at max_steps already, or the run had ended before this task came back: servers are only
-  /// told. input_fn is not called.
+  /// For a task that finds the newest checkpoint at max_steps, or its run ended: only tells the servers. input_fn is not
+  /// called.
   Task<Result<void>> nothing_to_do();
-  /// Nobody can train: the input is empty, and its types are not known.
+  /// For an empty input whose types are not known, so that no task can train.
   Task<Result<void>> without_input();
-  /// The task gives way, and its next process goes on: files are closed, and servers do not take the trainer for done.
+  /// For a task whose next process continues: closes files, and tells servers that the trainer has not finished.
   Task<void> give_way();
-  /// This task came when the job had ended.
+  /// For a task that arrived after the end of the job.
   void came_too_late();
   /// Tells the other tasks of an error that a restart of this task would meet again. Does nothing for other errors.
   Task<void> fail(Error why);
-  /// An interrupt while there were no servers. `began`: it had trained before.
+  /// For an interrupt while there were no servers. `began`: training had begun before.
   Task<Result<void>> interrupted(bool began);
 
   TrainOutcome outcome() const;
@@ -62,8 +62,8 @@ class TrainEnd {
 
   TrainScope& scope_;
   TrainerFolder& folder_;
-  TrainSetup* setup_ = nullptr;                  // Null if the end comes before there is a set-up.
-  std::unique_ptr<cluster::RemoteStore> alone_;  // Servers of a chief that has nothing to train, and so no set-up.
+  TrainSetup* setup_ = nullptr;                  // Null if the end comes before the set-up.
+  std::unique_ptr<cluster::RemoteStore> alone_;  // The servers, for a chief without a set-up, as it has nothing to train.
   LoopEnd end_;
 };
 

@@ -68,20 +68,20 @@ Result<std::unique_ptr<BuiltModel>> build_model(TrainScope& scope, TrainerFolder
   return model;
 }
 
-/// What all trainers do only who leads is told, by the servers.
+/// True if this task reports totals of all trainers: servers give them to the leading task only.
 bool reports_job(const TrainScope& scope) {
   return scope.distributed() && scope.leads() && scope.config().num_trainers() > 1 &&
          scope.config().log_step_count_steps().value_or(0) > 0;
 }
 
-/// True if the caller or the model wants a stop where training fails otherwise (NanGuardOptions::fail is false).
+/// True if a hook of the caller or the model makes NanLoss a quiet stop (NanGuardOptions::fail is false).
 bool has_quiet_guard(const TrainScope& scope, const EstimatorSpec& spec) {
   const auto is_quiet = [](const std::shared_ptr<Hook>& hook) { return hook && hook->is_quiet_nan_guard(); };
   return std::ranges::any_of(scope.request.hooks, is_quiet) || std::ranges::any_of(spec.training_hooks, is_quiet) ||
          (scope.leads() && std::ranges::any_of(spec.training_chief_hooks, is_quiet));
 }
 
-/// The hooks of this task in the order in which they are called: the model's chief hooks, Shoal's own, the caller's, Shoal's guards, the model's.
+/// Makes this task's hooks in call order: the model's for the chief, Shoal's, the caller's, Shoal's guards, the model's.
 Result<void> make_hooks(TrainScope& scope, TrainerFolder& folder, const std::optional<int64_t>& max_steps,
                         TrainSetup& setup) {
   const EstimatorSpec& spec = setup.model->spec();
@@ -92,11 +92,11 @@ Result<void> make_hooks(TrainScope& scope, TrainerFolder& folder, const std::opt
   setup.stops_quietly = has_quiet_guard(scope, spec);
   setup.progress = std::make_shared<ProgressHook>(shows ? host.progress : nullptr, max_steps);
   if (config.save_summary_steps().value_or(0) > 0 && (scope.records() || reports_job(scope))) {
-    // A worker that records may come before the folder is there.
+    // A worker that records summaries may start before the chief has made the folder.
     if (!scope.leads()) SHOAL_TRY_VOID(make_durable_folder(scope.env.storage(), scope.model_dir()));
     Result<std::unique_ptr<monitor::EventWriter>> events = monitor::EventWriter::open(
         scope.env, scope.model_dir(), {.makes_folder = false, .survives_failure = config.spare_dir().has_value()});
-    if (!events && scope.leads()) SHOAL_TRY_VOID(folder.check_place());  // It may have gone since it was locked.
+    if (!events && scope.leads()) SHOAL_TRY_VOID(folder.check_place());  // The folder may have gone since it was locked.
     SHOAL_TRY(setup.events, std::move(events));
   }
   if (scope.leads()) hooks.insert(hooks.end(), spec.training_chief_hooks.begin(), spec.training_chief_hooks.end());
@@ -117,7 +117,7 @@ Result<void> make_hooks(TrainScope& scope, TrainerFolder& folder, const std::opt
   return {};
 }
 
-/// Lets the hooks begin, and tells the model what its programs read and write: the loss, what the hooks fetch, the updates.
+/// Calls begin() of the hooks, and gives the model the values of its programs: the loss, values for hooks, and updates.
 Result<void> begin_hooks(TrainSetup& setup) {
   const EstimatorSpec& spec = setup.model->spec();
   HookSetup begin = setup.model->hook_setup();
@@ -173,7 +173,7 @@ Result<cluster::ShardPlan> place_variables(TrainScope& scope, BuiltModel& model,
       return int(config.placement()({.variable = name, .dtype = DType::kFloat32, .shape = shape, .num_ps = count}));
     };
   }
-  // Where an update has many pushes of each trainer, the messages that servers hold for it shall not be many times as many.
+  // If an update takes many pushes of each trainer, shards travel whole, so that servers hold fewer messages for it.
   constexpr int64_t kPushesMax = 8;
   const int64_t trainers = config.num_trainers();
   const int64_t aggregated = config.update_strategy().replicas_to_aggregate.value_or(trainers);
@@ -181,7 +181,7 @@ Result<cluster::ShardPlan> place_variables(TrainScope& scope, BuiltModel& model,
   return cluster::plan_shards(specs, config.num_ps_replicas(), scalars, placement, cluster::kPartBytesMax, own_part_bytes);
 }
 
-/// Servers, too, take denormal floats for what the kernels of the job take them for.
+/// Plans the shards of the variables. Servers treat denormal floats in the same way as the job's kernels.
 Result<cluster::ShardPlan> plan_variables(TrainScope& scope, BuiltModel& model,
                                           const std::vector<cluster::VariableSpec>& specs) {
   SHOAL_TRY(cluster::ShardPlan plan, place_variables(scope, model, specs));
@@ -226,20 +226,20 @@ Result<void> bind_program(const ResumableInput& input, TrainSetup& setup) {
   return setup.store->bind(variables, updates, by_rows);
 }
 
-/// The memory of a model's variables in bytes. Sums that no 64 bits hold are UINT64_MAX.
+/// The memory of a model's variables in bytes. A sum beyond 64 bits is UINT64_MAX.
 struct ModelBytes {
   uint64_t weights = 0;
-  uint64_t gradients = 0;  ///< Of one trainer; those of tables by rows are never written whole.
+  uint64_t gradients = 0;  ///< Of one trainer, without tables that are updated by rows.
   uint64_t slots = 0;
-  uint64_t tables = 0;  ///< Weights and slots of which checkpoints hold the changes alone.
+  uint64_t tables = 0;  ///< Weights and slots of tables of which checkpoints write only changes.
   const cluster::VariableSpec* largest = nullptr;
 };
 
 uint64_t bounded_sum(uint64_t a, uint64_t b) { return __builtin_add_overflow(a, b, &a) ? UINT64_MAX : a; }
 uint64_t bounded_product(uint64_t a, uint64_t b) { return __builtin_mul_overflow(a, b, &a) ? UINT64_MAX : a; }
 
-/// Returns how many bytes of changed rows a checkpoint may keep in memory. A job with large tables runs on machines with much memory, so the
-/// limit grows with the tables.
+/// Returns how many bytes of changed rows a checkpoint may keep in memory. The limit grows with the tables, since a job
+/// with large tables runs on machines with much memory.
 uint64_t changes_max(const ModelBytes& bytes) { return std::max(checkpoint::Sharing{}.changes_max, bytes.tables / 16); }
 
 ModelBytes model_bytes(const std::vector<cluster::VariableSpec>& specs) {
@@ -258,8 +258,8 @@ ModelBytes model_bytes(const std::vector<cluster::VariableSpec>& specs) {
   return sum;
 }
 
-/// FailedPrecondition if this process could never hold the model, whatever else it holds: its weights and, where no servers have
-/// them, slots and gradients. (A server looks at its own part.)
+/// FailedPrecondition if the memory of this machine cannot hold the model: its weights and, unless servers have them, slots
+/// and gradients. (A server checks its own part.)
 Result<void> check_memory(const TrainScope& scope, const ModelBytes& bytes) {
   uint64_t least = bytes.weights;
   if (!scope.distributed()) {
@@ -272,13 +272,13 @@ Result<void> check_memory(const TrainScope& scope, const ModelBytes& bytes) {
   return fits_memory(least, scope.env.process().memory_bytes, whose, "make it smaller, or use a machine with more memory");
 }
 
-/// Enters into `budget` what a trainer holds beside its programs (docs/memory.md, "A limit of one's own").
+/// Adds to `budget` the memory that a trainer needs beside its programs (docs/memory.md, "A limit of one's own").
 void plan_memory(const TrainScope& scope, const ModelBytes& bytes, MemoryBudget& budget) {
   constexpr std::string_view kSmaller = "a smaller model", kFewerSlots = "an optimizer with fewer slots";
   const RunConfig& config = scope.config();
   budget.set("weights", bytes.weights, kSmaller);
   if (scope.leads() && config.saves_checkpoints() && bytes.tables > 0) {
-    constexpr uint64_t kBuffers = uint64_t(3) << 20;  // What is compared, of this checkpoint and of the one before, in blocks.
+    constexpr uint64_t kBuffers = uint64_t(3) << 20;  // Blocks of this checkpoint and of the one before, to compare them.
     budget.set("changed rows", std::min(changes_max(bytes), bytes.tables / 4) + kBuffers);
   }
   if (scope.distributed()) {
@@ -291,7 +291,7 @@ void plan_memory(const TrainScope& scope, const ModelBytes& bytes, MemoryBudget&
   budget.set("gradients", bounded_product(uint64_t(config.replicas()), bytes.gradients),
              config.replicas() > 1 ? "fewer replicas" : kSmaller);
   budget.set("slots", bytes.slots, kFewerSlots);
-  // A step that comes while a checkpoint is written makes new versions of what is being written.
+  // A step during the write of a checkpoint makes new versions of the weights and slots that are being written.
   if (config.saves_checkpoints()) budget.set("a checkpoint", bounded_sum(bytes.weights, bytes.slots), kFewerSlots);
 }
 

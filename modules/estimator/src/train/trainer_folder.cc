@@ -13,14 +13,14 @@
 namespace shoal {
 namespace {
 
-/// Makes an error that no restart repairs, unless the storage itself says that the error may pass, as an input/output error of a file
-/// server may: for that the chief of a running job does not give up.
+/// Makes an error that no restart repairs. If the storage says that the error may pass, as an input/output error of a file
+/// server may, it stays Unavailable, for which the chief of a running job does not give up.
 Error unusable(const std::string& folder, std::string_view what, const Error& why) {
   const ErrorKind kind = why.kind() == ErrorKind::kUnavailable ? why.kind() : ErrorKind::kFailedPrecondition;
   return Error(kind, "model_dir " + folder + " cannot be " + std::string(what) + ": " + why.message());
 }
 
-/// The name of the newest checkpoint, without a look at it; empty if there is none, or the list cannot be read.
+/// The name of the newest checkpoint in the list, which is not opened; empty without one, or if the list cannot be read.
 std::string listed_newest(Storage& storage, const std::string& folder) {
   const Result<std::optional<checkpoint::PointerFile>> list = checkpoint::read_pointer(storage, folder);
   return list && *list ? (*list)->newest : std::string();
@@ -40,15 +40,15 @@ TrainerFolder::TrainerFolder(TrainScope& scope)
 Result<bool> TrainerFolder::look() {
   max_steps_ = scope_.request.max_steps;
   if (!scope_.leads()) {
-    static_cast<void>(end_of_job_.look());  // What is there already is of an earlier run; the rest is asked for later.
+    static_cast<void>(end_of_job_.look());  // A mark that is there already is of an earlier run.
     guess_run();
     return false;
   }
   Storage& storage = scope_.env.storage();
   const std::string& folder = scope_.model_dir();
   SHOAL_TRY_VOID(make_and_lock());
-  // This comes before checkpoints are read, which takes its time. A mark that will stand, since there is nothing to
-  // train, is left.
+  // The run begins, and its old end mark goes, before checkpoints are read, which takes long. If there is nothing left to
+  // train, the mark stays.
   if (!run_has_ended() && !listed_as_finished(storage, folder, max_steps_)) SHOAL_TRY_VOID(begin_run());
   remove_what_was_left();
   SHOAL_TRY_VOID(reopen_checkpoint());
@@ -66,13 +66,13 @@ Result<bool> TrainerFolder::look() {
   if (!run_begun_) {
     SHOAL_TRY(run_, checkpoint::newest_run(storage, folder, warnings()));
   }
-  // A run that its own start (SHOAL_RUN) ended early has the report of the chief that ended it.
+  // If a chief of this very start (SHOAL_RUN) ended the run early, its report stays in the folder.
   if (!run_has_ended()) tell_host(false);
   return true;
 }
 
-/// Tells the host which folder this task leads. The report of an earlier start does not hold once training begins, so a process that is killed leaves
-/// none. No report is written into the folder of a program that brings an environment of its own.
+/// Tells the host which folder this task leads. Training removes the report of an earlier start, so a process that is
+/// killed leaves none. The host of a program with an environment of its own is not told, and writes no report.
 void TrainerFolder::tell_host(bool trains) {
   const RunConfig& config = scope_.config();
   const std::string report = join_path(scope_.model_dir(), kReportName);
@@ -95,8 +95,8 @@ Result<void> TrainerFolder::make_and_lock() {
   return {};
 }
 
-/// Removes files that killed processes left. Without locks in the file system young files stay, because another process may still be
-/// writing them.
+/// Removes files that killed processes left. Without locks in the file system it keeps young files, because another process
+/// may still be writing them.
 void TrainerFolder::remove_what_was_left() {
   Storage& storage = scope_.env.storage();
   if (lock_) checkpoint::remove_unfinished(storage, scope_.model_dir());
@@ -140,7 +140,7 @@ Result<void> TrainerFolder::take_run() {
   return written ? written : Result<void>(unusable(folder, "written", written.error()));
 }
 
-/// run.json was lost, or there were no runs yet when the folder was begun: checkpoints repeat it.
+/// Makes run.json if it was lost, or if an older version made the folder: from the checkpoint, which repeats it, or anew.
 checkpoint::RunFile TrainerFolder::adopt_or_begin_run() {
   const std::string repeated = source_ ? source_->saved().run : std::string();
   if (Result<checkpoint::RunFile> run = checkpoint::decode_run(repeated)) {
@@ -153,7 +153,7 @@ checkpoint::RunFile TrainerFolder::adopt_or_begin_run() {
 
 std::string TrainerFolder::run_text() const {
   checkpoint::RunFile run = run_file_;
-  run.meaning.clear();  // A checkpoint has that of its own weights.
+  run.meaning.clear();  // A checkpoint records the meaning of its own weights.
   return checkpoint::encode_run(run);
 }
 
@@ -169,7 +169,7 @@ Result<std::string> TrainerFolder::seen_run() {
   return found && *found ? (*found)->id : std::string();
 }
 
-/// A worker sees the run of the folder, if it sees the folder and the chief has been there.
+/// Reads a worker's run from the folder, if the worker sees the folder and the chief has been there; else draws a seed.
 void TrainerFolder::guess_run() {
   const auto found = checkpoint::read_run(scope_.env.storage(), scope_.model_dir());
   const bool known = found && *found;
@@ -183,8 +183,8 @@ bool TrainerFolder::run_has_ended() const {
          !own.empty() && mark_at_start_->shoal_run == own;
 }
 
-/// What is there but not listed as the newest (a list that was lost, a newer one that is damaged) nobody else finds: it is
-/// saved once more.
+/// A checkpoint that is not listed as the newest (the list was lost, or a newer one is damaged) does not count, because
+/// other processes do not find it: it is saved once more.
 bool TrainerFolder::is_finished() const {
   return max_steps_ && checkpoint_step() >= uint64_t(*max_steps_) &&
          (!source_ || checkpoint_name() == listed_newest(scope_.env.storage(), scope_.model_dir()));
@@ -220,8 +220,8 @@ std::string TrainerFolder::spare_dir_of(const std::string& run) const {
 
 std::string TrainerFolder::spare_dir() const { return spare_dir_of(run_file_.id); }
 
-/// Opens the checkpoint of the spare folder if it is newer than `newest`, that of model_dir (null: none can be read). Returns null
-/// otherwise. An error of the spare folder is a warning, since model_dir may have all that training needs.
+/// Opens the checkpoint of the spare folder if it is newer than `newest` of model_dir (null: none can be read); else null.
+/// An error of the spare folder is a warning, since model_dir may have all that training needs.
 std::unique_ptr<checkpoint::Reader> TrainerFolder::newer_in_spare_dir(const checkpoint::Reader* newest) {
   Storage& storage = scope_.env.storage();
   const auto run = checkpoint::read_run(storage, scope_.model_dir());

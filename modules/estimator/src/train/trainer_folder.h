@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// model_dir as a trainer meets it: its run, the checkpoint that training goes on from, the number of this start, the end
+/// The model_dir of a trainer: its run, the checkpoint from which training continues, the number of this start, and the end
 /// mark.
 #include <memory>
 #include <optional>
@@ -15,29 +15,29 @@
 
 namespace shoal {
 
-/// Who leads locks the folder, reads checkpoints and writes; a worker only looks for the end mark. Everything but the plain
-/// questions blocks: it belongs on the compute thread.
+/// The leading task locks the folder, reads checkpoints and writes; a worker only reads the end mark. All functions but the
+/// getters block, so call them on the compute thread.
 class TrainerFolder {
  public:
   explicit TrainerFolder(TrainScope& scope);
 
-  /// Called before anything is built. True if nothing is left to train, since the newest checkpoint is at max_steps or
-  /// this very run has ended. Otherwise another run has begun, with a number of its own, and the mark of the run before
-  /// is gone. FailedPrecondition if the folder cannot be created or written.
+  /// Called before anything is built. True if nothing is left to train, since the newest checkpoint is at max_steps or this
+  /// very run has ended. Otherwise the leading task begins a start with its own number, and removes an old end mark.
+  /// FailedPrecondition if the folder cannot be created or written.
   Result<bool> look();
   /// Reads the newest intact checkpoint, again.
   Result<void> reopen_checkpoint();
-  /// Called by who leads: at `global_step` the job has ended, with `checkpoint` as its last.
+  /// Called by the leading task: writes that the job ended at `global_step` with `checkpoint` as its last checkpoint.
   Result<void> write_end_mark(int64_t global_step, checkpoint::EndReason reason, std::string checkpoint);
-  /// Called by who leads, before it writes and now and then. FailedPrecondition: the folder was removed, moved or replaced
-  /// under this run, which makes nothing anew in its place. Unavailable: that cannot be seen now.
+  /// Called by the leading task before writes and at intervals. FailedPrecondition: the folder was removed, moved or
+  /// replaced during this run, which does not make a new one. Unavailable: the folder cannot be seen now.
   Result<void> check_place();
-  /// Called by who leads, before a checkpoint becomes the newest. Unavailable: another start has begun in the folder
-  /// since, as where a file server let go of the lock of a host that it did not hear from. Not asked
-  /// of a cluster's chief, for whom the servers say it: they know a second chief that is refused from one that took
+  /// Called by the leading task before a checkpoint becomes the newest. Unavailable: another start has begun in the
+  /// folder since, because a file server released the lock of a host that it had lost, for example. Not called in the
+  /// chief of a cluster, whose servers decide: they distinguish a second chief, which they refuse, from one that took
   /// over.
   Result<void> check_run();
-  /// The id of the run that the folder is of now; empty: there is none, or it cannot be seen.
+  /// The id of the run to which the folder belongs now; empty: there is none, or it cannot be read.
   Result<std::string> seen_run();
   /// Whether the job has ended, for a worker whose servers cannot be reached.
   bool job_has_ended();
@@ -47,9 +47,9 @@ class TrainerFolder {
 
   /// The global step at which training ends; nothing if it ends with the input. Known after look().
   const std::optional<int64_t>& max_steps() const { return max_steps_; }
-  /// The checkpoint was read since the servers were last asked, so it need not be read again.
+  /// True if use_checkpoint() was not called since the checkpoint was read, so that it need not be read again.
   bool checkpoint_is_fresh() const { return checkpoint_is_fresh_; }
-  /// What the servers, or the local store, are filled from; null: the initializers.
+  /// The checkpoint that fills the servers or the local store; null: initializers fill them.
   CheckpointSource* use_checkpoint();
   /// The name of the checkpoint that was read last, empty without one, and its global step, 0 without one.
   std::string checkpoint_name() const;
@@ -57,23 +57,23 @@ class TrainerFolder {
   bool has_checkpoint() const { return source_ != nullptr; }
   /// The checkpoint that was read last; null without one.
   const CheckpointSource* checkpoint() const { return source_.get(); }
-  /// This run's own folder within RunConfig::spare_dir(); empty: none. Called by who leads, after look().
+  /// This run's own folder within RunConfig::spare_dir(); empty: none. Called by the leading task after look().
   std::string spare_dir() const;
   /// True if there was an end mark when this task came, and it was left in place.
   bool keeps_mark() const { return mark_at_start_ && !run_begun_; }
   bool was_marked() const { return mark_at_start_.has_value(); }
-  /// The run of this folder as checkpoints repeat it (checkpoint::encode_run()). Called by who leads, after look().
+  /// The run of this folder as checkpoints repeat it (checkpoint::encode_run()). Called by the leading task after look().
   std::string run_text() const;
-  /// What run.json says that the model means; empty: nothing yet.
+  /// The meaning of the model that run.json records; empty: none yet.
   const std::string& meaning() const { return run_file_.meaning; }
   /// Writes the meaning into run.json. Called by the leading task.
   Result<void> keep_meaning(std::string meaning);
   /// The number of this start among those of the run, from 1.
   int64_t start_number() const { return run_; }
-  /// The run of this name (SHOAL_RUN), which this task is part of, has ended before max_steps, and its other tasks have
-  /// gone. A job without servers has no others.
+  /// True if the run of this task's name (SHOAL_RUN) has ended before max_steps, so that its other tasks have gone. False
+  /// without servers, since such a job has no other tasks.
   bool run_has_ended() const;
-  /// Why the run ended whose mark was there when this task came. Only if was_marked().
+  /// The reason in the end mark that this task found at its start. Call it only if was_marked().
   checkpoint::EndReason reason_at_start() const { return mark_at_start_->reason; }
 
  private:
@@ -91,13 +91,13 @@ class TrainerFolder {
 
   TrainScope& scope_;
   std::unique_ptr<StorageLock> lock_;
-  checkpoint::RunFile run_file_;  // What run.json says. Only who leads knows it.
+  checkpoint::RunFile run_file_;  // The contents of run.json, in the leading task only.
   std::unique_ptr<CheckpointSource> source_;
   bool checkpoint_is_fresh_ = false;
   std::optional<int64_t> max_steps_;
-  EndOfJob end_of_job_;                               // How a worker learns of the end.
-  std::optional<checkpoint::EndMark> mark_at_start_;  // The mark that whoever leads found at the start.
-  int64_t run_ = 0;  // The number of this run; where nothing is left to train, that of the newest one.
+  EndOfJob end_of_job_;                               // Reads the end mark, for workers.
+  std::optional<checkpoint::EndMark> mark_at_start_;  // The mark that the leading task found.
+  int64_t run_ = 0;  // The number of this start; if nothing is left to train, that of the newest start.
   bool run_begun_ = false;
 };
 

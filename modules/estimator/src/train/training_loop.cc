@@ -56,7 +56,7 @@ Task<Result<LoopEnd>> TrainingLoop::resume(Error why) {
   const bool was_done = reached_max();
   SHOAL_CO_TRY_VOID(co_await recover(std::move(why)));
   if (was_done && !reached_max()) context_.clear_stop();
-  end_of_input_ = false;  // The input may have been moved back; if not, it says so again.
+  end_of_input_ = false;  // The input may have been moved back; if not, it ends again.
   co_return co_await iterations();
 }
 
@@ -77,7 +77,7 @@ Task<Result<LoopEnd>> TrainingLoop::iterations() {
   co_return end();
 }
 
-/// A quiet guard that saw the loss has told of it.
+/// Logs the error, unless a quiet guard that saw the loss has done so already.
 bool TrainingLoop::ends_quietly(const Error& error) {
   if (!options_.stops_quietly || error.kind() != ErrorKind::kNanLoss || error.cause()) return false;
   if (!context_.stop_requested()) env_.log().error(error.message());
@@ -87,7 +87,7 @@ bool TrainingLoop::ends_quietly(const Error& error) {
 }
 
 bool TrainingLoop::is_recoverable(const Error& error) const {
-  // What users' code throws is never a lost server, and neither is a disk that is full.
+  // An exception of the user's code never means a lost server, and neither does a full disk.
   return error.kind() == ErrorKind::kUnavailable && !error.cause() && options_.recover && options_.store->lost();
 }
 
@@ -120,7 +120,7 @@ bool TrainingLoop::reached_max() const {
   return options_.max_steps && context_.global_step() >= uint64_t(*options_.max_steps);
 }
 
-/// The step that is left to finish(), where other trainers may still add to it.
+/// The last step, if its checkpoint is left to finish() because other trainers may still add to it.
 std::optional<int64_t> TrainingLoop::last_of_several() const {
   return options_.recover ? options_.max_steps : std::nullopt;
 }
@@ -156,7 +156,7 @@ void TrainingLoop::count_step(SteadyTime begun) {
 Task<Result<bool>> TrainingLoop::iterate() {
   const SteadyTime begun = options_.meters ? env_.now() : SteadyTime();
   SHOAL_CO_TRY(step_, co_await options_.store->begin(env_.interrupted()));
-  if (step_.global_step > context_.global_step()) {  // Others went on while this one was at a checkpoint.
+  if (step_.global_step > context_.global_step()) {  // Other trainers continued during this one's checkpoint.
     context_.set_global_step(step_.global_step);
     if (reached_max()) co_return false;
   }
@@ -176,8 +176,8 @@ Task<Result<bool>> TrainingLoop::iterate() {
   co_return may_go_on();
 }
 
-/// Shows hooks a step of which no update is made, under the number that it would have. A hook may fail, or ask for a stop; if none does,
-/// the step is an error all the same.
+/// Shows hooks a step that makes no update, under the global step that it would have. A hook may fail, or request a stop;
+/// if no hook fails, the result is the fault of the step.
 Task<Result<bool>> TrainingLoop::leave_out_step() {
   env_.sometimes("trainer.step_left_out");
   if (options_.meters) options_.meters->loss.set(step_.loss);
@@ -186,7 +186,7 @@ Task<Result<bool>> TrainingLoop::leave_out_step() {
     return call_after_step();
   };
   const uint64_t before = context_.global_step();
-  context_.set_global_step(std::max(before, step_after()));  // A save may have heard of more steps.
+  context_.set_global_step(std::max(before, step_after()));  // A save may have learned of more steps.
   context_.count_iteration();
   Result<void> seen = co_await compute(env_, see);
   context_.set_global_step(before);
@@ -194,12 +194,12 @@ Task<Result<bool>> TrainingLoop::leave_out_step() {
   co_return *fault_;
 }
 
-/// The global step that the update at hand makes, as far as that is known.
+/// The global step after the current update, as far as that is known.
 uint64_t TrainingLoop::step_after() const {
   return step_.global_step + (options_.model->spec().train_op->advances_global_step ? 1 : 0);
 }
 
-/// With workers about, the last step of all is still to come: finish() saves that one.
+/// Whether a checkpoint is due after `step`. In a cluster finish() saves the last step, after all workers' steps.
 bool TrainingLoop::saves_after(uint64_t step) const {
   const bool last_follows = options_.recover && options_.max_steps && step >= uint64_t(*options_.max_steps);
   if (!options_.saver || last_follows) return false;
@@ -210,7 +210,7 @@ Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
   context_.count_iteration();
   if (options_.observer) options_.observer->stepped(int(options_.trainer_index), outcome.global_step);
   job_stops_ = outcome.stop;
-  const bool announced = step_.save_follows && outcome.global_step > step_.global_step;  // Not with one of several pushes.
+  const bool announced = step_.save_follows && outcome.global_step > step_.global_step;  // Not if more pushes have to come.
   const bool may_save = announced || !options_.store->hears_of_saves();
   // An interrupted job saves at its end, and only if no task has failed.
   if (may_save && saves_after(outcome.global_step) && !env_.interrupted().stop_requested()) {
@@ -223,7 +223,7 @@ Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
   co_return Result<void>{};
 }
 
-/// A look that fails tells nothing about the folder. A later save looks again, and waits until it can see the folder.
+/// Checks that the folder is still this run's. If it cannot be seen, a later save checks again and waits for the folder.
 Task<Result<void>> TrainingLoop::look_at_place() {
   next_look_at_place_ = env_.after(options_.check_place_every);
   Result<void> placed = co_await compute(env_, options_.check_place);
@@ -231,8 +231,8 @@ Task<Result<void>> TrainingLoop::look_at_place() {
   co_return placed;
 }
 
-/// Computes the final values on the leading task, which may read the weights wherever they are. Runs before the last checkpoint
-/// is saved and the end is told, since a server that is lost now takes the job back into training.
+/// Computes the final values on the leading task, which may read the weights wherever they are. Runs before the last
+/// checkpoint and the announcement of the end, since after the loss of a server training continues.
 Task<Result<void>> TrainingLoop::compute_final_values() {
   if (options_.final_values.empty() || !context_.is_chief() || poisoned_ || context_.iterations() == 0) {
     co_return Result<void>{};
@@ -276,7 +276,7 @@ Task<Result<bool>> TrainingLoop::save_to_give_way() {
   if (!options_.saver) co_return true;
   SHOAL_CO_TRY(cluster::Positions own, co_await compute(env_, &TrainingLoop::input_positions, this));
   Result<void> saved = co_await options_.saver->save_if_moved(*options_.store, context_, std::move(own), last_of_several());
-  // A server that was only waiting for this checkpoint may be gone before it has answered that it knows of it.
+  // A server that waited only for this checkpoint may end before it has confirmed the checkpoint.
   if (options_.saver->last_step() == context_.global_step()) co_return true;
   SHOAL_CO_TRY_VOID(std::move(saved));
   co_return !reached_max();
@@ -300,7 +300,7 @@ Result<cluster::Positions> TrainingLoop::input_positions() {
   return positions;
 }
 
-/// Beside the program the store sends what is made and receives what is missing.
+/// Computes the step. Meanwhile the store sends gradients that are ready and receives weights that are missing.
 Task<Result<void>> TrainingLoop::compute_and_exchange() {
   if (!options_.store->listener() && !step_.arrivals) co_return co_await compute(env_, &TrainingLoop::compute_step, this);
   TaskGroup exchange(env_);
@@ -312,11 +312,11 @@ Task<Result<void>> TrainingLoop::compute_and_exchange() {
   }
   exchange.request_stop();
   Result<void> ended = co_await exchange.join();
-  static_cast<void>(ended);  // What was not sent commit() sends, and meets what was in the way.
+  static_cast<void>(ended);  // commit() sends the rest, and meets the same error.
   co_return computed;
 }
 
-/// Replicas whose input has ended take part no more. Hooks see the first of the others.
+/// Computes all replicas whose inputs have not ended. Hooks see the values of the first of them.
 Result<void> TrainingLoop::compute_step() {
   fault_.reset();
   step_examples_ = 0;
@@ -345,7 +345,7 @@ Result<void> TrainingLoop::compute_replica(size_t replica, bool observed) {
 }
 
 Result<void> TrainingLoop::call_after_ready() {
-  // Only one of the tasks that write into the folder says so: readers drop what all of them have of these steps.
+  // Only one task of the job adds this event, because readers then drop what all tasks have recorded of these steps.
   if (context_.is_chief() && context_.summaries()) {
     SHOAL_TRY_VOID(context_.summaries()->add_start(int64_t(context_.global_step()) + 1));
   }
@@ -378,7 +378,7 @@ Result<bool> TrainingLoop::draw_batches() {
   return any;
 }
 
-/// What the replicas before `failed` have drawn is not trained on: where an interrupt is the reason, their inputs go on with it.
+/// Gives the batches of the replicas before `failed` back to their inputs, which continue with them after an interrupt.
 void TrainingLoop::put_back(size_t failed) {
   for (size_t i = 0; i < failed; ++i) {
     if (replicas_[i].drawn) options_.inputs[i]->first_batch = replicas_[i].batch;
@@ -456,7 +456,7 @@ Result<void> TrainingLoop::run_on() {
   return running_.progress.done ? take_results() : Result<void>();
 }
 
-/// The loss, what scalars follow from, ids and gradients of each update by rows, and what hooks fetch (on steps that do).
+/// Takes the program's results: the loss, values for scalars, ids and gradients of updates by rows, and values for hooks.
 Result<void> TrainingLoop::take_results() {
   std::span<const TensorView> fetched = running_.program->fetched();
   const double loss = double(fetched[0].as<float>()[0]);
@@ -476,7 +476,7 @@ Result<void> TrainingLoop::take_results() {
     part.gradients = fetched[1];
     fetched = fetched.subspan(2);
   }
-  step_.loss = loss;  // A step of several replicas goes to no server.
+  step_.loss = loss;  // Only servers read it, which several replicas do not have.
   if (input_watch_.share()) step_.input_wait = *input_watch_.share();
   if (running_.observed) {
     values_.set(loss, running_.batch_size, !fetched.empty());
@@ -487,7 +487,7 @@ Result<void> TrainingLoop::take_results() {
   return options_.store->add_rows(step_, row_gradients_);
 }
 
-/// The program of the next replica writes where these lie.
+/// Copies the values for hooks, because the program of the next replica overwrites their memory.
 void TrainingLoop::keep_values() {
   kept_values_.clear();
   kept_values_.reserve(values_.values().size());

@@ -81,7 +81,7 @@ class TrainingLoop {
   /// Replaces finish() in a task that gives way: only saves, since nothing has ended. Returns false if the updates of other
   /// trainers have brought the job to max_steps: that checkpoint is left to finish(), since no training follows it.
   Task<Result<bool>> save_to_give_way();
-  /// The state of the loop as its end.
+  /// The current state of the loop as a LoopEnd.
   LoopEnd end() const { return {context_.global_step(), context_.iterations(), reason()}; }
   /// True if `error` ends training quietly (LoopOptions::stops_quietly); from then on training counts as ended this way.
   bool ends_quietly(const Error& error);
@@ -153,7 +153,7 @@ class TrainingLoop {
   std::vector<cluster::RowGradients> row_gradients_;  // Views into the program, set after each run.
   std::vector<float> scalar_values_;                  // Values of the scalars that are known only after the step.
   cluster::Step step_;
-  uint64_t step_examples_ = 0;  // Of the batches of all replicas.
+  uint64_t step_examples_ = 0;  // The examples in the batches of all replicas.
   SteadyTime next_look_at_place_{};
   InputWatch input_watch_;
   std::optional<Error> fault_;  // The fault of the current step, which must not become an update.

@@ -9,7 +9,7 @@
 namespace shoal {
 namespace {
 
-constexpr auto kInterruptTimeout = std::chrono::seconds(5);  // The time for workers' last steps when all shall end.
+constexpr auto kInterruptTimeout = std::chrono::seconds(5);  // The time for workers' last steps after an interrupt.
 // Counted from the chief's start: a worker that no server has seen by then is missing.
 constexpr auto kFirstSeenTimeout = std::chrono::minutes(10);
 // The time for a lost worker to come back, at the end of the chief's input.
@@ -41,7 +41,7 @@ class WorkerWait {
   Environment& env_;
   WorkerWaitOptions options_;
   checkpoint::EndReason reason_;
-  bool patient_;  // True if it also waits for workers that are lost or have not come yet.
+  bool patient_;  // True if the chief also waits for workers that are lost or have not come yet.
   std::optional<cluster::ServerStatus> seen_;
   SteadyTime changed_at_{};  // The time of the last change in seen_.
   SteadyTime next_note_{};
@@ -58,7 +58,7 @@ Task<Result<checkpoint::EndReason>> WorkerWait::run() {
   }
   next_note_ = env_.after(kTellWaitingEvery);
   for (;;) {
-    if (patient_ && env_.leaving().stop_requested()) co_return cancelled();  // The next process of this task waits on.
+    if (patient_ && env_.leaving().stop_requested()) co_return cancelled();  // This task's next process waits again.
     if (patient_ && (env_.interrupted().stop_requested() || scope_.context.stop_requested())) {
       patient_ = false;
       reason_ =
@@ -136,7 +136,7 @@ void WorkerWait::warn_of_missing(const cluster::ServerStatus& status) {
 }
 
 /// Decides what a worker's failure for good means. Unless the job is interrupted, it continues and saves its last
-/// checkpoint, because the updates that were made are sound. Checkpoints that fall due before that are left out
+/// checkpoint, because the updates made so far are sound. Checkpoints that fall due before that are left out
 /// (CheckpointSaver::save_when_due()).
 Result<void> WorkerWait::check_failure(const cluster::ServerStatus& status) const {
   if (!status.failure || options_.saves_nothing) return {};

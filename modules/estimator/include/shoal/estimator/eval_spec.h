@@ -32,7 +32,7 @@ class ExporterList : public std::vector<std::shared_ptr<Exporter>> {
       : vector{std::move(exporter)} {}  // NOLINT: an implicit conversion
 };
 
-/// Mind the defaults: an evaluation looks at 100 batches, not at the whole dataset, and at most one evaluation starts per
+/// Mind the defaults: an evaluation covers 100 batches, not the whole dataset, and at most one evaluation starts per
 /// ten minutes.
 struct EvalSpec {
   /// Data not seen in training; opened anew for each evaluation. Required.
@@ -41,7 +41,7 @@ struct EvalSpec {
   std::optional<int64_t> steps = 100;
   /// The least time between the starts of two evaluations, seconds, >= 0.
   int64_t throttle_secs = 600;
-  /// The evaluator's wait before its first look, seconds, >= 0. Local mode ignores it.
+  /// The evaluator's wait before its first search for a checkpoint, seconds, >= 0. Local mode ignores it.
   int64_t start_delay_secs = 120;
   /// Keeps the results of several evaluations apart: they go to `eval_<name>`. Not empty, no slash.
   std::optional<std::string> name = {};

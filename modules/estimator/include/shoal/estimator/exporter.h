@@ -73,8 +73,8 @@ CompareMetrics by_smaller_loss();  ///< smaller_loss() as a value for BestExport
 struct BestExporterOptions {
   std::optional<int64_t> exports_to_keep = 5;
   CompareMetrics compare = by_smaller_loss();
-  /// The folder below model_dir whose past results are read at the first decision of a process; default: that of unnamed
-  /// evaluations.
+  /// The folder below model_dir with the event files of past evaluations, which each process reads before its first export.
+  /// Default: the folder of evaluations without a name.
   std::optional<std::string> event_dir = {};
   ExportFormat format = ExportFormat::kShoal;  ///< As LatestExporterOptions::format.
   /// As LatestExporterOptions::proof. In this process a result whose export was refused does not have to be beaten; after a

@@ -3,7 +3,7 @@
 /// The built-in hooks. train_and_evaluate() and Estimator::train() add those that the configuration asks for. On the task
 /// that writes checkpoints the order is: the checkpoint saver, the model's hooks for the chief, step_counter(),
 /// summary_saver(), the caller's hooks (TrainSpec::hooks), stop_at_step(), nan_guard(), loss_logger(), the model's training
-/// hooks. Other trainers run those from the caller's hooks on.
+/// hooks. Other trainers have the same hooks from the caller's on.
 #include <memory>
 #include <optional>
 
@@ -32,7 +32,7 @@ std::shared_ptr<Hook> nan_guard(NanGuardOptions options = {});
 std::shared_ptr<Hook> loss_logger(int64_t every_iterations);
 
 /// Writes `global_step/sec` to the log and the summaries every `every_steps` global steps; the first time only starts the
-/// clock. Warns if the global step has not changed in 20 intervals.
+/// clock. Warns if the global step has not changed in 20 steps of this task.
 std::shared_ptr<Hook> step_counter(int64_t every_steps);
 
 /// Records the loss and the model's summaries at the first step and then every `every_steps` global steps.

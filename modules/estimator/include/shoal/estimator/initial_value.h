@@ -16,9 +16,9 @@ class InitialValue {
   InitialValue(Initializer initializer);          // NOLINT
   InitialValue(Tensor values);                    // NOLINT
 
-  /// Null if these are values.
+  /// The initializer; null if this object has values.
   const nn::InitializerSpec* initializer() const { return initializer_.get(); }
-  /// Null if this is an initializer.
+  /// The values; null if this object has an initializer.
   const Tensor* values() const { return values_.get(); }
 
  private:

@@ -58,8 +58,8 @@ class Params {
     put(Entry(std::move(name), std::forward<T>(value)));
   }
 
-  // Each of these raises NotFound, listing the names, if the name is missing, and TypeMismatch if the value has another
-  // type.
+  // The functions below raise NotFound, listing the names, if the name is missing, and TypeMismatch if the value has
+  // another type.
   int64_t get_int(std::string_view name) const;
   double get_real(std::string_view name) const;  ///< An integer counts as a real number too.
   bool get_bool(std::string_view name) const;
@@ -67,7 +67,7 @@ class Params {
   const std::vector<int64_t>& get_ints(std::string_view name) const;
   std::vector<double> get_reals(std::string_view name) const;  ///< Integers count as real numbers too.
   const std::vector<std::string>& get_strings(std::string_view name) const;
-  // These return `otherwise` if the name is missing.
+  // The functions below return `otherwise` if the name is missing.
   int64_t get_int(std::string_view name, int64_t otherwise) const;
   double get_real(std::string_view name, double otherwise) const;
   bool get_bool(std::string_view name, bool otherwise) const;
@@ -82,8 +82,8 @@ class Params {
   const Pair* end() const;
 
  private:
-  // The definition of Items and the code for the variant stand in params.cc: otherwise every program that includes Shoal
-  // would instantiate them, at a tenth of the cost of that include (docs/decisions/light-headers.md).
+  // Items and the code for the variant are defined in params.cc: otherwise every file that includes Shoal would instantiate
+  // them, at a tenth of the cost of that include (docs/decisions/light-headers.md).
   struct Items;
 
   static std::shared_ptr<const Item> of(bool value);

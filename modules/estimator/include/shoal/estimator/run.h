@@ -31,7 +31,7 @@ struct ProgramFlag {
   std::string name = {};  ///< The name without dashes: "learning-rate".
   std::string help = {};
   Boxed<Params::Item> otherwise = {};
-  std::vector<std::string> choices{};  ///< What a text, or each text of a list, may be; empty for anything.
+  std::vector<std::string> choices{};  ///< The texts that a value or a list may contain; empty: any text.
 };
 
 /// Describes a program: its text for --help, its own flags, and defaults of the flags that every program has. These
