@@ -135,7 +135,7 @@ std::vector<TaskOutcome> run_cluster_of_threads(const cluster::ClusterSize& size
   }
   task_host->transports["inproc"] = transport::inproc_factory(std::make_shared<transport::InprocHub>());
   std::vector<RunConfig> configs;
-  // Addresses that no other process of this machine has, for transports that reach beyond this one (shm).
+  // The addresses must be unique on this machine, for transports that reach beyond this process (shm).
   const std::string name = "cluster-" + std::to_string(env->process().process_id);
   for (cluster::TaskConfig& task : cluster::in_process_tasks(size, name)) {
     task.trial = trial;

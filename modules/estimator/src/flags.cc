@@ -365,8 +365,8 @@ void Flags::add_own() {
   }
 }
 
-/// Returns the arguments with each "--param name=value" as "--name=value"; such a name may be spelled as those of variables
-/// are. Splits each "--name=" into two arguments, since CLI11 takes the empty text behind the sign for a missing value.
+/// Returns the arguments with each "--param name=value" as "--name=value"; such a name may have "_" for "-". Splits each
+/// "--name=" into two arguments, since CLI11 takes the empty text behind "=" for a missing value.
 std::vector<std::string> Flags::without_params(int argc, const char* const* argv) const {
   std::vector<std::string> arguments(argv, argv + argc);
   for (size_t i = 1; i < arguments.size(); ++i) {

@@ -63,8 +63,8 @@ TrainAndEvaluateResult handed_in(Environment& env, const Call& call, TaskReport 
   if (!report.model_dir.empty()) report.eval_dir = call.estimator.eval_dir(call.eval.name);
   if (!report.seed) report.seed = call.config().random_seed();
   if (call.config().host() && call.config().host()->report) {
-    // Trainers bring the seed with their report. Otherwise a chief would read run.json after the end of its job, and if it
-    // were killed meanwhile, its restart would find the servers gone.
+    // Reports of trainers contain the seed already. Otherwise a chief would read run.json after the end of its job, and if
+    // it were killed meanwhile, its restart would find the servers gone.
     if (!report.seed && !report.model_dir.empty()) report.seed = seed_of_run(env, call.config(), report.model_dir);
     if (!report.metrics.empty()) {
       report.best = best_evaluation(env.storage(), report.eval_dir, report.metrics);

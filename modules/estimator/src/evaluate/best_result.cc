@@ -75,7 +75,7 @@ bool compares_nan(const CompareMetrics& compare, const Metrics& metrics) {
     low[name] = -std::numeric_limits<double>::infinity();
     high[name] = std::numeric_limits<double>::infinity();
   }
-  // The two results differ in one metric only, so a comparison that tells them apart looks at this metric.
+  // The two results differ in one metric only, so a comparison that distinguishes them depends on this metric.
   return any && (compare(low, high) || compare(high, low));
 }
 

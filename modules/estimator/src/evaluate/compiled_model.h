@@ -15,8 +15,8 @@ class CompiledModel {
  public:
   /// The reason why nothing can be compiled here; "" if it can.
   static std::string obstacle();
-  /// Compiles the source within ten minutes, with the compiler that the environment variable CXX names, with its first
-  /// arguments, or with c++. FailedPrecondition if there is no compiler, or with the compiler's output if it refuses the
+  /// Compiles the source within ten minutes, with the compiler and the first arguments in the environment variable
+  /// CXX, or with c++. FailedPrecondition if there is no compiler, or with the compiler's output if it refuses the
   /// source.
   static Result<CompiledModel> make(const convert::CppSource& source);
 

@@ -28,7 +28,7 @@ size_t bytes_of_variable(const Variable& variable) { return size_t(variable.shap
 /// Curves and matrices, by the names of their metrics.
 using Figures = std::vector<std::pair<std::string, nn::MetricFigure>>;
 
-/// The batches of one evaluation and what they add up to.
+/// Runs the batches of one evaluation and adds up their results.
 class EvaluationRun {
  public:
   /// `title` begins its log lines.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Notes for the log where less was evaluated than the user may expect: each says so once, and names the field to change.
-/// By default an evaluation looks at 100 batches only, and at most one starts per ten minutes.
+/// By default an evaluation covers only 100 batches, and at most one starts per ten minutes.
 #include <string>
 
 #include "evaluate/evaluation.h"
@@ -16,8 +16,8 @@ std::optional<std::string> note_on_steps(const Evaluation& evaluation);
 /// The reason why no step but the last of a training was evaluated.
 enum class OnlyLastStep {
   kNoCheckpoint,  ///< Training wrote no other checkpoint.
-  kStartDelay,    ///< The evaluator had not begun to look.
-  kThrottle,      ///< The evaluator's next look was not due yet.
+  kStartDelay,    ///< The evaluator had not begun to search for checkpoints.
+  kThrottle,      ///< The evaluator's next search was not due yet.
 };
 std::string note_on_last_step(OnlyLastStep why, const EvalSpec& spec, const RunConfig& config);
 

@@ -14,9 +14,9 @@ namespace shoal {
 namespace {
 
 constexpr auto kNoteEvery = std::chrono::seconds(600);
-// The pause between looks for the end mark, and the least pause between looks for a checkpoint.
+// The pause between checks for the end mark, and the least pause between searches for a checkpoint.
 constexpr auto kPollEvery = std::chrono::milliseconds(100);
-constexpr auto kAfterTheEnd = std::chrono::seconds(1);  // The pause between looks after the job's end.
+constexpr auto kAfterTheEnd = std::chrono::seconds(1);  // The pause between searches after the job's end.
 constexpr int kDamagedMax = 3;
 constexpr int kLooksAfterTheEndMax = 10;
 
@@ -66,9 +66,9 @@ class EvaluatorTask {
   RareNote missing_note_, not_new_note_, poll_note_, lost_note_;
   int looks_after_end_ = 0;
   // The state behind the last lines of the log.
-  bool ended_in_delay_ = false;     // The job had ended when the evaluator began to look.
-  bool ended_in_throttle_ = false;  // The job ended while the evaluator waited for its next look.
-  bool found_not_new_ = false;      // A look found the same checkpoint as the look before.
+  bool ended_in_delay_ = false;     // The job had ended when the evaluator began to search.
+  bool ended_in_throttle_ = false;  // The job ended while the evaluator waited for its next search.
+  bool found_not_new_ = false;      // A search found the same checkpoint as the one before.
   bool saw_training_ = false;       // A step was evaluated that is neither the first nor the last.
   bool told_to_end_ = false;        // The listener has asked for the end.
   std::string run_;                 // The id of the run in model_dir; empty: not known yet.
@@ -121,7 +121,7 @@ void EvaluatorTask::tell_of_end() {
   env_.log().info(note_on_last_step(why, options_.spec, options_.estimator.config()));
 }
 
-/// Ends the wait for the last checkpoint of an ended job with an error, after some looks that did not find it.
+/// Ends the wait for the last checkpoint of an ended job with an error, after some searches that did not find it.
 Result<void> EvaluatorTask::check_lost_end() {
   if (!mark_ || ++looks_after_end_ < kLooksAfterTheEndMax) return {};
   return data_loss("evaluation: the job ended with checkpoint " +
@@ -187,11 +187,11 @@ void EvaluatorTask::warn_of_polling() {
   env_.log().warning("evaluation: throttle_secs is 0, so the evaluator polls for new checkpoints");
 }
 
-/// Evaluates a checkpoint after one read of the whole of it, because the evaluation alone would not notice damage in parts
-/// that it does not need. Files that are missing were collected meanwhile, or appear late in a shared folder.
+/// Evaluates a checkpoint after reading it as a whole, because the evaluation alone would not notice damage in parts
+/// that it does not need. Missing files were deleted as old ones meanwhile, or appear late in a shared folder.
 Result<EvalStatus> EvaluatorTask::evaluate(const std::string& prefix) {
   const Result<void> intact = checkpoint::verify(env_.storage(), prefix);
-  // A task that gives way drops the evaluation in hand; its next process repeats it.
+  // A task that gives way drops the current evaluation; its next process repeats it.
   const Result<void> evaluated = intact ? evaluating_.evaluate(env_, prefix, env_.leaving()) : intact;
   if (evaluated) {
     missing_note_.reset();
@@ -233,8 +233,8 @@ bool EvaluatorTask::may_be_of_before(const std::string& prefix, const Error& err
   return true;
 }
 
-/// Counts damage of one checkpoint. The first finds may be a write that is under way, so the evaluator looks again; the
-/// third find of the same damaged checkpoint fails it.
+/// Counts damage of one checkpoint. At first a write may be under way, so the evaluator searches again; if it finds the
+/// same damaged checkpoint a third time, it fails.
 Result<EvalStatus> EvaluatorTask::count_damage(const std::string& damaged, const Error& error) {
   damaged_count_ = damaged == damaged_ ? damaged_count_ + 1 : 1;
   damaged_ = damaged;

@@ -81,7 +81,7 @@ std::optional<std::string> export_now(const std::string& name, const ExportReque
   return std::nullopt;
 }
 
-/// An evaluation whose loss is NaN is never the best, even if the comparison does not look at the loss.
+/// An evaluation whose loss is NaN is never the best, even if the comparison does not use the loss.
 bool has_nan_loss(const Metrics& metrics) {
   const auto loss = metrics.find("loss");
   return loss != metrics.end() && is_nan(loss->second);

@@ -75,8 +75,8 @@ void LocalEvaluation::evaluate_end(uint64_t step, const StopToken& stop) {
   end_step_.reset();
 }
 
-/// Checks that the checkpoint to evaluate is still the newest one in the folder. An evaluation must be of the checkpoint
-/// that this task has just written, whatever other processes do there.
+/// Checks that the checkpoint to evaluate is still the newest one in the folder. An evaluation must use the checkpoint that
+/// this task has just written, even if other processes write there.
 Result<void> LocalEvaluation::check_newest() {
   const auto newest = checkpoint::latest(env_.storage(), model_dir_);
   if (newest && *newest == newest_prefix_) return {};

@@ -57,7 +57,7 @@ class LocalEvaluation final : public CheckpointListener {
   const EvalSpec& spec_;
   const RunConfig& config_;
   const Last last_;
-  // A program that cancels a local run wants its thread back, so the evaluation in hand is given up and the last one is not
+  // A program that cancels a local run wants its thread back, so the current evaluation is given up and the last one is not
   // made.
   const StopToken cancel_;
   const StopSource give_up_;  // Ends evaluations other than the last one.

@@ -46,8 +46,8 @@ Result<EstimatorSpec> spec_of(Graph& graph, const ExportDescription& description
   return spec;
 }
 
-/// The model's inputs by export.json, which have to match those of the graph. An input that no node reads may be missing in
-/// the graph.
+/// The model's inputs as export.json lists them. They have to match those of the graph. An input that no node reads may be
+/// missing in the graph.
 Result<InputTypes> inputs_of(Graph& graph, const std::vector<ExportedTensor>& inputs) {
   InputTypes types;
   for (const ExportedTensor& input : inputs) {

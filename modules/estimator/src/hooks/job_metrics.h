@@ -14,7 +14,7 @@
 
 namespace shoal {
 
-/// The rates between two looks at a server's counts.
+/// The rates between two reads of a server's counts.
 struct JobRates {
   std::map<int, double> batches_per_sec;  ///< Applied batches per second, by trainer, for all trainers that were ever seen.
   int at_work = 0;                        ///< How many trainers are connected and have not ended.
@@ -27,7 +27,7 @@ struct JobRates {
   double waiting = 0;  ///< The share of the trainers' time that went by waiting for replies to pushes, 0 to 1.
 };
 
-/// The rates between two looks that lie `time` apart. Nothing if the server was started or restored in between, or if no
+/// The rates between two reads that lie `time` apart. Nothing if the server was started or restored in between, or if no
 /// time has passed.
 std::optional<JobRates> job_rates(const cluster::ServerStatus& before, const cluster::ServerStatus& now, Duration time);
 /// "job: 36.9 batches/s by 3 trainers (slowest: trainer 2, 8.20/s), loss = 0.31, staleness 1.9 (at most 4), 0 dropped,
@@ -35,23 +35,23 @@ std::optional<JobRates> job_rates(const cluster::ServerStatus& before, const clu
 std::string to_string(const JobRates& rates);
 
 struct JobMetricsOptions {
-  /// Global steps between two looks, which are also at least a second apart; 0: no looks.
+  /// Global steps between two reads of the counts, which are also at least a second apart; 0: never.
   int64_t every_steps = 100;
   monitor::EventWriter* events = nullptr;  ///< Null: no summaries are written.
   std::shared_ptr<ProgressHook> progress;  ///< Shows the newest rates.
 };
 
-/// Looks at the job's rates and reports them. `env` and `servers` outlive the object.
+/// Measures the job's rates and reports them. `env` and `servers` outlive the object.
 class JobMetrics {
  public:
   JobMetrics(Environment& env, cluster::RemoteStore& servers, JobMetricsOptions options)
       : env_(env), servers_(servers), options_(std::move(options)), timer_(options_.every_steps, std::nullopt) {}
 
-  /// Forgets the last look. Called when training begins, or resumes at another step.
+  /// Forgets the last counts. Called when training begins, or resumes at another step.
   void restart();
-  /// If a look is due, asks the first server and reports the rates to the log, the summaries and the progress line. If the
-  /// server does not answer, nothing is reported, since the next step meets the same problem and handles it. Errors: those
-  /// of the summaries' disk.
+  /// If the rates are due, asks the first server and reports them to the log, the summaries and the progress line. If the
+  /// server does not answer, nothing is reported: the next step meets the same problem and handles it. Errors: those of the
+  /// summaries' disk.
   Task<Result<void>> after_step(uint64_t global_step);
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Compares a model with the meaning that a checkpoint or another file records of its weights. The meaning is what the
-/// numbers stand for: vocabularies, classes, buckets, boundaries. Weights are of no use with another meaning.
+/// numbers stand for: vocabularies, classes, buckets, boundaries. Weights are useless to a model with another meaning.
 #include <string>
 #include <string_view>
 

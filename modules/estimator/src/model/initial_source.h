@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The source of initial values that initializers alone cannot make: the values of model_fn and, above them, a warm start.
-/// The task that leads gives it to the store where there is no checkpoint.
+/// If there is no checkpoint, the leading task gives it to the store.
 #include <memory>
 #include <string>
 

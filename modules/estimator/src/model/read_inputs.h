@@ -15,7 +15,7 @@ struct ReadInputs {
   /// The inputs from which predictions are computed, and those that alone determine the size of an axis. If predictions
   /// depend on no input, this list has all of them, because the size of the batch has to be known.
   std::vector<ExportedTensor> read;
-  std::vector<std::string> unread;  ///< The names of the others.
+  std::vector<std::string> unread;  ///< The names of the inputs that may be left out.
 
   /// Returns `features` without the inputs in `unread`.
   data::TensorMap of(const data::TensorMap& features) const;

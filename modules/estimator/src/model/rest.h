@@ -33,7 +33,7 @@ std::string op_version_difference(std::string_view recorded, const OpCatalogue& 
 
 /// One line of JSON: {"version":1,"rest":{...}}.
 std::string encode_rest(const Rest& rest);
-/// DataLoss says what is wrong with a text that encode_rest() did not write.
+/// Reads the text of encode_rest(). DataLoss says what is wrong with any other text.
 Result<Rest> decode_rest(std::string_view text);
 
 /// "constants of input_layer, learning_rate (0.1 before, 0.01 now)"; empty if nothing differs.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Ends calls whose task gives way: the job goes on, and the task will be started again.
+/// Ends calls whose task gives way: the job continues, and the task will be started again.
 #include "shoal/base/environment.h"
 #include "shoal/estimator/run_config.h"
 
@@ -8,8 +8,8 @@ namespace shoal {
 
 /// Whether a call that failed with `why` has been ended by a signal that asks its task to give way.
 bool gives_way(Environment& env, const Error& why);
-/// Tells the task's host, and makes the error for the caller: the job has not ended, so the program must not go on as if it
-/// had.
+/// Tells the task's host, and makes the error for the caller: the job has not ended, so the program must not continue as if
+/// it had.
 Error gave_way(const RunConfig& config);
 /// Tells the task's host that a signal, or the config's stop, ended the task before it had a result.
 void tell_interrupted(const RunConfig& config, const std::string& model_dir);

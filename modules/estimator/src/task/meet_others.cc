@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kTcp = "tcp";
 
-/// The rendezvous in an environment that other code runs: a simulation.
+/// Runs the rendezvous in an environment that other code drives, such as a simulation.
 class BesideTheTask {
  public:
   BesideTheTask(std::shared_ptr<Environment> env, cluster::RendezvousOptions options)
@@ -31,8 +31,8 @@ class BesideTheTask {
   cluster::Rendezvous rendezvous_;
 };
 
-/// The rendezvous with an environment and a thread of its own. So the other tasks find this one also while it computes, or
-/// before the program has begun to.
+/// Runs the rendezvous in an environment and on a thread of its own, so that other tasks find this one also while it
+/// computes, or before its program begins.
 class OnItsOwnThread {
  public:
   OnItsOwnThread(std::unique_ptr<Environment> env, cluster::RendezvousOptions options)
@@ -106,8 +106,8 @@ Result<void> choose_meeting_scheme(Environment& env, const RunConfig& config, cl
   return {};
 }
 
-/// A function that tells whether the job has ended, by the end mark in the folder. Rank 0 is the chief and takes only a
-/// mark of its own start; other ranks may have come after the end.
+/// A function that tells whether the job has ended, by the end mark in the folder. Rank 0, the chief, accepts only a mark
+/// of its own start; other ranks may have come after the end.
 std::function<bool()> asks_folder(Environment& env, const RunConfig& config) {
   if (!config.model_dir()) return nullptr;
   if (config.task().place->rank != 0) {

@@ -94,7 +94,7 @@ Result<void> check_fields(const RunConfigOptions& options) {
   if (options.model_dir && options.model_dir->empty()) {
     return invalid_argument("RunConfig: model_dir: is the empty string; give a path or leave it out");
   }
-  // Other storages decide themselves what is a valid path.
+  // Other storages define themselves which paths are valid.
   const bool on_file_system = !options.storage && !options.environment;
   if (options.model_dir && on_file_system) {
     Result<void> path = check_path(*options.model_dir);

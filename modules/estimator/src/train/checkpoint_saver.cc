@@ -158,8 +158,8 @@ Task<Result<void>> CheckpointSaver::end_at(cluster::Store& store, LoopContext& c
   co_return co_await tell(store, "end", std::move(call));
 }
 
-/// Calls the listeners while heartbeats go on. A listener, such as one that evaluates, may take long, and servers and other
-/// trainers must not take this task for lost.
+/// Calls the listeners while heartbeats continue. A listener, such as one that evaluates, may take long, and servers and
+/// other trainers must not take this task for lost.
 Task<Result<void>> CheckpointSaver::tell(cluster::Store& store, std::string_view what, std::function<void()> call) {
   if (options_.listeners.empty()) co_return Result<void>{};
   const auto tell_listeners = [&call, what] { return call_user("checkpoint listener " + std::string(what), call); };
@@ -212,8 +212,8 @@ void CheckpointSaver::leave_spare_dir(int64_t step) {
   if (!removed) env_.log().warning_once("spare folder", "the spare folder keeps its checkpoint: " + removed.error().message());
 }
 
-/// Writes to model_dir, and tries again while the folder cannot be reached, which may pass, as when a file server starts
-/// again. If the folder was removed or replaced meanwhile, the error says that rather than the failed write.
+/// Writes to model_dir, and tries again while the folder cannot be reached, for example while a file server starts again.
+/// If the folder was removed or replaced meanwhile, the error says that rather than the failed write.
 Task<Result<void>> CheckpointSaver::write_to_model_dir(cluster::Store& store, cluster::Snapshot& snapshot) {
   const Deadline deadline = env_.after(options_.ready_timeout);
   for (;;) {
@@ -227,7 +227,7 @@ Task<Result<void>> CheckpointSaver::write_to_model_dir(cluster::Store& store, cl
     }
     if (env_.now() >= deadline || env_.interrupted().stop_requested()) co_return written;
     env_.log().warning_once("waiting for model_dir", "waiting for model_dir: " + written.error().message());
-    TaskGroup beside(env_);  // Heartbeats go on: servers must not take a chief that waits for its folder for lost.
+    TaskGroup beside(env_);  // Heartbeats continue: servers must not regard a chief that waits for its folder as lost.
     beside.spawn(store.stay(beside.token()));
     const Result<void> slept = co_await env_.sleep_for(kPlacePause, env_.interrupted());
     static_cast<void>(slept);  // An interrupt shows at the top of the loop.

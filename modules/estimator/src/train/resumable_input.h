@@ -35,7 +35,7 @@ class ResumableInput {
   void set_pass(int64_t pass) { pass_ = pass; }
   /// False if the input cannot tell its position: it begins anew with each process.
   bool tells_positions() const { return !start_position_.empty(); }
-  /// Whether move_to() could resume at `position`, as far as that shows without the move.
+  /// Whether move_to() could resume at `position`, as far as this can be seen without moving the input.
   bool has_place(const std::string& position) const;
   /// True if the input was moved to a position after its start.
   bool is_resumed() const { return resumed_; }

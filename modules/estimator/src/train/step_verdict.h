@@ -23,7 +23,7 @@ struct ComputedStep {
 /// `lenient` only a loss that is NaN counts.
 std::optional<Error> find_fault(const ComputedStep& step);
 
-/// The same check of the loss alone, for backends::StepBinding::may_apply.
+/// Makes the part of find_fault() that checks the loss, for backends::StepBinding::may_apply.
 bool (*loss_check(bool lenient))(float loss);
 
 }  // namespace shoal

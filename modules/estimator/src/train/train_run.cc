@@ -199,7 +199,7 @@ Task<Result<cluster::Ready>> TrainRun::make_ready() {
   co_return ready;
 }
 
-/// Checks or takes over the run of the servers' model. A worker whose model_dir did not say which run it is (or which sees
+/// Checks or takes over the run of the servers' model. A worker that did not learn the run from its model_dir (or sees
 /// another folder) learns it with the model, and uses the seed of that run from its first batch on.
 Result<void> TrainRun::adopt_run(const cluster::RunIdentity& run) {
   if (run.id.empty()) return {};

@@ -13,7 +13,7 @@
 namespace shoal {
 namespace {
 
-/// One training run of one task: looks at the folder, opens the input, sets up, runs.
+/// One training run of one task: checks the folder, opens the input, sets up the training and runs it.
 class TrainTask {
  public:
   TrainTask(Environment& env, const TrainRequest& request) : scope_(env, request), folder_(scope_), end_(scope_, folder_) {

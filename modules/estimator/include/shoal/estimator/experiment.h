@@ -39,7 +39,7 @@ int run_experiment(int argc, const char* const* argv, const ProgramInfo& program
 /// without `make`, the exceptions of `make`, and the errors of train_and_evaluate(); a returned report never has the status
 /// kFailed.
 ExperimentReport run_experiment(const ExperimentFn& make, RunConfig config, const CommandLine& line);
-/// The same with errors as values, for programs that are built without exceptions (docs/errors.md).
+/// run_experiment() with errors as values, for programs that are built without exceptions (docs/errors.md).
 Result<ExperimentReport> try_run_experiment(const ExperimentFn& make, RunConfig config, const CommandLine& line);
 
 }  // namespace shoal

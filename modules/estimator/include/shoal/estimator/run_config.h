@@ -287,7 +287,7 @@ class RunConfig {
   /// `host`: the host of the new config, as in with_host(). Null: none, and a rendezvous uses the host of the process.
   static RunConfig from_environment(RunConfigOptions options = {}, const cluster::GetEnv& getenv = cluster::process_getenv,
                                     Logger* log = nullptr, std::shared_ptr<const TaskHost> host = nullptr);
-  /// The same with errors as values, for programs that are built without exceptions (docs/errors.md).
+  /// from_environment() with errors as values, for programs that are built without exceptions (docs/errors.md).
   static Result<RunConfig> try_from_environment(RunConfigOptions options = {},
                                                 const cluster::GetEnv& getenv = cluster::process_getenv,
                                                 Logger* log = nullptr, std::shared_ptr<const TaskHost> host = nullptr);
@@ -383,7 +383,7 @@ class RunConfig {
     using T = std::remove_cvref_t<std::invoke_result_t<Make>>;
     return value_or_raise(try_learned<T>(name, std::move(make)));
   }
-  /// The same with errors as values.
+  /// learned() with errors as values.
   template <class T, class Make>
   Result<T> try_learned(std::string_view name, Make make) const {
     LearnedCalls calls;

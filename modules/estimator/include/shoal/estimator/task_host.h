@@ -96,8 +96,8 @@ Result<std::string> process_shoal_run();
 
 /// The environment of the task that `config` describes: its host's own, or a production environment made from the host.
 std::shared_ptr<Environment> make_task_environment(const RunConfig& config);
-/// The same for a call that is no task by itself (an evaluation, an export, predictions). If a production environment is
-/// made for the call, it does not handle signals.
+/// As make_task_environment(), for a call that is no task itself (an evaluation, an export, predictions): a production
+/// environment that is made for the call does not handle signals.
 std::shared_ptr<Environment> make_call_environment(const RunConfig& config);
 
 }  // namespace shoal

@@ -28,7 +28,7 @@ struct TrainAndEvaluateResult {
 /// task gave way (OnSigterm::kLeave): the training state is saved, end() of the hooks has not been called, and the program
 /// should end with status 143, as shoal::run() does.
 TrainAndEvaluateResult train_and_evaluate(Estimator& estimator, TrainSpec train_spec, EvalSpec eval_spec);
-/// The same with errors as values, for programs that are built without exceptions (docs/errors.md).
+/// train_and_evaluate() with errors as values, for programs that are built without exceptions (docs/errors.md).
 Result<TrainAndEvaluateResult> try_train_and_evaluate(Estimator& estimator, TrainSpec train_spec, EvalSpec eval_spec);
 
 }  // namespace shoal
