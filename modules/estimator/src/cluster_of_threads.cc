@@ -36,7 +36,7 @@ class ThreadedCluster {
       : env_(env), body_(body), stop_(env.interrupted()), changed_(env) {}
 
   StopToken stop_token() const { return stop_.token(); }
-  /// Called on a task's thread.
+  /// Keeps the report of a task. Called on the task's thread.
   void note(const TaskReport& report) {
     env_.post([this, report] {
       const auto at = std::ranges::find(outcomes_, report.task, &TaskOutcome::task);

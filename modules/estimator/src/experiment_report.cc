@@ -56,7 +56,7 @@ std::string ExperimentReport::to_json() const {
   json["flags"] = parameters_json(parameters);
   if (seed) json["seed"] = *seed;
   json["version"] = version;
-  return shoal::json::text_of(json);  // Names of folders may be any bytes.
+  return shoal::json::text_of(json);  // text_of() accepts names of folders that are not UTF-8.
 }
 
 }  // namespace shoal

@@ -41,7 +41,7 @@ inline constexpr double kFlagsSaveSecs = 60;
 /// With --cluster: tasks of one process begin at once, and nothing restarts a failed one, so they wait less for each other.
 inline constexpr double kThreadsReadyTimeoutSecs = 600;
 
-/// Whether the program's body uses CommandLine, or nothing does.
+/// Who reads CommandLine: the program's body, or nobody.
 enum class FlagReader { kBody, kNobody };
 
 struct FlagsOutcome {

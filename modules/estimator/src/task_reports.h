@@ -29,7 +29,7 @@ class TaskReports {
   /// The folder with the evaluations of `model_dir`; empty if no task of this folder has ended yet.
   std::string eval_dir(const std::string& model_dir) const;
 
-  /// What all tasks know together, for a program that was called with this command line.
+  /// The joint report of all tasks, for a program that was called with this command line.
   ExperimentReport merged(const CommandLine& line) const;
   /// The same for the tasks of one model_dir only.
   ExperimentReport merged(const CommandLine& line, const std::string& model_dir) const;

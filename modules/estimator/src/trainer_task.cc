@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chief and workers around their training: the own port, and the late start of workers.
+// Training in a cluster's chief and workers: opens the task's own port, and delays workers that start late.
 #include <algorithm>
 
 #include "shoal/cluster/listen.h"

@@ -18,7 +18,7 @@ class BatchesWithRows final : public data::Iterator {
       SHOAL_TRY(const bool more, all_->next(batch));
       if (!more) return false;
       const Result<int64_t> rows = batch_size(batch);
-      if (!rows || *rows > 0) return true;  // A batch whose tensors disagree is refused later, where its types are taken.
+      if (!rows || *rows > 0) return true;  // A batch with unequal numbers of rows is refused later, by input_types().
       env_.log().warning_once("batch without rows",
                               "batch " + std::to_string(all_->ordinal()) +
                                   " of the input has no rows and is skipped; later ones are skipped without a warning");

@@ -63,7 +63,7 @@ Metrics best_evaluation(Storage& storage, const std::string& folder, const Metri
   if (last.contains(kGlobalStep)) evaluations[int64_t(last.at(kGlobalStep))] = last;
   Metrics best;
   for (auto& [step, metrics] : evaluations) {
-    // A comparison with NaN is false, so the first number is taken in the place of nothing.
+    // A comparison with NaN is false, so the first number replaces an empty `best`.
     if (std::isnan(loss_of(metrics)) || loss_of(best) <= loss_of(metrics)) continue;
     best = metrics;
     best.set_count(kGlobalStep, double(step));

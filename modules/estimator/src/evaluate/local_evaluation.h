@@ -60,7 +60,7 @@ class LocalEvaluation final : public CheckpointListener {
   // A program that cancels a local run wants its thread back, so the current evaluation is given up and the last one is not
   // made.
   const StopToken cancel_;
-  const StopSource give_up_;  // Ends evaluations other than the last one.
+  const StopSource give_up_;  // Ends the current evaluation, unless it is the last one.
   const StopCallback on_cancel_;
   std::string newest_prefix_;
   std::optional<uint64_t> first_step_;

@@ -149,7 +149,7 @@ Result<std::optional<data::TensorMap>> LazyPredictions::try_next() {
 
 Result<std::optional<data::TensorMap>> LazyPredictions::next_result() {
   const bool single = options_.yield_single_examples;
-  while (!single || row_ >= rows_) {  // A batch may be empty.
+  while (!single || row_ >= rows_) {  // A batch may have no rows.
     SHOAL_TRY(const bool more, next_batch());
     if (!more) {
       SHOAL_TRY_VOID(finish());

@@ -34,7 +34,7 @@ enum class ProofRule : uint8_t {
 
 class ProofEvidence {
  public:
-  /// `form`: the name of the form in sentences: "ONNX file".
+  /// `form`: the name of the exported form for error sentences: "ONNX file".
   ProofEvidence(std::string form, const ExportProof& proof, ProofRule rule)
       : form_(std::move(form)), tolerance_(proof.tolerance), accuracy_loss_(proof.accuracy_loss), rule_(rule) {}
 

@@ -38,7 +38,7 @@ struct JobMetricsOptions {
   /// Global steps between two reads of the counts, which are also at least a second apart; 0: never.
   int64_t every_steps = 100;
   monitor::EventWriter* events = nullptr;  ///< Null: no summaries are written.
-  std::shared_ptr<ProgressHook> progress;  ///< Shows the newest rates.
+  std::shared_ptr<ProgressHook> progress;  ///< Shows the newest rates in the progress line.
 };
 
 /// Measures the job's rates and reports them. `env` and `servers` outlive the object.

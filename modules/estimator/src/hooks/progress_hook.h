@@ -10,7 +10,7 @@
 
 namespace shoal {
 
-/// `display` null: measures without showing.
+/// Measures the speed of training and shows it on `display`; null: shows nothing.
 class ProgressHook final : public Hook {
  public:
   ProgressHook(std::shared_ptr<monitor::ProgressDisplay> display, std::optional<int64_t> max_steps)

@@ -17,7 +17,7 @@ class InitialSource final : public cluster::RestoreSource {
   static Result<std::unique_ptr<InitialSource>> open(Environment& env, const WarmStart* start, const Graph& graph,
                                                      const InitialValues& values, Mode mode);
 
-  /// Step 0, and no position in an input.
+  /// The state at the start of training: step 0, and no position in an input.
   const cluster::StateInfo& info() const override { return info_; }
   /// True for segments that the store cannot initialize itself, because only this process has the values.
   bool holds(const cluster::Segment& segment, cluster::ArenaIndex arena) const override;

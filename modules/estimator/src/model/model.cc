@@ -154,7 +154,7 @@ Result<void> check_names_of(const EstimatorSpec& spec) {
 
 /// "on 2 threads"
 std::string threads_text(const backends::ProgramInfo& info) {
-  const int threads = std::min(info.threads, info.numerics.threads);  // A backend may use one thread at most.
+  const int threads = std::min(info.threads, info.numerics.threads);  // Some backends use only one thread.
   const std::string text = "on " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
   return threads == info.numerics.threads
              ? text
@@ -371,7 +371,7 @@ void BuiltModel::log_plan(const backends::ProgramInfo& info, const SymbolSizes& 
 Result<void> BuiltModel::check_memory(const SymbolSizes& sizes) {
   if (!budget_.has_limit()) return {};
   if (std::exchange(measures_again_, false)) budget_.measure();
-  constexpr uint64_t kBatches = 2;  // Two batches: one is computed on while the next one is made.
+  constexpr uint64_t kBatches = 2;  // One batch is in use while the input makes the next one.
   uint64_t activations = 0, prepared = 0, input = 0;
   for (const Compiled& compiled : programs_) {
     const backends::ProgramInfo& info = compiled.program.program->info();
@@ -385,7 +385,7 @@ Result<void> BuiltModel::check_memory(const SymbolSizes& sizes) {
   budget_.set("prepared weights", prepared, "a smaller model");
   budget_.set("batches", input, "a smaller batch or nn::recompute()");
   Result<void> fits = budget_.check("the program for " + sizes_text(sizes));
-  if (!fits) programs_.pop_front();  // A program's memory is not used before the program runs.
+  if (!fits) programs_.pop_front();  // Dropping it helps: a program uses its memory only when it runs.
   if (fits && log_ && plans_logged_ <= kPlansLoggedMax) log_->info("memory: at most " + budget_.text());
   return fits;
 }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kRestVersion = 1;
 constexpr size_t kScopesMax = 64;  // The constants of all further scopes share one entry.
-constexpr char kHash = '#';        // Begins a value that is a hash, which means nothing to people.
+constexpr char kHash = '#';        // The first character of a value that is a hash.
 
 std::string hash_text(uint64_t hash) { return formatted("%c%016llx", kHash, static_cast<unsigned long long>(hash)); }
 

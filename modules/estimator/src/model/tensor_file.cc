@@ -77,7 +77,7 @@ class SafetensorsFiles final : public TensorFile {
   }
 
   std::map<std::string, std::unique_ptr<SafetensorsFile>> files_;  // By path.
-  std::map<std::string, std::string> file_of_;                     // By tensor: the path of its file.
+  std::map<std::string, std::string> file_of_;                     // Maps names of tensors to paths of files.
 };
 
 class NpzFile final : public TensorFile {

@@ -22,7 +22,7 @@ class WarmStartSource final : public cluster::RestoreSource {
   static Result<std::unique_ptr<WarmStartSource>> open(Environment& env, const WarmStart& start, const Graph& graph,
                                                        const InitialValues& values, Mode mode);
 
-  /// Step 0, and no position in an input.
+  /// The state at the start of training: step 0, and no position in an input.
   const cluster::StateInfo& info() const override { return info_; }
   /// True for the weights of chosen variables.
   bool holds(const cluster::Segment& segment, cluster::ArenaIndex arena) const override;
@@ -53,7 +53,7 @@ class WarmStartSource final : public cluster::RestoreSource {
   std::unique_ptr<WarmStartOrigin> origin_;
   const InitialValues values_;
   cluster::StateInfo info_;
-  std::map<std::string, Start, std::less<>> starts_;  // By variable of the model.
+  std::map<std::string, Start, std::less<>> starts_;  // By name of the model's variable.
   std::string summary_;
 };
 

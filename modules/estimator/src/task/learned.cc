@@ -50,7 +50,7 @@ class LearnedFile {
   /// learned, perhaps from the data that made it fail.
   void tell_if_unused() const {
     const auto newest = checkpoint::latest(env_.storage(), *config_.model_dir());
-    if (!newest || *newest) return;  // Training itself reports a damaged checkpoint.
+    if (!newest || *newest) return;  // Training reports a damaged checkpoint later.
     env_.log().info("learned " + name_ +
                     " was made by an earlier start, which saved no checkpoint; to have it made again from the present "
                     "data, delete " +

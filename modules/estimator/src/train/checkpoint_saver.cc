@@ -147,7 +147,7 @@ Task<Result<void>> CheckpointSaver::save_at_end(cluster::Store& store, LoopConte
 }
 
 Task<Result<void>> CheckpointSaver::end_without_a_save(cluster::Store& store, LoopContext& context) {
-  if (!timer_.last_step()) co_return Result<void>{};  // No checkpoint was written, so the listeners never heard a begin().
+  if (!timer_.last_step()) co_return Result<void>{};  // No checkpoint was written, so no listener's begin() was called.
   co_return co_await end_at(store, context, *timer_.last_step());
 }
 
@@ -230,7 +230,7 @@ Task<Result<void>> CheckpointSaver::write_to_model_dir(cluster::Store& store, cl
     TaskGroup beside(env_);  // Heartbeats continue: servers must not regard a chief that waits for its folder as lost.
     beside.spawn(store.stay(beside.token()));
     const Result<void> slept = co_await env_.sleep_for(kPlacePause, env_.interrupted());
-    static_cast<void>(slept);  // An interrupt shows at the top of the loop.
+    static_cast<void>(slept);  // The top of the loop notices an interrupt.
     beside.request_stop();
     const Result<void> stayed = co_await beside.join();
     static_cast<void>(stayed);

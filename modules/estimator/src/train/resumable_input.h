@@ -10,7 +10,7 @@
 
 namespace shoal {
 
-/// Used on the compute thread; only the getters may be called from elsewhere.
+/// The compute thread uses the object; other threads may call only the getters.
 class ResumableInput {
  public:
   /// The input of trainer `replica` among those that this process computes for; 0 is the process's own.
@@ -31,7 +31,7 @@ class ResumableInput {
   Result<void> move_to(const std::optional<std::string>& position);
   /// Begins again at the start, with the right seed of the run, before anything was trained on.
   Result<void> reseed();
-  /// Sets the number of this start of the run, by which passes that begin where earlier ones have ended differ.
+  /// Sets the number of this start of the run, so that a new pass after the end of the input has another order.
   void set_pass(int64_t pass) { pass_ = pass; }
   /// False if the input cannot tell its position: it begins anew with each process.
   bool tells_positions() const { return !start_position_.empty(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Everything that training needs before its first step, as one value that the run takes.
+/// The set-up of a training: everything that TrainRun needs before the first step.
 #include <memory>
 #include <string>
 #include <vector>

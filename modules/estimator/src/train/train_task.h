@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Training in one task: local process, chief, master or worker. These differ in their store and in who saves.
+/// Training in one task: local process, chief, master or worker. They differ in their stores; workers do not save.
 #include "shoal/base/environment.h"
 #include "train/train_request.h"
 

@@ -44,7 +44,7 @@ struct LoopOptions {
   CheckpointSaver* saver = nullptr;  ///< Null if this task saves no checkpoints.
   JobMetrics* metrics = nullptr;     ///< Null if this task reports no rates of the job.
   InputWatchOptions input_watch;
-  std::optional<int64_t> max_steps;  ///< A global step: no step begins at or beyond it.
+  std::optional<int64_t> max_steps;  ///< The global step at which training ends.
   uint64_t trainer_index = 0;
   bool allow_non_finite = false;
   /// True if errors that otherwise end training with NanLoss end it quietly (NanGuardOptions::fail).
@@ -134,7 +134,7 @@ class TrainingLoop {
   StepValues values_;
   struct Replica {
     data::Batch batch;
-    bool drawn = false;  // False: its input has ended.
+    bool drawn = false;  // False: the replica's input has ended.
   };
   struct Running {
     backends::Program* program = nullptr;

@@ -65,7 +65,7 @@ struct ClassifierOptions {
   std::vector<std::string> label_vocabulary{};  ///< The names of the classes: labels are text. Empty: labels are ids.
   nn::LossReduction loss_reduction = nn::LossReduction::kSumOverBatchSize;
 };
-/// Options of the regressors, whose head is nn::regression_head().
+/// Options of the regressors (linear_regressor() and so on), whose head is nn::regression_head().
 struct RegressorOptions {
   int64_t label_dimension = 1;     ///< How many numbers are predicted for each example, 1 or more.
   std::string weight_column = {};  ///< The name of the feature with example weights. "": all are 1.

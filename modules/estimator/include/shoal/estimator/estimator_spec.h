@@ -25,7 +25,7 @@ struct EstimatorSpec {
   Mode mode = Mode::kTrain;
   Value loss = {};  ///< A scalar, or a tensor of one element.
   std::optional<nn::TrainOp> train_op;
-  std::vector<std::pair<std::string, Value>> predictions;  ///< A lone tensor may have the name "".
+  std::vector<std::pair<std::string, Value>> predictions;  ///< By name; a lone tensor may have the name "".
   std::vector<nn::TextPrediction> text_predictions;        ///< Texts are made on the host from predictions of ids.
   /// How an exported model can be called (kPredict only). Empty: one signature over all predictions. One of several
   /// signatures has the name nn::kDefaultSignature.
@@ -66,7 +66,7 @@ struct EstimatorSpec {
   EstimatorSpec& operator=(const EstimatorSpec&);
   EstimatorSpec& operator=(EstimatorSpec&&) noexcept;
   ~EstimatorSpec();
-  /// Takes everything that a head makes.
+  /// Takes over all results of a head: loss, predictions, metrics and so on.
   EstimatorSpec(nn::HeadOutput head);  // NOLINT: an implicit conversion
 };
 

@@ -26,11 +26,11 @@ class KernelObserver;
 /// Values of a graph under names.
 using NamedValues = std::vector<std::pair<std::string, Value>>;
 
-/// A name in the model and the thing that has it.
+/// A name in the model, and the value or other thing that has the name.
 struct ModelName {
   std::string name;
   Value value = {};                 ///< Invalid if something other than a value has the name, such as a metric.
-  std::string_view what = "value";  ///< For errors: "prediction", "summary".
+  std::string_view what = "value";  ///< The kind of thing, for errors: "prediction", "summary".
 };
 
 /// The argument of begin(): lets a hook add to the graph, and name values for fetching.
@@ -120,7 +120,7 @@ class RunContext {
  private:
   Environment& env_;
   MeasureLimits measure_limits_;
-  ReadVariable read_variable_;  // Empty where nothing is trained.
+  ReadVariable read_variable_;  // Empty in evaluation and prediction.
   uint64_t global_step_ = 0;
   uint64_t iterations_ = 0;
   uint64_t saves_ = 0;

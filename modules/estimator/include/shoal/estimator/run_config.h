@@ -121,7 +121,7 @@ struct UpdateStrategyOptions {
   friend bool operator==(const UpdateStrategyOptions&, const UpdateStrategyOptions&) = default;
 };
 
-/// A variable about to be placed, see RunConfigOptions::placement.
+/// A variable for which RunConfigOptions::placement chooses a server.
 struct PlacementRequest {
   std::string_view variable;
   DType dtype = DType::kFloat32;
@@ -131,7 +131,7 @@ struct PlacementRequest {
 /// The index of the ps that holds the variable, in [0, num_ps). A pure function: all trainers must get equal results.
 using Placement = std::function<int32_t(const PlacementRequest&)>;
 
-/// How this process computes and talks.
+/// How this process computes, and how it communicates with others.
 struct RuntimeOptions {
   /// Compute threads of a replica, >= 1. Default: usable cores divided by the job's tasks on this host (or in this
   /// process), at least 1. (With synchronous updates, for which trainers wait, servers divide all cores.)
@@ -186,7 +186,7 @@ struct RunConfigOptions {
   std::optional<int64_t> log_step_count_steps = 100;
   /// How many recent checkpoints stay, >= 0; 0 or None: all.
   std::optional<int64_t> keep_checkpoint_max = 5;
-  /// One extra checkpoint is kept per this many hours, > 0.
+  /// Keeps one more checkpoint per this many hours, > 0, for ever.
   std::optional<double> keep_checkpoint_every_n_hours = 10000;
   /// Base seed for initializers, dropout and shuffles.
   std::optional<int64_t> random_seed = {};
@@ -327,7 +327,7 @@ class RunConfig {
   /// "1 compute thread, for a quota of 0.5 cores".
   std::string compute_threads_text(const ProcessInfo& process) const;
   std::string transport() const;               ///< The name of the transport, such as "tcp" or "inproc".
-  std::optional<std::string> backend() const;  ///< Nothing for the build's default.
+  std::optional<std::string> backend() const;  ///< The name of the backend; nothing: the build's default.
   DType compute_dtype() const;
   cluster::Compression compression() const;
   int32_t replicas() const;
