@@ -42,13 +42,13 @@ class ClusterSpec {
     std::string address;  ///< Written "host:port".
     friend bool operator==(const Node&, const Node&) = default;
   };
-  /// An ordered map: what is derived from it must not depend on hashing.
+  /// An ordered map, so that results derived from the roles do not depend on hashing.
   using Roles = std::map<std::string, std::vector<Node>, std::less<>>;
 
   /// Adds one node. InvalidArgument, naming role and index, if the address is not host:port, the index is negative, or
-  /// the role already has it.
+  /// the role already has this index.
   Result<void> add(std::string_view role, int32_t index, std::string address);
-  /// Adds `role` with an empty list. The same as leaving it out, except for chief and master.
+  /// Adds `role` with an empty list. An empty role equals an absent one, except for chief and master.
   void add_role(std::string_view role);
   /// Removes a role. Returns false if there was none of this name.
   bool remove_role(std::string_view role);
@@ -96,7 +96,7 @@ struct ClusterSize {
   bool master = false;
   int32_t tasks() const { return 1 + ps + workers + (evaluator ? 1 : 0); }
   std::string_view chief_role() const { return master ? kMasterRole : kChiefRole; }
-  /// InvalidArgument for a master and an evaluator.
+  /// InvalidArgument if there are both a master and an evaluator.
   Result<void> check() const;
   friend bool operator==(const ClusterSize&, const ClusterSize&) = default;
 };
@@ -105,7 +105,7 @@ struct ClusterSize {
 /// `chief`, or `master` in its place, may be named with count 1. Or a named size: basic (chief only), standard (4
 /// workers, 3 ps, evaluator), premium (19 workers, 11 ps, evaluator). InvalidArgument listing what is accepted.
 Result<ClusterSize> parse_cluster_size(std::string_view text);
-/// "ps:2,worker:3,evaluator"; "master,ps:2"; "chief" when that is all.
+/// "ps:2,worker:3,evaluator"; "master,ps:2"; "chief" for a chief alone.
 std::string to_string(const ClusterSize& size);
 
 }  // namespace shoal::cluster

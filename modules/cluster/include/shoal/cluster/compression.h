@@ -13,7 +13,7 @@ struct Compression {
   /// The encoding of gradients. kTopK sends the share `fraction` of each variable's gradient with the largest absolute
   /// values, and adds the rest to the next gradient (error feedback; Stich, Cordonnier, Jaggi 2018, "Sparsified SGD with
   /// Memory"). An update that is not a gradient (a value that is assigned, or averaged into a variable) is sent whole.
-  /// The other encodings round both alike.
+  /// The other encodings round gradients and such values alike.
   transport::Encoding gradients = transport::Encoding::kDense;
   /// The encoding of weights: kDense, kBfloat16, kFloat16 or kInt8.
   transport::Encoding weights = transport::Encoding::kDense;
@@ -24,8 +24,8 @@ struct Compression {
 };
 
 /// Reads "none", "bfloat16", "float16" or "int8" for both directions; "top-k" or "top-k:0.001" for gradients (weights
-/// stay float32); or each direction by itself, "gradients=top-k,weights=bfloat16". InvalidArgument listing what there
-/// is.
+/// stay float32); or each direction by itself, "gradients=top-k,weights=bfloat16". InvalidArgument listing the
+/// accepted texts.
 Result<Compression> parse_compression(std::string_view text);
 /// The text that parse_compression() reads.
 std::string to_string(const Compression& compression);

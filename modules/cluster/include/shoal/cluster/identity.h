@@ -12,7 +12,7 @@
 
 namespace shoal::cluster {
 
-/// The longest identity text. Of a longer one the first lines and a hash of the whole are kept.
+/// The longest identity text. A longer text is replaced by its first lines and a hash of the whole.
 inline constexpr size_t kIdentityBytesMax = 4096;
 
 /// One line per task: "ps 1: host:2222".
@@ -36,8 +36,8 @@ struct TaskIdentity {
   uint64_t fingerprint = 0;
   std::string numerics;
   std::string variables;     ///< variables_text() of the model, for the sentence of a refusal.
-  std::string meaning = {};  ///< meaning_text() of the model, likewise.
-  /// The run of its model: the chief knows it from model_dir, a worker from its folder or the servers.
+  std::string meaning = {};  ///< meaning_text() of the model, for the same purpose.
+  /// The run of the task's model: a chief learns it from model_dir, a worker from its folder or the servers.
   RunIdentity run = {};
   /// The name of the start that this task is part of: a launcher's (SHOAL_RUN) or an engine's (the number of a Slurm
   /// job). Empty: not known. Peers compare it where both know it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Texts that the trainers and servers of one model must agree on (identity.h has the same for the cluster).
+/// Texts that the trainers and servers of one model must agree on (identity.h has such texts for the cluster).
 #include <map>
 #include <string>
 #include <string_view>

@@ -19,8 +19,8 @@ struct ParameterServerOptions {
   TaskIdentity identity;  ///< Who the server is: its job, role "ps", index and strategy.
   transport::Endpoint listen_at;
   transport::LinkOptions link;
-  /// All parameter servers of the job, in the order of shards. The first one has the sequencer, which decides what
-  /// becomes of pushes, and the others connect to it. With one entry or none this server is alone.
+  /// All parameter servers of the job, in the order of shards. The first one has the sequencer, which decides which
+  /// pushes count, and the others connect to it. With one entry or none this server is alone.
   std::vector<transport::Endpoint> servers = {};
   /// The most memory that this process may take, in bytes: a model that needs more by server_memory() is refused.
   /// Empty: a model is refused only if the machine could never hold it.
@@ -35,8 +35,8 @@ struct ParameterServerOptions {
   /// until it is back.
   Duration lost_grace = std::chrono::seconds(60);
   std::shared_ptr<UpdateObserver> observer = nullptr;
-  /// Asked every second once nobody has been connected for a minute, or for half of ready_timeout. True ends the server
-  /// with success, since the job is over. Called through offload(). Null: only the chief tells the server of the end.
+  /// Called through offload() every second once nobody has been connected for a minute, or for half of ready_timeout.
+  /// True says that the job is over, and ends the server with success. Null: only the chief tells the server of the end.
   std::function<bool()> job_ended = nullptr;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A task's place among the processes of its job, where the engine that starts them (Slurm, MPI, torchrun, Kubernetes,
-/// ...) tells each process its rank and their number: which role a rank gets, and where the tasks meet (rendezvous.h)
-/// to learn each other's addresses.
+/// ...) tells each process its rank and the number of ranks. Also which role each rank gets, and where the tasks meet
+/// (rendezvous.h) to learn each other's addresses.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -29,7 +29,7 @@ enum class ConfigSource : uint8_t {
 };
 /// "option", "TF_CONFIG", "open-mpi", "pmi", "torchrun", "jax", "dmlc", "slurm", "indexed-job", "local".
 std::string_view to_string(ConfigSource source);
-/// InvalidArgument listing the names.
+/// Reads such a name. For any other text InvalidArgument, which lists the names.
 Result<ConfigSource> parse_config_source(std::string_view name);
 
 /// Reads one environment variable; nothing if it is not set. A parameter, so that a test can give its own variables.
@@ -38,7 +38,7 @@ using GetEnv = std::function<std::optional<std::string>(std::string_view name)>;
 /// The port of the rendezvous where nothing names another.
 inline constexpr uint16_t kRendezvousPort = 2222;
 
-/// The place that the variables of one source describe. A value.
+/// A task's place in its job, as the environment variables of one source describe it.
 struct Place {
   ConfigSource source = ConfigSource::kLocal;
   int32_t rank = 0;                        ///< In [0, size).
@@ -78,12 +78,12 @@ struct FoundPlace {
 /// Reads SHOAL_RANK and SHOAL_WORLD_SIZE alone: an explicit choice of the user. InvalidArgument naming the variable
 /// that is missing or garbled.
 Result<FoundPlace> explicit_place(const GetEnv& getenv);
-/// Asks the engines in the order of ConfigSource. The innermost engine with a place is used; another that disagrees is
-/// a warning. `only`: asks this engine alone. Reads environment variables and nothing else. InvalidArgument naming the
+/// Reads the variables of each engine, in the order of ConfigSource. The innermost engine that gives a place is used; if
+/// another one disagrees, that is a warning. `only`: reads this engine's variables alone. InvalidArgument naming the
 /// variable.
 Result<FoundPlace> engine_place(const GetEnv& getenv, std::optional<ConfigSource> only = {});
 
-/// InvalidArgument if the job has other tasks, and nothing says where they meet.
+/// InvalidArgument if the job has other tasks, and the place does not say where the tasks meet.
 Result<void> check_rendezvous(const Place& place);
 
 }  // namespace shoal::cluster

@@ -15,16 +15,16 @@
 ///                               | Error InvalidArgument: the push does not fit, or learning rates differ
 ///   Chunk (others)           -> nothing
 ///   "welcome" number of push -> "welcome" Welcome, as it is now. The trainer gives up that push and those before it, as
-///                               far as they are not committed (an empty number: there is none)
+///                               far as they are not committed (an empty number: there is no such push)
 ///   "done"                   -> "ok" | "finished" JobEnd: the trainer makes no more pushes, and leaves
 ///   "rest" Rest              -> "rest" RestNews | "again" | "finished" JobEnd: the trainer makes no more pushes, and
-///                               stays. "again": the state that it rests in is gone, or the stop that it obeyed is taken
-///                               back; the trainer attaches anew and goes on
+///                               stays. "again": the trainer's epoch is over, or the job takes back its request to stop;
+///                               the trainer attaches anew and goes on
 ///   "failure"                -> "ok" | Error: why nothing more is saved of this epoch; asked after kStatusPoisonBit
 ///   "failed" JobFailure      -> "ok": the trainer has failed for good (exit status 2, 3 or 4); shard 0 tells the chief
 /// The push of a shard in several parts (parts_of) is one Chunk for each part. It may begin while the step is still
 /// computed; the closing Chunk is that of the first part, and comes last. Weights of such a shard are one message for each
-/// part, in order, of one version. All carry the number of the request.
+/// part, in order, of one version. All these messages carry the number of the request.
 /// A trainer that compresses with top-k, to a server, besides:
 ///   Snapshot part            -> "ok": a part of the trainer's residual, as it was after the push that the part's version
 ///                               names. The trainer sends the whole residual, in order, where the reply to a push has
@@ -38,12 +38,12 @@
 ///   Snapshot part            -> "ok": bytes of an arena to restore
 ///   "ready" StateText        -> "ok": the server serves the epoch
 ///   "hold" HoldRequest       -> "held" StateText: the server holds a snapshot until "release" or the connection's end.
-///                               Shard 0 is asked first, and says at which version of the weights all others hold theirs
-///                               | "more": that version is not here yet, ask again | Error Unavailable: there is no model
+///                               Shard 0 is asked first; its answer names the version of the weights to hold elsewhere
+///                               | "more": that version is yet to come, ask again | Error Unavailable: there is no model
 ///                               | Error NanLoss: that version has a value that is not finite and was finite at the start
 ///   "read" ReadRange         -> Snapshot part
 ///   "residuals" ["now"]      -> "residuals" [trainers]: those whose residual is part of the snapshot ("read" gives it)
-///                               | "more": some are on their way, ask again
+///                               | "more": some residuals are on their way, ask again
 ///   "release" ["saved"]      -> "ok": the snapshot is let go; "saved": it is in the newest checkpoint
 ///   "stop"                   -> "ok": from now on replies ask trainers to stop
 ///   "seal"                   -> "ok": no push counts any more, the last checkpoint is taken (shard 0 decides that for all)
@@ -69,22 +69,22 @@
 
 namespace shoal::cluster {
 
-/// How long a peer whose heartbeats arrive may take to send or receive something after `bytes` other bytes: a minute,
-/// plus a second for each MiB (8 Mbit/s).
+/// How long a peer whose heartbeats arrive may take to send or receive a message that follows `bytes` other bytes: a
+/// minute, plus a second for each MiB (8 Mbit/s).
 inline Duration transfer_patience(uint64_t bytes) { return std::chrono::seconds(60 + int64_t(bytes >> 20)); }
 
-/// MessageHead::status of a reply: a state, and bits that ask the trainer for something. Of a push: bits alone.
+/// MessageHead::status. In a reply: a state, and bits that ask the trainer for something. In a push: bits alone.
 inline constexpr uint8_t kStatusOk = 0;
 inline constexpr uint8_t kStatusFenced = 1;  ///< The request belongs to an epoch that is over: attach again.
-/// With Weights: the push was too old for the update strategy, and does not count.
+/// In a reply with Weights: the push was too old for the update strategy, and is not applied.
 inline constexpr uint8_t kStatusStale = 2;
-/// With an Error: trying again is of no use, whatever the kind of the error.
+/// In a reply with an Error: trying again is of no use, whatever the kind of the error.
 inline constexpr uint8_t kStatusFinal = 3;
-/// With Weights: the server keeps the push for a commit to come; another push for the same step may follow.
+/// In a reply with Weights: the server keeps the push for a later commit; the trainer may push again for this step.
 inline constexpr uint8_t kStatusKept = 4;
 inline constexpr uint8_t kStatusStateMask = 0x07;
-/// In any reply: the server wants to give way, and leaves as soon as a checkpoint has what it holds. The chief saves
-/// one.
+/// In any reply: the server was asked to end (to give way), and ends as soon as a checkpoint has its state. The chief
+/// then saves one.
 inline constexpr uint8_t kStatusLeaveBit = 0x10;
 /// In any reply: an update of this epoch has written a value that is not finite; "failure" says which.
 inline constexpr uint8_t kStatusPoisonBit = 0x08;
@@ -109,7 +109,7 @@ std::string_view to_string(Phase phase);
 /// How a job ended. The chief tells the servers, and they tell the trainers.
 struct JobEnd {
   bool failed = false;  ///< True if the chief gave up.
-  /// After a clean end its reason, "max_steps", ... (checkpoint::EndReason); else the error's sentence.
+  /// After success the reason of the end, "max_steps", ... (checkpoint::EndReason); else the error's sentence.
   std::string reason;
   friend bool operator==(const JobEnd&, const JobEnd&) = default;
 };
@@ -181,22 +181,22 @@ struct TrainerStatus {
   int index = 0;
   bool connected = false;
   bool done = false;   ///< The trainer makes no more pushes: it rests, or has left.
-  bool ended = false;  ///< The trainer's input has ended; a checkpoint may say so of a trainer that has not connected yet.
+  bool ended = false;  ///< The trainer's input has ended; a restored checkpoint may say so before the trainer connects.
   PushCounts pushes = {};
   friend bool operator==(const TrainerStatus&, const TrainerStatus&) = default;
 };
-/// A server's state, for the chief. A change of any number is progress: while trainers train, one of them moves.
+/// A server's state, for the chief. While trainers train, some number keeps changing: any change counts as progress.
 struct ServerStatus {
   Phase phase = Phase::kEmpty;
   uint64_t epoch = 0;
   uint64_t global_step = 0;
   uint64_t spec_hash = 0;    ///< The hash of the ShardSpec that the server holds; 0 if there is none.
   uint64_t fingerprint = 0;  ///< The fingerprint of the model.
-  RunIdentity run = {};      ///< The run whose model that is.
+  RunIdentity run = {};      ///< The run that the model belongs to.
   uint64_t changes = 0;      ///< How often a trainer has connected, disconnected, or said that it is done.
   ShardCounters counters;
   std::vector<TrainerStatus> trainers;
-  /// A value that is not finite is reported first, before a trainer that has failed.
+  /// Why the job cannot go on. A value that is not finite is reported rather than a trainer that has failed.
   std::optional<JobFailure> failure = {};
   friend bool operator==(const ServerStatus&, const ServerStatus&) = default;
 };
@@ -221,9 +221,9 @@ struct StateText {
   uint64_t epoch = 0;
   uint64_t global_step = 0;
   ShardCounters counters;
-  // The fields below are shard 0's alone.
+  // Only shard 0 sets the fields below.
   std::map<int, std::string> positions;
-  std::set<int> ended = {};  ///< Trainers whose inputs have ended, at their positions.
+  std::set<int> ended = {};  ///< Trainers whose inputs have ended, at these positions.
 };
 std::string to_json(const StateText& state);
 Result<StateText> parse_state(std::string_view json);
@@ -231,7 +231,7 @@ Result<StateText> parse_state(std::string_view json);
 /// The chief's request for a snapshot.
 struct HoldRequest {
   bool residuals = false;
-  uint64_t version = 0;  ///< The version of the weights to hold; 0 in the request to shard 0, which decides it.
+  uint64_t version = 0;  ///< The version of the weights to hold; 0 in the request to shard 0, which chooses it.
 };
 std::string to_json(const HoldRequest& request);
 Result<HoldRequest> parse_hold_request(std::string_view json);
@@ -244,13 +244,13 @@ struct ReadRange {
 std::string to_json(const ReadRange& range);
 Result<ReadRange> parse_read_range(std::string_view json);
 
-/// Lists of trainers are ascending. Reading: DataLoss for anything but numbers of trainers.
+/// Writes and reads an ascending list of trainers. Reading: DataLoss for anything but numbers of trainers.
 std::string to_json(const std::vector<int>& trainers);
 Result<std::vector<int>> parse_trainers(std::string_view json);
 
 uint64_t spec_hash(const ShardSpec& spec);
 
-/// The name of an arena ("weights", "slot/0", "residual/0", ...), and back (InvalidArgument).
+/// The name of an arena ("weights", "slot/0", "residual/0", ...), and its number (InvalidArgument for other names).
 std::string arena_name(ArenaIndex arena);
 Result<ArenaIndex> parse_arena_name(std::string_view name);
 

@@ -15,14 +15,14 @@ struct RemoteStoreOptions {
   std::vector<transport::Endpoint> servers;  ///< The addresses of ps 0, 1, ...
   transport::LinkOptions link;
   Duration ready_timeout = std::chrono::seconds(7200);
-  /// Asked between attempts to reach a server; true ends the wait with Cancelled, since the job is over. Called through
-  /// offload().
+  /// Called through offload() between attempts to reach a server. Returns true if the job is over, which ends the wait
+  /// with Cancelled.
   std::function<bool()> job_ended;
   Compression compression = {};
   /// If nothing is compressed, variables with lazy rows travel as changed rows, in both directions. Default: true,
   /// unless servers share memory with this process (Transport::shares_memory()).
   std::optional<bool> by_rows = {};
-  bool allow_non_finite = false;  ///< Of a chief: tells the servers that updates may write values that are not finite.
+  bool allow_non_finite = false;  ///< For a chief: tells the servers that updates may write values that are not finite.
   std::shared_ptr<UpdateObserver> observer = nullptr;
 };
 
@@ -36,7 +36,7 @@ class RemoteStore : public Store {
   virtual Task<Result<void>> connect(Deadline deadline) = 0;
   /// Tells the servers that this trainer makes no more pushes. Best effort, until `deadline`.
   virtual Task<Result<void>> leave(Deadline deadline) = 0;
-  /// Ends the connections of a process that another one will replace: hands in what compression has kept back, and does
+  /// Ends the connections of a process that another one will replace: hands in the residual of compression, and does
   /// not mark the trainer as done. Best effort, until `deadline`.
   virtual Task<void> give_way(Deadline deadline) = 0;
   /// Tells shard 0 that this trainer has failed for good, connecting again if it has to, until `deadline`. leave()
@@ -44,9 +44,9 @@ class RemoteStore : public Store {
   virtual Task<Result<void>> tell_failure(Error why, Deadline deadline) = 0;
   /// Says that this trainer makes no more pushes, but stays; in synchronous training the others go on without it. The
   /// store fills in newest_push of `rest`. With `waits` the answer comes after a second, or once there is news, and a
-  /// broken connection is made again until `deadline`; without, only servers that are connected are told. Cancelled:
-  /// the job has ended, or an interrupt. Unavailable: the state that the trainer rests in is gone, or the stop that it
-  /// obeyed is taken back (attach() again).
+  /// broken connection is made again until `deadline`; without it, only connected servers are told. Cancelled: the
+  /// job has ended, or an interrupt. Unavailable: the trainer's epoch is over, or the job takes back its request to stop
+  /// (attach() again).
   virtual Task<Result<RestNews>> rest(Rest rest, Deadline deadline) = 0;
   /// Chief: asks all trainers to stop after their current step.
   virtual Task<Result<void>> request_stop(Deadline deadline) = 0;
@@ -55,7 +55,7 @@ class RemoteStore : public Store {
   /// Chief: shard 0's view of the trainers. Unavailable if a server has lost the state that this store follows. With
   /// `seen` (ServerStatus::changes of an earlier answer) the answer waits for a change, at most a quarter of a second.
   virtual Task<Result<ServerStatus>> status(Deadline deadline, std::optional<uint64_t> seen = {}) = 0;
-  /// The same in the middle of training, for callers that can go on without an answer: a failure does not count as a
+  /// Like status(), in the middle of training, for callers that can go on without an answer: a failure does not count as a
   /// lost server (lost()).
   virtual Task<Result<ServerStatus>> look(Deadline deadline) = 0;
   /// Chief: tells every server how the job has ended, so that they return, until `deadline`. Servers are told

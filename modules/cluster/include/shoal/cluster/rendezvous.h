@@ -5,7 +5,7 @@
 /// Rank 0 (the host of the rendezvous) listens at that address. The other ranks (the guests) connect, with the job's
 /// token or certificate, say who they are and where they will listen, and wait. Once all have joined, rank 0 sends the
 /// same list of addresses to everyone. Every rank keeps the list: a guest whose connection breaks connects again and
-/// shows it. So a restarted rank 0 learns the list from the first guest that connects, and every restarted task gets
+/// sends it. So a restarted rank 0 learns the list from the first guest that connects, and every restarted task gets
 /// its old port back. docs/decisions/meeting-by-rank.md says why.
 #include <functional>
 #include <memory>
@@ -24,12 +24,12 @@ struct RendezvousOptions {
   /// The transport scheme of the rendezvous ("tcp"), and the one over which the task itself will listen.
   std::string meeting_scheme = "tcp";
   std::string task_scheme = "tcp";
-  /// The host or host:port to listen on, where that differs from the one by which others find this task.
+  /// The host or host:port to listen on, if it differs from the address by which other tasks find this one.
   std::optional<std::string> bind = {};
   transport::LinkOptions link = {};
   Duration timeout = std::chrono::seconds(7200);  ///< The longest wait for the other ranks.
-  /// Asked now and then during the wait, through offload(): true if the start that this task is part of has ended, so
-  /// that the other ranks are gone. Null: not known.
+  /// Called now and then during the wait, through offload(): true if the start of the job (one launch of all tasks) has
+  /// ended, so that the other ranks are gone. Null: not known.
   std::function<bool()> has_ended = {};
 };
 
@@ -38,16 +38,16 @@ struct Gathering {
   uint64_t id = 0;                      ///< Tells this job from another one at the same address; not 0.
   std::vector<std::string> addresses;   ///< "host:port"; "" for an evaluator.
   std::vector<std::string> host_names;  ///< The name that each task's host has for itself.
-  bool ended = false;                   ///< The start has ended, and nobody is there: all other fields are empty.
+  bool ended = false;                   ///< True if the start, and the other tasks, have ended: no other field is set.
   friend bool operator==(const Gathering&, const Gathering&) = default;
 };
 
-/// One task's part in a rendezvous. Belongs to the strand of `env`, whose event loop the caller runs: by the program's
-/// own run(), or by attend() on a thread for that.
+/// One task's part in a rendezvous. Used on the strand of `env`, whose event loop the caller runs: by the program's own
+/// run(), or by attend() on a separate thread.
 class Rendezvous {
  public:
   Rendezvous(Environment& env, RendezvousOptions options);
-  ~Rendezvous();  ///< close() has ended, or meet() was never called.
+  ~Rendezvous();  ///< Requires that close() has ended, or meet() was never called.
   Rendezvous(const Rendezvous&) = delete;
   Rendezvous& operator=(const Rendezvous&) = delete;
 

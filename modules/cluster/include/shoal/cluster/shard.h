@@ -41,8 +41,8 @@ struct Contribution {
 /// Zeroes the gaps between the segments of `arena`, so that no old memory leaves the process.
 void zero_padding(const ShardSpec& spec, std::span<std::byte> arena);
 
-/// Used by one thread at a time. Weights live outside (in a message, or in place), since readers share them; slots live
-/// here.
+/// Used by one thread at a time. The object owns the slots, but not the weights: readers share those, so the caller
+/// keeps them (in a message, or in an arena that is updated in place).
 class Shard {
  public:
   Shard(ShardSpec spec, BufferPool& pool);
@@ -70,7 +70,7 @@ class Shard {
   Result<void> apply(std::span<const std::byte> current, std::span<std::byte> next,
                      std::span<const Contribution> contributions, const ParallelFor& parallel_for = nullptr);
 
-  /// The same for one contributor whose gradients come in parts: begin_update(), then update_part() until each element
+  /// Like apply(), for one contributor whose gradients come in parts: begin_update(), then update_part() until each element
   /// of the segments without given rows was updated once, then finish_update(). A part is the elements [first, first +
   /// count) of one segment: whole rows where the segment is updated by rows, the whole segment where its rule needs
   /// that. Several threads may update different parts at once. `scalars` as for apply().
@@ -86,9 +86,9 @@ class Shard {
 
   /// True if the next update need not copy a slot because of a snapshot.
   bool slots_unheld() const;
-  /// The arenas of the slots. A snapshot keeps a reference, and with it that state.
+  /// The arenas of the slots. A snapshot preserves the slots by keeping a reference to each arena.
   std::span<const Ref<Buffer>> slots() const { return slots_; }
-  /// The slot, for a restore to fill.
+  /// The bytes of a slot, which a restore fills.
   std::span<std::byte> mutable_slot(int slot);
 
  private:
@@ -138,8 +138,8 @@ class Shard {
   ShardCounters counters_;
   std::vector<Piece> pieces_;
   std::vector<bool> exempt_;  // By segment; before begin() all are exempt.
-  // The index of the segment that poisoned() returns, or a larger number than any. Threads that update different pieces
-  // write it.
+  // The index of the segment that poisoned() returns, or a number larger than all indices. Threads that update
+  // different pieces write it.
   std::unique_ptr<std::atomic<size_t>> poisoned_;
   // Gradients and scales by piece and push. Every apply() reuses the memory, so that steps allocate nothing, except for
   // lazy rows of several contributors.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Assigns each variable to a parameter server, and to a place in the server's arena. A pure function of the variables
-/// and the number of servers, so that every trainer computes the same plan.
+/// Assigns each variable to a parameter server, and to a place in the server's arena. The plan is a pure function of the
+/// variables and the number of servers, so that every trainer computes the same plan.
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -46,7 +46,7 @@ struct Segment {
 
 /// The most bytes of an arena that one message carries: a FlatBuffer ends at 2 GiB.
 inline constexpr uint64_t kPartBytesMax = uint64_t(1) << 30;
-/// No limit, for arenas that do not travel.
+/// The size of a part that has no limit, for arenas that are never sent.
 inline constexpr uint64_t kOnePart = ~uint64_t(63);
 /// The least size of a part of a shard. A larger shard travels in several parts, so that some gradients leave while
 /// others are still computed (docs/decisions/overlap-of-network-and-compute.md).

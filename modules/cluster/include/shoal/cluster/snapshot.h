@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A snapshot: the state of a whole job at one moment. Checkpoints are made of one, and a restore brings one back.
+/// A snapshot: the state of a whole job at one moment. A checkpoint stores a snapshot, and a restore reads it.
 #include <cstdint>
 #include <map>
 #include <set>
@@ -29,8 +29,8 @@ struct StateInfo {
   std::vector<int> residuals;
 };
 
-/// The number of an arena of a shard: 0 for the weights, 1 + k for slot k, residual_arena() for what a trainer's
-/// compression has kept back.
+/// The number of an arena of a shard: 0 for the weights, 1 + k for slot k, residual_arena() for the gradient
+/// values that a trainer's compression has not sent yet.
 using ArenaIndex = int32_t;
 inline constexpr int kSlotArenasMax = 8;    ///< The arena numbers reserved for slots; nn::kSlotsMax may grow to this.
 inline constexpr int kTrainersMax = 65537;  ///< A chief, and workers 0 to 65535.
@@ -38,7 +38,7 @@ inline constexpr ArenaIndex residual_arena(int trainer) { return 1 + kSlotArenas
 /// The trainer of a residual_arena(); -1 for any other arena.
 inline constexpr int residual_trainer(ArenaIndex arena) { return arena > kSlotArenasMax ? arena - 1 - kSlotArenasMax : -1; }
 
-/// A state of the job that stays readable while training goes on. The destructor lets it go.
+/// A state of the job that stays readable while training goes on. The destructor frees it.
 class Snapshot {
  public:
   virtual ~Snapshot() = default;
@@ -50,7 +50,7 @@ class Snapshot {
   };
   /// Says that this snapshot has become a checkpoint; release() tells the servers so.
   virtual void saved() {}
-  /// Lets the snapshot go now, and tells the servers. (The destructor lets it go in this process only.)
+  /// Frees the snapshot now, here and on the servers. (The destructor frees it in this process only.)
   virtual Task<Result<void>> release() = 0;
   /// Reads `bytes` bytes of an arena from `offset`.
   virtual Task<Result<Part>> read(int shard, ArenaIndex arena, uint64_t offset, uint64_t bytes) = 0;
@@ -61,7 +61,7 @@ class RestoreSource {
  public:
   virtual ~RestoreSource() = default;
   virtual const StateInfo& info() const = 0;
-  /// False for a segment that keeps its initial value instead: a warm start brings some variables only.
+  /// False for a segment that keeps its initial value instead: a warm start has values for some variables only.
   virtual bool holds(const Segment&, ArenaIndex) const { return true; }
   /// Fills `out` with the segment's rows of the weights (arena 0) or of a slot.
   virtual Result<void> read(const Segment& segment, ArenaIndex arena, std::span<std::byte> out) = 0;

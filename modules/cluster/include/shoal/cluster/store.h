@@ -7,10 +7,10 @@
 ///            apply_during_run()     optional: updates are applied while the program runs
 ///            listener(),            optional: while the program runs, exchange() sends gradients and receives variables
 ///            Step::arrivals
-///            ...Program::run_on()   reads Step::variables, writes Step::updates; arrival() where one has not come yet
+///            ...Program::run_on()   reads Step::variables, writes Step::updates; arrival() awaits a variable
 ///            add_rows()             (compute thread) gradients of variables that are updated by rows
 ///            next_replica(), start() ... where one process computes for several trainers
-///            commit()               the update counts: once, everywhere
+///            commit()               makes the update, exactly once on every shard
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -55,7 +55,7 @@ struct Step {
   std::span<const backends::MutablePieces> updates;  ///< Where the program writes gradients; start() sets it.
   /// Set by the leader: it takes a snapshot once this update counts (Store::hears_of_saves()).
   bool save_follows = false;
-  /// The loss of the batch, for the job's metrics, set by whoever computed it; NaN if it is not known.
+  /// The loss of the batch, for the job's metrics. The caller of commit() sets it; NaN if it is not known.
   double loss = std::numeric_limits<double>::quiet_NaN();
   /// The share of the trainer's time, 0 to 1, that went by waiting for its input lately; NaN if it is not known.
   double input_wait = std::numeric_limits<double>::quiet_NaN();
@@ -67,15 +67,15 @@ struct Outcome {
   bool stop = false;         ///< True if the job asks its trainers to stop.
 };
 
-/// Errors: Unavailable (a server is gone or has lost its state; call prepare() or attach() again); Cancelled (the job
-/// has ended, or an interrupt came: nothing more to do); NanLoss (an update has written a value that is not finite, and
-/// no snapshot of that version or a later one is given); any other error is final.
+/// Errors of all functions: Unavailable (a server is gone or has lost its state; call prepare() or attach() again);
+/// Cancelled (the job has ended, or an interrupt came: nothing more to do); NanLoss (an update has written a value that
+/// is not finite, and no snapshot of that version or a later one is given); any other error is final.
 class Store {
  public:
   virtual ~Store() = default;
 
-  /// Called by the leader (local process or chief): makes the model ready, from `restore`, or from initializers for
-  /// whatever `restore` does not hold (null: everything). Servers that still hold this job's state at or beyond the
+  /// Called by the leader (local process or chief): makes the model ready, from `restore`, and from initializers
+  /// for all variables that `restore` (or null) does not hold. Servers that still hold this job's state at or beyond the
   /// step of `restore` keep it (Ready::attached).
   virtual Task<Result<Ready>> prepare(RestoreSource* restore, Deadline deadline) = 0;
   /// Called by all other trainers: waits until the leader has made the model ready.
@@ -87,27 +87,27 @@ class Store {
                             const std::vector<std::string>& by_rows = {}) = 0;
 
   virtual Task<Result<Step>> begin(StopToken stop) = 0;
-  /// Called on the compute thread, once per begin(). `position` is the input's position after this batch.
+  /// Sets Step::updates. Called on the compute thread, once per begin(). `position`: the input's, after this batch.
   virtual Result<void> start(Step& step, uint64_t ordinal, std::string_view position) = 0;
   /// Called on the compute thread after start(), if all scalars are known before the program runs. Returns the object
   /// that applies each update of this step as soon as it is made; null if commit() applies them. Gradients by rows wait
   /// for commit() in any case. If the program fails, the weights are lost: only prepare() makes such a store usable
   /// again.
   virtual backends::UpdateApplier* apply_during_run(std::span<const double>) { return nullptr; }
-  /// The object to be told which gradients are made while the program runs; null if none.
+  /// The object that the running program notifies of each gradient as soon as it is made; null if none.
   virtual backends::UpdateListener* listener() { return nullptr; }
-  /// Until `stop`, sends gradients that are made, and receives variables that are on their way. Awaited beside the
-  /// program where there is a listener() or Step::arrivals; it has ended before commit() or any other call.
+  /// Until `stop`, sends gradients that are made, and receives variables that are on their way. Awaited while the program
+  /// runs, if there is a listener() or Step::arrivals. No call but arrival() is made before exchange() has ended.
   virtual Task<Result<void>> exchange(StopToken) { co_return Result<void>{}; }
-  /// Beside exchange(): waits until Step::arrivals has `variable`. Unavailable if the variable will not come.
+  /// Called during exchange(): waits until Step::arrivals has the variable. Unavailable if the variable will not come.
   virtual Task<Result<void>> arrival(size_t) { co_return Result<void>{}; }
   /// Called on the compute thread after the program ran: takes the step's gradients by rows, of all lookups in one
   /// call. The views are read before the call returns. Not called for a model without such variables.
   virtual Result<void> add_rows(Step& step, std::span<const RowGradients> gradients) = 0;
   /// Called on the compute thread: the input of `trainer`, a trainer that this process computes, has ended.
   virtual void note_end_of_input(int) {}
-  /// Called on the compute thread: what the program has computed, with `scalars`, is the contribution of one trainer,
-  /// and the next start() begins that of the next. commit() makes one update of all contributions, in order.
+  /// Called on the compute thread: the program's results and `scalars` are the contribution of one trainer; the next
+  /// start() begins the contribution of the next trainer. commit() makes one update of all contributions, in order.
   /// FailedPrecondition over servers, which have no replicas.
   virtual Result<void> next_replica(std::span<const double> scalars) = 0;
   virtual Task<Result<Outcome>> commit(Step step, std::span<const double> scalars) = 0;
@@ -117,18 +117,18 @@ class Store {
   /// True if start() needs the position of every batch; otherwise only snapshot() needs positions.
   virtual bool wants_positions() const = 0;
 
-  /// True if a snapshot is complete only after an update with Step::save_follows. The leader takes other snapshots
-  /// where it must.
+  /// True if a snapshot is complete only after an update with Step::save_follows. Where it must, the leader takes a
+  /// snapshot without such an update.
   virtual bool hears_of_saves() const { return false; }
   /// Takes a snapshot of the current state. `own_positions` are the input positions, after the last commit, of the
   /// trainers that this process computes; servers know them already.
   virtual Task<Result<std::unique_ptr<Snapshot>>> snapshot(Positions own_positions) = 0;
-  /// For the leader: true if a server wants to give way, and waits for a checkpoint of what it holds.
+  /// For the leader: true if a server was asked to end, and waits for a checkpoint of its state (kStatusLeaveBit).
   virtual bool asked_to_save() const { return false; }
   /// Called by the leader before the checkpoint that it has written becomes the newest one: checks that it still leads.
-  /// Unavailable if another process does, or if shard 0, which knows who leads, cannot be reached.
+  /// Unavailable if another process leads, or if shard 0, which knows who leads, cannot be reached.
   virtual Task<Result<void>> check_lease() = 0;
-  /// For the leader: a trainer that has failed for good and is not back. While there is one, nothing is saved.
+  /// For the leader: a trainer that has failed for good and is not back. The leader then saves nothing.
   virtual Task<Result<std::optional<JobFailure>>> failure() { co_return std::optional<JobFailure>(); }
   /// For the leader, during long work of another kind (an evaluation): tells servers and other trainers that it is
   /// still alive, until `stop`. No other call runs meanwhile. A lost server is noticed afterwards.

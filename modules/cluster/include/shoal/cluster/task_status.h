@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The status that a running task gives to anyone who connects and asks in place of a hello; asking makes nobody a part
-/// of the job. A parameter server answers, and rank 0 at its rendezvous; other tasks do not listen. On the wire: a
+/// The status that a running task gives to anyone who connects and asks in place of a hello; the asker does not join
+/// the job. A parameter server answers, and rank 0 at its rendezvous; other tasks do not listen. On the wire: a
 /// control message "status" without a text -> "status" TaskStatus; then both sides close. docs/decisions/job-status.md says why.
 #include <cstdint>
 #include <optional>
@@ -17,9 +17,9 @@ namespace shoal::cluster {
 struct PeerStatus {
   std::string task;        ///< "worker 1".
   bool connected = false;  ///< True if this task has a connection to the answering task, or is the answering task itself.
-  std::string address;     ///< Where the task listens, as "host:port"; empty if it does not, or that is not known.
+  std::string address;     ///< Where the task listens, as "host:port"; empty if nowhere, or not known.
   bool done = false;       ///< True for a trainer that makes no more steps: it waits for the end of the job, or has left.
-  /// The share of a trainer's time, 0 to 1, that went by waiting for its input lately. Nothing if it has not said so yet.
+  /// The share of a trainer's time, 0 to 1, that went by waiting for its input lately. Nothing if it was not told yet.
   std::optional<double> input_wait = {};
   friend bool operator==(const PeerStatus&, const PeerStatus&) = default;
 };

@@ -18,7 +18,7 @@ enum class TaskMode : uint8_t { kLocal, kDistributed, kEvaluator };
 /// "local", "distributed", "evaluator".
 std::string_view to_string(TaskMode mode);
 
-/// One task, resolved and checked. The defaults are those of local mode. A value; a RunConfig never changes it.
+/// One task, resolved and checked. The defaults are those of local mode. A RunConfig never changes its TaskConfig.
 struct TaskConfig {
   ConfigSource source = ConfigSource::kLocal;
   TaskMode mode = TaskMode::kLocal;
@@ -32,20 +32,20 @@ struct TaskConfig {
   ClusterSpec cluster;                   ///< The cluster, empty in local mode and for the evaluator, which is not a member.
   ClusterSpec job;                       ///< The training cluster, set for the evaluator, too.
   std::optional<std::string> model_dir;  ///< The model_dir of the description, not of the program's option.
-  std::optional<std::string> service;    ///< The JSON text of an object, without blanks, members in their order.
+  std::optional<std::string> service;    ///< `service` of TF_CONFIG: a JSON object as text, without blanks.
   std::optional<std::string> trial;      ///< The trial of a search: task.trial of TF_CONFIG, or SHOAL_TRIAL.
   /// True for a thread of a process that runs the whole cluster. Addresses are then names, not hosts.
   bool in_process = false;
   int32_t tasks_on_host = 1;  ///< The number of the job's tasks on this host (or in this process), this one included.
-  /// The place that an engine's variables, or SHOAL_RANK, describe; nothing for other sources.
+  /// The task's rank and the job's size, if SHOAL_RANK or an engine (Slurm, MPI, ...) gives them; else nothing.
   std::optional<Place> place;
-  /// The start that this task is part of ended before the task came, so there is nobody to meet.
+  /// True if the start of the job (one launch of all tasks) ended before this task came: no other task is left to meet.
   bool has_ended = false;
-  /// `shoal launch` has started the task, as one of several that it tells the same (was_launched()).
+  /// True if `shoal launch` has started this task, as one of the job's tasks (was_launched()).
   bool launched = false;
   std::vector<std::string> warnings;
 
-  /// False while only the place is known: the role and the numbers follow from it; addresses come from a rendezvous.
+  /// False while only rank and size are known, which give role and numbers: addresses come from a rendezvous.
   bool has_met() const { return mode == TaskMode::kLocal || !job.empty() || has_ended; }
   /// This trainer's number, for splitting data and on the servers: 0 for the chief, i + 1 for worker i; where workers
   /// are listed sparsely, k for the k-th listed worker. 0 for all other tasks. In [0, num_trainers()).
@@ -77,15 +77,15 @@ Result<TaskConfig> parse_tf_config(std::string_view text, const TfConfigOptions&
 Result<TaskConfig> resolve_task(ClusterSpec cluster, std::string_view type, std::optional<int32_t> index);
 
 /// Writes a TF_CONFIG that parse_tf_config() reads back to the same task: for the environment of a child process, and
-/// for logs. An evaluator's has the cluster of the job.
+/// for logs. An evaluator's text has the cluster of the job.
 std::string to_tf_config(const TaskConfig& task);
 
 /// Reads the process's own environment.
 std::optional<std::string> process_getenv(std::string_view name);
 
 /// The task that the environment gives this process, by SHOAL_RANK, TF_CONFIG or the variables of an engine, in this
-/// order, else local mode; SHOAL_SOURCE restricts the search to one source. Reads variables only: a task among others
-/// has not met them yet (has_met()). with_trial() adds the trial. InvalidArgument or TypeMismatch, naming the variable.
+/// order, else local mode; SHOAL_SOURCE restricts the search to one source. Reads variables only, so a task of a
+/// job lacks addresses yet (has_met()). with_trial() adds the trial. InvalidArgument or TypeMismatch, naming the variable.
 Result<TaskConfig> task_from_environment(const GetEnv& getenv, const TfConfigOptions& options = {});
 
 /// The variable SHOAL_TRIAL without blanks around it: the trial of a search that this process is part of, such as "7". None
@@ -95,9 +95,9 @@ Result<std::optional<std::string>> trial_from_environment(const GetEnv& getenv);
 /// of trial_from_environment().
 Result<TaskConfig> with_trial(TaskConfig task, const GetEnv& getenv);
 
-/// Makes a task from a place; its addresses are not known yet.
+/// Makes a task from its place (rank and job size); the addresses are not known yet.
 TaskConfig task_of_place(Place place);
-/// Completes the task with what its rendezvous has given: each rank's address (empty for the evaluator) and the name of
+/// Completes the task with the results of its rendezvous: each rank's address (empty for the evaluator) and the name of
 /// each rank's host. InvalidArgument if an address is not host:port, or is given twice.
 Result<TaskConfig> with_addresses(const TaskConfig& task, const std::vector<std::string>& addresses,
                                   const std::vector<std::string>& host_names);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// An interface to observe a job's updates from outside: simulations and tests check jobs by it, and the endpoint for
-/// monitoring systems counts by it. Other programs have no observer.
+/// An interface to observe a job's updates from outside: simulations and tests check jobs with it, and the endpoint for
+/// monitoring systems counts updates with it. Other programs have no observer.
 #include <cstdint>
 
 namespace shoal::cluster {
@@ -35,14 +35,14 @@ class UpdateObserver {
   virtual void holds(int /*shard*/, uint64_t /*bytes*/, uint64_t /*most*/) {}
   /// A trainer was told by all shards that its update counts. `shard`, `server`, `sequence` and `staleness` are not set.
   virtual void counted(const ObservedUpdate&) {}
-  /// A trainer has made a step, or has become ready. `global_step` is what it knows.
+  /// A trainer has made a step, or has become ready. `global_step` is the newest that the trainer knows.
   virtual void stepped(int /*trainer*/, uint64_t /*global_step*/) {}
-  /// A trainer has told shard 0, which is at `global_step`, that its input has ended.
+  /// A trainer has told shard 0, which is at `global_step`, that the trainer's input has ended.
   virtual void ended(int /*trainer*/, uint64_t /*global_step*/) {}
   /// A trainer has been away for longer than lost_grace: from now on the others make its share of each step.
   virtual void replaced(int /*trainer*/) {}
-  /// The number of the job's tasks that have a connection to this one has changed: trainers and other servers to a server,
-  /// servers to a trainer.
+  /// The number of the job's tasks that are connected to this task has changed. A server counts trainers and other
+  /// servers, a trainer counts servers.
   virtual void connected(int /*peers*/) {}
 };
 
