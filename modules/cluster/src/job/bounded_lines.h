@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Log lines that peers can cause at any rate, with words of the peers' choice.
+/// Limits log lines that peers can cause at any rate, with any words.
 #include <cstdint>
 #include <string>
 
@@ -17,7 +17,7 @@ class BoundedLines {
 
  private:
   Environment& env_;
-  SteadyTime logged_until_{};  // Each line moves this time one second on.
+  SteadyTime logged_until_{};  // Each line moves this time forward by a second.
   int64_t unlogged_ = 0;
 };
 

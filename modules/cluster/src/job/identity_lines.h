@@ -10,7 +10,7 @@ namespace shoal::cluster {
 /// The name of the last line of a text that was cut short. Its value is a hash of the whole text.
 inline constexpr std::string_view kMoreLines = "and more";
 
-/// As many whole lines as fit into kIdentityBytesMax, then a kMoreLines line if some were left out.
+/// The first whole lines of `text` that fit into kIdentityBytesMax, then a kMoreLines line if some were left out.
 std::string bounded_lines(std::string text);
 
 /// Values by name; a line without ": " has an empty value. Views of `text`.

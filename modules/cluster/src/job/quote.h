@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Quotes text from outside for error sentences: in quotes, on one line, of bounded length.
+/// Quotes text from outside in error sentences: in quotes, on one line, of bounded length.
 #include <cstddef>
 #include <span>
 #include <string>

@@ -11,8 +11,8 @@
 namespace shoal::cluster {
 
 struct Description {
-  /// An object with those of the members cluster, task, service, model_dir and sparseCluster (emptied) that the text
-  /// has.
+  /// An object with the members cluster, task, service, model_dir and sparseCluster (its contents dropped), if the text
+  /// has them.
   json::Json parts;
   std::string service;  ///< The value of `service`, without blanks; in `parts` it is empty.
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Watches trainers that are away while synchronous updates wait for them: after the grace period the others go on
-/// without them. Has no clock.
+/// without them. The caller gives the time.
 #include <cstddef>
 #include <optional>
 #include <vector>

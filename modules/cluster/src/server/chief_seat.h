@@ -10,8 +10,8 @@
 
 namespace shoal::cluster {
 
-/// One process holds the seat, over any number of connections, until the last of them has ended. The connections of a
-/// killed process end; those of a silent process are closed for lack of heartbeats. Belongs to the strand.
+/// The seat is the right to lead this server. One process holds it, over any number of connections, until the last one
+/// has ended. Connections of a killed process end; those of a silent one are closed for lack of heartbeats. For the strand.
 class ChiefSeat {
  public:
   /// `heard` returns when the holder was last heard. `patience` is how long a holder may be silent before its
@@ -20,11 +20,11 @@ class ChiefSeat {
       : env_(env), patience_(patience), heard_(std::move(heard)), left_(env) {}
 
   enum class Asked : uint8_t {
-    kFree,     ///< The seat is free, or already that process's own.
+    kFree,     ///< The seat is free, or the asking process holds it.
     kHeld,     ///< Another process holds the seat, and was heard after this process had asked.
     kUnclear,  ///< The holder has neither left nor been heard, as happens without heartbeats.
   };
-  /// Answers as soon as it is known. Cancelled when the seat is destroyed.
+  /// Answers as soon as the state of the seat is known. Cancelled when this object is destroyed.
   Task<Result<Asked>> ask(uint64_t incarnation);
   /// Takes the seat; called right after ask() returned kFree. `peer` is the process's endpoint; `whose` names its run
   /// and program.
@@ -32,8 +32,8 @@ class ChiefSeat {
   void leave();
   /// The incarnation of the holder; 0 if the seat is free.
   uint64_t holder() const { return holder_ ? holder_->incarnation : 0; }
-  /// The error for a process (of `whose`) that asked in vain. Unavailable, although trying again is of no use if the
-  /// seat is held.
+  /// The error for a process (of the run and program `whose`) that did not get the seat: Unavailable, although trying
+  /// again is of no use if the seat is held.
   Error refusal(Asked asked, std::string_view whose) const;
 
  private:

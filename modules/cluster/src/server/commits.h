@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Keeps pushes until they are decided: reports them to the sequencer, carries out its orders, and answers the
-/// trainers. The sequencer is part of this object on shard 0; other shards have a connection to it.
+/// Keeps pushes until an order decides about them: reports them to the sequencer, carries out the sequencer's orders,
+/// and answers the trainers. The sequencer is part of this object on shard 0; other shards have a connection to it.
 #include <deque>
 #include <map>
 #include <memory>
@@ -25,8 +25,8 @@ class Commits {
   Task<Result<void>> follow();
   void close();
 
-  /// Takes a whole push of `session`, which has not ended. The push is answered when an order is about it, or at once
-  /// if there was one already.
+  /// Takes a whole push of `session`, which has not ended. The push is answered when an order names it, or at once
+  /// if an order has named it already.
   Task<Result<void>> take(Session& session, transport::MessageHead head, HeldPush push);
   /// Takes a report from another server.
   Task<Result<void>> take_report(Session& session, const transport::Message& message);
@@ -36,13 +36,13 @@ class Commits {
   /// The session has ended: its waiting pushes get no answer.
   void forget(const Session& session);
 
-  /// A newer process has taken the place of process `incarnation`, whose pushes count no more.
+  /// A newer process has taken the place of process `incarnation`, whose pushes no longer count.
   Task<Result<void>> fence(int trainer, uint64_t incarnation);
-  /// The process of `newest` starts over from what is committed: its later pushes, up to `newest`, do not count.
+  /// The process of `newest` starts over from its last committed push: its later pushes, up to `newest`, do not count.
   Task<Result<void>> abandon(transport::PushId newest);
   /// From now on no push counts.
   Task<Result<void>> seal();
-  /// Trainers are asked to stop: pushes that wait for others are answered.
+  /// Trainers are asked to stop: pushes that wait for other trainers' pushes are answered.
   Task<Result<void>> stop();
   /// The session's trainer leaves: this process makes no more pushes.
   Task<Result<void>> leave(const Session& session);
@@ -54,17 +54,17 @@ class Commits {
   /// waits for. Returns when to call this again.
   Task<Result<std::optional<SteadyTime>>> look_for_lost();
   /// Takes a snapshot of this shard for the chief, the process `chief`, at the one commit at which all shards take
-  /// theirs. Shard 0 chooses the newest commit; other shards wait some seconds for the commit of `version`. Nothing if
-  /// that has not come yet. Unavailable: there is no model. FailedPrecondition: another epoch has begun.
+  /// a snapshot. Shard 0 chooses the newest commit; other shards wait some seconds for the commit of `version`. Nothing if
+  /// this commit has not arrived yet. Unavailable: there is no model. FailedPrecondition: another epoch has begun.
   Task<Result<std::optional<HeldState>>> hold(uint64_t chief, bool residuals, uint64_t version);
   /// Drops a snapshot for process `chief` that hold() has not returned yet.
   void release(uint64_t chief);
 
-  /// A new epoch is being loaded: pushes of the one before do not count.
+  /// A new epoch is being loaded: pushes of the previous epoch do not count.
   void restart();
   /// The epoch is ready.
   void begin();
-  /// The job has ended: waiting pushes are answered with that.
+  /// The job has ended: waiting pushes are answered with its end.
   void finish();
 
  private:
@@ -74,7 +74,7 @@ class Commits {
     transport::MessageHead request;
     uint64_t has = 0;  // The version of the weights that the trainer has.
   };
-  /// A snapshot, until the chief that asked for it takes it over.
+  /// A snapshot that waits for the chief that asked for it.
   struct PendingSnapshot {
     uint64_t chief = 0;
     HeldState state;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The core of a parameter server: its state and the lock of the state, computations on other threads, and replies.
+/// The core of a parameter server: its state, the lock of the state, computations on other threads, and replies.
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -21,19 +21,19 @@ class ServerCore {
 
   Environment& env() { return env_; }
   const ParameterServerOptions& options() const { return options_; }
-  /// The most memory that this server takes for the model that it was told to prepare.
+  /// The most memory that this server takes for the model that the chief told it to prepare.
   const ServerMemory& memory() const { return memory_; }
   /// FailedPrecondition if this process could not, or may not (ParameterServerOptions::memory_limit), hold such a
   /// shard.
   Result<void> check_memory(const ShardSpec& spec, transport::Encoding gradients) const;
   /// Computes memory() for the state's model, and limits trainers' pushes accordingly.
   void plan_memory(transport::Encoding gradients);
-  /// Adds `bytes` bytes to `credit`, for a push of the session's trainer in `epoch`. Waits until there is room for
-  /// them, or the push cannot count any more; meanwhile the server reads nothing from that trainer. Cancelled: the
+  /// Adds `bytes` bytes to `credit`, for a push of the session's trainer in `epoch`. Waits until the limit has room
+  /// for them, or the push cannot count any more; meanwhile the server reads nothing from that trainer. Cancelled: the
   /// server ends, or the trainer has connected again. Unavailable: the trainer has been silent for three heartbeats.
   /// DeadlineExceeded: no order came.
   Task<Result<void>> take_credit(Session& session, PushCredit& credit, uint64_t epoch, uint64_t bytes, bool encoded);
-  /// Called when pushes may have been decided: lets waiting sessions look for room.
+  /// Called after orders may have decided about pushes: sessions that wait for room in their limit check again.
   void look_for_credit() {
     if (wait_for_credit_ > 0) changed_->notify_all();
   }
@@ -49,7 +49,7 @@ class ServerCore {
   /// Runs `work`, which touches about `bytes` bytes of an arena: on the strand where that is quick, else on other threads.
   /// The caller has locked the state, unless `work` touches only memory of the caller.
   Task<Result<void>> compute(uint64_t bytes, Work work);
-  /// From now on every reply asks the chief for a checkpoint, since this server is about to give way.
+  /// From now on every reply asks the chief for a checkpoint, since this server was asked to end.
   void ask_to_save() { asks_to_save_ = true; }
   /// Notes that a checkpoint has the state of this global step in the present epoch.
   void note_saved(uint64_t global_step) { saved_ = {state_.epoch(), global_step}; }
@@ -70,7 +70,7 @@ class ServerCore {
   /// The message that says how the job ended.
   transport::Message finished() { return control("finished", to_json(state_.end())); }
 
-  /// The server ends: coroutines that wait within a request give up.
+  /// Called when the server ends: coroutines that wait within a request give up.
   void close();
   bool closed() const { return closed_; }
 

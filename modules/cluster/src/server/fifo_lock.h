@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A lock for coroutines of one strand. A parameter server changes its state under one: long computations run on other
-/// threads, so two requests would overlap although the strand runs one coroutine at a time.
+/// A lock for coroutines of one strand. A parameter server locks its state for each change: long computations run on
+/// other threads, so two requests could overlap although the strand runs one coroutine at a time.
 #include <cstdint>
 #include <deque>
 #include <utility>
@@ -10,7 +10,7 @@
 
 namespace shoal::cluster {
 
-/// A lock that is given in the order in which it was asked for. Belongs to one strand.
+/// A lock that waiting coroutines get in the order in which they asked. Belongs to one strand.
 class FifoLock {
  public:
   /// Holds the lock for as long as the guard lives. The FifoLock outlives its guards.
@@ -30,7 +30,7 @@ class FifoLock {
   explicit FifoLock(Environment& env) : changed_(env) {}
   /// Waits for the lock until `deadline` (DeadlineExceeded). Cancelled after break_off().
   Task<Result<Guard>> acquire(Deadline deadline);
-  /// Nobody gets the lock any more: its holder has failed, and the state is half changed.
+  /// Refuses the lock to all from now on, since its holder has failed with the state half changed.
   void break_off();
   bool is_locked() const { return !queue_.empty(); }
 

@@ -15,8 +15,8 @@ namespace shoal::cluster {
 class IncomingPush {
  public:
   /// Adds a chunk, which `message` carries. True for the closing chunk, which comes last; the others come in any order.
-  /// A push has at most `parts` chunks. InvalidArgument if the chunk is here already, belongs to another push, or is
-  /// one too many.
+  /// A push has at most `parts` chunks. InvalidArgument if the chunk is here already, belongs to another push, or
+  /// exceeds `parts`.
   Result<bool> add(transport::Message message, const transport::Chunk& chunk, size_t parts) {
     const bool follows = messages_.empty() || message.head.sequence == messages_.front().head.sequence;
     const auto at = std::ranges::lower_bound(chunks_, chunk.chunk_index, {}, &transport::Chunk::chunk_index);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The other servers, as shard 0 sees them: which are connected, and which are in step with the orders of the present
-/// epoch.
+/// The other servers, as shard 0 sees them: which are connected, and which have all orders of the present epoch so far
+/// (are "in step").
 #include <vector>
 
 #include "server/session.h"
@@ -28,7 +28,7 @@ class Peers {
  private:
   struct Peer {
     Session* session = nullptr;
-    uint64_t epoch = 0;  // The epoch that the peer is in step with; 0 for none.
+    uint64_t epoch = 0;  // The epoch whose orders the peer has so far; 0 for none.
   };
   BufferPool& pool_;
   std::vector<Peer> peers_;  // One entry for each shard.

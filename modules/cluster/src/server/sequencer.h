@@ -7,7 +7,7 @@
 /// all other shards have said that they received it, so that a broken connection continues where it was. The kept orders
 /// are few: while a shard is silent it reports no pushes, so nothing is committed, and a trainer that gives up a push waits
 /// long before it gives up another.
-/// No clock, no input or output, one thread.
+/// It uses no clock, no input or output, and one thread.
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -33,12 +33,12 @@ class Sequencer {
   /// push.
   void begin(uint64_t version, uint64_t global_step, const std::set<int>& ended = {});
 
-  /// `shard` holds a whole push. No effect if that is said twice, or an order was about the push already.
+  /// `shard` holds a whole push. Has no effect if the shard reports twice, or if an order has named the push already.
   void held(size_t shard, const transport::Report& report);
   /// `shard` has received all orders up to this index.
   void received(size_t shard, uint64_t index);
 
-  /// The process of `newest` starts over from what is committed: its undecided pushes up to `newest` do not count,
+  /// The process of `newest` starts over from its last commit: its undecided pushes up to `newest` do not count,
   /// including those that no shard has reported yet.
   void abandon(const transport::PushId& newest);
   /// The trainer of `newest` becomes inactive until it pushes again, and gives up its undecided pushes.
@@ -52,18 +52,18 @@ class Sequencer {
   bool is_active(int trainer) const {
     return trainer >= 0 && size_t(trainer) < progress_.trainers.size() && progress_.trainers[size_t(trainer)].active;
   }
-  /// Trainers are asked to stop: pushes that wait for others are answered.
+  /// Trainers are asked to stop: pushes that wait for other trainers' pushes are answered.
   void stop() { progress_.stopping = true; }
   void unstop() { progress_.stopping = false; }
-  /// Nothing of this process counts any more, except what is committed.
+  /// Pushes of this process do not count any more, except those that are committed.
   void fence(int trainer, uint64_t incarnation);
-  /// Orders all shards to take a snapshot after one and the same commit. The order names `asker`.
+  /// Orders all shards to take a snapshot after the same commit. The order names `asker`.
   void hold(const transport::PushId& asker);
-  /// Nothing is committed any more, until a new epoch, or a new chief (unseal()).
+  /// No push is committed any more, until a new epoch begins, or a new chief takes over (unseal()).
   void seal();
   void unseal() { sealed_ = false; }
 
-  /// Trainers that the next commit may wait for: active, not lost, and without a push for it, while others have pushed.
+  /// Trainers that the next commit may wait for: others have pushed for it, but these, active and not lost, have not.
   std::vector<int> awaited() const;
   /// The version of the weights once all commits so far are applied.
   uint64_t version() const { return progress_.version; }
@@ -79,8 +79,8 @@ class Sequencer {
     uint64_t base_version = 0;
   };
   struct Decided {
-    uint64_t incarnation = 0;  // The process that pushes now.
-    uint64_t number = 0;       // The number of its newest push that an order was about.
+    uint64_t incarnation = 0;  // The trainer's present process.
+    uint64_t number = 0;       // The number of its newest push that an order has named.
   };
   bool is_over(const transport::PushId& id) const;
   void decide(const transport::PushId& id);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A server's connection to the sequencer: reports the pushes that the server holds, and takes orders. A broken
-/// connection is made again.
+/// A server's connection to the sequencer: reports the pushes that the server holds, and takes orders. Connects
+/// again after a connection broke.
 #include <functional>
 #include <memory>
 
@@ -21,8 +21,8 @@ class SequencerLink {
 
   /// Runs until close().
   Task<Result<void>> run();
-  /// Reports a push that is held. Without a connection nothing is sent: the next connection begins with all held
-  /// pushes.
+  /// Reports a push that the server holds. Without a connection nothing is sent: the next connection begins with a report
+  /// of all held pushes.
   void held(const HeldPush& push);
   /// Reports the newest order received and all held pushes: at the start of an epoch, and of a connection.
   void tell_all();

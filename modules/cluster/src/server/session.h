@@ -14,7 +14,7 @@ namespace shoal::cluster {
 
 inline constexpr int32_t kTaskIndexMax = 65535;
 
-/// Shared by the coroutine of the connection, and by those that will answer its requests.
+/// The coroutine of the connection shares it with the coroutines that will answer its requests.
 struct Session : std::enable_shared_from_this<Session> {
   Session(Environment& env, std::unique_ptr<transport::Connection> accepted, uint64_t which)
       : connection(std::move(accepted)), number(which), replies(env) {}
@@ -32,7 +32,7 @@ struct Session : std::enable_shared_from_this<Session> {
   bool ended = false;  // True once no reply may begin any more.
 };
 
-/// The task's name, as "worker 3".
+/// The task's name, such as "worker 3".
 std::string name_of(const transport::Hello& hello);
 /// The task's run and program: "run 00112233445566778899aabbccddeeff of mnist, model_dir m"; empty if the hello names
 /// none.
@@ -49,12 +49,12 @@ std::string trainer_name(int trainer, const TaskIdentity& own);
 int shard_of(const transport::Hello& hello, const TaskIdentity& own);
 
 /// FailedPrecondition if the hello is of another job, strategy or start, of a task that is no trainer and no server, or
-/// of another task than its certificate. `own` is the server.
+/// names another task than its certificate. `own` is the server.
 Result<void> check_hello(const Session& session, const TaskIdentity& own);
 /// FailedPrecondition if the trainer has another model than the server. Called at the hello, and again with each pull:
 /// a worker may connect before the chief has brought the model.
 Result<void> check_model(const Session& session, const ServerState& state, const TaskIdentity& own);
-/// True if the peer has named another run than the one of the model that is held here.
+/// True if the peer has named another run than that of the model that this server holds.
 bool is_of_another_run(const Session& session, const ServerState& state);
 
 }  // namespace shoal::cluster

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Finds trainers that a synchronous step has been waiting for so long that the log should say so: a trainer whose
-/// input hangs is connected, and alive as far as servers know. Has no clock.
+/// Finds trainers that a synchronous step has awaited so long that the log should name them: a trainer whose input hangs
+/// is connected, and alive as far as servers know. The caller gives the time.
 #include <chrono>
 #include <cstdint>
 #include <utility>
@@ -15,7 +15,7 @@ class Stragglers {
  public:
   static constexpr Duration kPatience = std::chrono::seconds(20);
   static constexpr Duration kLookEvery = std::chrono::seconds(5);
-  /// Long steps may follow each other: not each of them is worth a line.
+  /// The least time between two log lines: not each of many long steps needs one.
   static constexpr Duration kTellEvery = std::chrono::minutes(10);
 
   /// Called with the version of the weights, and the trainers that the next version waits for. Returns the trainers to

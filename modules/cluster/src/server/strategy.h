@@ -16,8 +16,8 @@ namespace shoal::cluster {
 /// A push that all shards hold.
 struct WholePush {
   transport::PushId id;
-  /// The version of the weights that the push was computed on; the oldest one, where the trainer had several from the
-  /// shards.
+  /// The version of the weights that the push was computed on; the oldest one, where the shards had sent the trainer
+  /// different versions.
   uint64_t base_version = 0;
 };
 
@@ -31,7 +31,7 @@ struct Participant {
 
 /// The state of the job that strategies decide by.
 struct Progress {
-  uint64_t version = 0;   ///< The version of the weights on every shard, once it has carried out its orders.
+  uint64_t version = 0;   ///< The version of the weights on a shard that has carried out all orders.
   bool stopping = false;  ///< True if trainers are asked to stop.
   std::vector<Participant> trainers = {};
 };
@@ -42,7 +42,7 @@ class UpdateStrategy {
   /// False if the push is too old, or too late, and will not count.
   virtual bool takes(const WholePush& push, const Progress& progress) const = 0;
   /// The pushes that make the next update, as indices into `held` in the order in which they are added up; none if the
-  /// update is not complete. `held` has pushes that takes() accepted, in the order in which they became whole.
+  /// update is not complete. `held` has pushes that takes() accepted, in the order in which the last shard got them.
   virtual std::vector<size_t> next(std::span<const WholePush> held, const Progress& progress) const = 0;
   /// True if `trainer`, whose pushes are all held, may make one more for the same commit.
   virtual bool grants(size_t trainer, const Progress& progress) const = 0;
@@ -54,7 +54,7 @@ class UpdateStrategy {
 std::unique_ptr<UpdateStrategy> async_strategy();
 /// Synchronous: `replicas_to_aggregate` pushes on the same weights make one update (Chen et al., "Revisiting
 /// Distributed Synchronous SGD", 2016). With more trainers than that, the first pushes count (backup workers); with
-/// fewer, the number is a multiple of theirs, and each gives several.
+/// fewer, the number is a multiple of the trainers, and each gives several.
 std::unique_ptr<UpdateStrategy> sync_strategy(int replicas_to_aggregate, int trainers);
 
 /// Makes a strategy from its text (TaskIdentity::strategy): "async", "sync", "sync(3)". InvalidArgument for any other

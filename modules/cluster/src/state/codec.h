@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Encodings of a shard's arena in fewer bytes. Numbers are little-endian; every part begins at a multiple of 64 bytes.
+/// Encodes a shard's arena in fewer bytes. Numbers are little-endian; every part begins at a multiple of 64 bytes.
 ///   kBfloat16, kFloat16   16 bits for each float of the arena, the gaps between segments included
 ///   kInt8                 a float32 scale for each block, then 8 bits for each float of the arena, signed, in units of the
 ///                         scale of its block. A block is 256 floats of one segment; a segment's last block is shorter.
@@ -16,7 +16,7 @@
 
 namespace shoal::cluster {
 
-/// The size of an encoded arena of `spec`, in bytes. Not for kSparseRows. `fraction` is the one of kTopK.
+/// The size of an encoded arena of `spec`, in bytes. Not for kSparseRows. `fraction` is for kTopK.
 uint64_t encoded_bytes(const ShardSpec& spec, transport::Encoding encoding, double fraction = 1);
 
 /// Fills `payload` (encoded_bytes() bytes) from `arena`, for kBfloat16, kFloat16 or kInt8. A kInt8 block with a value
@@ -29,8 +29,8 @@ void encode(const ShardSpec& spec, transport::Encoding encoding, std::span<const
 Result<void> decode(const ShardSpec& spec, transport::Encoding encoding, std::span<const std::byte> payload,
                     std::span<std::byte> arena);
 
-/// Chooses the part of each gradient that is sent, and keeps the rest: at any time the gradients that came in are the
-/// payloads that went out plus residual(). One object per shard and trainer.
+/// Chooses the part of each gradient that is sent, and keeps the rest: at any time the sum of all gradients equals the
+/// sum of all payloads plus residual(). One object per shard and trainer.
 class TopK {
  public:
   TopK(const ShardSpec& spec, double fraction, BufferPool& pool);
@@ -38,12 +38,12 @@ class TopK {
   /// Fills `payload` (encoded_bytes() bytes) from `gradient` and the residual. Of equal magnitudes the first one is
   /// sent.
   void encode(std::span<const std::byte> gradient, std::span<std::byte> payload);
-  /// Adds the values of the last encode()'s payload back to the residual: the payload has no effect.
+  /// Adds the values of the last encode()'s payload back to the residual, since the payload had no effect.
   void take_back(std::span<const std::byte> payload);
-  /// Undoes the last encode(), so that its gradient is forgotten, too. Afterwards kept_before() is not valid.
+  /// Undoes the last encode(), and so forgets the gradient, too. Afterwards kept_before() is not valid.
   void go_back() { std::swap(residual_, before_); }
   std::span<const float> residual() const;
-  /// The arena of residual(), and what it was before the last encode(). A later encode() leaves both unchanged while
+  /// The arena of residual(), and the arena before the last encode(). A later encode() leaves both unchanged while
   /// another owner holds a reference.
   const Ref<Buffer>& kept() const { return residual_; }
   const Ref<Buffer>& kept_before() const { return before_; }

@@ -14,20 +14,20 @@ namespace shoal::cluster {
 /// The gradient that a push has for one part of a shard.
 struct PartGradient {
   std::span<const std::byte> arena;  ///< The gradients as an arena; segments that come by rows are in `rows` instead.
-  Ref<Buffer> decoded;               ///< The memory of `arena`; null if that is in the message.
+  Ref<Buffer> decoded;               ///< The memory of `arena`; null if `arena` points into the message.
   /// Rows by segment, pointing into the message; empty if the push did not come by rows.
   std::vector<SegmentRows> rows;
-  std::vector<const SegmentRows*> lazy_rows;  ///< Pointers into `rows`, as Contribution::rows wants them.
+  std::vector<const SegmentRows*> lazy_rows;  ///< Pointers into `rows`, for Contribution::rows.
 };
 
-/// Owns its messages: a dense push is not copied.
+/// A push owns its messages, so that a dense push is not copied.
 struct HeldPush {
   transport::PushId id;
   std::vector<transport::Message> messages;
   std::vector<transport::Chunk> chunks;  ///< Views of the messages, one for each part.
   std::vector<PartGradient> parts;
-  bool answered = false;      ///< True if the trainer was answered, and may make another push meanwhile.
-  PushCredit credit;          ///< The bytes that the push takes of its trainer's limit until it is answered.
+  bool answered = false;      ///< True if the trainer was answered, and may already make another push.
+  PushCredit credit;          ///< The bytes that the push uses of its trainer's limit until it is answered.
   bool save_follows = false;  ///< True if the chief made the push and takes a checkpoint once it counts.
 
   /// The closing chunk, which carries everything that does not belong to a part.

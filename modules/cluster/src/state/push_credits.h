@@ -10,7 +10,7 @@
 
 namespace shoal::cluster {
 
-/// The bytes that one push takes of its trainer's limit. The destructor gives them back.
+/// The bytes that one push uses of its trainer's limit. The destructor gives the bytes back.
 class PushCredit {
  public:
   PushCredit() = default;
@@ -44,8 +44,8 @@ class PushCredits {
   /// Limits pushes from now on; credits given under another limit stay.
   void set_limit(const PushLimit& limit) { limit_ = limit; }
 
-  /// Adds `bytes` to `credit`. False if that would exceed the limit of `trainer` while other pushes of it have credit.
-  /// A single push is always accepted.
+  /// Adds `bytes` to `credit`. False if `trainer` would exceed its limit while other pushes of it have credit. A
+  /// single push is always accepted.
   [[nodiscard]] bool grow(PushCredit& credit, int trainer, uint64_t bytes, bool encoded) {
     std::shared_ptr<uint64_t>& taken = taken_[trainer];
     if (!taken) taken = std::make_shared<uint64_t>(0);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The residuals of trainers that compress with top-k (error feedback), as far as a server knows them. A residual is as
+/// The residuals of trainers that compress with top-k (error feedback), as far as a server has them. A residual is as
 /// large as a dense gradient and travels for checkpoints only. After hold() the server asks each trainer, in the reply
-/// to its next push, for the residual before that push, which belongs to exactly the version that is held. A chief that
-/// all trainers wait for announces that it will save, and the replies to that update ask (kStatusSaveBit).
+/// to its next push, for the residual before that push, which belongs to exactly the version of the snapshot. A chief
+/// that all trainers wait for announces its save in a push; the replies to that update then ask (kStatusSaveBit).
 #include <map>
 #include <span>
 #include <vector>
@@ -26,7 +26,7 @@ class Residuals {
   /// Where to copy a part of the residual that a checkpoint has for `trainer`. InvalidArgument if it is beyond the end
   /// of the arena.
   Result<std::span<std::byte>> place_to_restore(int trainer, const transport::SnapshotPart& part);
-  /// Forgets a residual that `trainer` has sent in part: its process, or its last connection, is gone.
+  /// Forgets a residual that `trainer` has sent in part, since its process or its last connection is gone.
   void forget_parts(int trainer) { coming_.erase(trainer); }
   /// Takes a part of a residual from the trainer itself, as it was after the trainer's push `part.version`: either the
   /// newest push, or the last one in the snapshot. InvalidArgument if it belongs to another push, or is not the next
@@ -40,7 +40,7 @@ class Residuals {
   /// Begins a snapshot: the state after the newest push of each trainer. One snapshot at a time, the newest. Returns
   /// its number.
   uint64_t hold(const TrainerRecords& trainers);
-  /// Lets the snapshot go. Does nothing if another one was begun since.
+  /// Frees snapshot `hold`. Does nothing if another one was begun since.
   void release(uint64_t hold);
   /// True if there is a snapshot that residuals belong to.
   bool wanted() const { return !held_.empty(); }
@@ -50,7 +50,7 @@ class Residuals {
   std::vector<int> awaited(const TrainerRecords& trainers) const;
   /// The number of bytes of residuals received so far.
   uint64_t bytes_taken() const { return bytes_taken_; }
-  /// The trainers whose residuals the snapshot has completely, ascending.
+  /// The trainers of whose residuals the snapshot has all parts, ascending.
   std::vector<int> held() const;
   /// The residual of `trainer` in snapshot `hold`; null if another snapshot was begun since, or there is none.
   Ref<const Buffer> held_of(int trainer, uint64_t hold) const;
@@ -59,7 +59,7 @@ class Residuals {
   struct Coming {
     Ref<Buffer> arena;
     uint64_t filled = 0;
-    uint64_t after = 0;  // The push after which the residual was like this.
+    uint64_t after = 0;  // The newest push that this residual reflects.
   };
   struct Due {
     uint64_t incarnation = 0;

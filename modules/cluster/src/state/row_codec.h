@@ -13,7 +13,7 @@
 
 namespace shoal::cluster {
 
-/// Rows of one segment, and where their floats lie. Reused from step to step.
+/// Rows of one segment, with the addresses of their floats. Each step reuses the memory.
 struct SegmentRows {
   std::vector<uint32_t> rows;  ///< Row numbers in the variable, ascending.
   std::vector<const float*> values;
@@ -25,9 +25,9 @@ struct SegmentRows {
 
 /// The number of floats in a row of the segment's variable.
 int64_t row_width(const Segment& segment);
-/// The rows of `sums` that belong to the segment. Valid until `sums` changes.
+/// Fills `to` with the rows of `sums` that belong to the segment. Valid until `sums` changes.
 void take_rows(const Segment& segment, const RowSums& sums, SegmentRows& to);
-/// The rows `rows` (ascending) of the segment, as they are in `arena`.
+/// Fills `to` with the rows `rows` (ascending) of the segment, whose floats stay in `arena`.
 void take_rows(const Segment& segment, std::vector<uint32_t> rows, std::span<const std::byte> arena, SegmentRows& to);
 
 /// The size of a payload in bytes. `rows` has one entry per segment, empty for segments without lazy rows.
@@ -36,8 +36,8 @@ uint64_t row_payload_bytes(const ShardSpec& spec, std::span<const SegmentRows> r
 void encode_rows(const ShardSpec& spec, std::span<const std::byte> arena, std::span<const SegmentRows> rows,
                  std::span<std::byte> payload);
 /// Decodes a payload that came over the network: segments without lazy rows into `arena`, the others into `rows` (one
-/// entry per segment), which point into `payload`. InvalidArgument saying what does not fit the spec; `arena` may have
-/// changed then.
+/// entry per segment), which point into `payload`. InvalidArgument saying what does not fit the spec; `arena` may then
+/// have changed.
 Result<void> decode_rows(const ShardSpec& spec, std::span<const std::byte> payload, std::span<std::byte> arena,
                          std::span<SegmentRows> rows);
 /// Copies rows to their places in `arena`.

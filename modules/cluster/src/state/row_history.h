@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The rows of a shard that its newest updates have changed, so that a trainer can be sent just those that it lacks.
+/// The rows of a shard that its newest updates have changed, so that a server sends a trainer only the rows it lacks.
 #include <cstdint>
 #include <deque>
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace shoal::cluster {
 
-/// Bounded: holds as many row numbers as the shard has lazy rows, and 4096 updates. A reader that is further behind
-/// gets everything.
+/// Bounded: holds at most as many row numbers as the shard has lazy rows, and 4096 updates. A trainer whose weights are
+/// older gets all rows.
 class RowHistory {
  public:
   RowHistory() = default;

@@ -13,19 +13,19 @@
 
 namespace shoal::cluster {
 
-/// How many rows ahead a loop over rows prefetches: the rows of a large table lie far apart, and without this the loop
-/// would wait for each in turn.
+/// How many rows ahead a loop over rows prefetches: the rows of a large table lie far apart, and without prefetching the
+/// loop would wait for each row in turn.
 inline constexpr size_t kRowsAhead = 12;
 
-/// Costs time for the gradients that are added, never for the variable's size: a place per row is kept from step to
-/// step, and only the places of touched rows are cleared. Allocates until it has seen the largest batch, then no more.
+/// The time of a step depends on the gradients that are added, not on the variable's size: a table with an entry per row
+/// stays from step to step, and only entries of touched rows are cleared. Allocates nothing after the largest batch.
 class RowSums {
  public:
   RowSums(int64_t rows, int64_t width) : width_(width), place_of_(size_t(rows), kNone) {}
-  /// Row numbers travel as 32 bits.
+  /// The most rows of a variable: messages carry row numbers as 32 bits.
   static constexpr int64_t kRowsMax = int64_t(1) << 32;
-  /// Makes the sums for the whole of `variable`, which errors call `name`. NotFound if it is null: there is no such
-  /// variable. FailedPrecondition if it cannot be updated by rows: its rows are not lazy, or more than kRowsMax.
+  /// Makes the sums for all rows of `variable`, which errors call `name`. NotFound if `variable` is null: there is none.
+  /// FailedPrecondition if it cannot be updated by rows: its rows are not lazy, or more than kRowsMax.
   static Result<RowSums> make(const VariableSpec* variable, const std::string& name);
 
   /// Adds row i of `gradients` to the sum of row ids[i], in order. `ids` is int64 or int32; `gradients` is float32, one
@@ -33,7 +33,7 @@ class RowSums {
   Result<void> add(const TensorView& ids, const TensorView& gradients);
   void clear();
 
-  /// Row numbers, in the order of their first gradient.
+  /// The touched rows' numbers, in the order of their first gradients.
   std::span<const int64_t> touched() const { return touched_; }
   const float* sum(size_t i) const { return sums_.data() + i * size_t(width_); }
   /// The sum of a touched row.

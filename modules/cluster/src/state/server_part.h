@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// One part of a parameter server's shard: its weights, as the message that travels, and its slots. Long work (an
+/// One part of a parameter server's shard: its weights, as the message that is sent, and its slots. Long work (an
 /// update, an encoding) runs outside of the strand; each function says on which thread it is called. While a function
-/// of "any thread" runs, the strand may call at_hand() alone.
+/// "on any thread" runs, the strand may call no function but at_hand().
 #include <map>
 #include <optional>
 #include <vector>
@@ -27,7 +27,7 @@ class ServerPart {
   void activate(uint64_t update_count);
   /// Called on any thread, before activate(): checks the values that the epoch begins with (Shard::begin()).
   void look_at_start() { shard_.begin(weights_.payload()); }
-  /// Shard::poisoned().
+  /// As Shard::poisoned().
   const Segment* poisoned() const { return shard_.poisoned(); }
   /// Sets what replies say about the newest version.
   void set_global_step(uint64_t step) { transport::set_weights_version(weights_, counters().version, step); }
@@ -35,8 +35,8 @@ class ServerPart {
   /// Called on any thread: decodes `chunk` of a push for this part. The result points into the chunk's message.
   /// InvalidArgument if the chunk does not fit.
   Result<PartGradient> decode(const transport::Chunk& chunk) const;
-  /// Called on the strand: decides where the next version is written. In place if nobody else holds the newest version,
-  /// which is then not at hand until close().
+  /// Called on the strand: decides where the next version is written. In place if nothing else refers to the newest
+  /// version, which at_hand() then lacks until close().
   void open();
   /// The approximate number of bytes of each arena that apply() touches.
   uint64_t bytes_of_update(std::span<const HeldPush* const> pushes, size_t part) const;
@@ -47,13 +47,13 @@ class ServerPart {
 
   /// The newest version; its body is null while it is overwritten.
   const transport::Message& weights() const { return weights_; }
-  /// Called on the strand. ServerState::weights_at_hand() for this part; the body is null if there is none at hand.
+  /// Called on the strand: ServerState::weights_at_hand() for this part; the body is null if no message exists yet.
   transport::Message at_hand(transport::Encoding encoding, uint64_t has) const;
   /// The approximate number of bytes that make() touches.
   uint64_t bytes_of(transport::Encoding encoding, uint64_t has) const;
-  /// Called on any thread. ServerState::make_weights() for this part.
+  /// Called on any thread: ServerState::make_weights() for this part.
   transport::Message make(transport::Encoding encoding, uint64_t has, uint64_t global_step);
-  /// Called on the strand: keeps what make() returned at hand until the next version.
+  /// Called on the strand: keeps the result of make() for at_hand(), until the next version.
   void keep(transport::Encoding encoding, transport::Message made);
 
   uint64_t begin() const { return begin_; }
@@ -71,7 +71,7 @@ class ServerPart {
   Shard shard_;
   transport::Message weights_;
   transport::Message next_;  // The version that is being made, from open() to close().
-  // Encoded forms of the newest version; a null body is not made yet.
+  // Encoded forms of the newest version; a null body means: not made yet.
   std::map<transport::Encoding, transport::Message> encoded_;
   std::vector<Contribution> contributions_;  // For the update that is being made.
   std::vector<SegmentRows> segment_rows_;    // For the update or reply that is being made, by segment.

@@ -34,8 +34,8 @@ class ServerState {
   Phase phase() const { return phase_; }
   uint64_t epoch() const { return epoch_; }
   uint64_t global_step() const { return global_step_; }
-  /// The version of the weights, equal on all shards that have carried out the same orders; 0 if no model was prepared.
-  /// By how many versions the weights that it was computed from are behind.
+  /// staleness_of(): by how many versions the weights that `push` was computed on are older than version().
+  /// version(): that of the weights, equal on all shards that have carried out the same orders; 0 without a model.
   uint64_t staleness_of(const HeldPush& push) const;
   uint64_t version() const { return parts_.empty() ? 0 : parts_.front().counters().version; }
   uint64_t fingerprint() const { return fingerprint_; }
@@ -47,27 +47,27 @@ class ServerState {
   /// The size of the largest part, in bytes.
   uint64_t part_bytes() const { return part_bytes_; }
 
-  // The newest version of the weights, one message for each part. An encoded form is made when it is first asked for.
-  // For kSparseRows `has` is the version that the trainer has, and the messages bring the rows that changed since; they
-  // are as for kDense if that is not known, or `has` is 0.
+  // The newest version of the weights, one message for each part. An encoded form is made when it is first needed.
+  // For kSparseRows, `has` is the version that the trainer has, and the messages contain the rows that changed since; if
+  // these are not known, or `has` is 0, the messages are as for kDense.
 
-  /// The messages that exist already. While an update is made they are the previous version; empty if the update is
-  /// made in place, or if the version has yet to be encoded.
+  /// The messages that exist already. While an update is computed, these are the previous version; empty if the update
+  /// is made in place, or if the version has yet to be encoded.
   std::vector<transport::Message> weights_at_hand(transport::Encoding encoding, uint64_t has = 0) const;
   /// Called between steps: the approximate number of bytes that make_weights() touches.
   uint64_t bytes_of_weights(transport::Encoding encoding, uint64_t has) const;
-  /// Called on any thread.
+  /// Called on any thread: makes the messages.
   std::vector<transport::Message> make_weights(transport::Encoding encoding, uint64_t has);
-  /// Called between steps: keeps what make_weights() returned at hand.
+  /// Called between steps: keeps the result of make_weights() for weights_at_hand().
   void keep_weights(transport::Encoding encoding, const std::vector<transport::Message>& made);
 
   TrainerRecords& trainers() { return trainers_; }
   std::string position_of(int trainer) const;
-  /// Notes that this process of `trainer` makes no more pushes: it rests until it pushes again or, if it `leaves`,
-  /// never comes back. False if that was known.
+  /// Notes that this process of `trainer` makes no more pushes: it rests until it pushes again or, with `leaves`,
+  /// never comes back. False if this was known.
   bool note_rest(int trainer, bool leaves);
   /// Notes that the trainer's input has ended at its position, which also holds for its later processes, until one of
-  /// them pushes. False if that was known, or this shard does not keep positions.
+  /// them pushes. False if this was known, or this shard does not keep positions.
   bool note_end_of_input(int trainer);
   /// Trainers whose inputs have ended, on the shard that keeps positions.
   const std::set<int>& ended() const { return ended_; }
@@ -97,7 +97,7 @@ class ServerState {
   /// has the place, and no chief has said which run this server belongs to.
   Result<uint64_t> admit(int trainer, uint64_t incarnation, uint64_t connection, const std::string& run = {});
 
-  // A new epoch: the old state is gone, the shard starts from its initializers and waits for restores and activate().
+  // A new epoch: prepare() drops the old state; the shard starts from its initializers, then takes restored values.
 
   /// Called between steps.
   Result<void> prepare(Prepare prepare);
@@ -115,15 +115,15 @@ class ServerState {
   /// Called between steps.
   Result<void> activate(StateText state);
 
-  // A whole push (one chunk for each part) is kept until an order decides about it.
+  // The server keeps a whole push (one chunk for each part) until an order decides about it.
 
   enum class Push : uint8_t {
     kFenced,   ///< The push is of another epoch, or of a process that was replaced: it will not count.
     kDecided,  ///< The push was committed or dropped before, and its reply was lost.
-    kKept,     ///< The push is kept already: its trainer has lost the connection since.
+    kKept,     ///< The server keeps the push already; the trainer sent it again over a new connection.
     kNew,
   };
-  /// Called between steps: compares a push with what is known. InvalidArgument if its chunks do not fit.
+  /// Called between steps: compares a push with the pushes known so far. InvalidArgument if its chunks do not fit the spec.
   Result<Push> look_at(int trainer, const transport::MessageHead& head, std::span<const transport::Chunk> chunks) const;
   /// Called on any thread: fills in `push.parts`. InvalidArgument if a chunk does not fit.
   Result<void> decode(HeldPush& push) const;
@@ -132,7 +132,7 @@ class ServerState {
   Result<void> check_agreement(const HeldPush& push) const;
   /// Called between steps, if look_at() still returns kNew.
   void keep(HeldPush push);
-  /// Notes that the trainer was answered, and may make another push, although nothing was decided about this one.
+  /// Notes that the trainer was answered, and may make another push, although no order has decided about this one.
   void note_answered(const transport::PushId& id);
   bool was_answered(const transport::PushId& id) const;
   const std::map<transport::PushId, HeldPush>& kept() const { return kept_; }
@@ -141,7 +141,7 @@ class ServerState {
   /// True if the newest order about a push of `trainer` was a commit.
   bool counted(int trainer) const;
 
-  // A commit. All pushes that it names count from begin_commit() on, whatever becomes of their trainers.
+  // A commit. All pushes that it names count from begin_commit() on, even if their trainers end.
 
   /// Called between steps. FailedPrecondition if a push is not kept here: this server is out of step.
   Result<void> begin_commit(const transport::Order& order);
@@ -149,16 +149,16 @@ class ServerState {
   uint64_t bytes_of_update() const;
   /// Called on any thread: makes the next version of the weights.
   void apply(const ParallelFor& parallel_for = nullptr);
-  /// Called between steps: makes that version the newest one.
+  /// Called between steps: makes the version of apply() the newest one.
   void end_commit(const transport::Order& order);
 
   /// Called between steps: drops a push, which does not count.
   void drop(const transport::PushId& id);
-  /// The kept pushes of the same process with lower numbers than `id`, about which there was an order: the process has
-  /// given them up.
+  /// The kept pushes of the same process with lower numbers than `id`. An order has named `id`, so the process has given
+  /// up these older pushes.
   std::vector<transport::PushId> kept_before(const transport::PushId& id) const;
-  /// Called between steps: shuts a process out, so that none of its pushes counts any more. Returns the pushes that
-  /// were kept.
+  /// Called between steps: excludes a process, so that none of its pushes counts any more. Returns its pushes that were
+  /// kept.
   std::vector<transport::PushId> fence(const transport::PushId& process);
 
   /// Called between steps: takes a snapshot; `residuals` is true if it includes the trainers' residuals.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How long a trainer that has to end waits for an answer that depends on others.
+/// Limits how long a trainer that has to end waits for an answer that depends on other trainers.
 #include <optional>
 
 #include "shoal/base/environment.h"
@@ -11,9 +11,9 @@ class EndPatience {
  public:
   explicit EndPatience(Environment& env) : env_(&env) {}
 
-  /// Called every second or so; `ends` is true once the trainer has to end. Returns true when that has been so for long
-  /// enough: until then others may still make the step that the answer waits for. A trainer that gives way has less
-  /// time, since its chief has to save within that time.
+  /// Called every second or so; `ends` is true once the trainer has to end. Returns true when `ends` has been true for
+  /// long enough: until then other trainers may still make the step that the answer waits for. A trainer that gives way
+  /// (was asked to end) waits less, since its chief has to save within that time.
   bool is_over(bool ends) {
     constexpr auto kToEnd = std::chrono::seconds(9), kToGiveWay = std::chrono::seconds(2);
     if (!ends) return false;

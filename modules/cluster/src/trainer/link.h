@@ -24,12 +24,12 @@ class ServerLink {
 
   /// Tries until the server has welcomed this trainer. DeadlineExceeded naming the server; FailedPrecondition if the
   /// server refuses the trainer; Unavailable if another chief leads the server, which is final, too (after a lost
-  /// connection this function goes on trying); Cancelled if the job has ended, as the server has said or `give_up`
-  /// (called through offload() between attempts) returns, or on an interrupt.
+  /// connection this function goes on trying); Cancelled on an interrupt, or if the job has ended: the server says so, or
+  /// `give_up` (called through offload() between attempts) returns true.
   Task<Result<void>> connect(Deadline deadline, std::function<bool()> give_up);
   bool connected() const { return connection_ != nullptr; }
   const Welcome& welcome() const { return welcome_; }
-  /// True if the server's newest message says that it wants to give way, and waits for a checkpoint (kStatusLeaveBit).
+  /// True if the server's newest message says that it was asked to end, and waits for a checkpoint (kStatusLeaveBit).
   bool asks_to_save() const { return connected() && asks_to_save_; }
   /// How the job ended, once the server has said so.
   const std::optional<JobEnd>& job_end() const { return job_end_; }
@@ -51,7 +51,7 @@ class ServerLink {
   /// A new number for the next request. A push that is sent again keeps its number.
   uint64_t next_sequence() { return ++sequence_; }
   /// Sends `message`, whose head.sequence is set. Unavailable once the connection is lost (call connect() again);
-  /// Cancelled if the server's last message was that the job has ended.
+  /// Cancelled if the server's last message said that the job has ended.
   Task<Result<void>> send(transport::Message message, uint64_t epoch, Deadline deadline);
   Task<Result<transport::Message>> receive(uint64_t reply_to, Deadline deadline) {
     return receive_unless(nullptr, reply_to, deadline);
@@ -63,8 +63,8 @@ class ServerLink {
 
   using Taker = std::function<Result<void>(transport::Message)>;
   /// Announces that the answer to `request` has `count` more messages, the late ones, each of which may take
-  /// `patience`. `take` is given each of them, whatever is being received at the time, until the connection ends. An
-  /// error of `take` becomes the error of that receive, and ends the delivery.
+  /// `patience`. Until the connection ends, `take` gets each of them, whichever answer is being received at the time. An
+  /// error of `take` becomes the error of the receive during which it occurs, and ends the delivery.
   void expect_late(uint64_t request, size_t count, Duration patience, Taker take) {
     late_ = Late{request, count, patience, std::move(take)};
   }

@@ -19,7 +19,7 @@ struct ModelDelivery {
 };
 
 /// True if all servers, by their `statuses`, hold this run's model in one epoch, at the step of `restore` or beyond:
-/// then it need not be delivered.
+/// then the model need not be delivered.
 bool is_still_held(const ModelDelivery& model, const std::vector<ServerStatus>& statuses, const RestoreSource* restore);
 
 /// Loads all servers, then makes them ready. `restore` is null if training begins from initial values alone. Errors:

@@ -22,25 +22,25 @@ class PushSender final : public backends::UpdateListener {
       : env_(env), servers_(servers), traffic_(traffic), made_(env) {}
 
   /// `parts` are all parts of all servers, as `bindings` number them. With `early`, a part is sent while the program
-  /// runs, if all of it is updates and it does not close its push.
+  /// runs, if it consists of updates alone and does not close its push.
   void bind(const ShardPlan& parts, const Bindings& bindings, bool early);
   /// True if some part can be sent while the program runs.
   bool sends_during_run() const { return any_; }
 
-  /// Called on the strand: a step begins, of whose push nothing is sent yet.
+  /// Called on the strand: a step begins, and nothing of its push is sent yet.
   void begin();
   /// Called on the compute thread: the memory for the step's gradients is there.
   void start();
-  /// Called on the compute thread.
+  /// Called on the compute thread: the gradient `index` is made.
   void update_made(size_t index) override;
   /// Called on the strand, beside the program: sends the complete parts to one server, until `stop`; send_rest() sends
-  /// those that are still queued then. A lost connection is no error here: send_rest() meets it again.
+  /// those that are still queued then. A lost connection is no error here: send_rest() will report it.
   Task<Result<void>> send_made(size_t server, StopToken stop);
   /// Sends the parts that were not sent, the closing chunk last.
   Task<Result<void>> send_rest(size_t server);
   /// Sends all chunks again, over a new connection.
   Task<Result<void>> send_again(size_t server);
-  /// Gives up the step: closes the connections over which some parts of its push went, but not all.
+  /// Gives up the step: closes each connection over which some of the push's parts were sent, but not all.
   void leave_step();
   /// The number of the push's chunks to a server, and of the server's answer.
   uint64_t sequence(size_t server) const { return sequences_[server]; }
@@ -49,7 +49,7 @@ class PushSender final : public backends::UpdateListener {
   struct Part {
     size_t server = 0, index = 0;  // The part is number `index` among the server's parts.
     uint32_t updates = 0;          // The number of updates in the part; 0 if it is not sent early.
-    uint32_t missing = 0;          // The number of them that are not made yet. Used on the compute thread.
+    uint32_t missing = 0;          // The number of these updates that are not made yet. Used on the compute thread.
     bool sent = false;             // Used on the strand, as are the queues.
   };
   Task<Result<void>> send(Part& part);
@@ -58,7 +58,7 @@ class PushSender final : public backends::UpdateListener {
   ServerLinks& servers_;
   std::vector<ServerTraffic>& traffic_;
   bool any_ = false;
-  std::vector<Part> parts_;                            // By number (ServerTraffic::number).
+  std::vector<Part> parts_;                            // By part number (ServerTraffic::number).
   std::vector<std::vector<size_t>> parts_of_updates_;  // By update: the part number of each piece.
   std::vector<std::deque<size_t>> queues_;             // By server: the numbers of complete parts that are to be sent.
   std::vector<uint64_t> sequences_;

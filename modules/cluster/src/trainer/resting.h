@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A resting trainer's messages to its servers: it makes no more pushes, and waits for the end of the job.
+/// The messages to servers of a resting trainer, which makes no more pushes, and waits for the end of the job.
 #include "shoal/cluster/protocol.h"
 #include "trainer/links.h"
 #include "trainer/residual_exchange.h"
@@ -13,7 +13,7 @@ class Resting {
   Resting(Environment& env, ServerLinks& servers, ResidualExchange& residuals)
       : env_(env), servers_(servers), residuals_(residuals) {}
 
-  /// RemoteStore::rest(). `newest_push` is the number of pushes that the trainer has made.
+  /// Implements RemoteStore::rest(). `newest_push` is the number of pushes that the trainer has made.
   Task<Result<RestNews>> rest(Rest rest, uint64_t newest_push, Deadline deadline);
   /// Called when the trainer attaches, or pushes again: the next rest() tells all servers anew.
   void restart() { told_ = false; }

@@ -14,7 +14,7 @@
 
 namespace shoal::cluster {
 
-/// The variables that a program has gradients by rows for. Allocates nothing more once it has seen the largest batch.
+/// The variables whose gradients a program gives by rows. Allocates no memory after the largest batch was seen.
 class RowPush {
  public:
   /// NotFound if the plan lacks a variable, FailedPrecondition if a variable is not planned for updates by rows.
@@ -22,7 +22,7 @@ class RowPush {
   /// Sets the arena of the push to shard `shard`.
   void set_updates(size_t shard, std::byte* arena) { bindings_.set_updates(shard, arena); }
   /// Adds up the gradients of one step, and writes the whole gradient of each variable: zeros, and the sums in their
-  /// rows. A server takes a row of zeros as untouched.
+  /// rows. A server treats a row of zeros as untouched.
   Result<void> write(std::span<const RowGradients> gradients);
   /// Adds up the gradients without writing them, for pushes by rows.
   Result<void> sum(std::span<const RowGradients> gradients) { return sum_rows(gradients, denormals_, sums_); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// All parts of what travels between a trainer and one server. Usually there is one part.
+/// The traffic between a trainer and one server, in all its parts. Usually there is one part.
 #include <vector>
 
 #include "state/parted_arena.h"
@@ -22,7 +22,7 @@ class ServerTraffic {
 
   bool has_weights() const;
   void drop_weights();
-  /// The version of the weights. Taken from the first part, since the others may still be on their way.
+  /// The version of the weights, read from the first part, since the other parts may still be on their way.
   uint64_t version() const { return traffic_.front().version(); }
 
   /// The residual of top-k, as in ShardTraffic. Empty without top-k.
@@ -45,7 +45,7 @@ class ServerTraffic {
   size_t first_;
   uint64_t arena_bytes_;
   std::vector<ShardPart> parts_;
-  std::vector<ShardTraffic> traffic_;  // One entry for each part, which it points to.
+  std::vector<ShardTraffic> traffic_;  // One entry for each part; entry i points to parts_[i].
 };
 
 }  // namespace shoal::cluster

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The traffic between a trainer and one server for one part of a shard: arenas as kernels see them, and the messages
-/// that carry them. server_traffic.h has all parts.
+/// The traffic between a trainer and one server for one part of a shard: the arenas that kernels use, and the messages
+/// that carry arenas. server_traffic.h combines all parts.
 #include <optional>
 #include <span>
 #include <string>
@@ -22,8 +22,8 @@ struct TrafficBytes {
 /// "sent 1.9 MB of gradients instead of 97.0, received 48.5 MB of weights instead of 97.0".
 std::string to_string(const TrafficBytes& bytes);
 
-/// The fate of a push, which decides what happens to the residual of top-k: the values of a dropped push are put
-/// back; if it is not known, the residual is as it was before, so that nothing is sent twice.
+/// The fate of a push, which decides what happens to the residual of top-k: the values of a dropped push are added
+/// back; if the fate is unknown, the residual becomes what it was before the push, so that no value is sent twice.
 enum class PushEnd { kCounts, kDropped, kUnknown };
 
 /// Without compression, kernels read weights in the received message and write gradients into the outgoing one.
@@ -32,9 +32,9 @@ class ShardTraffic {
   /// The part `index` of the `count` parts of a shard; `part` outlives this object.
   ShardTraffic(BufferPool& pool, const ShardPart& part, uint32_t index, uint32_t count, const Compression& compression);
 
-  // By rows, or with compression, take() and finish_push() do so much work that they belong on the compute thread.
+  // If weights travel as rows or compressed, take() and finish_push() do so much work that the compute thread calls them.
 
-  /// From now on segments with lazy rows travel as rows. Called before any weights come.
+  /// From now on segments with lazy rows travel as rows. Called before any weights arrive.
   void go_by_rows();
 
   /// Takes the weights of `message`. FailedPrecondition if the server holds another model; InvalidArgument if the
@@ -71,7 +71,7 @@ class ShardTraffic {
   /// Continues from the residual that another process of this trainer had. For top-k only.
   void resume(std::span<const std::byte> residual) { top_k_->resume(residual); }
 
-  /// The weights were replaced: forgets the residual.
+  /// Forgets the residual, since the weights were replaced.
   void restart();
   const TrafficBytes& bytes() const { return bytes_; }
 

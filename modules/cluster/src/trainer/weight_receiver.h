@@ -2,9 +2,9 @@
 #pragma once
 /// Takes the weights that servers send.
 ///
-/// An answer has one message for each part of a shard. The first one tells the trainer all that it has to know of the
-/// answer. The others may arrive while the next step is computed already ("late" parts), as long as no kernel reads
-/// them. All parts are of one version, so that a step never sees two.
+/// An answer has one message for each part of a shard. The first message has all that the trainer must know of the
+/// answer. The other parts may arrive while the next step is already computed ("late" parts), as long as no kernel
+/// reads them. All parts are of one version, so that a step never sees two.
 #include <atomic>
 #include <functional>
 #include <optional>
@@ -39,8 +39,8 @@ class WeightReceiver final : public backends::VariableArrivals {
   /// Pulls the newest weights. Unavailable "not ready" while the chief has not made the model ready; Cancelled: the job
   /// is over.
   Task<Result<void>> pull(size_t shard, Deadline deadline);
-  /// Pulls after the weights were dropped, or after their connection broke before all had come: connects again if
-  /// needed, until `deadline`.
+  /// Pulls after the weights were dropped, or after their connection broke before all parts had arrived: connects
+  /// again if needed, until `deadline`.
   Task<Result<void>> pull_again(size_t shard, Deadline deadline, StopToken stop);
   /// Drops the weights of a server, and its late parts.
   void drop(size_t shard);
@@ -49,13 +49,13 @@ class WeightReceiver final : public backends::VariableArrivals {
 
   /// Begins a step: points the bindings at the weights. True if all parts are here.
   bool begin();
-  /// Called on any thread.
+  /// True if all parts of the variable are here. Called on any thread.
   bool has_come(size_t variable) const override;
-  /// Called on the strand, beside the program: receives all late parts of a server. Connects again where a connection
+  /// Called on the strand, while the program runs: receives all late parts of a server. Connects again where a connection
   /// breaks, until `deadline`. Unavailable if the server has lost its state, or has gone on to another version;
   /// Cancelled a few seconds after `stop`.
   Task<Result<void>> receive_late(size_t shard, Deadline deadline, StopToken stop);
-  /// Called on the strand: waits until has_come(), or until receive_late() has failed, and returns that error.
+  /// Called on the strand: waits until has_come(), or until receive_late() has failed, and then returns its error.
   Task<Result<void>> arrival(size_t variable);
 
  private:

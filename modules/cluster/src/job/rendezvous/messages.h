@@ -2,14 +2,14 @@
 #pragma once
 /// The messages of a rendezvous: control messages, each a verb and a JSON text. The verbs:
 ///
-///   join     guest to host, the first on a connection: who the guest is (Join)
-///   seat     the host's answer: where the guest is to listen (SeatOffer)
-///   here     the guest's answer: it listens (SeatTaken)
+///   join     guest (a rank other than 0) to host (rank 0), first on a connection: who the guest is (Join)
+///   seat     the host's answer: where the guest has to listen (SeatOffer)
+///   here     the guest's answer: where the guest listens (SeatTaken)
 ///   waiting  host to guest, now and then: which ranks are missing (Missing)
 ///   missing  guest to host: a guest whose time-out has passed asks for the missing ranks; the answer is "waiting"
 ///   cluster  host to guest: the address list, once all have joined (Gathering)
 ///
-/// An Error message in place of an answer is a refusal; head.status says of which kind.
+/// An Error message in place of an answer is a refusal; head.status is its kind: kRefusalPasses, ...
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,14 +31,14 @@ struct Join {
   std::string run;       ///< Place::run.
   std::string own_host;  ///< Place::own_host.
   std::string host_name;
-  std::optional<Gathering> known;  ///< The address list, if the guest has it from before.
+  std::optional<Gathering> known;  ///< The address list, if the guest got it earlier.
 };
 struct SeatOffer {
-  std::string host;     ///< The host name by which others find the guest.
+  std::string host;     ///< The host name by which other tasks find the guest.
   std::string address;  ///< The guest's address, if this job has given it one before; else empty.
 };
 struct SeatTaken {
-  std::string address;  ///< Empty for an evaluator, which needs no address.
+  std::string address;  ///< Where the guest listens; empty for an evaluator, which needs no address.
 };
 inline constexpr size_t kMissingShown = 20;
 struct Missing {

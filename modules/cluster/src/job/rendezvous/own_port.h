@@ -10,14 +10,14 @@ namespace shoal::cluster {
 
 struct OwnPort {
   std::unique_ptr<transport::Listener> listener;  ///< Keeps the port from other processes; serves nobody.
-  std::string address;                            ///< The address that other tasks are told; empty for an evaluator.
+  std::string address;                            ///< The address for the other tasks; empty for an evaluator.
 };
 
-/// The address at which rank 0 listens for a rendezvous at `address`: that, or its port on the host of --bind.
+/// The address at which rank 0 listens for a rendezvous at `address`: `address`, or its port on the host of --bind.
 /// InvalidArgument for a --bind that is neither host nor host:port.
 Result<std::string> bound_address(const RendezvousOptions& options, const std::string& address);
 
-/// Takes the offered address, or a free port of the offered host. Unavailable if it is taken, or no free port is found.
+/// Takes the offered address, or a free port of the offered host. Unavailable if the address is taken, or no port is free.
 Task<Result<OwnPort>> take_port(Environment& env, const RendezvousOptions& options, SeatOffer offer, Deadline deadline);
 
 /// "host" of "host:port".

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The interface of the two parts in a rendezvous, the host's and the guest's, and what both use.
+/// The interface of the two parts in a rendezvous (the host is rank 0, other ranks are guests), and common functions.
 #include <string>
 
 #include "job/rendezvous/own_port.h"

@@ -18,7 +18,7 @@ inline constexpr size_t kNodeNamesBytesMax = size_t(16) << 20;
 /// with leading zeros keep their width. InvalidArgument says at which character the text is wrong.
 Result<std::vector<std::string>> parse_node_list(std::string_view text);
 
-/// Expands "5,4(x3)" to 5, 4, 4, 4: the number of tasks on each node. InvalidArgument as above.
+/// Expands "5,4(x3)" to 5, 4, 4, 4: the number of tasks on each node. InvalidArgument as for parse_node_list().
 Result<std::vector<int32_t>> parse_task_counts(std::string_view text);
 
 }  // namespace shoal::cluster

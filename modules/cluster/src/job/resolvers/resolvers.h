@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Resolvers: one function per engine (Slurm, MPI, ...), which reads this process's place from the engine's variables.
-/// Pure functions: they look up nothing else.
+/// Resolvers are pure functions: they read nothing else.
 ///
-/// A resolver returns nothing if its engine has not started this process. Else it returns rank and size, and what else
-/// the engine knows: an address for the rendezvous, or hosts and a name of the job, from which place.cc derives an
+/// A resolver returns nothing if its engine has not started this process. Else it returns rank and size, and all that
+/// the engine also gives: an address for the rendezvous, or hosts and a name of the job, from which place.cc derives an
 /// address. InvalidArgument names the variable that is missing or garbled.
 #include <optional>
 

@@ -9,7 +9,7 @@
 
 namespace shoal::cluster {
 
-/// Far beyond what anybody starts, and small enough that sums of counts cannot overflow.
+/// More ranks than any real job has, and few enough that sums of counts cannot overflow.
 inline constexpr int32_t kRanksMax = 100'000;
 
 /// The variable, untrimmed.
@@ -19,10 +19,10 @@ std::optional<std::string> variable(const GetEnv& getenv, std::string_view name)
 bool is_set(const GetEnv& getenv, std::string_view name);
 
 /// The variable, a whole number in [least, most]. InvalidArgument, naming it, also if it is not set; the error then
-/// names `beside`, a variable that is set and makes this one necessary.
+/// names `beside`, a variable that is set and requires this one.
 Result<int32_t> number_variable(const GetEnv& getenv, std::string_view name, int32_t least, int32_t most,
                                 std::string_view beside = {});
-/// The same for a variable that may be missing.
+/// Like number_variable(), for a variable that may be missing.
 Result<std::optional<int32_t>> optional_number(const GetEnv& getenv, std::string_view name, int32_t least, int32_t most);
 /// The variable, which is necessary since `beside` is set. InvalidArgument if it is not set.
 Result<std::string> needed_variable(const GetEnv& getenv, std::string_view name, std::string_view beside);
@@ -34,7 +34,7 @@ std::string address_of(std::string_view host, int32_t port);
 /// Names of one source's variables.
 struct RankVariables {
   std::string_view rank, size;
-  std::string_view local_rank = {}, local_size = {};  ///< These may be missing.
+  std::string_view local_rank = {}, local_size = {};  ///< The environment need not have these.
 };
 /// Reads the variables. InvalidArgument if rank or size is missing or garbled, or rank is not below size.
 Result<Place> ranks_of(const GetEnv& getenv, ConfigSource source, const RankVariables& names);
