@@ -8,7 +8,7 @@
 namespace shoal::cluster {
 namespace {
 
-/// Far beyond what one machine runs, and small enough that sums of counts cannot overflow.
+/// More tasks than one machine can run, and few enough that sums of counts cannot overflow.
 constexpr int32_t kTasksMax = 100'000;
 
 Error bad_size(std::string_view text, const std::string& why) {
@@ -49,7 +49,7 @@ std::string set_count(ClusterSize& size, std::string_view role, int32_t count) {
   return "";
 }
 
-/// Checks the combination of roles; `seen` has those that the text names.
+/// Checks the combination of roles; `seen` has the roles that the text names.
 Result<ClusterSize> checked(std::string_view text, const ClusterSize& size, const std::set<std::string_view>& seen) {
   if (size.master && seen.contains(kChiefRole)) return bad_size(text, "a master is in the place of the chief");
   if (const Result<void> possible = size.check(); !possible) return bad_size(text, possible.error().message());

@@ -6,8 +6,8 @@
 namespace shoal::cluster {
 namespace {
 
-/// A task that `others` lists and `lines` does not; empty if there is none. A list that was cut short is never said to
-/// lack a task.
+/// A task that `others` lists and `lines` does not; empty if there is none. A list that was cut short is never taken
+/// to lack a task.
 std::string_view task_missing(const IdentityLines& lines, const IdentityLines& others) {
   if (lines.contains(kMoreLines)) return {};
   for (const auto& [task, address] : others) {

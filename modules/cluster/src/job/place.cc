@@ -32,8 +32,8 @@ struct Engine {
   ConfigSource source;
   Resolver resolve;
 };
-/// Innermost first: mpirun inside of a Slurm job starts its ranks as a step of its own, so both sets of variables are
-/// set.
+/// The innermost engine comes first: mpirun inside of a Slurm job starts its ranks as a Slurm step, so the variables of
+/// both engines are set.
 constexpr std::array<Engine, 7> kEngines{{{ConfigSource::kOpenMpi, place_of_open_mpi},
                                           {ConfigSource::kPmi, place_of_pmi},
                                           {ConfigSource::kTorchrun, place_of_torchrun},
@@ -47,8 +47,8 @@ std::string rank_text(const Place& place) {
          std::to_string(place.size);
 }
 
-/// Addresses whose ports follow from the name of the run. If one is taken, ranks try the next: another job at such a
-/// port refuses the join, since the names of the runs differ.
+/// Addresses whose ports are computed from the name of the run. If one port is taken, ranks try the next: another job
+/// that listens there refuses the join, since the names of the runs differ.
 std::vector<std::string> derived_addresses(std::string_view host, std::string_view run) {
   constexpr uint64_t kCandidates = 4;
   std::vector<std::string> addresses;
@@ -66,7 +66,7 @@ Result<bool> evaluator_wanted(const GetEnv& getenv) {
   return number.value_or(0) == 1;
 }
 
-/// Fills in what the SHOAL_* variables say, which is the same for all sources.
+/// Adds the values of the SHOAL_* variables, which have the same meaning for all sources.
 Result<Place> completed(const GetEnv& getenv, Place place) {
   if (const auto run = variable(getenv, "SHOAL_RUN")) place.run = *run;
   if (const auto host = variable(getenv, "SHOAL_HOST")) {
@@ -90,7 +90,7 @@ Result<Place> completed(const GetEnv& getenv, Place place) {
   return place;
 }
 
-/// Fills in from `other`, which has the same rank and size, what `place` does not know.
+/// Copies each field that `place` lacks from `other`, which has the same rank and size.
 void learn(Place& place, const Place& other) {
   if (place.rendezvous.empty()) place.rendezvous = other.rendezvous;
   if (place.hosts.empty()) place.hosts = other.hosts;
@@ -112,7 +112,7 @@ Result<FoundPlace> named_engine(const GetEnv& getenv, ConfigSource only) {
                           ", and its variables are not set here; shoal config shows what is");
 }
 
-/// Warns of variables that have an effect only where something gives this task a rank.
+/// Warns of variables that have no effect, because nothing gives this task a rank.
 std::vector<std::string> idle_settings(const GetEnv& getenv) {
   std::string names;
   for (const char* name : {"SHOAL_RENDEZVOUS", "SHOAL_WORLD_SIZE", "SHOAL_PS", "SHOAL_EVALUATOR", "SHOAL_SERVICE"}) {

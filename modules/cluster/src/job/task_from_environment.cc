@@ -25,7 +25,7 @@ Result<TaskConfig> resolve_place(const Place& place, const std::vector<std::stri
   SHOAL_TRY(TaskConfig task, resolve_task(std::move(cluster), seat.role, seat.index));
   task.source = place.source;
   task.place = place;
-  if (place.plan.evaluator) task.warnings.clear();  // The warning that nobody evaluates would be wrong here.
+  if (place.plan.evaluator) task.warnings.clear();  // The warning that no task evaluates would be wrong.
   return task;
 }
 
@@ -80,7 +80,7 @@ Result<TaskConfig> found_task(const GetEnv& getenv, const TfConfigOptions& optio
   if (wanted) return task_of_source(getenv, *wanted, options);
   SHOAL_TRY(FoundPlace chosen, explicit_place(getenv));
   if (chosen.place) return task_of(std::move(chosen));
-  // Untrimmed, since its errors count bytes.
+  // The text is not trimmed, since errors of the parser name byte positions.
   if (is_set(getenv, "TF_CONFIG")) return task_of_tf_config(getenv, *raw_variable(getenv, "TF_CONFIG"), options);
   SHOAL_TRY(FoundPlace found, engine_place(getenv));
   return task_of(std::move(found));

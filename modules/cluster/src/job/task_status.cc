@@ -9,7 +9,7 @@ namespace {
 
 using Json = json::Json;
 
-constexpr size_t kStatusWordBytesMax = 100;  // For names of roles, tasks and phases.
+constexpr size_t kStatusWordBytesMax = 100;  // The longest name of a role, task or phase.
 constexpr size_t kStatusTextBytesMax = 1000;
 constexpr uint64_t kStatusBytesMax = uint64_t(kRanksMax) * 1024;
 

@@ -17,7 +17,7 @@ namespace {
 
 using Json = json::Json;
 
-/// The member, or null if it is absent or `object` is no object. (The library's own access throws for the latter.)
+/// The member, or null if it is absent or `object` is no object. (The library's own access throws for a non-object.)
 const Json* member(const Json& object, const char* name) {
   if (!object.is_object()) return nullptr;
   const auto found = object.find(name);
@@ -178,7 +178,7 @@ Result<TaskConfig> read_description(Description description, const TfConfigOptio
   if (const Json* value = member(parts, "cluster")) {
     SHOAL_TRY(cluster, read_cluster(*value));
   } else if (member(parts, "sparseCluster")) {
-    // A TFJob with enableDynamicWorker tells its tasks this; worker 0 of such a job would train alone.
+    // A TFJob with enableDynamicWorker sets sparseCluster; worker 0 of such a job would train alone.
     return invalid_argument(
         "sparseCluster: names neither the chief nor the other workers, which a task of Shoal has to know; leave "
         "enableDynamicWorker out of the TFJob, and TF_CONFIG has a `cluster` of all tasks");
@@ -188,7 +188,7 @@ Result<TaskConfig> read_description(Description description, const TfConfigOptio
   if (task && !task->is_object()) return wrong_type("task", *task, "an object");
   if (!task) task = &kNoTask;
 
-  // A cluster that lists the evaluator alone is a cluster, too: it lacks a chief.
+  // A cluster that lists only the evaluator is a cluster, too: the error is that it lacks a chief.
   const bool has_cluster = !cluster.empty();
   std::vector<std::string> warnings;
   if (cluster.remove_role(kEvaluatorRole)) {
@@ -245,7 +245,7 @@ std::string to_tf_config(const TaskConfig& task) {
   if (task.model_dir) result["model_dir"] = *task.model_dir;
   std::string text = json::text_of(result);
   if (!task.service) return text;
-  text.pop_back();  // The service is spliced in as text: a document tree of it would take many times its memory.
+  text.pop_back();  // `service` is appended as text: a document tree of it would take many times the memory.
   return text + (result.empty() ? "" : ",") + "\"service\":" + *task.service + "}";
 }
 

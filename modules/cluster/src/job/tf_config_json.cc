@@ -78,7 +78,7 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
     if (depth_ == 1) {
       wanted_ = name == "cluster" || name == "task" || name == "service" || name == "model_dir" || name == "sparseCluster";
       if (wanted_) slot_ = &(parts_[name] = nullptr);
-      // Deeper contents are dropped; that there is a value, and of which type, is kept.
+      // Of a value nested deeper than this only the type is kept, not the contents.
       kept_depth_max_ = name == "cluster" ? 3 : name == "task" ? 2 : 1;
       is_service_ = name == "service";
       if (is_service_) service_.take();
@@ -127,14 +127,14 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
     return slot_;
   }
 
-  /// True within the service, which is kept as text.
+  /// True inside of the value of `service`, which is kept as text.
   bool copies() const { return is_service_ && depth_ > 1; }
   bool copy(std::string_view value) {
     service_.value(value);
     return true;
   }
 
-  /// True within a part that is kept as a value.
+  /// True inside of a part that is kept as a JSON value.
   bool keeps() const { return wanted_ && depth_ <= kept_depth_max_; }
 
   bool open(Json::value_t type) {
@@ -163,9 +163,9 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
   }
 
   Json parts_ = Json::object();
-  // Containers of the wanted part that are not closed yet; each is the last child of the one before.
+  // Containers of the wanted part that are not closed yet, outermost first; each contains the next one.
   std::vector<Json*> open_;
-  Json* slot_ = nullptr;  // Where the value of the last key goes.
+  Json* slot_ = nullptr;  // Where to store the value of the last key.
   bool wanted_ = false;
   bool is_service_ = false;
   CompactText service_;

@@ -9,10 +9,10 @@
 namespace shoal::cluster {
 namespace {
 
-// Time that a dead process's last bytes may still take to arrive.
+// How long the last bytes of a dead process may take to arrive.
 constexpr auto kUnderWay = std::chrono::milliseconds(100);
 constexpr auto kLook = std::chrono::milliseconds(20);
-constexpr auto kClosing = std::chrono::seconds(1);  // Time in which the connections of a silent holder are closed.
+constexpr auto kClosing = std::chrono::seconds(1);  // How long closing a silent holder's connections may take.
 
 }  // namespace
 

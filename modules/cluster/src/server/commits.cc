@@ -15,7 +15,7 @@ using transport::PushId;
 
 namespace {
 
-// After this time the answer is "more", so that a chief that is gone is noticed.
+// After this time the answer is "more", so that the server notices when the chief is gone.
 constexpr auto kHoldParked = std::chrono::seconds(5);
 
 size_t shard_count(const ParameterServerOptions& options) { return std::max<size_t>(1, options.servers.size()); }
@@ -65,7 +65,7 @@ Task<Result<void>> Commits::take(Session& session, MessageHead head, HeldPush pu
     SHOAL_CO_TRY(found, state_.look_at(session.trainer, head, push.chunks));
     if (found == Push::kNew) SHOAL_CO_TRY_VOID(co_await decode(push));
     SHOAL_CO_TRY(found,
-                 // A newer process of the trainer may have come while the push was decoded.
+                 // A newer process of the trainer may have connected while the push was decoded.
                  state_.look_at(session.trainer, head, push.chunks));
     if (found != Push::kNew) env_.sometimes("server.push_of_process_replaced_meanwhile");
   }
@@ -155,7 +155,7 @@ void Commits::release(uint64_t chief) {
 }
 
 Task<Result<void>> Commits::fence(int trainer, uint64_t incarnation) {
-  if (!sequencer_) co_return Result<void>{};  // The sequencer orders the fence.
+  if (!sequencer_) co_return Result<void>{};  // The sequencer (on shard 0) orders the fence.
   sequencer_->fence(trainer, incarnation);
   if (trainer == 0) sequencer_->unseal(), sequencer_->unstop();  // The seal and the stop belonged to the former chief.
   co_return co_await give_orders();
@@ -193,7 +193,7 @@ Task<Result<void>> Commits::rest(PushId newest) {
   co_return co_await give_orders();
 }
 
-/// Logs that a trainer rests, once, where the others would have waited for it.
+/// Logs once that a trainer rests, if the other trainers would have waited for it.
 void Commits::log_rest(int trainer) {
   if (!sequencer_->paces() || state_.phase() != Phase::kReady || !sequencer_->is_active(trainer)) return;
   env_.log().info("trainer " + std::to_string(trainer) + " makes no more pushes: the others go on without it");
@@ -251,7 +251,7 @@ Task<Result<std::optional<HeldState>>> Commits::hold(uint64_t chief, bool residu
     sequencer_->hold({.trainer = 0, .incarnation = chief, .number = residuals});
     SHOAL_CO_TRY_VOID(co_await give_orders());
   }
-  // A snapshot that exists already is of a version before the one that is not finite.
+  // A snapshot that exists is older than the version with a value that is not finite, so it may be returned.
   const auto here = [&] {
     return pending_snapshot_ && pending_snapshot_->chief == chief &&
            (sequencer_ || pending_snapshot_->state.text.counters.version == version);
@@ -287,7 +287,7 @@ void Commits::begin() {
 
 void Commits::finish() { answer_all_without_weights(core_.finished(), kStatusStopBit); }
 
-/// Decides whatever can be decided, and sends the orders at once. Carrying them out waits for the lock of the state.
+/// Sends all orders that the sequencer can give now, then carries them out here, which waits for the lock of the state.
 Task<Result<void>> Commits::give_orders() {
   if (!sequencer_) co_return Result<void>{};
   while (std::optional<Order> order = sequencer_->next()) {
@@ -353,7 +353,7 @@ Task<Result<void>> Commits::commit(const Order& order) {
   }
   for (const PushId& id : order.pushes) SHOAL_CO_TRY_VOID(co_await answer(id, kStatusOk));
   for (const PushId& id : order.pushes) SHOAL_CO_TRY_VOID(co_await drop_before(id));
-  // The chief need not wait any longer for a trainer that has pushed on.
+  // The chief's request no longer waits for the residual of a trainer that has pushed again.
   if (state_.residuals().wanted()) core_.changed()->notify_all();
   co_return Result<void>{};
 }
@@ -363,8 +363,8 @@ Task<Result<void>> Commits::drop(PushId id) {
   co_return co_await answer(id, kStatusStale);
 }
 
-/// Drops the older pushes of the same process: an order about a push means that the trainer has given up those before
-/// it.
+/// Drops the older pushes of the same process: an order that names a push means that the trainer has given up all earlier
+/// ones.
 Task<Result<void>> Commits::drop_before(PushId id) {
   for (const PushId& before : state_.kept_before(id)) SHOAL_CO_TRY_VOID(co_await drop(before));
   co_return Result<void>{};
@@ -372,7 +372,7 @@ Task<Result<void>> Commits::drop_before(PushId id) {
 
 Result<void> Commits::hold_state(const Order& order) {
   if (order.pushes.size() != 1) return failed_precondition("an order to hold the state names no chief");
-  if (state_.poison()) {  // Wakes the chief's request, which is then refused.
+  if (state_.poison()) {  // Wakes the chief's hold(), which then returns the error.
     core_.changed()->notify_all();
     return {};
   }
@@ -393,7 +393,7 @@ void Commits::fence_processes(const Order& order) {
 }
 
 /// Gives up the state of a server that cannot follow the sequencer any more: the chief finds it without a model, and
-/// restores all servers. Does nothing after the job's end, when nobody needs the state; a server may hear of the end
+/// restores all servers. Does nothing after the job's end, when no task needs the state; a server may learn of the end
 /// before it gets the last orders.
 void Commits::out_of_step(const Error& why) {
   if (state_.phase() == Phase::kFinished) return;

@@ -38,7 +38,7 @@ void ServerCore::plan_memory(transport::Encoding gradients) {
   state_.credits().set_limit(push_limit(state_.spec()));
 }
 
-/// A session that waits here reads nothing from its connection, and so does not see it end.
+/// A session that waits here reads nothing from its connection, and so cannot notice the connection's end.
 Task<Result<void>> ServerCore::take_credit(Session& session, PushCredit& credit, uint64_t epoch, uint64_t bytes,
                                            bool encoded) {
   const SteadyTime give_up = env_.after(options_.ready_timeout);
@@ -46,7 +46,7 @@ Task<Result<void>> ServerCore::take_credit(Session& session, PushCredit& credit,
   SteadyTime note = env_.after(kCreditNoteEvery);
   for (;;) {
     const bool newest = state_.trainers()[session.trainer].newest_connection == session.number;
-    // The trainer sends the push again over the newer connection.
+    // In the last case the trainer sends the push again over its newer connection.
     if (closed_ || session.replaced || !newest) co_return cancelled();
     if (state_.phase() != Phase::kReady || state_.epoch() != epoch || state_.sealed()) co_return Result<void>{};
     if (state_.credits().grow(credit, session.trainer, bytes, encoded)) co_return Result<void>{};
@@ -85,7 +85,7 @@ Task<Result<void>> ServerCore::compute(uint64_t bytes, Work work) {
     work([this](int64_t count, const UniqueFunction<void(int64_t, int64_t)>& body) { env_.parallel_for(count, 1, body); });
   };
   Result<void> done = co_await env_.offload(std::move(beside));
-  if (!done) state_lock_.break_off();  // The process is dying, and the work has left the state half changed.
+  if (!done) state_lock_.break_off();  // The work failed with the state half changed, so the process ends.
   co_return done;
 }
 

@@ -22,8 +22,8 @@ using transport::Message;
 using transport::MessageHead;
 
 constexpr auto kHelloTimeout = std::chrono::seconds(10);
-constexpr auto kFarewell = std::chrono::seconds(20);  // Time for the last messages after the job's end.
-// After an interrupt: nobody is connected for so long that nobody will end the job.
+constexpr auto kFarewell = std::chrono::seconds(20);  // How long to wait for the last messages after the job's end.
+// After an interrupt: if no trainer is connected for this long, no chief will end the job.
 constexpr auto kDeserted = std::chrono::seconds(2);
 constexpr auto kOrphaned = std::chrono::seconds(60);  // If a killed chief is started again, it is back within this time.
 constexpr auto kAskForTheEnd = std::chrono::seconds(1);
@@ -80,16 +80,16 @@ class Server {
   std::vector<Connection*> connections_;  // All connections, including those without a hello.
   std::vector<Session*> sessions_;
   ChiefSeat chief_;
-  // Set once this server is about to give way: the global step that a checkpoint must have.
+  // Set once this server was told to give way (to end): the global step that a checkpoint must have.
   std::optional<uint64_t> step_to_save_;
-  bool ended_before_ = false;  // True if job_ended() returned true, and no chief came to say so.
+  bool ended_before_ = false;  // True if job_ended() returned true, and no chief announced the end.
   int trainer_connections_ = 0, peer_connections_ = 0;
   uint64_t accepted_ = 0;  // The number of accepted connections.
   SteadyTime lonely_since_;
   bool numerics_differ_logged_ = false;
   std::string numerics_;
-  std::optional<std::string> last_refusal_;  // Who was refused last, and why.
-  // Each kind of line has a limit of its own, so that none drowns the others.
+  std::optional<std::string> last_refusal_;  // The peer that was refused last, and the reason.
+  // Each kind of log line has its own limit, so that a frequent kind does not suppress the others.
   BoundedLines nonsense_;
   BoundedLines refusals_;
   BoundedLines peers_;  // Lines about tasks that connect and disconnect.
@@ -124,7 +124,7 @@ Task<Result<void>> Server::run() {
   co_return outcome;
 }
 
-/// Tells trainers that are still connected after the farewell time (in a long step) why nobody will answer.
+/// Tells the trainers that are still connected (in a long step, after kFarewell) why this server will not answer.
 void Server::end_connections(const Result<void>& outcome) {
   core_.close();
   commits_.close();
@@ -134,10 +134,10 @@ void Server::end_connections(const Result<void>& outcome) {
     last.head.status = kStatusStopBit;
     last.head.epoch = state_.epoch();
     last.head.global_step = state_.global_step();
-    // If there is no credit for this message, the end of the connection must do.
+    // If the connection cannot take this message, closing the connection below has to suffice.
     static_cast<void>(session->connection->try_send(last));
   }
-  // close() resumes the coroutine that receives there, and it takes this connection, or others, out of the list.
+  // close() resumes the coroutine that receives from the connection, which removes connections from the list.
   while (!connections_.empty()) {
     Connection* const connection = connections_.back();
     connections_.pop_back();
@@ -145,7 +145,7 @@ void Server::end_connections(const Result<void>& outcome) {
   }
 }
 
-/// Says what is lost if an interrupt came and the job has not ended.
+/// The error text for an interrupt that the job's end did not follow: says whether this server's state is lost.
 std::string Server::interrupted_text(bool lonely) const {
   const std::string why = lonely ? "interrupted, and no chief or worker is there to end the job"
                                  : "interrupted, and the job did not end within 20 s";
@@ -153,10 +153,10 @@ std::string Server::interrupted_text(bool lonely) const {
   return why + "; no model was here yet, so nothing is lost (status 1 says that the job, too, has not ended)";
 }
 
-/// Runs until the job has ended, everybody has been gone for too long, or an interrupt was not followed by the job's
-/// end.
+/// Runs until the job has ended, no trainer was connected for ready_timeout, this server gives way, or an interrupt was
+/// not followed by the job's end.
 Task<Result<void>> Server::supervise() {
-  std::optional<SteadyTime> farewell, leaving, interrupted;  // The times at which these states run out.
+  std::optional<SteadyTime> farewell, leaving, interrupted;  // The time limits of these three ways to end.
   for (;;) {
     ended_before_ = co_await asks_job_ended();
     if (ended_before_) co_return Result<void>{};
@@ -166,7 +166,7 @@ Task<Result<void>> Server::supervise() {
     SteadyTime next = lonely ? lonely_since_ + options_.ready_timeout : now + options_.ready_timeout;
     if (state_.phase() == Phase::kFinished) {
       if (!farewell) farewell = now + kFarewell;
-      // A chief whose connection broke before it heard of this end, or that was started again, connects and asks.
+      // Waits for the chief: if its connection broke before it got the reply, or it was restarted, it connects and asks.
       const bool chief_heard = state_.trainers()[0].left;
       if ((sessions_.empty() && chief_heard) || now >= *farewell) co_return Result<void>{};
       next = *farewell;
@@ -199,8 +199,8 @@ Task<Result<void>> Server::supervise() {
   }
 }
 
-/// True if nothing is lost when this server leaves now: it holds no model, or a checkpoint has the state of the moment
-/// in which it was told to give way. Asks the chief for that checkpoint.
+/// True if nothing is lost when this server ends now: it holds no model, or a checkpoint has the state that it had when
+/// it was told to give way. Asks the chief for this checkpoint.
 bool Server::may_give_way() {
   if (state_.phase() != Phase::kReady) return true;
   const uint64_t step = state_.global_step();
@@ -222,7 +222,7 @@ bool Server::orphaned() const {
   return trainer_connections_ == 0 && env_.now() >= lonely_since_ + orphaned_after();
 }
 
-/// Asks whether the job has ended. False, too, if somebody connects meanwhile.
+/// Asks job_ended() whether the job has ended. Also returns false if a trainer connects meanwhile.
 Task<bool> Server::asks_job_ended() {
   if (!orphaned()) co_return false;
   const Result<bool> ended = co_await compute(env_, options_.job_ended);
@@ -239,7 +239,7 @@ Task<Result<void>> Server::serve(std::unique_ptr<Connection> connection) {
   session->connection->close(Error(ErrorKind::kCancelled, "the server has answered"));
   commits_.forget(*session);
   Result<void> replied = co_await session->replies.join();
-  static_cast<void>(replied);  // Nobody waits for a reply that could not be sent.
+  static_cast<void>(replied);  // No task waits for a reply that could not be sent.
   std::erase(connections_, listed);
   co_return served;
 }
@@ -247,18 +247,18 @@ Task<Result<void>> Server::serve(std::unique_ptr<Connection> connection) {
 Task<Result<void>> Server::serve_session(Session& session) {
   auto first = co_await session.connection->receive(env_.after(kHelloTimeout));
   if (!first) {
-    const ErrorKind kind = first.error().kind();  // Unavailable: a port scanner, or a peer that changed its mind.
+    const ErrorKind kind = first.error().kind();  // Unavailable: a port scanner, or a peer that closed at once.
     if (kind == ErrorKind::kDataLoss || kind == ErrorKind::kInvalidArgument)
       nonsense_.log(LogLevel::kWarning, "refused " + first.error().message());
     co_return Result<void>{};
   }
-  if (asks_status(*first)) {  // The session is in no list, so that nothing waits for it or counts it.
+  if (asks_status(*first)) {  // Such a session is in no list: no code waits for it or counts it.
     transport::Message answer = core_.control(kStatusVerb, to_json(status()));
     co_return co_await core_.reply(session, first->head, std::move(answer));
   }
   auto hello = transport::read_hello(*first);
   if (!hello) {
-    // A task with --transport auto sends something else first, and names the remedy itself.
+    // A task with --transport auto sends another first message; its own error then says what to do.
     const std::string hint = "; is it a task of this job with another --transport than this one?";
     last_refusal_ = to_string(session.connection->peer()) + ": " + hello.error().message() + hint;
     nonsense_.log(LogLevel::kWarning, "refused " + *last_refusal_);
@@ -285,14 +285,14 @@ Task<Result<void>> Server::serve_session(Session& session) {
   if (!outcome && outcome.error().kind() != ErrorKind::kCancelled && state_.phase() != Phase::kFinished) {
     peers_.log(LogLevel::kInfo, "connection of " + name_of(session.hello) + " ended: " + outcome.error().message());
   }
-  if (!outcome) session.connection->close(outcome.error());  // The trainer is told the reason.
+  if (!outcome) session.connection->close(outcome.error());  // Sends the reason to the trainer.
   std::erase(sessions_, &session);
   dismiss(session);
   co_return Result<void>{};
 }
 
-/// Welcomes a trainer. Fences its former process first, so that the new one continues where the former one's updates
-/// end.
+/// Welcomes a trainer. Fences (shuts out) its former process first, so that the new process continues where the updates
+/// of the former one end.
 Task<Result<void>> Server::welcome(Session& session, MessageHead hello, uint64_t replaced) {
   if (replaced != 0) SHOAL_CO_TRY_VOID(co_await commits_.fence(session.trainer, replaced));
   co_return co_await core_.reply(session, hello, requests_.welcome(session));
@@ -349,7 +349,7 @@ TaskStatus Server::status() {
   return status;
 }
 
-/// Closes lingering connections of the former process of a task that was started again.
+/// Closes connections that the former process of a restarted task still has.
 void Server::part_from_older(const Session& session) {
   const auto is_older = [&session](const Session* other) {
     return other->trainer == session.trainer && other->hello.incarnation != session.hello.incarnation && !other->replaced;
@@ -442,7 +442,7 @@ Task<Result<void>> Server::converse(Session& session) {
     const SteadyTime next = env_.after(options_.ready_timeout);
     Result<Message> request = co_await session.connection->receive(next);
     const bool silent = !request && request.error().kind() == ErrorKind::kDeadlineExceeded;
-    // Other trainers have to push first; heartbeats tell whether this one is alive.
+    // The session's push waits for other trainers' pushes; heartbeats show whether its trainer is alive.
     if (silent && commits_.is_awaited_by(session)) continue;
     if (silent) {
       co_return unavailable(name_of(session.hello) + " sent nothing for " +

@@ -14,16 +14,16 @@ using transport::MessageKind;
 
 namespace {
 
-// After this time the answer is "not_ready", so that the asker can log that and give up.
+// After this time the answer is "not_ready", so that the trainer can log that and give up.
 constexpr auto kPullParked = std::chrono::seconds(5);
-// The most answers on their way to a trainer, each of which holds weights: a trainer reads one before it makes its next
-// push.
+// The most answers on their way to a trainer, each of which holds weights. A trainer reads the answer to a push before it
+// makes the next push.
 constexpr int64_t kAnswersMax = 2;
-// How long a request waits while no part of any residual arrives.
+// How long the chief's request for residuals waits while no part of any residual arrives.
 constexpr auto kResidualPatience = std::chrono::seconds(10);
-// After this time the answer is "more", so that the chief does not take the server for dead.
+// After this time the answer is "more", so that the chief does not consider the server dead.
 constexpr auto kResidualsParked = std::chrono::seconds(20);
-// How long an interrupt of a resting trainer may wait for this answer.
+// After this time "rest" is answered even without news, so that an interrupted trainer need not wait longer.
 constexpr auto kRestParked = std::chrono::seconds(1);
 constexpr auto kChangeParked = std::chrono::milliseconds(250);
 constexpr uint64_t kControlBytesMax = uint64_t(64) << 20;
@@ -119,7 +119,7 @@ Task<Result<void>> Requests::handle_chunk(Session& session, Message request) {
   if (!complete) co_return Result<void>{};
   HeldPush push = session.push.take();
   push.save_follows = session.chief && (head.status & kStatusSaveBit) != 0;
-  const bool late = state_.phase() == Phase::kFinished || state_.sealed();  // The last checkpoint is taken.
+  const bool late = state_.phase() == Phase::kFinished || state_.sealed();  // No push counts any more.
   if (late) {
     env_.sometimes("server.push_too_late");
     // A variable of its own: g++ 12 destroys the result of a conditional expression twice if it is the operand of
@@ -152,12 +152,12 @@ Task<Result<void>> Requests::handle_control(Session& session, Message request) {
   if (control.verb == "failed") {
     SHOAL_CO_TRY(JobFailure failure, parse_job_failure(control.text));
     failure.trainer = session.trainer;
-    // Otherwise another job's trainer has failed.
+    // A failed trainer of another run says nothing about this job.
     if (!is_of_another_run(session, state_)) state_.note_failure(std::move(failure));
     core_.changed()->notify_all();
     co_return co_await core_.reply(session, request.head, core_.control("ok"));
   }
-  // The trainer asks where to continue. It will compute its unanswered pushes again.
+  // "welcome": the trainer asks where to continue. It will compute its unanswered pushes again.
   if (control.verb == "welcome") {
     const std::optional<uint64_t> newest = control.text.empty() ? 0 : number_from<uint64_t>(control.text);
     if (!newest) co_return invalid_argument("welcome: '" + std::string(control.text.substr(0, 32)) + "' is no push");
@@ -182,8 +182,8 @@ bool Requests::is_newest(const Session& session) const {
   return state_.trainers()[session.trainer].incarnation == session.hello.incarnation;
 }
 
-/// Handles "rest". A resting trainer asks again and again, so that the server also learns late what an earlier request
-/// on a broken connection would have said.
+/// Handles "rest". A resting trainer asks again and again, so that the server still learns of the rest if an
+/// earlier request was lost with its connection.
 Task<Result<void>> Requests::handle_rest(Session& session, Message request) {
   SHOAL_CO_TRY(const transport::Control control, transport::read_control(request));
   SHOAL_CO_TRY(const Rest rest, parse_rest(control.text));
@@ -258,7 +258,7 @@ Task<Result<void>> Requests::activate(std::string_view text) {
   co_return Result<void>{};
 }
 
-/// Takes a snapshot. The chief asks shard 0 first, and learns from it at which commit all other shards take theirs.
+/// Takes a snapshot. The chief asks shard 0 first, whose answer names the commit for all other shards.
 Task<Result<Message>> Requests::hold(Session& session, std::string_view text) {
   SHOAL_CO_TRY(const HoldRequest asked, parse_hold_request(text));
   SHOAL_CO_TRY(std::optional<HeldState> held,
@@ -274,7 +274,7 @@ Task<Result<Message>> Requests::chief_control(Session& session, transport::Contr
     Result<ArenaRead> asked = read_held(state_, session.held ? &*session.held : nullptr, control.text);
     co_return co_await read(std::move(asked));
   }
-  if (control.verb == "lease") co_return core_.control("ok");  // A chief that lost the seat has lost its connections, too.
+  if (control.verb == "lease") co_return core_.control("ok");  // A chief that lost the lead has lost this connection.
   if (control.verb == "hold") co_return co_await hold(session, control.text);
   if (control.verb == "seal") {
     SHOAL_CO_TRY_VOID(co_await commits_.seal());
@@ -325,7 +325,7 @@ Task<Result<void>> Requests::await_change(std::string_view seen) {
   co_return Result<void>{};
 }
 
-/// Copies the range into a message.
+/// Copies the range `what` into a message.
 Task<Result<Message>> Requests::read(Result<ArenaRead> what) {
   SHOAL_CO_TRY_VOID(what);
   Message message;
@@ -334,8 +334,8 @@ Task<Result<Message>> Requests::read(Result<ArenaRead> what) {
   co_return message;
 }
 
-/// Waits for the residuals of trainers. They are asked with the reply to their next push, and need time for that step,
-/// and for sending as much as a dense gradient. If this server was interrupted, nothing is waited for.
+/// Waits for the residuals of trainers. Replies to their next pushes ask for the residuals, so trainers need time for a
+/// step, and for sending as much as a dense gradient. If this server was interrupted, it does not wait.
 Task<Result<void>> Requests::handle_residuals(Session& session, Message request) {
   SHOAL_CO_TRY(const transport::Control control, transport::read_control(request));
   const bool now = control.text == "now";
@@ -365,8 +365,8 @@ Task<Result<void>> Requests::handle_residuals(Session& session, Message request)
   co_return co_await core_.reply(session, request.head, std::move(answer));
 }
 
-/// Sets the limit for messages from this session. An encoded part may be larger than a dense one: by rows and by top-k
-/// the place of each value may go with it.
+/// Sets the limit for messages from this session. An encoded part may be larger than a dense one: with rows and top-k
+/// the message may also have the place of each value.
 void Requests::set_receive_limit(Session& session) {
   session.connection->set_receive_limit((session.chief ? kControlBytesMax : kMessageOverhead) + 2 * state_.part_bytes());
 }

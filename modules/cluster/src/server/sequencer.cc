@@ -17,7 +17,7 @@ Sequencer::Sequencer(size_t shards, size_t trainers, std::unique_ptr<UpdateStrat
   progress_.trainers.resize(trainers);
 }
 
-/// The numbers of pushes, and the fenced processes, outlive an epoch.
+/// Keeps the numbers of decided pushes and the fenced processes, which stay valid in the next epoch.
 void Sequencer::restart() {
   progress_ = {.trainers = std::vector<Participant>(progress_.trainers.size())};
   global_step_ = 0;
@@ -42,7 +42,7 @@ Participant* Sequencer::participant(int trainer) {
   return known ? &progress_.trainers[size_t(trainer)] : nullptr;
 }
 
-/// Nothing of what the trainer gave to the next commit is left, so its next push is its first for that commit.
+/// Called after all the trainer's pushes for the next commit were removed: its next push is its first for that commit.
 void Sequencer::ungrant(int trainer) {
   if (Participant* const own = participant(trainer)) own->granted = 0;
 }
@@ -65,8 +65,8 @@ void Sequencer::deactivate(int trainer) {
   if (Participant* const resting = participant(trainer)) resting->active = false;
 }
 
-/// Gives the pushes up first: one that not all shards hold yet would make the trainer active again as soon as the last
-/// shard reports it.
+/// Gives up the trainer's pushes first: a push that some shard does not hold yet would make the trainer active again once
+/// the last shard reports it.
 void Sequencer::rest(const PushId& newest) {
   abandon(newest);
   deactivate(newest.trainer);
@@ -100,7 +100,7 @@ void Sequencer::held(size_t shard, const transport::Report& report) {
   pending.base_version = std::min(pending.base_version, report.base_version);
   if (++pending.count < shards_) return;
   whole_.push_back({report.push, pending.base_version});
-  // A shard that was cut off may report a push late, whose trainer has left meanwhile: no commit may wait for that
+  // A shard that was disconnected may report a push after its trainer has left: no commit may wait for such a
   // trainer.
   const auto left = left_.find(report.push.trainer);
   if (left != left_.end() && left->second == report.push.incarnation) return;
@@ -129,8 +129,8 @@ void Sequencer::fence(int trainer, uint64_t incarnation) {
 void Sequencer::hold(const PushId& asker) { asked_.push_back({.kind = OrderKind::kHold, .pushes = {asker}}); }
 
 /// Drops all undecided pushes after the seal. Their trainers are told that the job has ended, so these pushes must not
-/// count when the job goes on. Shards remember that they were dropped, and recognise one that is sent again by a
-/// trainer that has heard nothing.
+/// count when the job goes on. Shards remember the dropped pushes, and recognise one that a
+/// trainer sends again because it got no reply.
 void Sequencer::seal() {
   sealed_ = true;
   std::vector<PushId> left_over;
@@ -184,7 +184,7 @@ std::optional<Order> Sequencer::next_commit() {
   return give(std::move(order));
 }
 
-/// Gives one grant to the trainer that was first to deliver all pushes it was granted so far.
+/// Allows one more push for the next commit to the first trainer that has delivered all pushes it was allowed so far.
 std::optional<Order> Sequencer::next_grant() {
   for (const WholePush& push : whole_) {
     Participant* const trainer = participant(push.id.trainer);

@@ -12,7 +12,7 @@ using transport::Message;
 using transport::Order;
 using transport::ReportKind;
 
-// Short, since nothing ends an attempt earlier, and the server's end may have to wait for it.
+// Short, since nothing ends an attempt to connect earlier, and the server may have to wait for it before it ends.
 constexpr auto kConnectTimeout = std::chrono::seconds(3);
 constexpr auto kSequencerHelloTimeout = std::chrono::seconds(5);
 constexpr auto kSequencerBackOffFirst = std::chrono::milliseconds(10);

@@ -15,13 +15,13 @@ Error differs(std::string_view what, const std::string& how) {
                              "; give all tasks of a job the same program, flags and cluster");
 }
 
-/// "worker 0 (mnist, model_dir b)"
+/// Adds `origin` to a name: "worker 0 (mnist, model_dir b)".
 std::string with_origin(std::string name, std::string_view origin) {
   if (!origin.empty()) name.append(" (").append(origin).append(")");
   return name;
 }
 
-/// The error for a task of another job at this server's address, as far as it shows before models are compared.
+/// The error for a task whose hello shows, before models are compared, that it belongs to another job.
 Error of_another_job(const transport::Hello& hello, const std::string& theirs, const std::string& ours) {
   return failed_precondition("two jobs at one address: " + with_origin(name_of(hello), hello.origin) + " is of " + theirs +
                              ", this server is of " + ours +
@@ -30,8 +30,8 @@ Error of_another_job(const transport::Hello& hello, const std::string& theirs, c
 
 std::string server_name(const TaskIdentity& own) { return "ps " + std::to_string(own.index); }
 
-/// Checks the hello against the certificate. All rights here follow from the hello: a certificate proves it; without
-/// certificates it is believed.
+/// Checks the hello against the certificate. The hello decides all rights of the peer: a certificate proves it; without
+/// certificates the server trusts it.
 Result<void> check_identity(const Session& session) {
   const std::optional<transport::PeerIdentity> proved = session.connection->identity();
   if (!proved || *proved == transport::PeerIdentity{session.hello.role, session.hello.index}) return {};

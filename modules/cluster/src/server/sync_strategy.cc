@@ -19,8 +19,8 @@ class SyncStrategy final : public UpdateStrategy {
     return push.base_version == progress.version && !progress.stopping;
   }
 
-  /// Takes the first pushes that arrived, and adds them up by trainer and number, so that the order does not depend on
-  /// who was faster.
+  /// Takes the first pushes that arrived, and orders them by trainer and number, so that the sum does not depend on
+  /// which trainer was faster.
   std::vector<size_t> next(std::span<const WholePush> held, const Progress& progress) const override {
     const size_t wanted = needed(progress);
     if (wanted == 0 || held.size() < wanted) return {};
@@ -30,7 +30,7 @@ class SyncStrategy final : public UpdateStrategy {
     return contributors;
   }
 
-  /// Grants a trainer its own share, and grants what lost trainers leave undone to whoever comes first.
+  /// Allows each trainer the pushes of its own share, and the pushes that lost trainers owe to the first that asks.
   bool grants(size_t trainer, const Progress& progress) const override {
     const Participant& asker = progress.trainers[trainer];
     if (!asker.active || progress.stopping) return false;
@@ -46,8 +46,8 @@ class SyncStrategy final : public UpdateStrategy {
   bool paces() const override { return true; }
 
  private:
-  /// The number of pushes that the next update needs. A trainer that has become inactive counts only with what it gave
-  /// to this commit.
+  /// The number of pushes that the next update needs. Of a trainer that has become inactive, only the
+  /// pushes that it already made for this commit count.
   size_t needed(const Progress& progress) const {
     size_t active = 0, left = 0;
     for (const Participant& trainer : progress.trainers) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The guests' side of a rendezvous (all ranks but 0): they join, wait, and join again whenever their connection breaks.
+// The guests' side of a rendezvous (all ranks but 0): guests join, wait, and join again if their connection breaks.
 #include <algorithm>
 
 #include "job/quote.h"
@@ -17,7 +17,7 @@ constexpr auto kGuestBackOffFirst = std::chrono::milliseconds(10);
 constexpr auto kGuestBackOffMax = std::chrono::seconds(1);
 constexpr auto kMissingTimeout = std::chrono::seconds(2);  // The longest wait for rank 0's answer to "missing".
 constexpr auto kGuestNoteEvery = std::chrono::seconds(10);
-// Once all have met, only a restarted rank needs the rendezvous, so that a broken connection is noted late and rarely.
+// After all ranks have met, only a restarted rank needs the rendezvous: a broken connection is logged late and rarely.
 constexpr auto kLostNoteAfter = std::chrono::seconds(30);
 constexpr auto kLostNoteEvery = std::chrono::seconds(600);
 
@@ -52,15 +52,15 @@ class RendezvousGuest final : public Rendezvous::Part {
   std::unique_ptr<Connection> connection_;
   OwnPort own_;
   std::optional<Gathering> gathering_;
-  std::string missing_;       // The ranks that rank 0 waits for, as far as it has said.
-  bool final_ = false;        // The last attempt failed in a way that another attempt would not change.
-  bool late_ = false;         // This task joined in time, and others did not.
-  bool interrupted_ = false;  // An interrupt came while this task waited for the others.
+  std::string missing_;       // The ranks that rank 0 waits for, by its last message.
+  bool final_ = false;        // True if another attempt would fail in the same way as the last one.
+  bool late_ = false;         // True if this task joined in time, and others did not.
+  bool interrupted_ = false;  // True if an interrupt came while this task waited for others.
   StopSource closing_;
   TaskGroup group_;
 };
 
-/// The host answers late where it first has to find out whether another process of this rank is alive.
+/// The host answers late if it first has to find out whether another process of this rank is alive.
 Duration RendezvousGuest::answer_patience() const { return kGuestAttemptTimeout + 3 * options_.link.heartbeat_interval; }
 
 std::string RendezvousGuest::waiting_for() const {
@@ -71,8 +71,8 @@ std::string RendezvousGuest::waiting_for() const {
          (missing_.empty() ? "" : " (which waited for " + missing_ + " when it was last heard)");
 }
 
-/// Where there are several addresses to try, one of them may belong to another job, with another token or run: only an
-/// answer that says so is final there.
+/// Among several addresses, one may belong to another job, with another token or run, so an error is final only if the
+/// answer says so. With a single address, every error is final that will not pass by itself.
 bool RendezvousGuest::is_final(const Error& error) const {
   if (final_ || error.kind() == ErrorKind::kCancelled) return true;
   const bool passes = error.kind() == ErrorKind::kUnavailable || error.kind() == ErrorKind::kDeadlineExceeded;
@@ -81,7 +81,7 @@ bool RendezvousGuest::is_final(const Error& error) const {
 
 Task<Result<Gathering>> RendezvousGuest::meet() {
   const Deadline deadline = env_.after(options_.timeout);
-  // The callback runs on any thread, and what it posts may run after this coroutine has ended: hence the weak pointer.
+  // The callback runs on any thread, and the function that it posts may run after this coroutine has ended: hence weak.
   const auto here = std::make_shared<RendezvousGuest*>(this);
   const StopCallback on_interrupt(env_.interrupted(), [env = &env_, here = std::weak_ptr<RendezvousGuest*>(here)] {
     env->post([here] {
@@ -142,7 +142,7 @@ Task<Result<void>> RendezvousGuest::attempt(std::string address, Deadline deadli
   const transport::Endpoint to{options_.meeting_scheme, address};
   auto connecting = transport->connect(to, std::move(link), std::min(deadline, env_.after(kGuestAttemptTimeout)));
   SHOAL_CO_TRY(connection_, co_await std::move(connecting));
-  // An interrupt came while there was no connection yet that it could have closed.
+  // An interrupt may have come before there was a connection to close.
   if (interrupted_ || closing_.stop_requested()) {
     disconnect(cancelled());
     co_return cancelled();
@@ -193,8 +193,8 @@ Task<Result<void>> RendezvousGuest::converse(Deadline deadline) {
   }
 }
 
-/// Called when this task joined in time and others did not: asks rank 0 for the missing ranks. The answer may also be
-/// the address list, if the last rank has joined just now.
+/// Called when the time-out has passed and other tasks have not joined: asks rank 0 for the missing ranks. The answer may
+/// also be the address list, if the last rank has just joined.
 Task<Result<void>> RendezvousGuest::give_up() {
   SHOAL_CO_TRY_VOID(co_await say(kMissingVerb, {}));
   const Deadline until = env_.after(kMissingTimeout);
@@ -217,12 +217,12 @@ Task<Result<void>> RendezvousGuest::give_up() {
 
 Task<Result<void>> RendezvousGuest::take_assigned_port(std::string text, Deadline deadline) {
   SHOAL_CO_TRY(const SeatOffer offer, parse_seat_offer(text));
-  // A port that this process has held since an earlier attempt serves as well.
+  // A port that this process still holds from an earlier attempt can be used again.
   const bool fits =
       own_.listener && host_part(own_.address) == offer.host && (offer.address.empty() || offer.address == own_.address);
   if (!fits) {
     own_.listener.reset();
-    final_ = true;  // The rendezvous could not change that this task cannot listen.
+    final_ = true;  // If this task cannot listen, another attempt does not help.
     SHOAL_CO_TRY(own_, co_await take_port(env_, options_, offer, deadline));
     final_ = false;
   }

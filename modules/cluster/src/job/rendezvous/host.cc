@@ -17,13 +17,13 @@ using transport::Connection;
 using transport::Message;
 
 constexpr auto kJoinTimeout = std::chrono::seconds(10);  // The longest wait for a guest's join message.
-// The longest wait for a guest to listen, on a name that may not resolve yet.
+// The longest wait for a guest to listen on its host name, which may not resolve yet.
 constexpr auto kListenTimeout = std::chrono::seconds(120);
 constexpr auto kHostNoteEvery = std::chrono::seconds(10);
-// How long the host waits for guests before it asks whether the start has ended and the guests are gone.
+// How long the host waits for guests before it asks whether the start (one launch of all tasks) has ended.
 constexpr auto kHostAsksEndedAfter = std::chrono::seconds(15);
 constexpr auto kHostLook = std::chrono::milliseconds(20);
-// Time that a dead process's last bytes may still take to arrive.
+// How long the last bytes of a dead process may take to arrive.
 constexpr auto kHostUnderWay = std::chrono::milliseconds(100);
 constexpr auto kHostClosing = std::chrono::seconds(1);
 
@@ -34,8 +34,8 @@ struct Guest {
   std::string peer;
   WallTime since;
   std::string host_name;
-  std::optional<std::string> address;  ///< Set once the rank listens; empty for an evaluator, which does not.
-  bool had_joined = false;             ///< The rank has joined completely at least once; it may have left since.
+  std::optional<std::string> address;  ///< Set once the rank has joined; empty text for an evaluator.
+  bool had_joined = false;             ///< True if the rank has once joined completely; it may have left since.
 };
 
 class RendezvousHost final : public Rendezvous::Part {
@@ -83,7 +83,7 @@ class RendezvousHost final : public Rendezvous::Part {
   std::vector<Guest> guests_;  // By rank.
   std::optional<Gathering> gathering_;
   bool closed_ = false;
-  std::optional<Error> gave_up_;  // The error that waiting guests are given once the host's own time-out has passed.
+  std::optional<Error> gave_up_;  // The error for waiting guests once the host's own time-out has passed.
   std::unique_ptr<transport::Listener> listener_;
   std::string address_;  // The address of the rendezvous.
   OwnPort own_;
@@ -138,8 +138,8 @@ Task<bool> RendezvousHost::start_has_ended() {
   co_return ended&&* ended;
 }
 
-/// Waits until all guests have joined, or one of them brings the address list from before. True: the start that this
-/// task is part of has ended.
+/// Waits until all guests have joined, or a guest sends the address list of an earlier rendezvous. Returns true if the
+/// start that this task is part of has ended.
 Task<Result<bool>> RendezvousHost::wait_for_all(Deadline deadline) {
   SteadyTime next_note = env_.after(kHostNoteEvery), next_question = env_.after(kHostAsksEndedAfter);
   for (;;) {
@@ -183,8 +183,8 @@ Missing RendezvousHost::missing(bool had_joined) const {
   return missing;
 }
 
-/// The ranks that keep the others from meeting: those that never joined, if there are any. (Ranks that joined and left
-/// may have given up waiting for them.)
+/// The ranks that all others wait for: the ranks that never joined or, if there are none, the ranks that have left.
+/// (A rank that joined and left may have given up waiting for one that never joined.)
 Missing RendezvousHost::awaited() const {
   Missing never = missing(false);
   return never.count > 0 ? never : missing(true);
@@ -209,11 +209,11 @@ void RendezvousHost::tell_who_is_missing() {
   for (const Guest& guest : guests_) {
     if (!guest.connection || !guest.address) continue;
     Message word = make_word(env_, incarnation_, "waiting", text);
-    static_cast<void>(guest.connection->try_send(word));  // The note is a courtesy: nothing depends on it.
+    static_cast<void>(guest.connection->try_send(word));  // If this fails, the guest merely logs less.
   }
 }
 
-/// Takes this task's own port: a free one, or the one that its former process had.
+/// Takes the port that this task will listen on: a free one, or the one that its former process had.
 Task<Result<void>> RendezvousHost::take_own_port(Deadline deadline) {
   SeatOffer offer{.host = options_.place.own_host.empty() ? host_part(address_) : options_.place.own_host, .address = {}};
   for (;;) {
@@ -236,8 +236,8 @@ void RendezvousHost::assign_addresses() {
   send_addresses();
 }
 
-/// Sends the address list to all waiting guests. A guest that listens at another address than the list says (the list
-/// was brought by a rank that knew it from before) is disconnected, and joins again.
+/// Sends the address list to all waiting guests. Disconnects a guest that listens at another address than the list says,
+/// so that it joins again (the list may come from a rank that got it before this host was restarted).
 void RendezvousHost::send_addresses() {
   const Message list = make_word(env_, incarnation_, "cluster", to_json(*gathering_));  // Copies share its bytes.
   for (int32_t rank = 1; rank < options_.place.size; ++rank) {
@@ -262,12 +262,12 @@ Task<Result<void>> RendezvousHost::serve(std::unique_ptr<Connection> connection)
   for (Guest& guest : guests_) {
     if (guest.connection != listed) continue;
     guest.connection = nullptr;
-    if (!gathering_) guest.address.reset();  // Until the list is sent, nobody relies on this address.
+    if (!gathering_) guest.address.reset();  // Until the list is sent, no task uses this address.
   }
   connection->close(Error(ErrorKind::kCancelled, "the host has answered"));
   std::erase(connections_, listed);
   changed_.notify_all();
-  co_return Result<void>{};  // Whatever one peer does, the host serves the others.
+  co_return Result<void>{};  // After one peer's error the host still serves the others.
 }
 
 Task<Result<void>> RendezvousHost::converse(Connection& connection) {
@@ -392,7 +392,7 @@ Task<Result<void>> RendezvousHost::claim_rank(Join join, uint64_t incarnation) {
   }
 }
 
-/// Takes the address list that a guest brings from before a restart of rank 0.
+/// Adopts the address list that a guest sends, which it got before rank 0 was restarted.
 Result<void> RendezvousHost::adopt_known(const Join& join) {
   if (!join.known) return {};
   if (gathering_ && gathering_->id != join.known->id) {
@@ -410,7 +410,7 @@ Result<void> RendezvousHost::adopt_known(const Join& join) {
   return {};
 }
 
-/// Tells a guest where to listen, and waits until it does.
+/// Tells a guest where to listen, and waits until the guest listens there.
 Task<Result<void>> RendezvousHost::assign_port(Connection& connection, Join join) {
   const bool listens = seat_of(plan(), join.rank).role != kEvaluatorRole;
   SeatOffer offer{.host = join.own_host.empty() ? host_part(connection.peer().address) : join.own_host, .address = {}};
@@ -443,7 +443,7 @@ Task<Result<void>> RendezvousHost::say(Connection& connection, std::string_view 
   co_return co_await connection.send(std::move(word), env_.after(kJoinTimeout));
 }
 
-/// `rank` -1: not known.
+/// Sends `why` to the peer, and closes the connection. `rank` is -1 if it is not known.
 Task<Result<void>> RendezvousHost::refuse(Connection& connection, int32_t rank, Error why, uint8_t status) {
   const std::string who = rank < 0 ? "a peer" : rank_name(plan(), rank);
   refusals_.log(LogLevel::kWarning,
@@ -459,7 +459,7 @@ Task<Result<void>> RendezvousHost::refuse(Connection& connection, int32_t rank, 
 Task<Result<void>> RendezvousHost::close() {
   closed_ = true;
   if (listener_) listener_->close();
-  // close() resumes the coroutine that receives there, and it may take this connection, or others, out of the list.
+  // close() resumes the coroutine that receives from the connection, which may remove connections from the list.
   while (!connections_.empty()) {
     Connection* const connection = connections_.back();
     connections_.pop_back();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kubernetes (k3s too): a Job whose completionMode is Indexed. Kubernetes sets the index of the pod, and its host name
 // to <job>-<index>. The manifest has to set SHOAL_WORLD_SIZE, the number of pods, and SHOAL_SERVICE, the headless
-// service that gives them names. Without SHOAL_WORLD_SIZE the pods are runs of their own and no cluster.
+// service that gives them names. Without SHOAL_WORLD_SIZE each pod is a run of its own, not part of a cluster.
 #include "job/quote.h"
 #include "job/resolvers/resolvers.h"
 #include "job/resolvers/variables.h"

@@ -13,7 +13,7 @@ Error nonsense(std::string_view text, size_t at, std::string_view what) {
   return invalid_argument(in_quotes(text) + ", character " + std::to_string(at + 1) + ": " + std::string(what));
 }
 
-/// The alternatives for one place in a name: a single text, or all texts of a pair of brackets.
+/// The alternatives for one piece of a name: a single text, or all texts that a pair of brackets lists.
 using Choices = std::vector<std::string>;
 
 /// Reads one node list from its first to its last character.
@@ -85,7 +85,7 @@ class NodeListReader {
       std::string digits = std::to_string(i);
       if (digits.size() < width) digits.insert(0, width - digits.size(), '0');
       choices.push_back(std::move(digits));
-      if (i == *to) break;  // *to may be the largest number there is, and ++i would wrap around.
+      if (i == *to) break;  // *to may be the largest number of its type: ++i would wrap around.
     }
     return {};
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchrun, and whatever sets the same variables: RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT for each process; or
+// torchrun, and launchers that set its variables: RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT for each process; or
 // the PET_* variables for each node, which torchrun itself would read (Kubeflow Trainer v2).
 #include "job/quote.h"
 #include "job/resolvers/resolvers.h"
@@ -10,18 +10,18 @@ namespace shoal::cluster {
 namespace {
 
 constexpr int32_t kPortMax = 65535;
-/// The number of ports behind the one of torchrun's own store that are tried.
+/// How many ports are tried that follow the port of torchrun's own store.
 constexpr int32_t kPortsBehind = 4;
 
 /// Sets the addresses of the rendezvous from the host in variable `addr` and the port in variable `port`.
 Result<void> set_master(const GetEnv& getenv, Place& place, std::string_view addr, std::string_view port,
                         std::string_view beside) {
-  if (place.size == 1) return {};  // A task alone meets nobody.
+  if (place.size == 1) return {};  // A job of one task needs no rendezvous.
   SHOAL_TRY(const std::string host, needed_variable(getenv, addr, beside));
   SHOAL_TRY(const int32_t number, number_variable(getenv, port, 1, kPortMax, addr));
   SHOAL_TRY_VOID(check_address(addr, address_of(host, number)));
   place.hosts = {host};
-  // With this variable, torchrun itself listens at that port.
+  // If this variable is True, torchrun itself listens at MASTER_PORT.
   const bool taken = variable(getenv, "TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True";
   if (!taken) place.rendezvous = {address_of(host, number)};
   for (int32_t i = 1; taken && i <= kPortsBehind && number + i <= kPortMax; ++i) {

@@ -59,7 +59,7 @@ Result<void> check_address(std::string_view name, std::string_view text) {
 }
 
 std::string address_of(std::string_view host, int32_t port) {
-  // One colon belongs to a scheme or a port, which are mistakes that check_address() reports.
+  // A single colon comes from a scheme or a port, which are mistakes here; check_address() reports them.
   const bool several = host.find(':') != host.rfind(':');
   const bool bare_v6 = several && !host.starts_with('[') && host.find("://") == std::string_view::npos;
   return (bare_v6 ? "[" + std::string(host) + "]" : std::string(host)) + ":" + std::to_string(port);
