@@ -48,7 +48,7 @@ SHOAL_VECTOR_LOOP void all_from_float16(const uint16_t* from, float* to, int64_t
   for (int64_t i = 0; i < count; ++i) to[i] = from_float16(from[i]);
 }
 
-/// The largest magnitude, as bits: magnitudes order as their bits do, and those of a NaN are the largest.
+/// The largest magnitude, as bits: magnitudes have the same order as their bits, and a NaN has the largest bits.
 SHOAL_VECTOR_LOOP uint32_t largest_bits(const float* from, int64_t count) {
   uint32_t largest = 0;
   for (int64_t i = 0; i < count; ++i) {
@@ -92,14 +92,14 @@ struct Picks {
       : count(n), values_at(kAlign + padded(n * sizeof(uint32_t))), bytes(values_at + n * sizeof(float)) {}
 };
 
-/// True if the part of a pushed gradient that is not sent now may be sent with a later push, since the rule adds it to
-/// something. A value that replaces a variable, or is averaged into it, has to be sent whole: what is missing would
+/// True if values of a gradient that are not sent now may be sent with a later push, since the rule adds gradients up. An
+/// update that replaces a variable, or is averaged into it, has to be sent whole: a value that is not sent would
 /// count as 0.
 bool adds_up(const nn::UpdateRule& rule) {
   return rule.kind != nn::UpdateRule::Kind::kAssign && rule.kind != nn::UpdateRule::Kind::kMovingAverage;
 }
 
-/// The number of a segment's values that are sent. All of them, if sending their places would cost more than it saves.
+/// The number of a segment's values that are sent: all, if sending the places of some would cost more than it saves.
 int64_t picks_of(const Segment& segment, double fraction) {
   const int64_t elements = segment.elements();
   if (!adds_up(segment.variable.rule)) return elements;
@@ -118,7 +118,7 @@ float* floats(std::span<std::byte> bytes) { return reinterpret_cast<float*>(byte
 
 void encode_int8(const ShardSpec& spec, const float* from, std::span<std::byte> payload) {
   const uint64_t scales = blocks_of(spec) * sizeof(float);
-  // Zeroes the gaps between segments, so that their old contents do not travel.
+  // Zeroes the gaps between segments, so that old memory is not sent.
   std::memset(payload.data() + scales, 0, payload.size() - scales);
   float* scale = floats(payload);
   auto* const levels = reinterpret_cast<int8_t*>(payload.data() + padded(scales));
@@ -227,7 +227,7 @@ void TopK::resume(std::span<const std::byte> arena) {
   std::ranges::copy(arena, residual_->data());
 }
 
-/// encode() left a zero in the residual wherever it took a value out.
+/// encode() has set the residual to zero wherever it took a value out, so values are stored rather than added.
 void TopK::take_back(std::span<const std::byte> payload) {
   const Picks picks = picks_of(spec_, fraction_);
   SHOAL_CHECK(payload.size() == picks.bytes);
@@ -256,8 +256,8 @@ void TopK::encode(std::span<const std::byte> gradient, std::span<std::byte> payl
     float* const rest = floats(next->bytes()) + first;
     const float* const old = floats(residual_->bytes()) + first;
     const float* const fresh = floats(gradient) + first;
-    // A push that did not count was taken back into the residual. The value that it would have assigned is not added:
-    // this push assigns a new one.
+    // After a push that did not count, the residual has its values again. A value that the push would have assigned is
+    // not added here, since this push assigns a new one.
     if (adds_up(segment.variable.rule)) {
       for (int64_t i = 0; i < segment.elements(); ++i) rest[i] = old[i] + fresh[i];
     } else {
@@ -270,8 +270,8 @@ void TopK::encode(std::span<const std::byte> gradient, std::span<std::byte> payl
   before_ = std::exchange(residual_, std::move(next));
 }
 
-/// Takes the `wanted` largest magnitudes out of the segment's residual. Finds the smallest of them first: a histogram
-/// over the leading bits gives its bin, and nth_element its place within that bin.
+/// Takes the `wanted` largest magnitudes out of the segment's residual. Finds the smallest one to take first: a
+/// histogram over the leading bits gives its bin, and nth_element finds it in the bin.
 void TopK::select(const Segment& segment, float* rest, uint32_t* places, float* values) {
   constexpr int kBinBits = 11, kShift = 31 - kBinBits;
   const int64_t elements = segment.elements(), wanted = picks_of(segment, fraction_);
@@ -292,7 +292,7 @@ void TopK::select(const Segment& segment, float* rest, uint32_t* places, float* 
   const auto last = candidates_.begin() + of_bin - 1;
   std::nth_element(candidates_.begin(), last, candidates_.end(), std::greater<>());
   const uint32_t least = *last;
-  // The number of elements equal to the smallest magnitude that are taken.
+  // How many of the elements that equal the smallest magnitude are taken.
   int64_t equal = std::count(candidates_.begin(), last + 1, least);
 
   for (int64_t i = 0; i < elements; ++i) {

@@ -389,7 +389,7 @@ Result<std::vector<int>> parse_trainers(std::string_view text) {
 }
 
 uint64_t spec_hash(const ShardSpec& spec) {
-  // The keys of initializers do not matter for what a server holds: without a seed, every chief draws others.
+  // The keys of initializers do not change which variables a server holds: without a seed, each chief draws new keys.
   ShardSpec comparable = spec;
   for (Segment& segment : comparable.segments) segment.variable.key = 0;
   return fold_in(1, to_json(comparable));

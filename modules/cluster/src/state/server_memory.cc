@@ -12,8 +12,8 @@ using transport::Encoding;
 
 namespace {
 
-// For each row: its number and the address of its floats (SegmentRows), and its number once more where the rows of
-// several pushes are merged. The newest updates (RowHistory) and a reply take the same.
+// For each row of a push: its number (4 bytes), the address of its floats (8; SegmentRows), and its number again (4) where
+// rows of several pushes are merged. A row in the newest updates (RowHistory), or in a reply, takes the same.
 constexpr uint64_t kBytesOfRowNumber = 4 + 8 + 4;
 
 }  // namespace

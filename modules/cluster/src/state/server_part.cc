@@ -18,7 +18,7 @@ Result<void> ServerPart::start(const ParallelFor& parallel_for) {
   return shard_.initialize(transport::mutable_payload(weights_), parallel_for);
 }
 
-/// Makes room for updates and replies by rows.
+/// Prepares the lists that updates and replies by rows need.
 void ServerPart::expect_rows() {
   segment_rows_.assign(spec().segments.size(), {});
   history_ = RowHistory(spec());
@@ -60,7 +60,7 @@ Result<PartGradient> ServerPart::decode(const transport::Chunk& chunk) const {
 }
 
 void ServerPart::open() {
-  next_ = std::exchange(weights_, {});  // With this reference gone, unique() tells whether anyone else holds the version.
+  next_ = std::exchange(weights_, {});  // Moves this reference, so unique() is true if there is no other one.
   if (next_.body->unique()) return;
   weights_ = std::exchange(next_, transport::make_weights(pool_, spec().arena_bytes));
 }
@@ -87,7 +87,7 @@ void ServerPart::apply(std::span<const HeldPush* const> pushes, size_t part, con
   remember_rows(pushes, part);
 }
 
-/// Records the rows that this update has changed; any row, unless all pushes came by rows.
+/// Records the rows that this update has changed. Any row may have changed, unless all pushes came by rows.
 void ServerPart::remember_rows(std::span<const HeldPush* const> pushes, size_t part) {
   const auto by_rows = [](const HeldPush* push) { return push->encoding() == Encoding::kSparseRows; };
   if (!std::ranges::all_of(pushes, by_rows)) return history_.restart(counters().version);
@@ -111,8 +111,8 @@ void ServerPart::close(uint64_t global_step) {
   set_global_step(global_step);
 }
 
-/// A version by rows is made for each trainer separately; only a trainer that has no version gets the shared dense
-/// message.
+/// A message by rows is made for each trainer separately, so none exists yet; a trainer that has no version gets the
+/// dense message, which all trainers share.
 transport::Message ServerPart::at_hand(Encoding encoding, uint64_t has) const {
   if (!weights_.body || encoding == Encoding::kDense || (encoding == Encoding::kSparseRows && has == 0)) return weights_;
   const auto made = encoded_.find(encoding);

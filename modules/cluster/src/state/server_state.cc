@@ -45,16 +45,16 @@ ServerStatus ServerState::status() const {
   return status;
 }
 
-/// The number of the last push is kept per process: a former process that came back would have its pushes counted
-/// again.
+/// Refuses a process that was replaced: the number of the last push is kept for the present process only, so old pushes
+/// of a former process would be counted again.
 Result<uint64_t> ServerState::admit(int trainer, uint64_t incarnation, uint64_t connection, const std::string& run) {
   TrainerRecord& record = trainers_[trainer];
   if (record.incarnation == incarnation) {
     record.newest_connection = std::max(record.newest_connection, connection);
     return uint64_t(0);
   }
-  // A restarted server knows no run until its chief connects. Until then no trainer loses its place to a trainer of
-  // another run.
+  // A restarted server does not know its run until the chief brings the model. Until then no trainer loses its place to
+  // a trainer of another run.
   const bool undecided = trainer != 0 && record.incarnation != 0 && run_.id.empty() && !run.empty() && !record.run.empty();
   if (undecided && run != record.run) {
     return unavailable("two jobs at one address: a task of run " + record.run +
@@ -74,12 +74,12 @@ Result<uint64_t> ServerState::admit(int trainer, uint64_t incarnation, uint64_t 
   record.first_connection = record.newest_connection = connection;
   record.last_push = record.last_counted = 0;
   record.keeps_back = record.left = false;
-  record.done = ended_.contains(trainer);  // The input is where the former process left it.
+  record.done = ended_.contains(trainer);  // The input continues where the former process left it.
   residuals_.forget_parts(trainer);
   return before;
 }
 
-/// A stop ends with the chief that asked for it. Trainers that rest for another reason say so again.
+/// Withdraws the stop of a former chief. Trainers that rest for another reason report that again.
 void ServerState::take_back_stop() {
   stop_ = false;
   for (auto& [index, record] : trainers_) record.done = record.left || ended_.contains(index);
@@ -91,7 +91,7 @@ void ServerState::note_failure(JobFailure failure) {
   note_change();
 }
 
-/// A chief that found its connection broken tells the end twice: the first time counts.
+/// A chief whose connection broke announces the end twice: the first announcement counts.
 void ServerState::finish(JobEnd end) {
   if (phase_ != Phase::kFinished) end_ = std::move(end);
   phase_ = Phase::kFinished;
@@ -116,7 +116,7 @@ Result<void> ServerState::prepare(Prepare prepare) {
   for (auto& [index, trainer] : trainers_) {
     trainer.keeps_back = trainer.done = trainer.left = false;
     const bool of_another_run = !trainer.run.empty() && !run_.id.empty() && trainer.run != run_.id;
-    if (index != 0 && of_another_run) trainer.incarnation = 0;  // The place is free for a trainer of this run.
+    if (index != 0 && of_another_run) trainer.incarnation = 0;  // A trainer of this run may take the place.
   }
   stop_ = sealed_ = false;
   allow_non_finite_ = prepare.allow_non_finite;
@@ -241,7 +241,7 @@ Result<void> ServerState::check_agreement(const HeldPush& push) const {
                               " for " + segment.variable.name + ", and trainer " + std::to_string(id.trainer) + " has " +
                               std::to_string(others) + " for the same step; give all trainers the same program and flags");
     }
-    return {};  // All others agree with this one.
+    return {};  // All other kept pushes agree with `other`.
   }
   return {};
 }
@@ -249,7 +249,7 @@ Result<void> ServerState::check_agreement(const HeldPush& push) const {
 void ServerState::keep(HeldPush push) {
   const transport::PushId id = push.id;
   TrainerRecord& record = trainers_[id.trainer];
-  record.done = record.left;  // A push of a trainer that rested: it goes on. A push of one that has left was on its way.
+  record.done = record.left;  // A resting trainer that pushes goes on; a late push of one that has left changes nothing.
   ended_.erase(id.trainer);
   kept_.insert_or_assign(id, std::move(push));
 }
@@ -275,7 +275,7 @@ uint64_t ServerState::staleness_of(const HeldPush& push) const {
   return version() - std::min(version(), push.base_version());
 }
 
-/// Counts a push, before its update is made.
+/// Adds a push to its trainer's counts, before its update is made.
 void ServerState::count(const HeldPush& push, PushCounts& counts) const {
   const uint64_t staleness = staleness_of(push);
   ++counts.applied;
@@ -289,7 +289,7 @@ void ServerState::count(const HeldPush& push, PushCounts& counts) const {
   count_wait(push, counts);
 }
 
-/// Adds the time that the trainer waited for replies, unless it is absurd: no wait is longer than that for a server.
+/// Adds the time that the trainer waited for replies, unless the message has an absurd value, negative or above 1e6 s.
 void ServerState::count_wait(const HeldPush& push, PushCounts& counts) {
   constexpr double kSecondsMax = 1e6;
   const double seconds = push.metrics().waited_secs;

@@ -38,12 +38,12 @@ void run_pieces(const ParallelFor& parallel_for, size_t count, Body&& body) {
 }
 
 float gradient_scale(const nn::UpdateRule& rule, std::span<const double> scalars) {
-  // A rule without a scale has -1, which becomes the largest size_t.
+  // A rule without a scale has the scalar number -1, which becomes the largest size_t.
   const auto scalar = size_t(rule.gradient_scale_scalar);
   return scalar < scalars.size() ? float(scalars[scalar]) : 1.0f;
 }
 
-/// Null if the contribution has no rows for that segment.
+/// The contribution's rows for a segment; null if there are none.
 const SegmentRows* rows_of(const Contribution& contribution, size_t segment) {
   return segment < contribution.rows.size() ? contribution.rows[segment] : nullptr;
 }
@@ -65,7 +65,7 @@ void copy_elements(const Segment& segment, int64_t first, int64_t count, std::sp
   std::memcpy(to.data() + offset, from.data() + offset, size_t(count) * sizeof(float));
 }
 
-/// Works in pieces of whole rows, unless each piece would cost as much as the whole: the orthogonal initializer.
+/// Works in pieces of whole rows, except for the orthogonal initializer, where each piece costs as much as the whole.
 Result<void> initialize_variable(const Segment& segment, std::span<std::byte> weights, const ParallelFor& parallel_for) {
   constexpr int64_t kPieceElements = int64_t(1) << 18;
   const VariableSpec& variable = segment.variable;
@@ -114,7 +114,7 @@ Shard::Shard(ShardSpec spec, BufferPool& pool)
   }
 }
 
-/// A piece is small enough to share out evenly, and large enough that handing it to a thread costs little in
+/// Pieces are small enough to divide the work evenly, and large enough that handing one to a thread costs little in
 /// comparison.
 std::vector<Shard::Piece> Shard::pieces_of(const ShardSpec& spec) {
   constexpr int64_t kPieceElements = int64_t(1) << 16;
@@ -179,7 +179,7 @@ void Shard::note_poison(const Segment& segment) const {
 
 std::span<std::byte> Shard::mutable_slot(int slot) {
   Ref<Buffer>& buffer = slots_[size_t(slot)];
-  if (!buffer->unique()) {  // A snapshot holds the slot's present state, and keeps it.
+  if (!buffer->unique()) {  // A snapshot also refers to the buffer, and keeps its state.
     Ref<Buffer> copy = pool_.get(spec_.arena_bytes);
     std::memcpy(copy->data(), buffer->data(), spec_.arena_bytes);
     buffer = std::move(copy);
@@ -324,7 +324,7 @@ void Shard::ask_for_row(const Segment& segment, uint32_t row, int64_t width, con
   }
 }
 
-/// Merges the lists, which are all ascending.
+/// Merges the contributors' lists of rows, which are all ascending.
 void Shard::update_rows(const Segment& segment, std::span<const GivenRows> given, const Place& place, float factor) const {
   constexpr uint64_t kEnd = ~uint64_t(0);
   const int64_t width = row_width(segment);
@@ -400,7 +400,7 @@ void Shard::update_elements(const Segment& segment, int64_t first, int64_t count
   std::array<float*, nn::kSlotsMax> slots{};
   const auto slot_count = size_t(nn::slot_count(rule));
   for (size_t i = 0; i < slot_count; ++i) slots[i] = floats(slots_[i]->bytes(), segment.offset) + first;
-  const auto scalar = size_t(rule.learning_rate_scalar);  // A rule without a learning rate may name no scalar.
+  const auto scalar = size_t(rule.learning_rate_scalar);  // Not a scalar's number if the rule has no learning rate.
   const double learning_rate = scalar < place.scalars.size() ? place.scalars[scalar] : 0.0;
   const bool sound =
       nn::apply_update(rule, learning_rate, counters_.update_count, count, floats(place.current, segment.offset) + first,

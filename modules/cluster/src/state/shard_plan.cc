@@ -40,7 +40,7 @@ uint64_t row_bytes_of(const VariableSpec& variable) {
   return rows == 0 ? 0 : bytes_of(variable) / uint64_t(rows);
 }
 
-/// Checks that a row, or a variable that its rule needs whole, fits into one part.
+/// Checks that a row (or the whole variable, if its rule needs that) fits into one part.
 Result<void> check_pieces(const VariableSpec& variable, uint64_t part_bytes_max) {
   const bool whole = nn::needs_whole_variable(variable.rule);
   const uint64_t piece = whole ? bytes_of(variable) : row_bytes_of(variable);
@@ -52,7 +52,7 @@ Result<void> check_pieces(const VariableSpec& variable, uint64_t part_bytes_max)
                           std::to_string(part_bytes_max));
 }
 
-/// Appends rows of a variable to a shard, as several segments where one would not fit into a part.
+/// Appends rows of a variable to a shard, as several segments if one segment would not fit into a part.
 void append(ShardSpec& shard, const VariableSpec& variable, int64_t row_begin, int64_t row_end) {
   const uint64_t row_bytes = row_bytes_of(variable);
   const int64_t rows_max = row_bytes == 0 ? row_end - row_begin : int64_t(shard.part_bytes_max / row_bytes);
@@ -69,7 +69,7 @@ void append(ShardSpec& shard, const VariableSpec& variable, int64_t row_begin, i
   shard.slot_count = std::max(shard.slot_count, int32_t(nn::slot_count(variable.rule)));
 }
 
-/// Rows of a variable, which is named by its place in the model.
+/// Rows of a variable, which is named by its index in the model.
 struct Piece {
   size_t variable;
   int64_t row_begin, row_end;
@@ -99,8 +99,8 @@ void place_balanced(ShardPlan& plan, const std::vector<VariableSpec>& variables)
       placed_bytes[lightest] += align_up(row_bytes_of(variable) * uint64_t(piece.row_end - piece.row_begin));
     }
   }
-  // In the model's order: the variables that are read first arrive first, and their gradients, which are computed last,
-  // close the push.
+  // Sorts variables in the model's order: those that the model reads first arrive first, and their gradients, which are
+  // computed last, are sent last.
   for (size_t shard = 0; shard < placed.size(); ++shard) {
     std::ranges::sort(placed[shard], {}, [](const Piece& piece) { return std::pair(piece.variable, piece.row_begin); });
     for (const Piece& piece : placed[shard]) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ShardSpec as JSON. The chief sends it to the servers, so that parsing checks everything.
+// ShardSpec as JSON. It comes from the chief over the network, so parsing checks everything.
 #include <algorithm>
 
 #include "shoal/base/buffer.h"
@@ -14,7 +14,7 @@ using Json = json::Json;
 constexpr size_t kSegmentsMax = 65536;
 constexpr size_t kJsonNameBytesMax = 256;
 constexpr uint64_t kArenaBytesMax = uint64_t(1) << 40;
-// The elements of a whole variable; small enough that its bytes cannot overflow.
+// The most elements of a whole variable: few enough that its number of bytes cannot overflow.
 constexpr uint64_t kElementsMax = uint64_t(1) << 48;
 
 Json segment_json(const Segment& segment) {

@@ -15,7 +15,7 @@ constexpr auto kAttemptTimeout = std::chrono::seconds(5);
 constexpr auto kBackOffFirst = std::chrono::milliseconds(10);
 constexpr auto kBackOffMax = std::chrono::seconds(1);
 constexpr auto kNoteEvery = std::chrono::seconds(10);
-constexpr auto kOverEvery = std::chrono::seconds(1);  // How often a caller that may stop waiting is asked.
+constexpr auto kOverEvery = std::chrono::seconds(1);  // How often `over` is called during a wait.
 
 }  // namespace
 
@@ -69,7 +69,7 @@ Task<Result<void>> ServerLink::attempt(Deadline deadline) {
   if (introduced) co_return introduced;
   close(introduced.error());
   if (may_retry(introduced.error())) co_return introduced;
-  // The refusal does not say which server it comes from.
+  // Adds the server's address, which its refusal does not name.
   co_return std::move(introduced).error().with_context(to_string(server_));
 }
 
@@ -121,7 +121,7 @@ void ServerLink::note_end(const Message& message) {
 
 /// True if the message is a "finished" that the server sends unasked, as it does when it leaves.
 bool ServerLink::is_last_word(const Message& message) {
-  const bool leads = identity_.trainer_index == 0;  // The leader decides itself when the job ends.
+  const bool leads = identity_.trainer_index == 0;  // The leader itself decides when the job ends.
   if (leads || message.head.kind != MessageKind::kControl || message.head.reply_to != 0) return false;
   const auto control = transport::read_control(message);
   if (control && control->verb == "finished") job_ended_ = true;
@@ -129,8 +129,8 @@ bool ServerLink::is_last_word(const Message& message) {
   return job_ended_;
 }
 
-/// Closes the connection after a failed request, so that the next attempt starts afresh. Reads the messages that
-/// arrived before the failure, since a last "finished" would explain it.
+/// Closes the connection after a failed request, so that the next attempt starts afresh. First reads the
+/// messages that arrived before the failure, since a last "finished" would explain it.
 Task<Error> ServerLink::lost(Error error) {
   constexpr int kUnreadMax = 64;
   for (int i = 0; i < kUnreadMax && !job_ended_; ++i) {

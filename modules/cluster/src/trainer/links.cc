@@ -77,14 +77,14 @@ Task<Result<Message>> ServerLinks::control(size_t shard, std::string_view verb, 
   co_return co_await request(shard, std::move(message), deadline);
 }
 
-/// Receives the late messages of all servers, since most answers come after them. Returns `deadline`, moved on by the
-/// time that this took.
+/// Receives the late messages of all servers, since most answers follow these. Returns `deadline`, extended by the time
+/// that this took.
 Task<Deadline> ServerLinks::after_late(Deadline deadline) {
   const SteadyTime before = env_.now();
   for (auto& link : links_) {
     std::function<bool()> never;
     Result<void> received = co_await link->receive_late(std::move(never));
-    static_cast<void>(received);  // The next request meets the same error.
+    static_cast<void>(received);  // The next request returns the same error.
   }
   co_return deadline == kNoDeadline ? deadline : deadline + (env_.now() - before);
 }
@@ -113,7 +113,7 @@ Task<Result<void>> ServerLinks::check_lease(Deadline deadline) {
 Task<bool> ServerLinks::stay(StopToken stop) {
   const Duration pause = std::min<Duration>(kShowUpEvery, options_.ready_timeout / 4);
   for (bool shown = false;; shown = true) {
-    SteadyTime heard_at = env_.now();  // The time of the oldest of the last messages to each server.
+    SteadyTime heard_at = env_.now();  // When the server that waits longest was last sent to.
     for (const auto& link : links_) heard_at = std::min(heard_at, link->sent_at());
     // A server that cannot be reached is also tried once per pause.
     const SteadyTime next = shown ? env_.now() + pause : heard_at + pause;
@@ -135,7 +135,7 @@ Task<void> ServerLinks::show_up(size_t shard) {
   Message message = transport::make_control(env_.buffers(), "lease");
   message.head.sequence = link.next_sequence();
   Result<Message> answer = co_await link.request(std::move(message), epoch_, answer_by());
-  static_cast<void>(answer);  // A lost server is noticed in the next step.
+  static_cast<void>(answer);  // The next step reports a lost server.
 }
 
 Task<Result<ServerStatus>> ServerLinks::status(size_t shard, Deadline deadline, std::optional<uint64_t> seen) {
@@ -143,8 +143,8 @@ Task<Result<ServerStatus>> ServerLinks::status(size_t shard, Deadline deadline, 
   co_return noted(std::move(status));
 }
 
-/// Asks every server: the caller makes no steps, and would otherwise not learn that a server begins anew, which all
-/// others wait for.
+/// Asks every server: the caller makes no steps, and would otherwise not learn that a server was restarted without a
+/// model, for which all other trainers wait.
 Task<Result<ServerStatus>> ServerLinks::status_of_all(Deadline deadline, std::optional<uint64_t> seen) {
   deadline = co_await after_late(deadline);
   SHOAL_CO_TRY(ServerStatus first, co_await status(0, deadline, seen));
@@ -203,7 +203,7 @@ Task<Result<void>> ServerLinks::tell_failure(JobFailure failure, Deadline deadli
       std::function<bool()> give_up;
       SHOAL_CO_TRY_VOID(co_await links_[0]->connect(deadline, std::move(give_up)));
     }
-    if (links_[0]->job_end()) co_return Result<void>{};  // The job has ended, so nothing is saved any more.
+    if (links_[0]->job_end()) co_return Result<void>{};  // The job has ended, so the chief saves no more.
     auto told = co_await control(0, "failed", to_json(failure), deadline);
     if (told) co_return Result<void>{};
     if (told.error().kind() != ErrorKind::kUnavailable) co_return std::move(told).error();

@@ -15,7 +15,7 @@
 namespace shoal::cluster {
 namespace {
 
-/// References to the weights and slots at one moment. The shard copies what is still referenced before its next update.
+/// References to the weights and slots at one moment. Before its next update the shard copies buffers still referenced.
 class LocalSnapshot final : public Snapshot {
  public:
   LocalSnapshot(StateInfo info, ShardPlan plan, std::vector<Ref<const Buffer>> arenas)
@@ -79,7 +79,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
     SHOAL_TRY_VOID(bindings_.bind(plan_, variables, updates));
     update_segments_.clear();
     const auto segments = segments_by_name();
-    // bind() has found all of them.
+    // at() cannot fail: bindings_.bind() has found all updates.
     for (const std::string& name : updates) update_segments_.push_back(segments.at(name));
     return {};
   }
@@ -104,7 +104,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   backends::UpdateApplier* apply_during_run(std::span<const double> scalars) override {
     SHOAL_CHECK(!applying_ && scalars.size() == size_t(shard_.spec().scalar_count));
     scalars_.assign(scalars.begin(), scalars.end());
-    if (!weights_->unique()) next_ = env_.buffers().get(weights_->size());  // A snapshot holds the old version.
+    if (!weights_->unique()) next_ = env_.buffers().get(weights_->size());  // A snapshot still refers to weights_.
     shard_.begin_update();
     applying_ = true;
     return this;
@@ -179,7 +179,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
     // In the order of bind()'s by_rows.
     std::vector<RowSums> row_sums;
     std::vector<SegmentRows> rows;
-    // By segment: an entry of `rows`; null where the update comes whole.
+    // By segment: a pointer into `rows`; null if the segment's update is whole.
     std::vector<const SegmentRows*> rows_of_segment;
     std::vector<double> scalars;
   };
@@ -196,7 +196,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
     summed_.clear();
     for (Replica& replica : replicas_) {
       replica.row_sums.clear();
-      replica.rows.assign(by_rows.size(), {});  // From here on the entries keep their addresses.
+      replica.rows.assign(by_rows.size(), {});  // Entries then keep their addresses.
       replica.rows_of_segment.assign(segments.size(), nullptr);
     }
     for (const std::string& name : by_rows) {
@@ -224,7 +224,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
       }
     }
     global_step_ = source.info().global_step;
-    uint64_t update_count = 0;  // If several servers had shards, the highest count is used.
+    uint64_t update_count = 0;  // The highest count, if several servers saved shards.
     for (const ShardCounters& counters : source.info().shards) update_count = std::max(update_count, counters.update_count);
     shard_.set_counters({0, update_count});
     return {};
@@ -234,7 +234,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
     return failed_precondition("a step failed while it changed the weights; they are usable again after a restore");
   }
 
-  /// Keeps the first finding, which names the step.
+  /// Returns the error of the first update that wrote a value that is not finite; the error names its step.
   const std::optional<Error>& look_for_poison() {
     const Segment* const segment = options_.allow_non_finite || poison_ ? nullptr : shard_.poisoned();
     if (segment) {
@@ -252,7 +252,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
       contributions_.push_back({replica.updates->bytes(), own, replica.rows_of_segment});
     }
     if (weights_->unique()) return shard_.apply(weights_->bytes(), weights_->bytes(), contributions_);
-    Ref<Buffer> next = env_.buffers().get(weights_->size());  // A snapshot holds the old version.
+    Ref<Buffer> next = env_.buffers().get(weights_->size());  // A snapshot still refers to weights_.
     SHOAL_TRY_VOID(shard_.apply(weights_->bytes(), next->bytes(), contributions_));
     weights_ = std::move(next);
     return {};

@@ -8,13 +8,13 @@
 namespace shoal::cluster {
 namespace {
 
-// Small, so that a slow connection shows that something arrives.
+// Small, so that the server sees parts arrive even over a slow connection.
 constexpr uint64_t kResidualPartBytes = uint64_t(1) << 20;
 // The longest that a checkpoint waits for trainers that keep sending.
 constexpr auto kAllResidualsMax = std::chrono::minutes(10);
 constexpr auto kResidualsNoteEvery = std::chrono::seconds(10);
 
-/// The exchange of a trainer that keeps nothing back.
+/// The exchange of a trainer that has no residual.
 class NoResiduals final : public ResidualExchange {
  public:
   explicit NoResiduals(size_t shards) : shards_(shards) {}
@@ -84,10 +84,10 @@ Task<Result<void>> TopKResiduals::hand_in_last(SteadyTime enough, Deadline deadl
   co_return Result<void>{};
 }
 
-/// Sends a residual to one server. Does not return errors: the next call that needs the server finds it gone.
+/// Sends a residual to one server. Does not return errors: the next call to a lost server returns one.
 Task<Result<void>> TopKResiduals::hand_in(size_t shard, ServerTraffic::Residual residual, SteadyTime enough,
                                              Deadline deadline) {
-  const uint64_t bytes = residual.arena.size();  // 0 if nothing was pushed yet.
+  const uint64_t bytes = residual.arena.size();  // 0 before the first push.
   const std::string name = arena_name(own_arena());
   for (uint64_t done = 0; done < bytes && env_.now() < enough; done += kResidualPartBytes) {
     if (!servers_[shard].connected()) break;
@@ -128,7 +128,7 @@ Task<Result<void>> TopKResiduals::fetch_from(size_t shard) {
   co_return Result<void>{};
 }
 
-/// Asks all servers at once, so that a silent trainer delays this only once.
+/// Asks all servers at once, so that the waits of all servers for a silent trainer run at the same time.
 Task<Result<std::vector<int>>> TopKResiduals::held() {
   std::vector<std::vector<int>> by_shard(traffic_.size());
   TaskGroup group(env_);

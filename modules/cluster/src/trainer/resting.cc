@@ -7,16 +7,16 @@ namespace shoal::cluster {
 
 using transport::Message;
 
-/// Hands in the residual first, since the next checkpoint needs it.
+/// Sends the residual to the servers first, since the next checkpoint needs it.
 Task<Result<RestNews>> Resting::rest(Rest rest, uint64_t newest_push, Deadline deadline) {
   rest.newest_push = newest_push;
   if (!std::exchange(told_, true)) {
     Result<void> handed_in = co_await residuals_.hand_in_last(deadline, deadline);
-    static_cast<void>(handed_in);  // A lost server is noticed below.
+    static_cast<void>(handed_in);  // The calls below report a lost server.
     residuals_.set_others_asked(true);
     Result<void> told = co_await tell_all(rest, deadline);
     const bool broken = !told && told.error().kind() == ErrorKind::kUnavailable;
-    if (!rest.waits || !broken) SHOAL_CO_TRY_VOID(std::move(told));  // Shard 0 is told again below.
+    if (!rest.waits || !broken) SHOAL_CO_TRY_VOID(std::move(told));  // The loop below tells shard 0 again.
   }
   if (!rest.waits) co_return RestNews{};
   for (;;) {
@@ -32,7 +32,7 @@ Task<Result<RestNews>> Resting::rest(Rest rest, uint64_t newest_push, Deadline d
   }
 }
 
-/// Tells all servers that this trainer rests, so that those other than shard 0 do not wait for its residual.
+/// Tells all servers that this trainer rests, so that servers other than shard 0 do not wait for its residual.
 Task<Result<void>> Resting::tell_all(Rest rest, Deadline deadline) {
   rest.waits = false;
   return servers_.tell_all("rest", deadline, to_json(rest));

@@ -44,7 +44,7 @@ ServerTraffic::Residual ServerTraffic::residual_of(PartResidual part) const {
     const ShardTraffic::Residual one = (traffic.*part)();
     if (!one.arena) return {};
     all.arena.add(one.arena->bytes(), one.arena);
-    all.after = one.after;  // The same number for all parts, which are pushed together.
+    all.after = one.after;  // All parts have the same number, since they are pushed together.
   }
   return all;
 }
