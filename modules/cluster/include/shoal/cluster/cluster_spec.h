@@ -33,7 +33,7 @@ Result<HostPort> parse_host_port(std::string_view text);
 /// True for `localhost`, 127.0.0.0/8 and [::1], as written: no name is looked up. `address` is a "host:port".
 bool is_loopback_address(std::string_view address);
 
-/// The training cluster: for each role its nodes, as index and address. A value. Roles are ordered by the bytes of
+/// The training cluster: for each role its nodes, as index and address. Roles are ordered by the bytes of
 /// their names, nodes by index. Indices may have gaps: the sparse form lists only some nodes of a role.
 class ClusterSpec {
  public:

@@ -39,8 +39,8 @@ struct TaskIdentity {
   std::string meaning = {};  ///< meaning_text() of the model, for the same purpose.
   /// The run of the task's model: a chief learns it from model_dir, a worker from its folder or the servers.
   RunIdentity run = {};
-  /// The name of the start that this task is part of: a launcher's (SHOAL_RUN) or an engine's (the number of a Slurm
-  /// job). Empty: not known. Peers compare it where both know it.
+  /// The name of the start (one launch of all tasks) that this task is part of: SHOAL_RUN from a launcher, or an engine's
+  /// name, such as the number of a Slurm job. Empty: not known. Peers compare it where both know it.
   std::string start = {};
   std::string origin = {};  ///< "mnist, model_dir m": how refusals describe the task.
 };

@@ -22,7 +22,7 @@ std::string variables_difference(std::string_view text, const std::string& owner
                                  const std::string& server);
 
 /// One line per subject of `meaning`: "feature "wood": vocabulary (4 words: ash, ...) #1f3a...", then one line per
-/// entry of `rest`, what else the model computes with: "learning_rate: 0.1". At most kIdentityBytesMax bytes.
+/// entry of `rest`, the other values that the model uses: "learning_rate: 0.1". At most kIdentityBytesMax bytes.
 std::string meaning_text(const Meaning& meaning, const std::map<std::string, std::string>& rest);
 
 /// The first difference between two texts of meaning_text(), in words. Empty if there is none, or if a text is empty.

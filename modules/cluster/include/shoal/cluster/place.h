@@ -32,7 +32,7 @@ std::string_view to_string(ConfigSource source);
 /// Reads such a name. For any other text InvalidArgument, which lists the names.
 Result<ConfigSource> parse_config_source(std::string_view name);
 
-/// Reads one environment variable; nothing if it is not set. A parameter, so that a test can give its own variables.
+/// Reads one environment variable; nothing if it is not set. Tests pass another function with variables of their own.
 using GetEnv = std::function<std::optional<std::string>(std::string_view name)>;
 
 /// The port of the rendezvous where nothing names another.
@@ -48,7 +48,7 @@ struct Place {
   std::vector<std::string> hosts{};        ///< The job's hosts, rank 0's first; empty if they are not known.
   /// The address (host:port) where rank 0 answers, or several addresses to try in turn. Empty: not known.
   std::vector<std::string> rendezvous{};
-  /// The name by which others find this task's host; empty: the address that rank 0 sees it connect from.
+  /// The name by which others find this task's host; empty: the address from which rank 0 sees the task connect.
   std::string own_host = {};
   /// A name that tells this job from others of its kind, for example SHOAL_RUN; empty if there is none.
   std::string run = {};

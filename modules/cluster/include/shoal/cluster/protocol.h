@@ -20,7 +20,7 @@
 ///   "rest" Rest              -> "rest" RestNews | "again" | "finished" JobEnd: the trainer makes no more pushes, and
 ///                               stays. "again": the trainer's epoch is over, or the job takes back its request to stop;
 ///                               the trainer attaches anew and goes on
-///   "failure"                -> "ok" | Error: why nothing more is saved of this epoch; asked after kStatusPoisonBit
+///   "failure"                -> "ok" | Error: why nothing more of this epoch is saved; for kStatusPoisonBit
 ///   "failed" JobFailure      -> "ok": the trainer has failed for good (exit status 2, 3 or 4); shard 0 tells the chief
 /// The push of a shard in several parts (parts_of) is one Chunk for each part. It may begin while the step is still
 /// computed; the closing Chunk is that of the first part, and comes last. Weights of such a shard are one message for each
@@ -42,9 +42,9 @@
 ///                               | "more": that version is yet to come, ask again | Error Unavailable: there is no model
 ///                               | Error NanLoss: that version has a value that is not finite and was finite at the start
 ///   "read" ReadRange         -> Snapshot part
-///   "residuals" ["now"]      -> "residuals" [trainers]: those whose residual is part of the snapshot ("read" gives it)
+///   "residuals" ["now"]      -> "residuals" [trainers]: the snapshot has their residuals, which "read" sends
 ///                               | "more": some residuals are on their way, ask again
-///   "release" ["saved"]      -> "ok": the snapshot is let go; "saved": it is in the newest checkpoint
+///   "release" ["saved"]      -> "ok": the server frees the snapshot; "saved": the newest checkpoint has it
 ///   "stop"                   -> "ok": from now on replies ask trainers to stop
 ///   "seal"                   -> "ok": no push counts any more, the last checkpoint is taken (shard 0 decides that for all)
 ///   "finish" JobEnd          -> "ok": the job has ended; the server returns
@@ -98,8 +98,8 @@ inline constexpr uint8_t kStatusStopBit = 0x80;
 inline constexpr std::string_view kReleaseSaved = "saved";
 
 /// The number for the epoch of the next restore: higher than `newest`, the highest number that the servers and this
-/// chief know, and never given before, even if all of them have forgotten it. The upper half is a count, the lower half
-/// is the chief's incarnation, as ballot numbers are made of a count and the proposer (Lamport, "The Part-Time
+/// chief know, and never used before, even if all of them have forgotten a use. The upper half is a count, the lower
+/// half is the chief's incarnation, as ballot numbers are made of a count and the proposer (Lamport, "The Part-Time
 /// Parliament", 1998, 2.2).
 uint64_t next_epoch(uint64_t newest, uint64_t incarnation);
 
@@ -158,12 +158,12 @@ struct PushCounts {
 
 /// A trainer says that it makes no more pushes, but stays until the end of the job is announced.
 struct Rest {
-  /// The trainer gives up that push and those before it, as far as they are not committed; 0: there is none.
+  /// The trainer's newest push (0: none). The trainer gives up this push and all before it that are not committed.
   uint64_t newest_push = 0;
   /// The trainer's input has ended, at a position that can be stored: checkpoints record the end.
   bool input_ended = false;
-  bool stopped_by_job = false;  ///< The trainer stopped because the job told it to; it goes on if that is taken back.
-  bool waits = false;           ///< The server may answer after up to a second, if there is no news.
+  bool stopped_by_job = false;  ///< The trainer stopped because the job told it to; it goes on if the job takes that back.
+  bool waits = false;           ///< True if the server may wait for news, up to a second, before it answers.
   friend bool operator==(const Rest&, const Rest&) = default;
 };
 std::string to_json(const Rest& rest);

@@ -39,8 +39,8 @@ class RemoteStore : public Store {
   /// Ends the connections of a process that another one will replace: hands in the residual of compression, and does
   /// not mark the trainer as done. Best effort, until `deadline`.
   virtual Task<void> give_way(Deadline deadline) = 0;
-  /// Tells shard 0 that this trainer has failed for good, connecting again if it has to, until `deadline`. leave()
-  /// follows.
+  /// Tells shard 0 that this trainer has failed for good, connecting again if it has to, until `deadline`. The
+  /// caller then calls leave().
   virtual Task<Result<void>> tell_failure(Error why, Deadline deadline) = 0;
   /// Says that this trainer makes no more pushes, but stays; in synchronous training the others go on without it. The
   /// store fills in newest_push of `rest`. With `waits` the answer comes after a second, or once there is news, and a

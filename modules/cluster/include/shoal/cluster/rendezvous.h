@@ -57,7 +57,7 @@ class Rendezvous {
   Task<Result<Gathering>> meet();
   /// Waits until `stop`, then closes.
   Task<Result<void>> attend(StopToken stop);
-  /// Ends the work in the background.
+  /// Ends the rendezvous's work in the background.
   Task<Result<void>> close();
 
   class Part;  // The implementation: the part of rank 0, or that of another rank.

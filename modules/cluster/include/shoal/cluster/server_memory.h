@@ -18,7 +18,7 @@ struct ServerMemory {
   /// max(W, R) P: pushes that wait for their commit. Twice that for encoded pushes and for tables by rows, which lie
   /// here as received and as decoded. With top-k also W P, the residual of each trainer for a checkpoint.
   uint64_t updates = 0;
-  uint64_t snapshot = 0;  ///< (1 + S) P: what a checkpoint that is being written keeps, once training has gone on.
+  uint64_t snapshot = 0;  ///< (1 + S) P: the state that a checkpoint in progress keeps while training goes on.
   /// 16 (max(W, R) + 1) bytes for each row of a table by rows: the row numbers and places of each waiting push, of one
   /// reply, and of the newest updates. Pushes usually name few rows.
   uint64_t row_numbers = 0;
@@ -31,7 +31,7 @@ ServerMemory server_memory(const ShardSpec& spec, int trainers, int aggregated =
 /// The bytes that a push takes besides its gradients: the input position, and scalars.
 inline constexpr uint64_t kPushOverhead = uint64_t(64) << 10;
 /// The most bytes of one trainer's unanswered pushes that a server keeps; beyond that it reads no more from the trainer
-/// until one of them is decided. (Pushes that were answered and are kept for a later commit are at most R together.)
+/// until an order decides about one. (Pushes that were answered and are kept for a later commit are at most R together.)
 struct PushLimit {
   /// 2 P. A push that is sent again, or follows one that its trainer gave up, takes the room of the version that is
   /// otherwise on its way to that trainer. Both limits: plus twice kPushOverhead.

@@ -63,9 +63,9 @@ class Shard {
   Result<void> initialize(std::span<std::byte> weights, const ParallelFor& parallel_for = nullptr);
   /// Computes the next version of the weights into `next` (may be `current`), and updates the slots, from the mean of
   /// the contributors' gradients: they are added up in order, each multiplied by its own scale; learning rates are
-  /// those of the first contributor. Slots that a snapshot holds are copied first. In a segment with lazy rows only
-  /// rows change for which a contributor has a gradient that is not all zero; a contributor without one is left out of
-  /// that row's sum, but counts for the mean. If all contributors give rows, and the update is in place, the cost is
+  /// those of the first contributor. Slots that a snapshot holds are copied first. In a segment with lazy rows a row
+  /// changes only if some contributor's gradient of the row is not all zero. All-zero contributors are left out of the
+  /// row's sum, but count for the mean. If all contributors give rows, and the update is in place, the cost is
   /// proportional to the rows given. InvalidArgument if sizes do not fit the spec.
   Result<void> apply(std::span<const std::byte> current, std::span<std::byte> next,
                      std::span<const Contribution> contributions, const ParallelFor& parallel_for = nullptr);
@@ -80,7 +80,7 @@ class Shard {
   void update_part(const Segment& segment, int64_t first, int64_t count, std::span<const std::byte> current,
                    std::span<std::byte> next, const float* gradient, std::span<const double> scalars) const;
   /// Updates the segments with given rows (as for apply()). If `next` is another buffer, also copies from `current`
-  /// whatever no update changes.
+  /// all elements that no update changes.
   void finish_update(std::span<const std::byte> current, std::span<std::byte> next, std::span<const double> scalars,
                      std::span<const SegmentRows* const> rows = {}) const;
 

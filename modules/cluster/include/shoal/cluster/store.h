@@ -50,20 +50,20 @@ struct Step {
   uint64_t global_step = 0;  ///< The global step of the weights.
   backends::VersionId weights;
   std::span<const backends::Pieces> variables;
-  /// Set while some variables are still on their way: run_on() computes as far as they have come. Null otherwise.
+  /// Set while some variables are still on their way: run_on() computes until it needs one of these. Null otherwise.
   const backends::VariableArrivals* arrivals = nullptr;
   std::span<const backends::MutablePieces> updates;  ///< Where the program writes gradients; start() sets it.
   /// Set by the leader: it takes a snapshot once this update counts (Store::hears_of_saves()).
   bool save_follows = false;
   /// The loss of the batch, for the job's metrics. The caller of commit() sets it; NaN if it is not known.
   double loss = std::numeric_limits<double>::quiet_NaN();
-  /// The share of the trainer's time, 0 to 1, that went by waiting for its input lately; NaN if it is not known.
+  /// The share of the trainer's time, 0 to 1, that it lately spent waiting for its input; NaN if it is not known.
   double input_wait = std::numeric_limits<double>::quiet_NaN();
 };
 
 struct Outcome {
   uint64_t global_step = 0;  ///< The newest known global step after this update.
-  bool applied = true;       ///< False if the update was too old and does not count, or is kept for a commit to come.
+  bool applied = true;       ///< False if the update was too old and does not count, or is kept for a later commit.
   bool stop = false;         ///< True if the job asks its trainers to stop.
 };
 

@@ -45,7 +45,7 @@ struct TaskConfig {
   bool launched = false;
   std::vector<std::string> warnings;
 
-  /// False while only rank and size are known, which give role and numbers: addresses come from a rendezvous.
+  /// False while only rank and size are known: these give role and numbers, and a rendezvous gives the addresses.
   bool has_met() const { return mode == TaskMode::kLocal || !job.empty() || has_ended; }
   /// This trainer's number, for splitting data and on the servers: 0 for the chief, i + 1 for worker i; where workers
   /// are listed sparsely, k for the k-th listed worker. 0 for all other tasks. In [0, num_trainers()).
@@ -84,8 +84,8 @@ std::string to_tf_config(const TaskConfig& task);
 std::optional<std::string> process_getenv(std::string_view name);
 
 /// The task that the environment gives this process, by SHOAL_RANK, TF_CONFIG or the variables of an engine, in this
-/// order, else local mode; SHOAL_SOURCE restricts the search to one source. Reads variables only, so a task of a
-/// job lacks addresses yet (has_met()). with_trial() adds the trial. InvalidArgument or TypeMismatch, naming the variable.
+/// order, else local mode; SHOAL_SOURCE restricts the search to one source. Reads variables only: addresses may
+/// be missing (has_met()). with_trial() adds the trial. InvalidArgument or TypeMismatch, naming the variable.
 Result<TaskConfig> task_from_environment(const GetEnv& getenv, const TfConfigOptions& options = {});
 
 /// The variable SHOAL_TRIAL without blanks around it: the trial of a search that this process is part of, such as "7". None

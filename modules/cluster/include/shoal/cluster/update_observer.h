@@ -31,7 +31,7 @@ class UpdateObserver {
   virtual void activated(int /*shard*/, uint64_t /*server*/, uint64_t /*epoch*/, uint64_t /*global_step*/) {}
   /// A server has applied an update, for the first time.
   virtual void applied(const ObservedUpdate&) {}
-  /// After an update: what the buffers of a server's task take, and the most that the formula allows (server_memory.h).
+  /// After an update: the bytes of a server task's buffers, and the most that the formula in server_memory.h allows.
   virtual void holds(int /*shard*/, uint64_t /*bytes*/, uint64_t /*most*/) {}
   /// A trainer was told by all shards that its update counts. `shard`, `server`, `sequence` and `staleness` are not set.
   virtual void counted(const ObservedUpdate&) {}
