@@ -13,7 +13,7 @@ namespace shoal::cluster {
 
 class Absences {
  public:
-  /// `records` says who is connected, and who is done with the job; outlives this object.
+  /// `records` says which trainers are connected, and which make no more pushes; outlives this object.
   Absences(size_t trainers, Duration grace, const TrainerRecords& records)
       : grace_(grace), records_(records), absences_(trainers) {}
 

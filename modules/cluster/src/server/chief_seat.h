@@ -11,7 +11,7 @@
 namespace shoal::cluster {
 
 /// The seat is the right to lead this server. One process holds it, over any number of connections, until the last one
-/// has ended. Connections of a killed process end; those of a silent one are closed for lack of heartbeats. For the strand.
+/// has ended. Connections of a killed process end; those without heartbeats are closed. Used on the strand only.
 class ChiefSeat {
  public:
   /// `heard` returns when the holder was last heard. `patience` is how long a holder may be silent before its

@@ -61,7 +61,7 @@ class ServerCore {
   Task<Result<void>> reply(Session& session, const transport::MessageHead& request, transport::Message answer,
                            uint8_t status = kStatusOk);
   /// Sends messages that are parts of one version of the weights, even if another update follows meanwhile. Closes the
-  /// connection if one cannot be sent.
+  /// connection if a message cannot be sent.
   Task<Result<void>> reply_parts(Session& session, transport::MessageHead request, std::vector<transport::Message> parts,
                                  uint8_t status = kStatusOk);
   transport::Message control(std::string_view verb, std::string_view text = {}) {

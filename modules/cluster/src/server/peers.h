@@ -17,7 +17,7 @@ class Peers {
   void join(Session& session);
   void leave(const Session& session);
   bool is_here(size_t shard) const { return peers_[shard].session != nullptr; }
-  /// Notes that the session's shard has all orders of `epoch` so far, and gets those that follow.
+  /// Notes that the session's shard has all orders of `epoch` so far, and will get the later ones.
   void in_step(const Session& session, uint64_t epoch);
   bool is_in_step(const Session& session, uint64_t epoch) const;
 

@@ -38,13 +38,13 @@ class Sequencer {
   /// `shard` has received all orders up to this index.
   void received(size_t shard, uint64_t index);
 
-  /// The process of `newest` starts over from its last commit: its undecided pushes up to `newest` do not count,
+  /// The process of `newest` starts over from its last committed push: its undecided pushes up to `newest` do not count,
   /// including those that no shard has reported yet.
   void abandon(const transport::PushId& newest);
   /// The trainer of `newest` becomes inactive until it pushes again, and gives up its undecided pushes.
   void rest(const transport::PushId& newest);
-  /// `trainer` becomes inactive until another process of it pushes; pushes of this process that still arrive do not
-  /// change that.
+  /// `trainer` becomes inactive until another process of it pushes; late pushes of process `incarnation` do not make the
+  /// trainer active.
   void leave(int trainer, uint64_t incarnation);
   /// `trainer` has been away for the grace period, or is back.
   void set_lost(int trainer, bool lost);
@@ -63,7 +63,7 @@ class Sequencer {
   void seal();
   void unseal() { sealed_ = false; }
 
-  /// Trainers that the next commit may wait for: others have pushed for it, but these, active and not lost, have not.
+  /// Once some trainer has pushed for the next commit: the active trainers, not lost, that have not pushed for it yet.
   std::vector<int> awaited() const;
   /// The version of the weights once all commits so far are applied.
   uint64_t version() const { return progress_.version; }

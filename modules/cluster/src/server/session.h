@@ -14,7 +14,7 @@ namespace shoal::cluster {
 
 inline constexpr int32_t kTaskIndexMax = 65535;
 
-/// The coroutine of the connection shares it with the coroutines that will answer its requests.
+/// A connected peer. The connection's coroutine and those that will answer its requests share this object.
 struct Session : std::enable_shared_from_this<Session> {
   Session(Environment& env, std::unique_ptr<transport::Connection> accepted, uint64_t which)
       : connection(std::move(accepted)), number(which), replies(env) {}

@@ -42,7 +42,7 @@ class UpdateStrategy {
   /// False if the push is too old, or too late, and will not count.
   virtual bool takes(const WholePush& push, const Progress& progress) const = 0;
   /// The pushes that make the next update, as indices into `held` in the order in which they are added up; none if the
-  /// update is not complete. `held` has pushes that takes() accepted, in the order in which the last shard got them.
+  /// update is not complete. `held` has pushes that takes() accepted, in the order in which they reached all shards.
   virtual std::vector<size_t> next(std::span<const WholePush> held, const Progress& progress) const = 0;
   /// True if `trainer`, whose pushes are all held, may make one more for the same commit.
   virtual bool grants(size_t trainer, const Progress& progress) const = 0;

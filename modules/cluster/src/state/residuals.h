@@ -50,7 +50,7 @@ class Residuals {
   std::vector<int> awaited(const TrainerRecords& trainers) const;
   /// The number of bytes of residuals received so far.
   uint64_t bytes_taken() const { return bytes_taken_; }
-  /// The trainers of whose residuals the snapshot has all parts, ascending.
+  /// The trainers whose residuals the snapshot has in full, ascending.
   std::vector<int> held() const;
   /// The residual of `trainer` in snapshot `hold`; null if another snapshot was begun since, or there is none.
   Ref<const Buffer> held_of(int trainer, uint64_t hold) const;

@@ -29,7 +29,7 @@ class ServerPart {
   void look_at_start() { shard_.begin(weights_.payload()); }
   /// As Shard::poisoned().
   const Segment* poisoned() const { return shard_.poisoned(); }
-  /// Sets what replies say about the newest version.
+  /// Sets the version and the global step that replies with the newest weights name.
   void set_global_step(uint64_t step) { transport::set_weights_version(weights_, counters().version, step); }
 
   /// Called on any thread: decodes `chunk` of a push for this part. The result points into the chunk's message.
@@ -40,7 +40,7 @@ class ServerPart {
   void open();
   /// The approximate number of bytes of each arena that apply() touches.
   uint64_t bytes_of_update(std::span<const HeldPush* const> pushes, size_t part) const;
-  /// Called on any thread. Makes one update of all these pushes, in their order; this is their part number `part`.
+  /// Called on any thread. Makes one update of all these pushes, in their order; this object is part `part` of each.
   void apply(std::span<const HeldPush* const> pushes, size_t part, const ParallelFor& parallel_for);
   /// Called on the strand: makes the next version the newest one.
   void close(uint64_t global_step);

@@ -93,15 +93,15 @@ class ServerState {
   const JobEnd& end() const { return end_; }  ///< Valid in phase kFinished.
   /// A process of `trainer` says hello over `connection` (a number that grows with each accepted connection). Returns
   /// the process whose place it takes, 0 if there is none. FailedPrecondition if a newer process has the place already.
-  /// `run` is the run that the process belongs to; empty if it does not know. Unavailable if a trainer of another run
+  /// `run` is the run that the process belongs to; empty if not known. Unavailable if a trainer of another run
   /// has the place, and no chief has said which run this server belongs to.
   Result<uint64_t> admit(int trainer, uint64_t incarnation, uint64_t connection, const std::string& run = {});
 
   // A new epoch: prepare() drops the old state; the shard starts from its initializers, then takes restored values.
 
-  /// Called between steps.
+  /// Called between steps: begins to load the epoch.
   Result<void> prepare(Prepare prepare);
-  /// Called on any thread.
+  /// Called on any thread: makes the parts, with their initial values.
   void build(const ParallelFor& parallel_for = nullptr);
   /// Called between steps: the server holds no model any more.
   void lose() { phase_ = Phase::kEmpty; }
@@ -110,9 +110,9 @@ class ServerState {
   /// Called between steps: where to copy the bytes of `part`, which belong to the restored state; empty if there is
   /// nothing to copy.
   Result<std::span<std::byte>> place_to_restore(const transport::SnapshotPart& part);
-  /// Called on any thread, after the last restore and before activate().
+  /// Called on any thread, after the last restore and before activate(): checks the values that the epoch begins with.
   void look_at_start();
-  /// Called between steps.
+  /// Called between steps: makes the epoch ready.
   Result<void> activate(StateText state);
 
   // The server keeps a whole push (one chunk for each part) until an order decides about it.

@@ -9,7 +9,7 @@
 
 namespace shoal::cluster {
 
-/// Maps the program's variables and updates to the segments of a plan, once. Per step only base addresses change.
+/// Maps the program's variables and updates to the segments of a plan, once. Each step changes only base addresses.
 class Bindings {
  public:
   /// NotFound naming a variable that the plan lacks.

@@ -65,7 +65,7 @@ class ServerLinks {
   Task<Result<void>> check_lease(Deadline deadline);
   /// Until `stop`, shows each server that this trainer is alive whenever it has sent nothing for a few seconds. Makes a
   /// new connection where one broke, but sends nothing to a server that does not hold the state that this trainer
-  /// follows. Failures are not noted(). False if `stop` came before anything was sent.
+  /// follows. Does not pass failures to noted(). False if `stop` came before anything was sent.
   Task<bool> stay(StopToken stop);
   /// Asks for the status. With `seen` the server answers once its number of changes differs from `seen`, or after
   /// a moment.
@@ -81,7 +81,7 @@ class ServerLinks {
   Task<Result<Welcome>> welcome(size_t shard, uint64_t newest_push, Deadline deadline);
   /// Tells all servers at once of the end, so that an absent server delays no other.
   Task<Result<void>> finish(JobEnd end, Deadline deadline);
-  /// Tells shard 0 of the failure, which the chief learns from there.
+  /// Tells shard 0 of the failure; the chief learns of the failure from shard 0.
   Task<Result<void>> tell_failure(JobFailure failure, Deadline deadline);
   std::optional<JobEnd> job_end() const;
 

@@ -29,11 +29,11 @@ class PushSender final : public backends::UpdateListener {
 
   /// Called on the strand: a step begins, and nothing of its push is sent yet.
   void begin();
-  /// Called on the compute thread: the memory for the step's gradients is there.
+  /// Called on the compute thread: the memory for the step's gradients is ready.
   void start();
   /// Called on the compute thread: the gradient `index` is made.
   void update_made(size_t index) override;
-  /// Called on the strand, beside the program: sends the complete parts to one server, until `stop`; send_rest() sends
+  /// Called on the strand during the program: sends the complete parts to one server, until `stop`; send_rest() sends
   /// those that are still queued then. A lost connection is no error here: send_rest() will report it.
   Task<Result<void>> send_made(size_t server, StopToken stop);
   /// Sends the parts that were not sent, the closing chunk last.

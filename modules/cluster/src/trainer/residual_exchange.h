@@ -14,7 +14,7 @@ class ResidualExchange {
  public:
   virtual ~ResidualExchange() = default;
 
-  /// Takes the `status` of a server's reply to a push, which may ask for a residual.
+  /// Reads the `status` of a server's reply to a push, which may ask for a residual.
   virtual void note(size_t shard, uint8_t status) = 0;
   /// Sends the residuals (from before or after the newest push) that servers have asked for. Best effort: training goes
   /// on without them.

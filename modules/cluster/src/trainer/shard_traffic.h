@@ -63,7 +63,7 @@ class ShardTraffic {
   /// A residual for a server. Null before the first push.
   struct Residual {
     Ref<const Buffer> arena;
-    uint64_t after = 0;  ///< The number (Chunk::push) of the newest push before the residual was like this.
+    uint64_t after = 0;  ///< The number (Chunk::push) of the newest push that this residual reflects.
   };
   Residual residual() const;
   /// The residual as it was before the newest push.
@@ -91,7 +91,7 @@ class ShardTraffic {
 
   transport::Message weights_;
   uint64_t version_ = 0;
-  Ref<Buffer> decoded_;  // Null until weights come encoded. By rows, the whole arena with all rows received so far.
+  Ref<Buffer> decoded_;  // Null until weights come encoded. If weights travel as rows: with all rows received so far.
   bool decoded_now_ = false;
 
   transport::Chunk fields_;  // The fields of the push in progress; its position is position_.

@@ -22,7 +22,7 @@ class WeightReceiver final : public backends::VariableArrivals {
   /// Called with the head of each part. An error refuses the part.
   using OnHead = std::function<Result<void>(size_t shard, size_t part, const transport::MessageHead& head)>;
 
-  /// `traffic` has an entry for each server; `bindings` know all parts of all servers. All references outlive this
+  /// `traffic` has an entry for each server; `bindings` cover all parts of all servers. All references outlive this
   /// object.
   WeightReceiver(Environment& env, ServerLinks& servers, std::vector<ServerTraffic>& traffic, Bindings& bindings,
                  OnHead on_head)
@@ -77,7 +77,7 @@ class WeightReceiver final : public backends::VariableArrivals {
   // By number (ServerTraffic::number): true if kernels may read the part.
   std::vector<std::atomic<bool>> arrived_;
   Event arrival_;
-  std::optional<Error> failed_;  // Why the late parts of this step will not come.
+  std::optional<Error> failed_;  // The error that keeps late parts of this step from arriving.
 };
 
 }  // namespace shoal::cluster
