@@ -39,7 +39,7 @@ Result<TaskConfig> resolve_evaluator(TaskConfig task) {
   return task;
 }
 
-/// Checks that the cluster has the task's role, and the role this index.
+/// Checks that the cluster lists the task's role, and that the role lists the task's index.
 Result<void> check_listed(const TaskConfig& task) {
   const std::string& type = task.type;
   if (!task.job.has_role(type)) {

@@ -48,7 +48,7 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
   bool number_unsigned(number_unsigned_t value) override { return copies() ? copy(std::to_string(value)) : put(value); }
   bool number_float(number_float_t value, const string_t& text) override {
     if (!copies()) return put(value);
-    std::string number = text;  // nlohmann/json 3.11.2 puts the locale's decimal point here.
+    std::string number = text;  // nlohmann/json 3.11.2 writes the locale's decimal point into `text`.
     for (char& each : number) {
       if (std::string_view("0123456789+-eE").find(each) == std::string_view::npos) each = '.';
     }

@@ -306,7 +306,7 @@ Task<Result<void>> Server::serve_peer(Session& session, MessageHead hello) {
   tell_connected();
   Result<void> outcome = co_await core_.reply(session, hello, requests_.welcome(session));
   while (outcome) {
-    // The connection's heartbeats end this loop.
+    // Missing heartbeats end the connection, and so this loop.
     Result<Message> report = co_await session.connection->receive(kNoDeadline);
     outcome = report ? Result<void>() : Result<void>(report.error());
     if (outcome) outcome = co_await commits_.take_report(session, *report);

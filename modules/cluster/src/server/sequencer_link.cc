@@ -86,7 +86,7 @@ Task<Result<void>> SequencerLink::meet() {
 
 Task<Result<void>> SequencerLink::follow() {
   for (;;) {
-    // The connection's heartbeats end this loop.
+    // Missing heartbeats end the connection, and so this loop.
     SHOAL_CO_TRY(const Message message, co_await connection_->receive(kNoDeadline));
     SHOAL_CO_TRY(Order order, transport::read_order(message));
     SHOAL_CO_TRY(const bool next, is_next(message, order));

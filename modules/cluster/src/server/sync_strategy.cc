@@ -30,7 +30,7 @@ class SyncStrategy final : public UpdateStrategy {
     return contributors;
   }
 
-  /// Allows each trainer the pushes of its own share, and the pushes that lost trainers owe to the first that asks.
+  /// Allows a trainer the pushes of its own share. The first trainers to ask may also make the pushes of lost trainers.
   bool grants(size_t trainer, const Progress& progress) const override {
     const Participant& asker = progress.trainers[trainer];
     if (!asker.active || progress.stopping) return false;

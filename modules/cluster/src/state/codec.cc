@@ -270,7 +270,7 @@ void TopK::encode(std::span<const std::byte> gradient, std::span<std::byte> payl
   before_ = std::exchange(residual_, std::move(next));
 }
 
-/// Takes the `wanted` largest magnitudes out of the segment's residual. Finds the smallest one to take first: a
+/// Takes the `wanted` largest magnitudes out of the segment's residual. First finds the smallest one to take: a
 /// histogram over the leading bits gives its bin, and nth_element finds it in the bin.
 void TopK::select(const Segment& segment, float* rest, uint32_t* places, float* values) {
   constexpr int kBinBits = 11, kShift = 31 - kBinBits;

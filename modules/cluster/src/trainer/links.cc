@@ -113,7 +113,7 @@ Task<Result<void>> ServerLinks::check_lease(Deadline deadline) {
 Task<bool> ServerLinks::stay(StopToken stop) {
   const Duration pause = std::min<Duration>(kShowUpEvery, options_.ready_timeout / 4);
   for (bool shown = false;; shown = true) {
-    SteadyTime heard_at = env_.now();  // When the server that waits longest was last sent to.
+    SteadyTime heard_at = env_.now();  // Becomes the oldest sent_at() of all links.
     for (const auto& link : links_) heard_at = std::min(heard_at, link->sent_at());
     // A server that cannot be reached is also tried once per pause.
     const SteadyTime next = shown ? env_.now() + pause : heard_at + pause;
@@ -143,8 +143,8 @@ Task<Result<ServerStatus>> ServerLinks::status(size_t shard, Deadline deadline, 
   co_return noted(std::move(status));
 }
 
-/// Asks every server: the caller makes no steps, and would otherwise not learn that a server was restarted without a
-/// model, for which all other trainers wait.
+/// Asks every server: the caller makes no steps, and would otherwise not notice that a server was restarted and
+/// lacks the model, for which all other trainers wait.
 Task<Result<ServerStatus>> ServerLinks::status_of_all(Deadline deadline, std::optional<uint64_t> seen) {
   deadline = co_await after_late(deadline);
   SHOAL_CO_TRY(ServerStatus first, co_await status(0, deadline, seen));

@@ -81,7 +81,7 @@ bool RendezvousGuest::is_final(const Error& error) const {
 
 Task<Result<Gathering>> RendezvousGuest::meet() {
   const Deadline deadline = env_.after(options_.timeout);
-  // The callback runs on any thread, and the function that it posts may run after this coroutine has ended: hence weak.
+  // The callback runs on any thread; the function that it posts may run after this coroutine's end: hence the weak pointer.
   const auto here = std::make_shared<RendezvousGuest*>(this);
   const StopCallback on_interrupt(env_.interrupted(), [env = &env_, here = std::weak_ptr<RendezvousGuest*>(here)] {
     env->post([here] {

@@ -209,7 +209,7 @@ void RendezvousHost::tell_who_is_missing() {
   for (const Guest& guest : guests_) {
     if (!guest.connection || !guest.address) continue;
     Message word = make_word(env_, incarnation_, "waiting", text);
-    static_cast<void>(guest.connection->try_send(word));  // If this fails, the guest merely logs less.
+    static_cast<void>(guest.connection->try_send(word));  // Guests use it only in logs and errors.
   }
 }
 
@@ -310,7 +310,7 @@ Task<Result<void>> RendezvousHost::converse(Connection& connection) {
   changed_.notify_all();
   if (gathering_) SHOAL_CO_TRY_VOID(co_await say(connection, "cluster", to_json(*gathering_)));
   for (;;) {
-    // The connection's heartbeats end this loop. A guest whose time-out passes first asks for the missing ranks.
+    // Missing heartbeats end the connection and this loop. A guest whose time-out passes first asks for missing ranks.
     SHOAL_CO_TRY(const Message last, co_await connection.receive(kNoDeadline));
     const Result<transport::Control> asks = transport::read_control(last);
     if (!asks || asks->verb != kMissingVerb || gathering_) continue;
@@ -318,7 +318,7 @@ Task<Result<void>> RendezvousHost::converse(Connection& connection) {
   }
 }
 
-/// The answer to `shoal status`: which ranks are connected, and where they listen. Says nothing of the rest of rank 0,
+/// The answer to `shoal status`: which ranks are connected, and where they listen. Does not cover the task of rank 0,
 /// which runs on another thread and answers for itself.
 TaskStatus RendezvousHost::status() const {
   const Seat own = seat_of(plan(), 0);

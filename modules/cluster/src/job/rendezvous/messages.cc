@@ -27,7 +27,7 @@ Result<std::string> bounded(const Json& message, std::string_view name, size_t b
   return text;
 }
 
-/// Checks an address; empty is none.
+/// Checks an address; accepts an empty text, which means no address.
 Result<void> check_address_text(const std::string& address) {
   if (address.size() > kHostBytesMax) return data_loss("an address is too long");
   if (address.empty()) return {};

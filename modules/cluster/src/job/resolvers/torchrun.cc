@@ -10,7 +10,7 @@ namespace shoal::cluster {
 namespace {
 
 constexpr int32_t kPortMax = 65535;
-/// How many ports are tried that follow the port of torchrun's own store.
+/// The number of ports that are tried after the port of torchrun's own store.
 constexpr int32_t kPortsBehind = 4;
 
 /// Sets the addresses of the rendezvous from the host in variable `addr` and the port in variable `port`.
