@@ -28,7 +28,7 @@ Result<Enum> parse_name(const std::array<std::string_view, count>& names, std::s
   return invalid_argument("\"" + std::string(name) + "\" is no " + what + "; there are " + known);
 }
 
-/// A text may hold any bytes.
+/// Writes a value as JSON. A text may hold any bytes, so exact_text() stores it.
 Printed value_json(const Value& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return Printed(json::exact_text(*text));
   return std::visit([](const auto& one) { return Printed(one); }, value);
@@ -66,7 +66,7 @@ struct LineWriter {
   }
 };
 
-/// A word of a command may hold any bytes.
+/// Writes the words of a command as a JSON list. A word may hold any bytes.
 Printed words_json(const std::vector<std::string>& words) {
   Printed list = Printed::array();
   for (const std::string& word : words) list.push_back(Printed(json::exact_text(word)));

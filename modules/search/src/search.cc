@@ -95,7 +95,7 @@ class SearchCall {
       return train_(params_of(tuner_.trials()[size_t(number)].parameters), RunConfig(std::move(config), std::move(task)));
     });
     if (!metrics && metrics.error().kind() == ErrorKind::kCancelled) return std::move(metrics).error();
-    // Training returns after a stop, so what the function returned may be of half a trial.
+    // A stop makes training return early, so these metrics may be those of an unfinished trial.
     if (options_.config.stop.stop_requested()) return cancelled();
     tuning::AttemptEnd end{.seconds = to_seconds(read_wall_clock() - begun)};
     if (!metrics) {

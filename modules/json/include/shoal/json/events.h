@@ -15,15 +15,15 @@ class Events {
   virtual ~Events() = default;
   virtual Result<void> null() = 0;
   virtual Result<void> boolean(bool value) = 0;
-  /// A number as it is written, save that a whole number that int64 or uint64 holds comes in its plain digits ("0" for
+  /// Receives a number as the text has it. A whole number that int64 or uint64 can hold arrives in plain digits ("0" for
   /// "-0").
   virtual Result<void> number(std::string_view text) = 0;
-  /// A string, in UTF-8, which may be moved away.
+  /// Receives a string in UTF-8. The function may move the string out of `text`.
   virtual Result<void> string(std::string& text) = 0;
   virtual Result<void> begin_list() = 0;
   virtual Result<void> end_list() = 0;
   virtual Result<void> begin_object() = 0;
-  /// The key of a member; its value comes next.
+  /// Receives the key of a member. The value of this member comes next.
   virtual Result<void> key(std::string_view text) = 0;
   virtual Result<void> end_object() = 0;
 };
@@ -31,7 +31,7 @@ class Events {
 /// Reads `text`, which must be one JSON value (RFC 8259, without a byte order mark), and gives its pieces to `events`.
 /// DataLoss, with the place in bytes from the start, if `text` is something else, if it has a number beyond the range of
 /// double, if lists and objects nest more than `depth_max` deep, and, at the end of an object, if that has a key twice.
-/// Otherwise the error of `events`. The stack that it takes does not grow with the text.
+/// Otherwise returns the error of `events`. A longer text needs no deeper stack.
 Result<void> read_events(std::string_view text, int depth_max, Events& events);
 
 }  // namespace shoal::json

@@ -24,7 +24,7 @@ std::string as_utf8(const std::string& text);
 /// deep stack.
 Error must_be(std::string_view name, std::string_view wanted);
 
-// The functions below read a value that the caller has; error sentences call it `name`.
+// The functions below convert a JSON value that the caller passes. Error sentences call this value `name`.
 
 Result<std::string> string_of(const Json& json, std::string_view name);
 
@@ -47,7 +47,7 @@ Result<const Json*> list_of(const Json& json, std::string_view name);
 
 Result<const Json*> object_of(const Json& json, std::string_view name);
 
-/// Returns an element of a list that error sentences call `name`.
+/// Returns the element at `index` of a list. Error sentences call the list `name`.
 Result<const Json*> element(const Json& list, size_t index, std::string_view name);
 
 // The functions below read a member of an object. Returned pointers live as long as `object`.

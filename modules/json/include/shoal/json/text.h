@@ -10,8 +10,8 @@
 
 namespace shoal::json {
 
-/// `value` in one line, or with each level indented by so many blanks. Bytes that are not UTF-8 become U+FFFD. A text that
-/// has to be read back unchanged is checked before (shoal/base/utf8.h), or is an exact_text() (exact.h).
+/// Writes `value` in one line, or with each level indented by `indent` blanks. Bytes that are not UTF-8 become U+FFFD. If a
+/// text has to read back unchanged, check it first (shoal/base/utf8.h), or store it as exact_text() (exact.h).
 std::string text_of(const Json& value, int indent = -1, bool ascii = false);
 std::string text_of(const PrintedJson& value, int indent = -1, bool ascii = false);
 

@@ -28,7 +28,7 @@ struct AshaOptions {
   Goal goal = Goal::kMin;
 };
 
-/// The verdicts depend on nothing but the sequence of observations.
+/// Decides which trials continue. The decisions depend only on the sequence of observations.
 class Asha {
  public:
   /// Refuses options outside their ranges with InvalidArgument.

@@ -57,7 +57,7 @@ struct AttemptEnd {
 
 // The actions that a Tuner returns.
 struct Note {
-  Record record;  ///< To be written to the journal before the actions that follow.
+  Record record;  ///< The caller writes this record to the journal before it carries out the actions that follow.
 };
 struct StartTrial {
   int64_t trial = 0;
