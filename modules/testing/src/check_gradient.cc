@@ -16,7 +16,7 @@
 namespace shoal::testing {
 namespace {
 
-constexpr int64_t kElementsMax = 64;  // The most that are moved of one input, spread evenly.
+constexpr int64_t kElementsMax = 64;  // At most this many elements of an input are checked, spread evenly.
 constexpr size_t kOutputsMax = 4096;  // Up to this many output elements, derivatives are computed one by one.
 constexpr char kWeights[] = "check_gradient/weights";
 
@@ -84,7 +84,7 @@ Result<void> build_graph(const Build& build, const GradientCheck& check, Built& 
   return {};
 }
 
-/// Richardson's extrapolation of two central differences: of each element of the output by one of the input.
+/// Returns each output element's derivative by one input element: Richardson's extrapolation of two central differences.
 Result<std::vector<double>> finite_differences(Built& built, Tensors tensors, const std::string& name, size_t element,
                                                double step) {
   Tensor moved = tensors.at(name).clone();
@@ -107,7 +107,7 @@ Result<std::vector<double>> finite_differences(Built& built, Tensors tensors, co
   return derivatives;
 }
 
-/// By how much the two are further apart than they may be; infinite where one is NaN.
+/// Returns by how much the difference of two derivatives exceeds the tolerance; infinity if one of them is NaN.
 double excess(double actual, double expected, double tolerance) {
   const double beyond = std::fabs(actual - expected) - tolerance * (0.1 + std::fabs(expected));
   return std::isnan(beyond) ? std::numeric_limits<double>::infinity() : beyond;
@@ -129,10 +129,10 @@ struct Mismatch {
   size_t element;
   double actual;  // Of the weighted sum.
   double expected;
-  std::vector<double> by_output;  // By finite differences, for each element of the output.
+  std::vector<double> by_output;  // The derivatives of the output's elements, by finite differences.
 };
 
-/// Tells the derivative that is worst of those which the sum is made of, as the gradient has it where only that element counts.
+/// Returns an error that names the output element whose derivative is most wrong. One-hot weights select each element.
 Result<void> tell(Built& built, const GradientCheck& check, const Mismatch& found) {
   Tensors tensors = check.inputs;
   double worst = 0, actual = 0;

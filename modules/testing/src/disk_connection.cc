@@ -13,7 +13,7 @@ namespace {
 
 using Kind = DiskCall::Kind;
 
-/// Held until it is destroyed, also by a host that is cut off meanwhile.
+/// A lock that stays held until this object is destroyed, even if its host is cut off meanwhile.
 class DiskLock final : public StorageLock {
  public:
   DiskLock(std::shared_ptr<DiskState> disk, std::shared_ptr<DiskLink> link, std::string path,
@@ -76,7 +76,7 @@ Result<std::unique_ptr<WritableFile>> DiskConnection::open_writable(const std::s
     }
     return 0;
   };
-  // Opening what is there, to go on at its end, changes nothing.
+  // Opening an existing file for appending does not change the disk.
   const bool changes = truncate || disk_->tree.find(path).as_file() == ENOENT;
   if (changes) {
     SHOAL_TRY_VOID(change("create", path, effect));
@@ -99,7 +99,7 @@ Result<std::unique_ptr<ReadableFile>> DiskConnection::open(const std::string& pa
       return found.as_file();
     }
     if (const int number = link_->late->find(disk_->tree, path, entry); number != 0) return number;
-    // The name was listed, but its file is gone.
+    // The late view still lists the name, but the file is gone.
     if (found.as_file() == ENOENT) return ENOENT;
     return entry.node->is_folder ? EISDIR : 0;
   };

@@ -9,7 +9,7 @@
 namespace shoal::testing {
 namespace {
 
-/// Collects small appends, as the real one does: a killed process loses them.
+/// Buffers small appends, as the real file writer does, so a killed process loses the buffered bytes.
 class DiskWriter final : public WritableFile {
  public:
   DiskWriter(OpenFile file, bool at_end)
@@ -36,7 +36,7 @@ class DiskWriter final : public WritableFile {
     SHOAL_TRY_VOID(flush());
     if (closed_) return keep(path_error("sync", file_.path, EBADF));
     Result<void> synced = perform("sync", [this](bool half) { return half ? 0 : (file_.node->sync(), 0); });
-    // What the kernel could not write it drops: a second sync succeeds and lies. (One that never came there drops nothing.)
+    // A kernel drops bytes whose sync failed: a second sync succeeds without them. A host that is cut off drops none.
     if (!synced && !file_.link->cut_off) file_.node->drop_unsynced();
     return keep(std::move(synced));
   }
@@ -71,11 +71,11 @@ class DiskWriter final : public WritableFile {
 
   OpenFile file_;
   bool at_end_;
-  // The count of power losses when it was opened: files do not survive one.
+  // The number of power losses when the file was opened. An open file does not survive a further one.
   int64_t power_lost_;
   size_t written_bytes_ = 0;
   std::string buffer_;
-  std::optional<Error> failure_;  // The first one.
+  std::optional<Error> failure_;  // The first error.
   bool closed_ = false;
 };
 

@@ -16,9 +16,9 @@ struct OpenFile {
   std::shared_ptr<FileNode> node;
 };
 
-/// `at_end`: each write goes behind what is there by then; otherwise each goes behind the last one of this writer.
+/// `at_end`: each write goes to the file's end at that time; otherwise each goes behind the previous one of this writer.
 std::unique_ptr<WritableFile> make_writable_file(OpenFile file, bool at_end);
-/// `size`: as the host knows it that opens the file; `only_known`: it reads nothing behind.
+/// `size`: the file's size as the opening host knows it. `only_known`: the reader returns no bytes beyond `size`.
 std::unique_ptr<ReadableFile> make_readable_file(OpenFile file, uint64_t size, bool only_known);
 
 }  // namespace shoal::testing

@@ -13,7 +13,7 @@ Error simulated_error(const DiskCall& call) {
   return unavailable(path_error(call.verb, call.path, EIO).message() + " (simulated fault)");
 }
 
-/// A kind that cannot happen draws nothing.
+/// True if a fault happens, by chance. A kind of fault with probability 0 draws no random number.
 bool happens(RandomStream& random, double probability) {
   return probability > 0 && double(random.next_float()) < probability;
 }
@@ -58,7 +58,7 @@ Fault DiskState::scripted(const DiskCall& call, bool& half) {
 }
 
 Fault DiskState::drawn(const DiskCall& call) {
-  // Every kind draws at each call, whichever fault then wins.
+  // Both kinds draw their random numbers before one is chosen, so that neither sequence depends on the other.
   const bool error = happens(errors_, faults.error);
   const bool after_effect = error && errors_.below(2) == 0;
   const bool full = call.kind == DiskCall::Kind::kWrite && draw_full();

@@ -21,7 +21,7 @@ struct DiskLink {
   std::optional<LateView> late;
 };
 
-/// A call, as error sentences name it.
+/// One call on the disk: its kind, and the words by which error sentences name it.
 struct DiskCall {
   enum class Kind { kRead, kChange, kWrite };
   Kind kind;
@@ -32,10 +32,10 @@ struct DiskCall {
 struct DiskState {
   explicit DiskState(SimulatedDiskOptions disk_options);
 
-  /// Runs `effect` (returns 0 or the error's number) unless a fault says otherwise; half: the process dies in the middle.
+  /// perform() runs `effect` unless a fault prevents it. Effects return 0 or an errno; `half`: the process dies halfway.
   using Effect = std::function<int(bool half)>;
   Result<void> perform(DiskLink& link, const DiskCall& call, const Effect& effect);
-  /// Writes at `offset`, as far as there is room.
+  /// Writes as many of `bytes` at `offset` as there is room for.
   Result<void> write(DiskLink& link, const std::string& path, FileNode& file, size_t offset, std::string_view bytes);
   void add_folder(const std::string& path);
   WallTime now() const { return options.clock ? options.clock() : WallTime(); }
@@ -43,7 +43,7 @@ struct DiskState {
   SimulatedDiskOptions options;
   FileTree tree;
   DiskFaultCounts counts;
-  std::set<std::string> flipped;  // Paths in which a bit was turned over, as they were then.
+  std::set<std::string> flipped;  // The paths of files in which a bit was flipped, as they were named then.
   uint64_t next_name = 0;
   int64_t calls = 0;
 
@@ -58,7 +58,7 @@ struct DiskState {
   Fault drawn(const DiskCall& call);
   void draw_delay(DiskLink& link);
   bool draw_full();
-  std::optional<uint64_t> draw_flip(size_t bytes);  ///< Says which bit.
+  std::optional<uint64_t> draw_flip(size_t bytes);  ///< Returns the number of the bit to flip; nothing for no flip.
 
   RandomStream errors_, fulls_, flips_, delays_;
   int64_t full_writes_left_ = 0;

@@ -153,7 +153,7 @@ int FileTree::rename(const std::string& from, const std::string& to, WallTime no
   if (from_at == from_parts.end() && to_at == to_parts.end()) return 0;
   if (from_at == from_parts.end() && source.node->is_folder) return EINVAL;
   if (to_at == to_parts.end()) return ENOTEMPTY;
-  if (target.node == source.node) return 0;  // Two names of one file: both stay, says POSIX.
+  if (target.node == source.node) return 0;  // Both are names of one file. POSIX says that both stay.
   if (target.node) {
     if (source.node->is_folder != target.node->is_folder) return source.node->is_folder ? ENOTDIR : EISDIR;
     if (!target.node->names.empty()) return ENOTEMPTY;
@@ -185,7 +185,7 @@ int FileTree::remove(const std::string& path, WallTime now) {
 int FileTree::sync_folder(const std::string& path) {
   const Found found = find(path);
   if (const int number = found.as_folder(); number != 0) return number;
-  // With a rename goes what happened before it in the folder at its other end: folders are written in order.
+  // Changes of a folder are written in order, so a rename also syncs earlier changes of its other folder.
   std::set<const FileNode*> folders{found.node.get()};
   std::vector<Change> synced, left;
   for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) {
@@ -214,7 +214,7 @@ void FileTree::lose_power(uint64_t seed) {
   changes_.clear();
   std::set<const FileNode*> reached{root_.get()};
   const std::function<void(FileNode&)> restore = [&](FileNode& folder) {
-    // A folder has one place: where forgotten changes leave two, a check of the file system drops the second.
+    // A folder has one name. If forgotten changes leave two, the second one is dropped, as a file system check does.
     std::erase_if(folder.durable_names,
                   [&](const auto& entry) { return entry.second->is_folder && !reached.insert(entry.second.get()).second; });
     folder.names = folder.durable_names;
@@ -262,7 +262,7 @@ std::vector<std::string> FileTree::files() const {
 
 uint64_t FileTree::used_bytes() const {
   uint64_t bytes = 0;
-  std::set<const FileNode*> counted;  // A file may have several names.
+  std::set<const FileNode*> counted;  // A file may have several names, but counts once.
   for_each_file(*root_, "", [&](const std::string&, const FileNode& file) {
     if (counted.insert(&file).second) bytes += file.contents.size();
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Folders and files in memory, as a file system keeps them: what programs see, and beside it what is on the disk for sure.
+/// A file system in memory. It keeps what programs see and, beside that, the durable state that survives a power loss.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace shoal::testing {
 
-/// One file or folder. An open handle keeps it, whatever happens to its name.
+/// One file or folder. An open handle keeps it alive, even if its name is removed or given to another file.
 struct FileNode {
   using Names = std::map<std::string, std::shared_ptr<FileNode>>;
   explicit FileNode(bool folder) : is_folder(folder) {}
@@ -25,22 +25,22 @@ struct FileNode {
   // Members of a file.
   std::string contents;
   size_t durable_bytes = 0;  // The length of the part of `contents` that is on disk.
-  std::optional<std::string> before_cut;  // The contents on disk while emptying the file is not durable yet.
+  std::optional<std::string> before_cut;  // The contents still on disk after the file was emptied, until a sync.
   size_t lost_begin = 0, lost_end = 0;    // A failed sync dropped these bytes: they never reach the disk.
-  bool held = false;                      // True while a lock holds it.
+  bool held = false;                      // True while the file is locked.
 
   // Members of a folder.
   Names names;
   Names durable_names;
 
-  void empty();                                       ///< Empties it as O_TRUNC does.
-  void write(size_t offset, std::string_view bytes);  ///< Writes zeros up to `offset` if the file ends before.
+  void empty();                                       ///< Empties the file as O_TRUNC does.
+  void write(size_t offset, std::string_view bytes);  ///< Fills a gap between the file's end and `offset` with zeros.
   void sync();
-  void drop_unsynced();  ///< Drops what a failed fsync() does.
+  void drop_unsynced();  ///< Drops the bytes that a failed fsync() drops.
   void lose_power(RandomStream& random);
 };
 
-/// Numbers returned are those of errno; 0 is success.
+/// A tree of folders and files. Functions that return an int return 0 for success, else the number of errno.
 class FileTree {
  public:
   FileTree();
@@ -48,20 +48,20 @@ class FileTree {
   FileTree(const FileTree&) = delete;
   FileTree& operator=(const FileTree&) = delete;
 
-  /// Where a path leads. `number` is 0 if all folders on the way are there; then `node` is null if only the last name is
-  /// missing, and `folder` is null for the root.
+  /// The place to which a path leads. `number` is an errno, or 0 if all folders on the way exist. If it is 0, `node` is
+  /// null if only the last name is missing, and `folder` is null for the root.
   struct Found {
     int number = 0;
     std::shared_ptr<FileNode> folder;
     std::string name;
     std::shared_ptr<FileNode> node;
-    /// 0 or what opening a file there meets.
+    /// Returns 0, or the errno of opening this place as a file.
     int as_file() const;
     int as_folder() const;
   };
   Found find(const std::string& path) const;
 
-  /// Gives the free name `at` to a new file or folder.
+  /// Makes a file or folder at the place `at`, where nothing exists yet.
   std::shared_ptr<FileNode> make(const Found& at, bool is_folder, WallTime now);
   int make_folders(const std::string& path, WallTime now, bool only_first = false);
   int rename(const std::string& from, const std::string& to, WallTime now);
@@ -73,25 +73,25 @@ class FileTree {
   std::vector<std::string> files() const;
   uint64_t used_bytes() const;
 
-  /// "a//b/./c" as {a, b, c}; ".." goes back by one.
+  /// Splits "a//b/./c" into {a, b, c}; ".." removes the part before it.
   static std::vector<std::string> parts_of(const std::string& path);
-  /// "/a/b/" of a folder: what is in it begins with that.
+  /// Returns the path of a folder as "/a/b/". The paths of everything in the folder begin with this text.
   static std::string key_of(const std::string& path);
 
  private:
-  /// Says that in `folder`, `name` now means `node`, or nothing.
+  /// One change of a name in `folder`: `name` now means `node`. A null `node` removes the name.
   struct Edit {
     std::shared_ptr<FileNode> folder;
     std::string name;
     std::shared_ptr<FileNode> node;
     void apply(FileNode::Names& names) const;
   };
-  using Change = std::vector<Edit>;  // Edits that happen all together or not at all.
+  using Change = std::vector<Edit>;  // Edits that take effect all together or not at all.
   void change(Change edits, WallTime now);
 
   std::shared_ptr<FileNode> root_;
-  std::vector<Change> changes_;  // Changes that are not on the disk for sure.
-  // All folders: after a power loss, folders may hold each other in a cycle.
+  std::vector<Change> changes_;  // Changes that a power loss may still undo.
+  // All folders, so that the destructor can clear them: after a power loss, folders may own each other in a cycle.
   std::vector<std::weak_ptr<FileNode>> folders_;
 };
 

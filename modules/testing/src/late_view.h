@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Folders of a disk as a host knows them that looks only now and then.
+/// A host's view of the folders of a disk, in which the listing of each folder is cached for a while.
 #include <functional>
 #include <map>
 #include <string>
@@ -13,7 +13,7 @@ class LateView {
  public:
   LateView(Duration delay, std::function<SteadyTime()> now) : delay_(delay), now_(std::move(now)) {}
 
-  /// One name in a folder as it was when this host looked.
+  /// The meaning of one name in a folder when this host last looked at the folder.
   struct Entry {
     std::shared_ptr<FileNode> node;
     uint64_t size_bytes = 0;
@@ -21,10 +21,10 @@ class LateView {
   };
   using Folder = std::map<std::string, Entry>;
 
-  /// 0 and the entry, or the number of the error.
+  /// Finds the entry at `path`. Returns 0 or an errno.
   int find(const FileTree& tree, const std::string& path, Entry& entry);
   int list(const FileTree& tree, const std::string& path, Folder& folder);
-  /// This host changed something at `path`: all folders on the way there and below are looked at anew.
+  /// Drops the cached listings of all folders on the way to `path` and below, because this host changed something there.
   void forget(const std::string& path);
 
  private:
@@ -37,7 +37,7 @@ class LateView {
 
   Duration delay_;
   std::function<SteadyTime()> now_;
-  std::map<std::string, Look> looks_;  // Keyed by "/a/b/" of the folder.
+  std::map<std::string, Look> looks_;  // Keyed by the path of the folder, as "/a/b/".
 };
 
 }  // namespace shoal::testing

@@ -24,7 +24,7 @@ DiskConnection& MountedStorage::mount(const std::string& folder, const std::shar
 
 MountedStorage::Mount& MountedStorage::mount_of(const std::string& path) {
   const std::string key = FileTree::key_of(path);
-  // Folders inside of others come behind them, so the last that fits is the innermost.
+  // Mounts are sorted by path: an inner folder comes after the outer one, so the last match is the innermost.
   for (auto mount = mounts_.rbegin(); mount != mounts_.rend(); ++mount) {
     if (key.starts_with(mount->first)) return mount->second;
   }

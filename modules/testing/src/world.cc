@@ -126,7 +126,7 @@ void World::State::replaced(int trainer) {
   if (options.observer) options.observer->replaced(trainer);
 }
 
-/// Called between two things that happen: actions may kill and start tasks, and add further actions.
+/// Runs the actions that are due, between two events: actions may kill and start tasks, and add further actions.
 void World::State::run_due() {
   for (;;) {
     std::function<void()> action;

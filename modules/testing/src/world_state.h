@@ -16,22 +16,22 @@ namespace shoal::testing {
 struct WorldTask {
   std::string name;
   std::string host;
-  TaskVariables variables;  // None means local mode.
+  TaskVariables variables;  // Empty: the task runs in local mode.
   std::string shoal_run;
   Program program;
   RunConfigOptions config;
-  Environment* env = nullptr;                     // The environment of its last start; the VirtualWorld keeps it.
+  Environment* env = nullptr;                     // The environment of its last start, which the VirtualWorld owns.
   std::shared_ptr<const VirtualProgram> running;  // Null: never started.
   int starts = 0;
   int first_process_id = 1000;
   bool killed = false;
   bool starts_with_run = true;
-  bool elsewhere = false;                     // True if its addresses are another task's.
+  bool elsewhere = false;                     // True if it has the addresses of another task.
   std::optional<int64_t> storage_calls_left;  // Calls of storage after which it is killed.
   std::deque<std::string> last_lines;
   std::shared_ptr<SimulatedDisk> disk;      // The disk of its host.
   std::shared_ptr<MountedStorage> storage;  // The host's own disk, and the shared folder.
-  // The clock on its host's wall: ahead by so much at `since`, and gaining.
+  // The host's wall clock: it shows `wall` at the time `since`, and gains `drift` seconds per second.
   WallTime wall{std::chrono::seconds(1'700'000'000)};
   SteadyTime since{};
   double drift = 0;
@@ -44,7 +44,7 @@ struct World::State : cluster::UpdateObserver {
   WorldTask& add(const std::string& name, TaskVariables variables, Program program, RunConfigOptions config);
   void log(WorldTask& task, const LogRecord& record);
   void run_due();
-  /// `host`: its whole host, which tells nobody.
+  /// With `host`, the whole host dies, so peers only notice its silence.
   void kill(WorldTask& task, bool host = false);
   WallTime server_clock() const;
   Duration before_storage_call(WorldTask& task);
@@ -58,7 +58,7 @@ struct World::State : cluster::UpdateObserver {
   void replaced(int trainer) override;
 
   WorldOptions options;
-  const VirtualWorld* clock = nullptr;  // Null: the world does not stand yet.
+  const VirtualWorld* clock = nullptr;  // Null: the world is still being constructed.
   std::shared_ptr<transport::SimNetwork> network;
   std::shared_ptr<SimulatedDisk> shared;
   std::vector<std::unique_ptr<WorldTask>> tasks;

@@ -29,27 +29,27 @@ class GradientInputs {
 
 struct GradientCheck {
   std::vector<OpDef> ops = {};                ///< Ops of your own.
-  std::map<std::string, Tensor> inputs = {};  ///< By name, what `build` is given; multiples of 1/64 are exact.
+  std::map<std::string, Tensor> inputs = {};  ///< Input tensors by name. Multiples of 1/64 are moved without rounding.
   /// The inputs to differentiate for. Empty: all that are float32.
   std::vector<std::string> wrt = {};
-  /// The distance by which an element is moved, at most doubled; the op may have no kink that near.
+  /// Each element is moved by `step` and by 2 * `step` in both directions. The op must have no kink within this distance.
   double step = 1.0 / 32;
-  /// The allowed relative difference of the two derivatives; a tenth of it is allowed absolutely.
+  /// Two derivatives may differ by tolerance * (0.1 + |the derivative by finite differences|).
   double tolerance = 1e-3;
   std::string backend = "reference";
 };
 
-/// Builds the graph of `build`, which gets values by the names of `inputs` and returns one float32 value of any shape.
-/// Takes a weighted sum of its elements, and compares the gradients of the sum with central finite differences of four
-/// runs, whose error falls with the fourth power of the step. Moves at most 64 elements of an input.
+/// Calls `build`, which gets the inputs by name and returns one float32 value of any shape, the output. Compares the
+/// gradients of a weighted sum of the output's elements with central finite differences of four runs, whose error falls
+/// with the fourth power of the step. Checks at most 64 elements of each input.
 ///
 ///   ASSERT_TRUE(check_gradient([](const auto& in) { return in.at("x").graph().add("squash", {in.at("x")})[0]; },
 ///                              {.ops = {squash(), squash_grad()}, .inputs = {{"x", Tensor::of<float>({3}, {-1, 0.5f, 2})}}}));
 ///
-/// An error (FailedPrecondition) names an element of the input, the element of the value whose derivative by it is worst, and this
-/// derivative, without weights, as the gradient has it and by finite differences: "the gradient for x is wrong: d value[0, 2] / d
-/// x[0, 2] is 0.375 by the gradient, and 0.25 by finite differences of the kernels". InvalidArgument if an input to differentiate for is not there,
-/// is not float32, or has no influence on the value.
+/// A mismatch gives FailedPrecondition. The sentence names an element of the input, the output element whose derivative is
+/// most wrong, and this derivative without weights, by the gradient and by finite differences: "the gradient for x is
+/// wrong: d value[0, 2] / d x[0, 2] is 0.375 by the gradient, and 0.25 by finite differences of the kernels".
+/// InvalidArgument if an input to differentiate for is missing, is not float32, or does not influence the output.
 Result<void> check_gradient(const std::function<Value(const GradientInputs& inputs)>& build, const GradientCheck& check);
 
 }  // namespace shoal::testing

@@ -13,22 +13,22 @@ namespace shoal::testing {
 struct DiskLink;
 struct DiskState;
 
-/// Errors have the kinds and sentences of the real file system. Paths without a slash in front begin at the root.
-/// Not thread-safe: one virtual world, one thread at a time.
+/// Errors have the kinds and sentences of the real file system. Paths without a slash in front begin at the root. Not
+/// thread-safe: only one thread at a time may use the disks of a virtual world.
 class DiskConnection : public Storage {
  public:
   explicit DiskConnection(std::shared_ptr<DiskState> disk);
 
-  /// Cut off: every call is Unavailable (input/output error), also of files that are open, and exists() is false. Locks
-  /// stay held, as others see it, until whoever holds them lets go.
+  /// Cuts this host off, or connects it again. While cut off, every call fails with Unavailable (input/output error), even
+  /// on open files, and exists() is false. Locks of this host stay held until their holders release them.
   void cut_off(bool cut);
   bool is_cut_off() const;
-  /// What others change is seen late: a folder that was looked at is taken to stay as it was for up to `delay`, as clients
-  /// of network file systems do. So new names are missing, sizes and contents are those of then, and names that are gone
-  /// are listed (opening one is NotFound: the bytes are on the server). Own changes are seen at once, with all else in
-  /// those folders. `now` tells virtual time. A `delay` of 0 ends this.
+  /// Delays what this host sees of changes by others, as clients of network file systems do: after it has looked at a
+  /// folder, it takes the folder as unchanged for up to `delay`. Meanwhile new names are missing, sizes and contents are
+  /// the old ones, and removed names are listed (opening one gives NotFound, since the bytes are on the server). A change
+  /// by this host refreshes the folders of its path. `now` returns virtual time. A `delay` of 0 ends this.
   void see_late(Duration delay, std::function<SteadyTime()> now);
-  /// The time by which calls were delayed since this was asked last (VirtualTaskOptions::before_storage_call).
+  /// Returns the delay of all calls since the last take_delay(), for VirtualTaskOptions::before_storage_call.
   Duration take_delay();
 
   Result<std::unique_ptr<WritableFile>> create(const std::string& path) override;

@@ -10,30 +10,30 @@
 
 namespace shoal::testing {
 
-/// The fault that one changing call meets by script.
+/// A fault that a test plans for one call that changes the disk (SimulatedDisk::arm).
 enum class Fault {
   kNone,
   kError,             ///< One call fails and has no effect.
   kErrorAfterEffect,  ///< One call has its effect and reports failure all the same.
-  /// The process is gone: this call (half done) and all changes after it have no effect.
+  /// The process dies in this call, which may be half done. All later changes have no effect.
   kCrash,
   kDiskFull,  ///< Nothing can be written from this call on.
 };
 
-/// How likely each call meets what, by chance. Each kind draws from a sequence of its own at every call, so that
-/// leaving one kind out leaves the others where they were, as far as the calls stay the same.
+/// The probability of each kind of fault per call. Each kind draws from a random sequence of its own, so switching one kind
+/// off does not move the faults of the others, as long as the calls stay the same.
 struct DiskFaults {
   uint64_t seed = 1;
-  /// Any call: Unavailable, input/output error. Half of those calls, by chance, have had their effect all the same.
+  /// For any call: it fails with Unavailable (input/output error). Half of the failed calls, by chance, take effect anyway.
   double error = 0;
-  double full = 0;                                     ///< A write: no space left, for this one and some after it.
-  double bit_flip = 0;                                 ///< A write: reports success, but one bit of it is turned over.
-  double slow = 0;                                     ///< Any call: takes longer (DiskConnection::take_delay).
-  int64_t full_writes_max = 20;  ///< At most this many writes find the disk full.
-  Duration slow_max = std::chrono::seconds(10);        ///< A slow call takes at most so long.
+  double full = 0;                                     ///< For writes: no space is left, for this write and some after it.
+  double bit_flip = 0;                                 ///< For writes: the write succeeds, but one bit is flipped.
+  double slow = 0;                                     ///< For any call: it takes longer (DiskConnection::take_delay).
+  int64_t full_writes_max = 20;  ///< At most this many writes in a row find the disk full.
+  Duration slow_max = std::chrono::seconds(10);        ///< The longest delay of a slow call.
   std::function<bool(const std::string&)> flips_in{};  ///< Files in which bits may flip. Empty: all.
 
-  /// True if no call can meet anything.
+  /// True if no call can meet a fault.
   bool none() const { return error <= 0 && full <= 0 && bit_flip <= 0 && slow <= 0; }
 };
 

@@ -9,19 +9,19 @@
 
 namespace shoal::testing {
 
-/// Each call goes to the disk whose folder the path is in. A shared disk has the same paths on every host ("/shared/m"), so
-/// mount it at the same folder everywhere. A folder where a disk is mounted can
-/// neither be renamed nor removed. Tasks of one host share one of these; it outlives restarts of the tasks.
+/// Passes each call to the disk that is mounted at the folder of the path. A shared disk has the same paths on every host
+/// ("/shared/m"), so mount it at the same folder everywhere. A folder where a disk is mounted can neither be renamed nor
+/// removed. All tasks of a host share one MountedStorage, which outlives restarts of the tasks.
 class MountedStorage final : public Storage {
  public:
   explicit MountedStorage(std::shared_ptr<SimulatedDisk> local);
 
-  /// Puts `folder` ("/shared"; made, durably, if it is missing) and all in it on `disk` from now on. Returns this
-  /// host's connection, which it can lose or see late by.
+  /// Mounts `disk` at `folder` ("/shared"), which is made durably if it is missing. Returns the connection of this host to
+  /// the disk, by which a test can cut the host off or delay what the host sees.
   DiskConnection& mount(const std::string& folder, const std::shared_ptr<SimulatedDisk>& disk);
-  /// The connection to the disk that `path` is on; anything outside the shared folders: the local disk.
+  /// Returns the connection to the disk that has `path`: a shared disk, or else the local disk.
   DiskConnection& connection(const std::string& path);
-  /// The time by which calls of this host were delayed on all disks since this was asked last.
+  /// Returns the delay of all calls of this host, on all disks, since the last take_delay().
   Duration take_delay();
 
   Result<std::unique_ptr<WritableFile>> create(const std::string& path) override;
@@ -37,7 +37,7 @@ class MountedStorage final : public Storage {
   bool exists(const std::string& path) override;
   Result<std::unique_ptr<StorageLock>> lock(const std::string& path, std::string_view note) override;
   Result<std::string> make_temporary_folder(const std::string& prefix) override;
-  std::string unique_name() override;  ///< A name of the local disk: its seed makes it this host's.
+  std::string unique_name() override;  ///< A name from the local disk, whose seed makes it unique to this host.
 
  private:
   struct Mount {
@@ -47,7 +47,7 @@ class MountedStorage final : public Storage {
   Mount& mount_of(const std::string& path);
   bool is_mount(const std::string& path) const;
 
-  std::map<std::string, Mount> mounts_;  // Keyed by "/shared/"; "/" is the local disk.
+  std::map<std::string, Mount> mounts_;  // Keyed by folder, such as "/shared/"; "/" is the local disk.
 };
 
 }  // namespace shoal::testing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A disk in memory that fails where a test wants it to, and that forgets what was not synced when its power goes.
+/// A disk in memory. A test chooses its faults, and can cut its power, which loses changes that were not synced.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,10 +14,10 @@
 namespace shoal::testing {
 
 struct SimulatedDiskOptions {
-  std::function<WallTime()> clock{};  ///< Tells modification times. Empty: always the Unix epoch.
-  /// Room for all files with a name; more is "No space left on device".
+  std::function<WallTime()> clock{};  ///< The clock of modification times. Empty: always the Unix epoch.
+  /// The room for all files that have a name. Writing more fails with "No space left on device".
   uint64_t capacity_bytes = ~uint64_t(0);
-  uint64_t seed = 1;                   ///< The seed of unique_name(): disks of other seeds give other names.
+  uint64_t seed = 1;                   ///< The seed of unique_name(): each seed gives different names.
   std::vector<std::string> folders{};  ///< Folders that are there from the start (add_folder).
 };
 
@@ -25,38 +25,38 @@ struct SimulatedDiskOptions {
 class SimulatedDisk final : public DiskConnection {
  public:
   explicit SimulatedDisk(SimulatedDiskOptions options = {});
-  /// Connects one more host to the disk; the connection can be cut off, or see changes late, by itself.
+  /// Connects one more host to the disk. Each connection can be cut off or see changes late by itself.
   std::unique_ptr<DiskConnection> connect() const;
 
-  /// The `call`-th changing call from now on (from 0) meets `fault`.
+  /// Lets one changing call meet `fault`: number `call` of those from now on, counted from 0.
   void arm(Fault fault, int64_t call);
   void disarm();
-  /// Changing calls so far: create, write (what is flushed, or goes over 64 KiB), sync, close, rename, link, remove,
-  /// making a folder that is not there, sync_folder, lock.
+  /// The number of changing calls so far: create, write (a flush, or an append beyond 64 KiB), sync, close, rename, link,
+  /// remove, make_folders for a missing folder, sync_folder, lock.
   int64_t calls() const;
 
-  /// Draws these from now on; the default ends all of them.
+  /// Lets calls meet random faults with these probabilities from now on. The default, DiskFaults(), ends all random faults.
   void set_faults(DiskFaults faults);
   const DiskFaults& faults() const;
   const DiskFaultCounts& fault_counts() const;
-  /// Files in which a bit was turned over, by the names that they had then.
+  /// The files in which a bit was flipped, by the names that they had at that time.
   const std::set<std::string>& flipped() const;
   void set_capacity(uint64_t bytes);
   uint64_t used_bytes() const;
 
-  /// Name changes not synced may be forgotten, bytes not synced may be cut, by `seed`. Odd seeds forget the latest changes
-  /// (journaling file systems); even seeds forget any of them, since POSIX promises no order. Files being written then
-  /// fail.
+  /// Cuts the power. By `seed`, name changes that were not synced may be forgotten, and bytes that were not synced may be
+  /// lost. Odd seeds forget the latest name changes (as journaling file systems do); even seeds forget any of them, since
+  /// POSIX promises no order. Further writes to files that are open fail.
   void lose_power(uint64_t seed);
 
-  /// Makes `path` with its parents if it is missing, durably, as an administrator does before the job. It meets no
+  /// Makes `path` and its parents durably if they are missing, as an administrator does before the job. This call meets no
   /// fault.
   void add_folder(const std::string& path);
   /// The paths of all files, without a leading slash, sorted by bytes.
   std::vector<std::string> paths() const;
-  /// Files that somebody holds a lock of.
+  /// The paths of all files that are locked at the moment.
   std::vector<std::string> locked() const;
-  /// The contents of a file that exists; changing it is damage that no clock and no sync has noticed.
+  /// The contents of an existing file. A change of them is damage: the modification time and synced state stay.
   std::string& contents(const std::string& path);
 };
 
