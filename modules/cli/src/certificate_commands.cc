@@ -17,7 +17,7 @@ namespace {
 
 // The key of a CA, which only the CA's folder has. Its certificate is kAuthorityFile, there and in the folders of tasks.
 constexpr const char* kCaKeyFile = "ca.key";
-// What a monitoring system has. The names are not those of a task's files, so that no task takes the folder for its own.
+// The files of a monitoring system. Their names differ from a task's files, so that no task takes the folder for its own.
 constexpr const char *kWatcherCertificateFile = "watcher.pem", *kWatcherKeyFile = "watcher.key";
 constexpr int kDaysMax = 3650;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The seam between the program and its commands: one function per command file, listed in commands.cc.
+/// The interface between the program and its commands: each command file has one function, listed in commands.cc.
 #include <functional>
 #include <iosfwd>
 #include <string>
@@ -17,22 +17,22 @@ class App;
 namespace shoal::cli {
 
 struct Context {
-  std::istream& in;   ///< A table that is no file.
-  std::ostream& out;  ///< JSON, CSV, or the one line that was asked for.
-  std::ostream& err;  ///< Sentences.
+  std::istream& in;   ///< Standard input, for a table that is no file.
+  std::ostream& out;  ///< Standard output: JSON, CSV, or the one line that was asked for.
+  std::ostream& err;  ///< Standard error: sentences.
   Storage& storage;
   Terminals terminals{};
-  /// False: the status speaks of something else, whether what is printed could be written or not.
+  /// False: the exit status describes something else, and a failure to write the output does not change it.
   bool output_is_the_product = true;
-  std::vector<std::string> program{};  ///< For `launch`, `tune` and `data bench`: the program and its arguments.
+  std::vector<std::string> program{};  ///< For `launch`, `tune` and `data bench`: the program to start, and its arguments.
   bool program_is_own = false;         ///< True: the program is the one that these commands belong to.
-  std::string name = "shoal";          ///< Of the program that these commands belong to.
+  std::string name = "shoal";          ///< The name of the program that these commands belong to.
 
-  /// One sentence on `err`.
+  /// Writes one sentence to `err`.
   void complain(std::string_view sentence) const;
 };
 
-/// What the command line selected. A command's callback sets it; it returns the exit status, or an error to be told.
+/// The action of the selected command, set by its callback. It returns the exit status, or an error to print.
 using Action = std::function<Result<int>(Context&)>;
 
 /// Adds a command to `app`; when the command line names it, `selected` becomes its action.

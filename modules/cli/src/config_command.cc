@@ -23,7 +23,7 @@ Json or_null(const std::optional<T>& value) {
 
 Json to_json(const TaskConfig& task, const std::optional<std::string>& model_dir) {
   Json warnings = task.warnings;
-  // Parsing accepts more than can be run; whoever asks here wants to know before starting anything.
+  // Parsing also accepts clusters that cannot be run; this command reports them before anything is started.
   if (const auto runnable = check_runnable(task); !runnable) {
     warnings.push_back("train_and_evaluate will refuse: " + runnable.error().message());
   }

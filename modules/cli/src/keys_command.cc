@@ -32,7 +32,7 @@ struct MetricsKeyOptions {
   std::optional<std::string> out;
 };
 
-/// The variables are read where no file is named: a token of another job in the environment contradicts no file.
+/// Environment variables count only without a --token-file, so another job's token in the environment does no harm.
 Result<int> make_metrics_key(Context& context, const MetricsKeyOptions& options) {
   transport::TokenSources sources{.file = options.token_file, .text = {}};
   if (!sources.file) {

@@ -5,8 +5,8 @@
 
 namespace shoal::cli {
 
-/// The file, as it was named when it started, since /proc may be missing; `called`, where the system does not say. A name without a
-/// folder gets "./", since it would be looked for in PATH.
+/// Returns the file of this program as it was named at its start (/proc, which knows the file itself, may be missing), or
+/// `called` if the system does not say. A name without a folder gets "./": otherwise it would be looked for in PATH.
 std::string file_of_this_program(const char* called);
 
 }  // namespace shoal::cli

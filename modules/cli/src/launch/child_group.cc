@@ -28,7 +28,7 @@ bool is_program(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && ::access(path.c_str(), X_OK) == 0;
 }
 
-/// A name that a shell can set.
+/// True for a name that a shell can give to a variable.
 bool is_variable(std::string_view name) {
   return std::all_of(name.begin(), name.end(),
                      [](unsigned char c) { return c == '_' || (c < 0x80 && std::isalnum(c) != 0); });
@@ -49,7 +49,7 @@ void set_open_files(rlim_t count) {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// What the new process does before it becomes the program. It may only call what a signal handler may.
+/// The steps of the new process before it becomes the program. They may only call functions that a signal handler may call.
 struct Beginning {
   const char* file = nullptr;
   char* const* command = nullptr;
@@ -63,11 +63,11 @@ struct Beginning {
   [[noreturn]] void run() const {
     ::setpgid(0, 0);
     if (told_of_parents_death) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (::getppid() != parent) ::_exit(1);  // It died before the line above.
+    if (::getppid() != parent) ::_exit(1);  // The parent died before the line above.
     struct sigaction standard {};
     standard.sa_handler = SIG_DFL;
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) ::sigaction(signal, &standard, nullptr);
-    // As systemd has it: who writes a line while its launcher is dead shall save what it has, and not end by that line.
+    // As under systemd, SIGPIPE is ignored: a task that writes a line after its launcher died must still save its work.
     ::signal(SIGPIPE, SIG_IGN);
     if (files) set_open_files(*files);
     if (kept >= 0) ::fcntl(kept, F_SETFD, 0);
@@ -81,7 +81,7 @@ struct Beginning {
   }
 };
 
-/// What kept the program from being one; 0 for nothing. Waits until it is one, which takes no time.
+/// Returns the error that kept the program from starting; 0 for none. Waits for the start, which takes almost no time.
 int failure_from(int reader) {
   int error = 0;
   ssize_t count = 0;
@@ -90,8 +90,8 @@ int failure_from(int reader) {
   return count == sizeof error ? error : 0;
 }
 
-/// Whether another attempt to run a program would fail for the same reason. Not if it is being written just now, or its
-/// disk is away, or memory is short.
+/// True if another attempt to run a program would fail for the same reason. False, for example, if the file is being
+/// written just now, its disk is away, or memory is short.
 bool stays(int error) {
   constexpr int kStay[] = {ENOENT, EACCES, EPERM, ENOEXEC, ENOTDIR, EISDIR, E2BIG, ELOOP, ENAMETOOLONG, EINVAL};
   return std::find(std::begin(kStay), std::end(kStay), error) != std::end(kStay);
@@ -174,8 +174,8 @@ void reap_adopted(pid_t guard, std::span<const pid_t> groups) {
   for (;;) {
     siginfo_t ended{};
     if (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) return;
-    if (ended.si_pid == guard) return;  // Its look() has to see that; there will be another signal.
-    if (std::ranges::find(groups, ::getpgid(ended.si_pid)) != groups.end()) return;  // So has that of the group.
+    if (ended.si_pid == guard) return;  // Guard::look() has to see this end; another SIGCHLD will come.
+    if (std::ranges::find(groups, ::getpgid(ended.si_pid)) != groups.end()) return;  // Left to ChildGroup::look().
     if (::waitpid(ended.si_pid, nullptr, WNOHANG) <= 0) return;
   }
 }
@@ -206,7 +206,7 @@ Result<ChildGroup> ChildGroup::start(const Program& program) {
   const pid_t id = ::fork();
   if (id == 0) beginning.run();
   if (id < 0) return unavailable("no process can be made: " + no_thread_text(errno));
-  ::setpgid(id, id);  // Here and there: whoever comes first.
+  ::setpgid(id, id);  // Parent and child both call this, since either may run first.
   ChildGroup child;
   child.id_ = id;
   failure.writer.close();
@@ -252,7 +252,7 @@ void ChildGroup::look() {
 }
 
 std::optional<uint64_t> ChildGroup::resident_bytes() const {
-  std::ifstream statm("/proc/" + std::to_string(id_) + "/statm");  // In pages: the program's size, and what is resident.
+  std::ifstream statm("/proc/" + std::to_string(id_) + "/statm");  // In pages: the total and the resident size.
   uint64_t size = 0, resident = 0;
   if (!(statm >> size >> resident)) return std::nullopt;
   return resident * uint64_t(::sysconf(_SC_PAGESIZE));

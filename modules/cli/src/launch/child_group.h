@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A program that is started in a process group of its own, so that whatever it starts can be ended with it.
+/// Starts a program in a process group of its own, so that the program and all that it starts can be ended together.
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -15,18 +15,18 @@
 
 namespace shoal::cli::launch {
 
-/// The file that a shell would run for `name`: itself if there is a slash in it, else the first in the folders of PATH.
-/// NotFound, FailedPrecondition: there is none that may be run.
+/// Returns the file that a shell would run for `name`: `name` itself if it has a slash, else the first match in the folders
+/// of PATH. NotFound: there is no such program. FailedPrecondition: the file is not executable.
 Result<std::string> find_program(const std::string& name);
 
-/// The folder in which this process runs. Unavailable: it is gone.
+/// Returns the folder in which this process runs. Unavailable: the folder is gone.
 Result<std::string> current_folder();
 
-/// This process's environment with `variables` in place of those of the same names.
+/// Returns this process's environment, in which `variables` replace variables of the same names.
 std::vector<std::string> environment_with(std::span<const Variable> variables);
 
-/// While it lives, this process adopts orphans among its descendants: the children of a child that has ended. So it learns
-/// of their ends, too.
+/// While this object lives, this process adopts orphans among its descendants (the children of a child that has ended), so
+/// it learns of their ends, too.
 class OrphanAdoption {
  public:
   OrphanAdoption();
@@ -38,35 +38,35 @@ class OrphanAdoption {
   int before_ = 0;
 };
 
-/// Takes note of the ends of processes that an OrphanAdoption has brought: what a program started in a session of its own, and left.
-/// `guard` and the processes of `groups` are left to those who wait for them.
+/// Collects the exit statuses of adopted orphans: processes that a program started in a session of its own and left behind.
+/// The ends of `guard` and of processes of `groups` are left to those who wait for them.
 void reap_adopted(pid_t guard, std::span<const pid_t> groups);
 
 struct Program {
-  std::string file;                      ///< What find_program() gives.
-  std::vector<std::string> command;      ///< The name, and the arguments.
+  std::string file;                      ///< The result of find_program().
+  std::vector<std::string> command;      ///< The program's name, and its arguments.
   std::vector<std::string> environment;  ///< "NAME=value".
-  std::optional<rlim_t> files{};         ///< How many it may have open; nothing: as many as this process.
-  bool reads_input = false;              ///< True: it reads what comes to input(); false: from /dev/null.
-  /// A descriptor for all that it writes, in the place of output() and errors(); -1: these two.
+  std::optional<rlim_t> files{};         ///< The limit of open files; nothing: that of this process.
+  bool reads_input = false;              ///< True: its standard input is input(); false: /dev/null.
+  /// A descriptor to which the program writes instead of output() and errors(); -1: there is none.
   int log = -1;
-  /// A descriptor that stays open in it, under its number; -1: none.
+  /// A descriptor that stays open in the program, with the same number; -1: there is none.
   int kept = -1;
-  bool told_of_our_death = true;         ///< Whether the kernel sends it a SIGTERM when the thread that starts it dies.
+  bool told_of_our_death = true;         ///< Whether the kernel sends it a SIGTERM when the starting thread dies.
 };
 
-/// The rest of this process's environment, without variables whose names begin with `prefix`.
+/// Returns this process's environment without the variables whose names begin with `prefix`.
 std::vector<std::string> environment_without(std::string_view prefix);
-/// This process's variables whose names begin with `prefix`, and are names for a shell, too.
+/// Returns this process's variables whose names begin with `prefix` and can be set by a shell.
 std::vector<Variable> variables_that_begin_with(std::string_view prefix);
 
-/// Lets this process have `count` files open, as far as it may. Returns how many it could have before, if that was less.
+/// Raises this process's limit of open files to `count`, or as far as it may. Returns the old limit if that was lower.
 std::optional<rlim_t> allow_open_files(rlim_t count);
-/// How many files the launcher of so many tasks has open: a port of each or a pipe to it, two from it, a log; and its own.
+/// The number of files that a launcher has open: per task a port or input pipe, two output pipes and a log; and 64 more.
 constexpr rlim_t files_for(size_t tasks) { return 4 * tasks + 64; }
 
-/// Started, and ended with its owner (by SIGKILL). Used on the thread that starts it, with an OrphanAdoption: if that
-/// thread dies, the program gets a SIGTERM from the kernel (unless it is not told), and the guard does the rest.
+/// A running program and its process group, which the destructor kills. Use it on the thread that starts it, with an
+/// OrphanAdoption. If that thread dies, the program gets a SIGTERM (see told_of_our_death), and the guard does the rest.
 class ChildGroup {
  public:
   /// Unavailable: no process can be made, or the program cannot be run at the moment; FailedPrecondition: it cannot be run.
@@ -75,20 +75,20 @@ class ChildGroup {
   ChildGroup& operator=(ChildGroup&&) = delete;
   ~ChildGroup();
 
-  pid_t id() const { return id_; }          ///< Of the program, and of its group.
-  Descriptor& input() { return input_; }    ///< To what it reads; writing does not block.
-  Descriptor& output() { return output_; }  ///< What it writes to standard output; reading does not block.
-  Descriptor& errors() { return errors_; }  ///< The same of standard error.
+  pid_t id() const { return id_; }          ///< The process number of the program and of its group.
+  Descriptor& input() { return input_; }    ///< The pipe to its standard input; writing does not block.
+  Descriptor& output() { return output_; }  ///< The pipe from its standard output; reading does not block.
+  Descriptor& errors() { return errors_; }  ///< The pipe from its standard error; reading does not block.
 
-  /// To the program and to all that it started in its group.
+  /// Sends a signal to the program and to everything in its group.
   void send(int signal) const;
-  /// Takes note of processes that have ended. Nothing of it waits.
+  /// Collects the statuses of processes of the group that have ended, without waiting.
   void look();
-  /// How the program ended, as waitpid() has it; nothing while it runs.
+  /// The program's status as waitpid() reports it; nothing while the program runs.
   std::optional<int> program_status() const { return status_; }
-  /// The memory that the program has at the moment: its resident set. Nothing if the system does not say.
+  /// The program's resident memory at the moment. Nothing if the system does not report it.
   std::optional<uint64_t> resident_bytes() const;
-  /// No process of the group is left.
+  /// True once no process of the group is left.
   bool is_gone() const { return gone_; }
 
  private:

@@ -24,11 +24,11 @@ namespace shoal::cli::launch {
 namespace {
 
 struct Note {
-  char what = 0;  // '+' a group, '-' it is gone, 'q' farewell.
+  char what = 0;  // '+': a group was added, '-': a group is gone, 'q': farewell.
   pid_t group = 0;
 };
 
-/// A note and, with it, a descriptor: the kernel makes another one of the same file for whoever receives it.
+/// A note, with or without a descriptor. The kernel gives the receiver a descriptor of its own for the same file.
 class Envelope {
  public:
   explicit Envelope(Note& note) : part_{&note, sizeof note} {
@@ -50,7 +50,7 @@ class Envelope {
     while (count < 0 && errno == EINTR);
   }
 
-  /// False: the other end is gone.
+  /// Returns false if the other end is gone.
   bool receive(int socket, Descriptor& words) {
     make_room();
     ssize_t count = 0;
@@ -83,7 +83,7 @@ void write_all(int descriptor, std::string_view text) {
   }
 }
 
-/// The guard's own process. It was made by fork() and stays this program.
+/// The guard's own process, made by fork() without exec().
 class GuardProcess {
  public:
   GuardProcess(int reader, std::string folder, Duration patience, std::vector<LastCommand> last_commands,
@@ -112,7 +112,7 @@ class GuardProcess {
     bool leaderless() const { return ::kill(id, 0) != 0 && errno == ESRCH; }
   };
 
-  /// Signals of a terminal do not reach it, and no other pipe or file stays open because of it.
+  /// Shields the guard from signals of a terminal, and closes all other pipes and files, which it would keep open.
   void become_inconspicuous() {
     ::setsid();
     ::prctl(PR_SET_NAME, "shoal-guard");
@@ -131,7 +131,7 @@ class GuardProcess {
     ::syscall(SYS_close_range, next, ~0U, 0U);
   }
 
-  /// True for a farewell, false for a launcher that died.
+  /// Returns true after a farewell, false if the launcher died.
   bool listen_to_launcher() {
     for (;;) {
       Note note;
@@ -157,12 +157,12 @@ class GuardProcess {
         } else if (!group.told && group.words) {
           group.told = true;
           write_all(group.words.number(), "term\n");
-        } else if (!group.told && group.leaderless()) {  // A second one would end at once who got the kernel's.
+        } else if (!group.told && group.leaderless()) {  // A living task has a SIGTERM already; two end it at once.
           group.told = true;
           ::kill(-group.id, SIGTERM);
         }
       }
-      pause();  // Nobody tells of ends of processes that are not its own.
+      pause();  // No signal reports the ends of processes that are not its children.
     }
   }
 
@@ -175,7 +175,7 @@ class GuardProcess {
       const pid_t id = ::fork();
       if (id == 0) become(last, input->reader.number());
       input->reader.close();
-      // What it reads fits into a pipe.
+      // The input fits into the buffer of a pipe, so writing does not block.
       if (id > 0) write_all(input->writer.number(), last.input);
       if (id > 0) running.push_back(id);
     }
@@ -236,7 +236,7 @@ Guard::~Guard() {
 }
 
 Result<void> Guard::begin() {
-  int ends[2];  // Of a socket, since a pipe takes no descriptors. Each note is a message.
+  int ends[2];  // Of a socket, since a pipe cannot pass descriptors. Each note is one message.
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     return unavailable("no socket can be made: " + system_error_text(errno));
   }
@@ -244,7 +244,7 @@ Result<void> Guard::begin() {
   id_ = ::fork();
   if (id_ == 0) {
     pipe.writer.close();
-    // What there already is it knows from its birth: this process may be killed before it could tell.
+    // fork() passes on the groups that exist already: the launcher may be killed before it could send them.
     GuardProcess(pipe.reader.number(), folder_, patience_, last_commands_, groups_).run();
   }
   if (id_ < 0) return unavailable("no process can be made: " + no_thread_text(errno));
@@ -268,7 +268,7 @@ Result<void> Guard::look() {
   return begin();
 }
 
-/// A guard that has just died is replaced by look(), and the other one knows all groups.
+/// A note to a guard that has just died is lost, but look() starts another guard, which knows all groups.
 void Guard::tell(char what, pid_t group, int words) {
   Note note{what, group};
   Envelope(note).send(writer_.number(), words);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A small process that outlives a launcher which is killed, to end what that had started.
+/// A small process that outlives a killed launcher, and ends the processes that the launcher had started.
 #include <sys/types.h>
 
 #include <map>
@@ -12,32 +12,32 @@
 
 namespace shoal::cli::launch {
 
-/// A program with something to read.
+/// A command that the guard runs in the end, with the text of its standard input.
 struct LastCommand {
-  std::string file;  ///< What find_program() gives.
+  std::string file;  ///< The result of find_program().
   std::vector<std::string> command;
   std::vector<std::string> environment;
   std::string input;
 };
 
-/// Told which process groups there are. When its socket closes without a farewell, this process has died: the tasks
-/// themselves have got a SIGTERM then (ChildGroup), by which a chief saves and the job ends. Where only children of a task
-/// are left they get one from the guard; a session with another machine is told by a word. Whatever is left after a while
-/// is killed.
+/// A launcher tells its guard which process groups exist. If the guard's socket closes without a farewell, the launcher has
+/// died: its tasks have got a SIGTERM from the kernel (ChildGroup), on which a chief saves and the job ends. The guard
+/// sends a SIGTERM to groups in which only children of a task are left, and the word `term` to sessions with other
+/// machines. It kills whatever is left after a while.
 class Guard {
  public:
-  /// `patience`: how long tasks may take to leave once their launcher is dead. Then `folder` is removed, with the files in
-  /// it, and `last_commands` run, all at once, for at most 10 s.
+  /// `patience`: the time that tasks have to leave once their launcher is dead. Then `last_commands` run, all at once, for
+  /// at most 10 s, and `folder` is removed with the files in it.
   static Result<Guard> start(std::string folder, Duration patience, std::vector<LastCommand> last_commands = {});
   Guard(Guard&& other) noexcept;
   Guard& operator=(Guard&&) = delete;
-  ~Guard();  ///< A farewell; waits for its end.
+  ~Guard();  ///< Says farewell to the guard, and waits for its end.
 
-  /// `words`: to what a session reads, which stays open until remove(); -1: the group is the task itself.
+  /// `words`: the descriptor of a session's input, open until remove(); -1: the group is a task on this machine.
   void add(pid_t group, int words = -1);
   void remove(pid_t group);
   pid_t id() const { return id_; }
-  /// Starts another one if this one is gone. Called when some process has ended.
+  /// Starts a new guard if this one is gone. Call it when some process has ended.
   Result<void> look();
 
  private:
@@ -48,7 +48,7 @@ class Guard {
   std::string folder_;
   Duration patience_{};
   std::vector<LastCommand> last_commands_;
-  std::map<pid_t, int> groups_;  // With their words.
+  std::map<pid_t, int> groups_;  // Groups, each with its `words`.
   pid_t id_ = -1;
   Descriptor writer_;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The progress of each task of a job, read from the lines that it writes. Their words are stable: tests and this code
-/// search for them.
+/// The progress of each task of a job, read from the lines that it writes. The texts of these lines are stable: tests and
+/// this code search for them.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -19,7 +19,7 @@ struct TaskProgress {
   std::optional<int64_t> step{};   ///< The last step of a trainer, or the step that an evaluator evaluated last.
   std::string steps_per_second{};  ///< As in the line, "85.1"; empty: not known.
   std::string examples_per_second{};
-  std::string waiting_for{};  ///< Empty: as far as it has said, the task does not wait.
+  std::string waiting_for{};  ///< What the task waits for, by its own lines; empty: nothing.
 };
 
 /// The kind of a line that a task wrote.

@@ -53,11 +53,11 @@ Result<std::vector<std::string>> tf_configs(std::span<const JobTask> tasks, std:
 }
 
 std::vector<Variable> variables_of(const std::string& tf_config, const JobWide& job, const std::string& report_file) {
-  // The source is named, since another one may come before TF_CONFIG in the environment of the launcher.
+  // SHOAL_SOURCE names TF_CONFIG, because the launcher's environment may have a source that comes before it.
   std::vector<Variable> variables{
       {"TF_CONFIG", tf_config}, {"SHOAL_SOURCE", "TF_CONFIG"}, {"SHOAL_RUN", job.run}, {"SHOAL_REPORT_FILE", report_file}};
   if (job.token) variables.emplace_back("SHOAL_TOKEN", *job.token);
-  if (job.trial) variables.emplace_back("SHOAL_TRIAL", *job.trial);  // Hosts that are reached by ssh do not inherit it.
+  if (job.trial) variables.emplace_back("SHOAL_TRIAL", *job.trial);  // ssh does not pass this variable on.
   if (job.gives_way) variables.emplace_back("SHOAL_ON_SIGTERM", "leave");
   if (job.shows_table) variables.emplace_back("SHOAL_PROGRESS_SECS", "1");
   return variables;

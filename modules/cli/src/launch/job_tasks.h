@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The tasks of a job: what each is called, where it listens, and what its process is told.
+/// The tasks of a job, with their names, their addresses and the environment variables of their processes.
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -16,34 +16,34 @@ namespace shoal::cli::launch {
 struct JobTask {
   std::string name;       ///< The task as people name it: "worker 1".
   std::string file_name;  ///< The same for files: "worker-1".
-  std::string type;       ///< Of TF_CONFIG.
+  std::string type;       ///< The type of the task in TF_CONFIG.
   int32_t index = 0;
   Role role = Role::kWorker;
   bool has_address() const { return role != Role::kEvaluator; }
 };
 
-/// The chief (or master) first, then ps, workers, evaluator.
+/// Returns the tasks: the chief (or master) first, then ps, workers, evaluator.
 std::vector<JobTask> tasks_of(const cluster::ClusterSize& size);
 
-/// TF_CONFIG of each of `tasks`, where task i listens at addresses[i], a "host:port" ("" for one without an address).
-/// InvalidArgument for a cluster that cannot be run.
+/// Returns the TF_CONFIG of each of `tasks`. Task i listens at addresses[i], a "host:port" ("" for a task without an
+/// address). InvalidArgument for a cluster that cannot be run.
 Result<std::vector<std::string>> tf_configs(std::span<const JobTask> tasks, std::span<const std::string> addresses);
 
 /// One variable of a task's environment, and its value.
 using Variable = std::pair<std::string, std::string>;
 
-/// What all tasks of one launch have in common.
+/// Values of environment variables that all tasks of one launch have in common.
 struct JobWide {
   std::string run;                     ///< SHOAL_RUN.
-  std::optional<std::string> token{};  ///< SHOAL_TOKEN; nothing where the user has given one, or there is no need.
+  std::optional<std::string> token{};  ///< SHOAL_TOKEN; nothing if the user has given one, or if none is needed.
   std::optional<std::string> trial{};  ///< SHOAL_TRIAL, where this launch is a trial of a search.
-  bool gives_way = false;              ///< SHOAL_ON_SIGTERM: a SIGTERM that is passed on means what it means here.
-  bool shows_table = false;            ///< Tasks tell often how far they are: SHOAL_PROGRESS_SECS.
+  bool gives_way = false;              ///< SHOAL_ON_SIGTERM=leave: tasks give way to a SIGTERM, as the launch does.
+  bool shows_table = false;            ///< SHOAL_PROGRESS_SECS=1: tasks report their progress every second.
 };
-/// What a launch puts into a task's environment, beside what its own has.
+/// Returns the variables that a launch adds to a task's environment.
 std::vector<Variable> variables_of(const std::string& tf_config, const JobWide& job, const std::string& report_file);
 
-/// What the process of each task runs.
+/// The command that the process of each task runs.
 struct JobCommand {
   std::vector<std::string> program;    ///< The program, and its arguments. Not empty.
   std::vector<std::string> wrapper{};  ///< A command that runs the command behind it: an emulator, a debugger, taskset.
@@ -51,7 +51,7 @@ struct JobCommand {
   std::vector<std::string> words() const;
 };
 
-/// `text` as one word of a shell.
+/// Returns `text`, quoted if necessary, as one word of a shell.
 std::string shell_word(const std::string& text);
 
 }  // namespace shoal::cli::launch

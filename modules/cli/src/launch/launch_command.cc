@@ -66,7 +66,7 @@ ends it at once. The same command goes on from the newest checkpoint in the mode
 --on-sigterm leave, or SHOAL_ON_SIGTERM=leave is set, a SIGTERM makes all tasks give way: the job is saved, has not ended, and
 the status is 143, as is that of a task which somebody else has sent a SIGTERM; such a task is started again.)";
 
-/// What the help says last, in the words of the program that the command belongs to.
+/// The end of the help text, worded for the program that the command belongs to.
 std::string more_help(const CLI::App& command) {
   const std::string name = command.get_parent()->get_name();
   if (name == "shoal") return std::string(kExamples) + kMore;
@@ -123,7 +123,7 @@ Result<std::optional<launch::HostsOptions>> hosts_from(const Context& context, c
   return hosts;
 }
 
-/// What limits the number of trainers.
+/// Cuts the size of this name to the hosts' slots, or to the cores of this machine.
 Result<launch::FittedSize> fitted_size(const std::string& name, const std::optional<launch::HostsOptions>& hosts) {
   const auto counted = [](int count, const char* one, const char* many) {
     return std::to_string(count) + " " + (count == 1 ? one : many);
@@ -139,7 +139,7 @@ Result<launch::FittedSize> fitted_size(const std::string& name, const std::optio
 Result<cluster::ClusterSize> size_from(const Context& context, const LaunchArguments& arguments,
                                        const std::optional<launch::HostsOptions>& hosts) {
   if (!arguments.named_size) return arguments.size;
-  if (arguments.emit) {  // Not for this machine.
+  if (arguments.emit) {  // The job will run elsewhere, so nothing limits its size here.
     SHOAL_TRY(const launch::FittedSize whole, launch::fit_named_size(*arguments.named_size, kTasksMax, ""));
     return whole.size;
   }
@@ -148,7 +148,7 @@ Result<cluster::ClusterSize> size_from(const Context& context, const LaunchArgum
   return fitted.size;
 }
 
-/// What a SIGTERM means to the tasks: their flag says it, else the variable that they inherit.
+/// True if a SIGTERM makes the tasks give way: their flag says so, else the variable that they get or inherit.
 Result<bool> gives_way(const std::vector<std::string>& command) {
   constexpr std::string_view kVariable = "SHOAL_ON_SIGTERM";
   const ProgramCommand read = read_command(command);
@@ -194,7 +194,7 @@ Result<LaunchOptions> options_from(const Context& context, const LaunchArguments
   return options;
 }
 
-/// Kubernetes' files are documents of one stream; the others are one file.
+/// Kubernetes takes several files as documents of one stream, divided by "---"; each other kind has one file.
 Result<int> emit_job(Context& context, const LaunchArguments& arguments) {
   launch::EmitJob job{.size = {},
                       .command = context.program,

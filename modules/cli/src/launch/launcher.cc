@@ -29,7 +29,7 @@ namespace {
 constexpr Duration kLookAtPorts = std::chrono::milliseconds(100);
 constexpr Duration kPatienceOfGuard = std::chrono::seconds(20);  // Servers wait this long for the end of a job.
 
-/// One task of the job: the same from its first process to its last.
+/// One task of the job, from the start of its first process to the end of its last.
 struct Seat {
   JobTask task;
   std::string tf_config{};
@@ -126,7 +126,7 @@ class Launcher {
   std::optional<SignalInbox> inbox_{};
   std::optional<Guard> guard_{};
   std::unique_ptr<Machines> machines_;
-  std::vector<Seat> seats_;  // By the numbers of the policy's tasks.
+  std::vector<Seat> seats_;  // In the order of the policy's tasks.
 };
 
 Result<int> Launcher::run() {
@@ -144,7 +144,7 @@ Result<int> Launcher::run() {
 Result<void> Launcher::run_tasks(const std::string& folder) {
   SHOAL_TRY_VOID(prepare(folder));
   Result<void> trained = train();
-  for (Seat& seat : seats_) seat.running.reset();  // Nothing runs any more, unless there was an error.
+  for (Seat& seat : seats_) seat.running.reset();  // Ends tasks that an error has left running.
   for (const std::string& complaint : machines_->clean_up(*inbox_)) say(complaint);
   return trained;
 }
@@ -234,7 +234,7 @@ Result<void> Launcher::start(size_t task) {
   return {};
 }
 
-/// Waits for the next thing that happens, and for whatever else has happened by then.
+/// Waits for the next event, and handles all events that have come by then.
 Result<void> Launcher::turn() {
   read_outputs();
   SHOAL_TRY_VOID(heed(inbox_->take()));
@@ -252,8 +252,8 @@ Result<void> Launcher::turn() {
   return {};
 }
 
-/// Which lines are shown beside a table: those that want to be read. The others are in the logs; without logs they are shown,
-/// too, but for the lines of progress, which are the table's.
+/// Decides whether a line is shown above a table: warnings and the program's own lines always, information only if there
+/// are no logs, and progress never, because the table shows it.
 bool Launcher::heed_line(size_t task, std::string_view line) {
   lost_steps_.heed(task, line);
   if (!screen_.has_table()) return true;
@@ -321,7 +321,7 @@ Result<void> Launcher::heed(const std::vector<int>& signals) {
         if (seat.running) groups.push_back(seat.running->group().id());
       }
       reap_adopted(guard_->id(), groups);
-    } else {  // A terminal that closes is no reason to lose what was trained.
+    } else {  // SIGHUP from a closed terminal counts as SIGTERM: tasks save what they have trained.
       SHOAL_TRY_VOID(carry_out(policy_.interrupted(signal == SIGHUP ? SIGTERM : signal, steady_now())));
     }
   }
@@ -333,7 +333,7 @@ Result<void> Launcher::settle_ends() {
     if (!seats_[i].running) continue;
     ChildGroup& group = seats_[i].running->group();
     if (group.program_status() && !group.is_gone() && !policy_.lets_leave()) {
-      group.send(SIGKILL);  // What the program has left behind.
+      group.send(SIGKILL);  // Processes that the program has left behind.
       group.look();
     }
     if (group.program_status() && group.is_gone()) SHOAL_TRY_VOID(end(i));
@@ -359,7 +359,7 @@ Result<void> Launcher::end(size_t task) {
 
 Ending Launcher::ending_of(size_t task) const {
   Ending ending = seats_[task].running->ending();
-  // Its own processes are gone, so whoever listens there is somebody else.
+  // The task's processes are gone, so a process that still listens at its address is not part of the job.
   if (ending.clean() || ending.signal != 0) return ending;
   const std::vector<size_t> listening = machines_->listening();
   ending.port_taken = ending.port_taken || std::find(listening.begin(), listening.end(), task) != listening.end();
@@ -393,7 +393,7 @@ void Launcher::print_end(int status) {
   if (status == 0) print_results(results);
 }
 
-/// The results as the job's report, with the error of the first task that has told one.
+/// Returns the report of a failed job: the results, with the error of the first task that has reported one.
 Json Launcher::failed(Json results, int status) const {
   for (const Seat& seat : seats_) {
     if (const auto error = failure_of(context_.storage, seat.report_file)) {
@@ -403,7 +403,7 @@ Json Launcher::failed(Json results, int status) const {
   return failed_results(std::move(results), "the job has ended with status " + std::to_string(status));
 }
 
-/// For whoever has started this launch and wants the results of its job. What was trained is no worse if that fails.
+/// Writes the report for the program that started this launch. If writing fails, the status of the job stays the same.
 void Launcher::write_report(const Json& report) {
   const std::string file = cluster::process_getenv("SHOAL_REPORT_FILE").value_or("");
   if (file.empty()) return;
@@ -422,7 +422,7 @@ void Launcher::print_results(const Json& results) {
 
 }  // namespace
 
-/// Other lines must not come to the same terminal: a pipe may lead there.
+/// Standard output must be the terminal, or carry only JSON: through a pipe, its lines could reach the same terminal.
 bool shows_table(const Context& context, const LaunchOptions& options) {
   return options.table && context.terminals.errors && (context.terminals.output || options.json);
 }

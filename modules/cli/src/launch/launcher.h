@@ -17,21 +17,21 @@ struct LaunchOptions {
   JobCommand command;
   std::optional<std::string> log_dir{};  ///< The folder of a log file per task; nothing: none.
   PolicyOptions policy{};
-  std::optional<HostsOptions> hosts{};  ///< Where it runs; nothing: on this machine.
+  std::optional<HostsOptions> hosts{};  ///< The hosts that run the job; nothing: this machine.
   bool json = false;                    ///< True: standard output has nothing but the results, as one line of JSON.
-  bool table = true;  ///< On a terminal: a table that renews itself, with few lines above, instead of all lines.
+  bool table = true;  ///< True: a terminal shows a table that is redrawn, and few lines above it, instead of all lines.
 };
 
-/// Prints what would be started, and starts nothing: a line per task that a shell takes, with the token left out; with
-/// `json` an object per task.
+/// Prints the commands that run_job() would start, and starts nothing: one shell command per task, without the token; with
+/// `json` one object per task.
 Result<int> print_plan(Context& context, const LaunchOptions& options);
 
-/// Whether run_job() shows a table: where standard error is a terminal, and nothing else of the job's output can come there.
+/// True if run_job() shows a table: if standard error is a terminal that no other output of the job can reach.
 bool shows_table(const Context& context, const LaunchOptions& options);
 
-/// Runs the job to its end. Returns 0 if it succeeded, else the status of the task that made it fail. Errors: those of find_program() and of the
-/// cluster's description, and those of RemoteHosts::prepare(), before anything is started; Unavailable: this machine lacks
-/// ports, processes or files.
+/// Runs the job to its end. Returns 0 if it succeeded, else the status of the task that made it fail. Errors before
+/// anything is started: those of find_program(), of the cluster's description and of RemoteHosts::prepare(). Unavailable:
+/// this machine lacks ports, processes or files.
 Result<int> run_job(Context& context, const LaunchOptions& options);
 
 }  // namespace shoal::cli::launch

@@ -31,7 +31,7 @@ bool is_in_all_tables(const Column& column) {
 
 std::vector<const TableRow*> shown_rows(const std::vector<TableRow>& rows, size_t room) {
   std::vector<const TableRow*> shown;
-  for (const bool settled : {false, true}) {  // Those that somebody should see come in for sure.
+  for (const bool settled : {false, true}) {  // Rows that somebody should see get the room first.
     for (const TableRow& row : rows) {
       if (row.settled == settled && shown.size() < room) shown.push_back(&row);
     }
@@ -43,7 +43,7 @@ std::vector<const TableRow*> shown_rows(const std::vector<TableRow>& rows, size_
 }  // namespace
 
 std::vector<std::string> table_lines(const std::vector<TableRow>& rows, TableSize size) {
-  const size_t room = size_t(std::max(size.lines - 1, 2));  // Below the table stands the cursor.
+  const size_t room = size_t(std::max(size.lines - 1, 2));  // The cursor needs the line below the table.
   const bool all = rows.size() + 1 <= room;
   const std::vector<const TableRow*> shown = shown_rows(rows, all ? rows.size() : room - 2);
   std::vector<TextColumn> table;
@@ -58,12 +58,12 @@ std::vector<std::string> table_lines(const std::vector<TableRow>& rows, TableSiz
   return lines;
 }
 
-/// What was drawn, and wraps since the terminal has become narrower, is of more lines now.
+/// Returns the text that erases the table. Its lines wrap, and take more rows, if the terminal has become narrower.
 std::string LiveTable::take_back(int columns) {
   size_t lines = 0;
   for (const size_t width : drawn_) lines += 1 + (std::max<size_t>(width, 1) - 1) / size_t(std::max(columns, 1));
   drawn_.clear();
-  return lines == 0 ? "" : "\x1b[" + std::to_string(lines) + "A\r\x1b[J";  // Up, and away with all below.
+  return lines == 0 ? "" : "\x1b[" + std::to_string(lines) + "A\r\x1b[J";  // Moves up, and erases all below.
 }
 
 std::string LiveTable::redraw(const std::vector<std::string>& lines, int columns) {

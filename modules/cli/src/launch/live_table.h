@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a launch shows on a terminal while its job runs: a row for each task, which renew themselves, and above them the
-/// lines that somebody should read.
+/// The output of a launch on a terminal while its job runs: a table with a row for each task, which is redrawn, and above
+/// the table the lines that somebody should read.
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -14,23 +14,23 @@ namespace shoal::cli::launch {
 struct TableRow {
   std::string task{}, host{}, state{}, step{}, steps_per_second{}, examples_per_second{}, restarts{}, memory{},
       waiting_for{};
-  bool settled = true;  ///< Nothing is the matter with it: it may be left out where there is no room for all.
+  bool settled = true;  ///< True: all is well with the task, so its row may be left out if there is no room for all.
 };
 
 /// The lines of the table, its head first, each at most as wide as the terminal; a column that is empty in all rows is left
 /// out. If there are more rows than the terminal has room for, the last line says how many are left out.
 std::vector<std::string> table_lines(const std::vector<TableRow>& rows, TableSize size);
 
-/// The part of the terminal that renews itself.
+/// A table on a terminal, redrawn in the same place.
 class LiveTable {
  public:
-  /// Where lines are written to that shall stand above the table; whole ones.
+  /// The stream for lines that shall stand above the table. Callers write whole lines only.
   std::ostream& above() { return above_; }
-  /// What is to be written to a terminal of so many columns, so that what has come is above, and `lines` are the table.
+  /// Returns the text that draws the new lines of above() and, below them, the table `lines` on a terminal of this width.
   std::string redraw(const std::vector<std::string>& lines, int columns);
-  /// The same without a table.
+  /// Returns the text that removes the table and shows the new lines from above().
   std::string close(int columns);
-  /// What was drawn is somewhere above now: others have written to the terminal.
+  /// Leaves the drawn table where it is, because other programs have written to the terminal.
   void leave_behind() { drawn_.clear(); }
 
  private:

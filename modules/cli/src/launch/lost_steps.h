@@ -20,7 +20,7 @@ class LostSteps {
   std::string line() const;
 
  private:
-  /// Falls by the step to which they led.
+  /// All falls of the global step to one step, the key of the map: the steps that they lost, and their number.
   struct Fall {
     uint64_t steps = 0;
     uint64_t times = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Where the tasks of a job answer monitoring systems, if their program is told to (--metrics, SHOAL_METRICS).
+/// Finds the addresses at which a job's tasks answer monitoring systems, if --metrics or SHOAL_METRICS asks for that.
 #include <optional>
 #include <span>
 #include <string>
@@ -11,13 +11,13 @@
 
 namespace shoal::cli::launch {
 
-/// What the command says of metrics: its flag, else the variable that it sets, else the one that it inherits (`look_up`).
+/// Returns the metrics address of a command: that of its flag, else of the variable that it sets or inherits (`look_up`).
 std::optional<std::string> given_metrics(const ProgramCommand& command, const cluster::GetEnv& look_up);
 
-/// One line for people: "metrics: chief 0 at 127.0.0.1:9400, and each further task one port above, up to evaluator 0 at 127.0.0.1:9403".
-/// `command`: its words. Nothing where they say nothing of metrics. InvalidArgument: what they say is no address, there are not enough
-/// ports above, or the address is beyond this machine and the launcher would draw the job's token, from which nobody else could make the
-/// secret of the monitoring system.
+/// Returns a line for people: "metrics: chief 0 at 127.0.0.1:9400, and each further task one port above, up to evaluator 0
+/// at 127.0.0.1:9403". `command`: the words of the command; nothing if they give no metrics address. InvalidArgument: the
+/// address is malformed; it has too few ports above it; or it is beyond this machine and the launcher would draw the token,
+/// which only tasks would know, so nobody could make the secret of the monitoring system.
 Result<std::optional<std::string>> metrics_line(std::span<const std::string> command, std::span<const JobTask> tasks,
                                                 const cluster::GetEnv& look_up);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// print_plan(): what `shoal launch --dry-run` shows.
+// Implements print_plan(), the output of `shoal launch --dry-run`.
 #include <ostream>
 
 #include "json_out.h"
@@ -54,7 +54,7 @@ Result<int> print_plan_here(Context& context, const LaunchOptions& options) {
   return 0;
 }
 
-/// The ssh commands; and in comments what runs at their other ends, since that goes there by their input.
+/// Prints the ssh commands and, as comments, the commands at their other ends, which ssh gets by its standard input.
 Result<int> print_plan_on_hosts(Context& context, const LaunchOptions& options) {
   const std::vector<JobTask> tasks = tasks_of(options.size);
   SHOAL_TRY(const std::unique_ptr<RemoteHosts> hosts,

@@ -348,8 +348,8 @@ bool JobPolicy::only_servers_run() const {
                                    [](const Entry& entry) { return !entry.runs || entry.task.role == Role::kServer; });
 }
 
-/// The exit status after an interrupt: the chief's, or else the first one that is not 0. If all are 0 but tasks that gave
-/// way have work left for the next start, it is theirs.
+/// The exit status after an interrupt: the chief's, or else the first one that is not 0. If all are 0, but tasks that gave
+/// way have work left for the next start: 143.
 int JobPolicy::status_of_all() const {
   for (const Entry& entry : tasks_) {
     if (entry.last_status != 0) return entry.last_status;

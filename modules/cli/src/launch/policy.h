@@ -164,7 +164,7 @@ class JobPolicy {
   int failure_ = 0;  // The status of the job, if something failed for good.
   int ports_chosen_ = 1;
   bool told_to_give_way_ = false;
-  bool trainers_gave_way_ = false, evaluator_gave_way_ = false;  // After they were asked to give way.
+  bool trainers_gave_way_ = false, evaluator_gave_way_ = false;  // True if they gave way after they were asked to.
   bool servers_alone_ = false;  // True once only servers are left of a job that ends without a model.
   std::optional<SteadyTime> first_signal_{};
   // At this time all tasks that still run are killed, except an evaluator that is waited for.

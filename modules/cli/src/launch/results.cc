@@ -26,7 +26,7 @@ bool is_of_training(std::string_view name) {
          std::ranges::find(kOfTheRun, name) != std::end(kOfTheRun);
 }
 
-/// A task that failed, and was started again or not needed, has no part in what the job found out.
+/// True for the report of a failed task. Such a task was started again or was not needed, so its results do not count.
 bool has_failed(const Json& report) { return report.contains("status") && report["status"] == "failed"; }
 
 void merge(Json& results, const std::string& name, const Json& value) {
@@ -40,7 +40,7 @@ void merge(Json& results, const std::string& name, const Json& value) {
   }
 }
 
-/// An empty object for a task that a signal ended, or a program that is none of Shoal's.
+/// Returns a task's report; an empty object if a signal ended the task, or if its program does not use Shoal.
 Json read_report(Storage& storage, const std::string& file) {
   const auto text = storage.read_all(file, kReportBytesMax);
   if (!text) return Json::object();

@@ -10,11 +10,11 @@ namespace shoal::cli::launch {
 
 struct FittedSize {
   cluster::ClusterSize size;
-  std::optional<std::string> warning{};  ///< Set if the size is smaller than its name says: what it is, and why.
+  std::optional<std::string> warning{};  ///< The size and the reason, if the size is smaller than its name says.
 };
-/// The size of that name (cluster::parse_cluster_size), cut to `trainers_max` trainers. The chief and the workers are no
-/// more than those, but at least one worker stays; the number of servers falls in proportion. `room` says in the warning
-/// where the limit comes from ("the 2 cores of this machine"). InvalidArgument for any other name.
+/// Returns the size of that name (cluster::parse_cluster_size), cut to `trainers_max` trainers. Trainers are the chief and
+/// the workers; at least one worker stays; the number of servers falls in proportion. `room` says in the warning where the
+/// limit comes from ("the 2 cores of this machine"). InvalidArgument for any other name.
 Result<FittedSize> fit_named_size(const std::string& name, int trainers_max, const std::string& room);
 
 }  // namespace shoal::cli::launch

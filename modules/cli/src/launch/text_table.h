@@ -19,11 +19,11 @@ struct TextColumn {
   std::vector<std::string> cells{};
 };
 
-/// The titles, and a line for each row, each at most one character narrower than a terminal of `columns` characters: a full line would
-/// wrap. A character that moves the cursor becomes a space.
+/// Returns a line of titles and a line for each row. Each line is shorter than a terminal of `columns` characters, because
+/// a full line would wrap. A character that moves the cursor becomes a space.
 std::vector<std::string> text_table(const std::vector<TextColumn>& table, int columns);
 
-/// At most so much of a line as fits, with no character of UTF-8 cut in two, and without spaces at its end.
+/// Returns as much of a line as fits, without cutting a UTF-8 character in two, and without spaces at the end.
 std::string fitted_line(std::string line, int columns);
 
 }  // namespace shoal::cli::launch

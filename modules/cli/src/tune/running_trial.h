@@ -34,7 +34,7 @@ class RunningTrial {
   std::vector<Evaluation> new_evaluations();
   /// Returns the most memory that the trial was seen to use; 0 until its first evaluation or its end.
   uint64_t settled_bytes();
-  /// Called once is_gone() is true.
+  /// Returns how the attempt ended. Call it once is_gone() is true.
   tuning::AttemptEnd attempt_end();
 
  private:

@@ -89,7 +89,7 @@ Result<void> take_steps(const TuneArguments& arguments, tuning::SearchHeader& he
   header.max_steps = arguments.max_steps.value_or(own ? number_from<int64_t>(*own).value_or(0) : 0);
   if (header.algorithm != Algorithm::kAsha) {
     if (arguments.min_steps) return invalid_argument("--min-steps is for --algorithm asha alone: leave it out");
-    if (own) header.max_steps = 0;  // The program's own flag sets them.
+    if (own) header.max_steps = 0;  // The program's own flag sets the steps.
     return {};
   }
   if (header.max_steps < 2) {
@@ -131,7 +131,7 @@ Result<void> check_metrics(const std::vector<std::string>& program, int parallel
   const auto given = launch::given_metrics(launch::read_command(program), cluster::process_getenv);
   if (!given || parallel == 1) return {};
   const auto address = monitor::parse_metrics_address(*given);
-  if (!address || address->port == 0) return {};  // What is no address is for the program to refuse, or to understand.
+  if (!address || address->port == 0) return {};  // The program itself refuses or accepts a text that is no address.
   return invalid_argument("metrics " + *given + ": " + std::to_string(parallel) +
                           " trials run at the same time, and one of them alone could listen at that port: give port 0, which is one that "
                           "is free, or --parallel 1");

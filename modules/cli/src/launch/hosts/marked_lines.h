@@ -23,7 +23,7 @@ class MarkedLines {
 
  private:
   std::string mark_;
-  std::string held_{};  // Begins with a mark, or may become one.
+  std::string held_{};  // Text that begins with a mark, or may become one.
 };
 
 }  // namespace shoal::cli::launch
