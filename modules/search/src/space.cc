@@ -95,7 +95,7 @@ class Combinations {
   const std::vector<Parameter>& parameters_;
   const size_t count_max_;
   const bool all_;
-  std::vector<std::optional<std::vector<Value>>> values_;  // By parameter; computed when first needed.
+  std::vector<std::optional<std::vector<Value>>> values_;  // Values of each parameter, computed when first needed.
   size_t count_ = 0;
   Assignment current_;
   std::vector<Assignment> found_;

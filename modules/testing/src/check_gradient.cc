@@ -40,7 +40,7 @@ struct Built {
   Value output;
   Tensor weights;  // The weight of each element of the output in the sum.
   std::vector<std::string> wrt;
-  std::vector<Value> gradients;  // Of the weighted sum.
+  std::vector<Value> gradients;  // The weighted sum's gradients for the inputs of `wrt`.
   Runner of_output, of_gradients;
 };
 
@@ -127,7 +127,7 @@ std::string place_of(size_t element, const Shape& shape) {
 struct Mismatch {
   size_t input;  // An index into Built::wrt.
   size_t element;
-  double actual;  // Of the weighted sum.
+  double actual;  // The derivative of the weighted sum, by the gradient.
   double expected;
   std::vector<double> by_output;  // The derivatives of the output's elements, by finite differences.
 };

@@ -21,7 +21,7 @@ struct WorldTask {
   Program program;
   RunConfigOptions config;
   Environment* env = nullptr;                     // The environment of its last start, which the VirtualWorld owns.
-  std::shared_ptr<const VirtualProgram> running;  // Null: never started.
+  std::shared_ptr<const VirtualProgram> running;  // Null: the task was never started.
   int starts = 0;
   int first_process_id = 1000;
   bool killed = false;

@@ -51,7 +51,7 @@ class Asha {
 
   AshaOptions options_;
   std::vector<int64_t> rungs_;
-  std::vector<std::vector<double>> values_;  // By rung.
+  std::vector<std::vector<double>> values_;  // The values that trials recorded, by rung.
   std::map<int64_t, int64_t> highest_;       // The highest rung of each trial.
 };
 

@@ -24,11 +24,11 @@ struct SearchOptions {
   std::string metric = "loss";                               ///< The name of the metric that ranks the trials.
   std::optional<tuning::Goal> goal = {};  ///< kMin if less of the metric is better. Default: tuning::goal_of(metric).
   int64_t seed = 1;                                          ///< The seed of the values that are drawn.
-  RunConfigOptions config = {};  ///< The trials' configs; each trial gets a model_dir of its own. Its stop ends the search.
+  RunConfigOptions config = {};  ///< The config of the trials; each gets its own model_dir. `config.stop` ends the search.
 };
 
 struct SearchResult {
-  std::vector<tuning::Trial> trials{};  ///< By number.
+  std::vector<tuning::Trial> trials{};  ///< All trials, in the order of their numbers.
   std::optional<tuning::Trial> best{};  ///< Nothing if no trial has a value.
   Params best_params{};                 ///< The parameters of the best trial.
   std::string best_model_dir = {};      ///< The model_dir of the best trial.

@@ -47,7 +47,7 @@ std::string_view to_string(Trial::State state);
 
 /// The end of an attempt, as the caller observed it.
 struct AttemptEnd {
-  int64_t status = 0;             ///< As in TrialEnded.
+  int64_t status = 0;             ///< The status, as in TrialEnded.
   bool interrupted = false;       ///< True if a signal ended the program early, with status 0.
   std::optional<double> value{};  ///< The metric of the last evaluation; nothing if there was none.
   int64_t step = 0;
@@ -69,14 +69,14 @@ struct SendSignal {
 using TunerAction = std::variant<Note, StartTrial, SendSignal>;
 using TunerActions = std::vector<TunerAction>;
 
-/// The times `now` of all calls are of one clock and never decrease.
+/// Decides the actions of a search. The times `now` of all calls come from one clock and never decrease.
 class Tuner {
  public:
   /// `asha` ends trials early. Without it no trial is ended early.
   Tuner(const TunerOptions& options, std::unique_ptr<Sampler> sampler, std::optional<Asha> asha = {});
 
-  /// Restores the state from the records of a journal. Called before begin(). DataLoss if a trial has other parameters than
-  /// the sampler chooses for it.
+  /// Restores the state from the records of a journal. Call it before begin(). DataLoss if a trial has other parameters
+  /// than the sampler chooses for it.
   Result<void> replay(const std::vector<Record>& records);
 
   TunerActions begin(SteadyTime now);
@@ -120,7 +120,7 @@ class Tuner {
   std::unique_ptr<Sampler> sampler_;
   std::optional<Asha> asha_;
   std::vector<Trial> trials_;
-  std::vector<Attempt> attempts_;  // By trial.
+  std::vector<Attempt> attempts_;  // Indexed by trial.
   bool sampler_is_empty_ = false;
   std::optional<SteadyTime> interrupted_at_{};  // The time of the first signal.
 };
