@@ -37,7 +37,7 @@ data::ReadBytes bytes_of(std::istream& in) {
     }
     const std::streamsize count = in.readsome(text, std::streamsize(out.size()));
     if (count > 0) return size_t(count);
-    in.get(text[0]);  // For a stream that does not tell how much it has.
+    in.get(text[0]);  // readsome() may find nothing although peek() has found a byte: reads that byte.
     return 1;
   };
 }

@@ -5,8 +5,8 @@
 
 namespace shoal::cli {
 
-/// Returns the file of this program as it was named at its start (/proc, which knows the file itself, may be missing), or
-/// `called` if the system does not say. A name without a folder gets "./": otherwise it would be looked for in PATH.
+/// Returns the file of this program, as execve() got its name (/proc may be missing), or `called` if the system does not
+/// know that name. A name without a folder gets "./", since a bare name would be looked for in PATH.
 std::string file_of_this_program(const char* called);
 
 }  // namespace shoal::cli

@@ -16,7 +16,7 @@ namespace shoal::cli {
 
 /// The options of the command line about reading files.
 struct ReadChoice {
-  std::string format = {};             ///< Empty: recognized by the contents.
+  std::string format = {};             ///< The name of the format; empty: the contents decide.
   std::optional<char> separator = {};  ///< The separator of CSV files. None: found by trying which one gives a table.
   std::optional<bool> header = {};     ///< Whether CSV files have a header. None: decided by their first records.
   std::string missing = {};            ///< A text that marks a missing field in CSV files.
@@ -42,8 +42,8 @@ struct OpenedFile {
   std::string path;
   std::string format;  ///< The name from data::to_string(), or "image-folder".
   std::unique_ptr<Records> records;
-  std::vector<ArrayText> arrays = {};              ///< For NPY, NPZ and IDX files.
-  std::optional<data::ImageFolder> pictures = {};  ///< For a folder of images.
+  std::vector<ArrayText> arrays = {};              ///< The arrays of an NPY, NPZ or IDX file.
+  std::optional<data::ImageFolder> pictures = {};  ///< The contents of a folder of images.
   std::optional<data::CsvLook> csv = {};           ///< For a CSV file.
   /// False: the arrays have different numbers of rows, so they are read one after another, and each record has one array.
   bool records_have_all_fields = true;

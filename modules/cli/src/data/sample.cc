@@ -23,7 +23,7 @@ struct SampleArguments : DataArguments {
 };
 
 struct Sampled {
-  int64_t number = 0;  ///< The number of the record in all files.
+  int64_t number = 0;  ///< The number of the record, counted over all files.
   std::string path;
   std::vector<Cell> cells;
 };

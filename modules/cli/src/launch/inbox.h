@@ -16,7 +16,7 @@ namespace shoal::cli::launch {
 SteadyTime steady_now();
 WallTime wall_now();
 
-/// Receives SIGINT, SIGTERM, SIGHUP and SIGCHLD instead of their usual effects, while it lives, on the thread that made it.
+/// While it lives, receives SIGINT, SIGTERM, SIGHUP and SIGCHLD on the thread that made it, instead of their usual effects.
 /// SIGPIPE is ignored. SIGHUP and SIGINT stay ignored where they were ignored before.
 class SignalInbox {
  public:

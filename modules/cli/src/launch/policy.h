@@ -39,7 +39,7 @@ struct PolicyOptions {
   /// How long servers may stay if a failed job has no other task left.
   Duration servers_alone = std::chrono::seconds(2);
   Duration last_evaluation_limit = std::chrono::hours(1);
-  /// True if a SIGTERM asks tasks to give way: its sender will start the job again.
+  /// True if a SIGTERM asks tasks to give way: to save and end with status 143, since the sender will start the job again.
   bool terminate_means_leave = false;
   int port_choices = 10;         ///< How often ports are chosen, at most.
   std::optional<Chaos> chaos{};  ///< Random kills.
@@ -48,9 +48,9 @@ struct PolicyOptions {
 /// How a task ended.
 struct Ending {
   int status = 0;           ///< The exit status, if no signal ended it.
-  int signal = 0;           ///< The signal that killed it; 0: none.
+  int signal = 0;           ///< The signal that killed the task; 0: none.
   bool port_taken = false;  ///< A process that is not part of the job listens at the task's address.
-  /// The task was on another machine and nothing tells how it ended; `status` is not 0 then.
+  /// The connection to the task's machine was lost, so the task's end is unknown; `status` is not 0 then.
   bool connection_lost = false;
   bool clean() const { return status == 0 && signal == 0; }
   /// True if the task gave way to a signal, and is to be started again.
@@ -69,7 +69,7 @@ struct Send {  ///< Sends a signal to the task and everything that it started.
   int signal = 0;
   friend bool operator==(const Send&, const Send&) = default;
 };
-/// Chooses all addresses anew. No task runs.
+/// Chooses all addresses anew, while no task runs.
 struct ChoosePorts {
   friend bool operator==(const ChoosePorts&, const ChoosePorts&) = default;
 };
@@ -87,7 +87,7 @@ struct TaskState {
   std::optional<SteadyTime> start_at{};  ///< The time of the next start.
 };
 
-/// Each call returns the actions to do next. Times never go back.
+/// Decides what a job does next. Each call returns the actions to do. The times of the calls never go back.
 class JobPolicy {
  public:
   /// The first task is the chief.
@@ -112,7 +112,7 @@ class JobPolicy {
   /// True while tasks have been asked to leave; their child processes may take time, too.
   bool lets_leave() const { return phase_ == Phase::kInterrupted || phase_ == Phase::kStopping; }
   TaskState state_of(size_t task) const { return {tasks_[task].runs, tasks_[task].done, tasks_[task].start_at}; }
-  /// True if chaos has caused the next end of this task.
+  /// True if chaos has killed the task, and ended() has not reported its end yet.
   bool killed_by_chaos(size_t task) const { return tasks_[task].chaos; }
 
  private:

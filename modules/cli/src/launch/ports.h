@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Addresses on the loopback that other processes do not take.
+/// Reserves addresses on the loopback, so that other processes do not take them.
 #include <cstdint>
 #include <set>
 #include <string_view>

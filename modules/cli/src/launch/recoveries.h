@@ -35,7 +35,7 @@ class Recoveries {
  private:
   struct Entry {
     std::string name;
-    int starts = 0;  // Not counting the first.
+    int starts = 0;  // Starts of new processes, not counting the first.
     int by_chaos = 0;
     std::optional<SteadyTime> awaited_until{};
     std::optional<SteadyTime> ended_at{};

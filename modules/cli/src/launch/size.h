@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Named sizes of clusters, cut to the machines that are there.
+/// Reduces named sizes of clusters to the room that the available machines have.
 #include <optional>
 #include <string>
 

@@ -11,7 +11,7 @@ namespace shoal::cli::launch {
 
 class TaskProcess {
  public:
-  /// `group`: the program, or ssh, whose far end `link` speaks to.
+  /// `group`: the program, or an ssh process. `link`: the session at the other end of ssh; nothing for a program here.
   TaskProcess(ChildGroup group, TaskStream output, TaskStream errors, std::optional<SessionLink> link = {})
       : group_(std::move(group)), output_(std::move(output)), errors_(std::move(errors)), link_(std::move(link)) {}
 

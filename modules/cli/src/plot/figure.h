@@ -31,7 +31,7 @@ struct LinePanel {
   std::string title, x_label;
   Range x, y;
   bool log_y = false;
-  bool diagonal = false;  ///< Draws a line from the lower left to the upper right: chance.
+  bool diagonal = false;  ///< True: draws the diagonal from the lower left, the curve of random guesses.
   bool square = false;    ///< True if both axes have the same unit; pictures are then about square.
   std::vector<Line> lines;
   std::vector<std::string> notes;  ///< Sentences below the panel.

@@ -13,7 +13,7 @@ enum class RateCurve { kRoc, kPrecisionRecall };
 
 /// The points of a curve, and the area below it.
 struct Rates {
-  std::vector<XY> points;  ///< By ascending x.
+  std::vector<XY> points;  ///< The points by ascending x.
   double area = 0;
 };
 

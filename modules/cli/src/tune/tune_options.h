@@ -14,7 +14,7 @@ namespace shoal::cli::tune {
 struct TuneOptions {
   std::string folder;           ///< --dir.
   tuning::SearchHeader header;  ///< The search itself.
-  tuning::TunerOptions tuner;   ///< The execution of the search.
+  tuning::TunerOptions tuner;   ///< How the search runs its trials.
   int64_t threads = 1;          ///< Compute threads of each trial; 0 leaves them to the program.
   uint64_t memory_bytes = 0;    ///< Resident memory for all trials together; 0: unlimited.
   std::vector<std::string>

@@ -30,7 +30,7 @@ struct Engine {
 std::span<const Engine> engines();
 
 /// Checks the program's words: they can be written to the file, hold no secret, and contradict neither the job nor the
-/// engine. Sets `job.model_dir`. InvalidArgument.
+/// engine. Sets `job.model_dir`. InvalidArgument for a word that fails a check.
 Result<void> check_program(EmitJob& job, const Engine& engine);
 /// InvalidArgument if `image` is no reference of an image, by the grammar of the Open Container Initiative's distribution
 /// specification and Docker's reference package.

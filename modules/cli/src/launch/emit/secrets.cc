@@ -73,7 +73,7 @@ bool is_authorization(std::string_view word) {
 
 bool holds_token(std::string_view word) {
   constexpr std::string_view kPrefix = "shoal1-";
-  constexpr size_t kSigns = 16;  // A token has 48 characters; a part of one is as bad.
+  constexpr size_t kSigns = 16;  // A token has 48 characters; 16 of them count as a secret, too.
   for (size_t at = word.find(kPrefix); at != std::string_view::npos; at = word.find(kPrefix, at + 1)) {
     const std::string_view rest = word.substr(at + kPrefix.size());
     const auto end = std::ranges::find_if_not(rest, [](char c) { return is_name_sign(c) || c == '+' || c == '/'; });

@@ -15,7 +15,7 @@ class MarkedLines {
 
   explicit MarkedLines(std::string mark) : mark_(std::move(mark)) {}
 
-  /// Returns the part of the program's output that is certain. Puts the script's sentences, without mark and line end, into
+  /// Returns the bytes that surely belong to the program. Puts the script's sentences, without mark and line end, into
   /// `said`. A sentence longer than kLineBytesMax is cut.
   std::string take(std::string_view bytes, std::vector<std::string>& said);
   /// Call it at the end of the stream: returns the rest, which is the program's.

@@ -10,7 +10,7 @@ namespace shoal::cli::launch {
 
 class Outbox {
  public:
-  /// `to` does not block. Sends `first` and then `second`, which has to outlive this object.
+  /// Sends `first` and then `second` to `to`, which must not block. `second` has to outlive this object.
   Outbox(Descriptor to, std::string first, std::string_view second = {})
       : to_(std::move(to)), text_(std::move(first)), second_(second) {}
 
@@ -21,7 +21,7 @@ class Outbox {
   /// The descriptor to wait for; -1 if there is nothing to send.
   int waits_for() const { return text_.size() == sent_ && second_.empty() ? -1 : to_.number(); }
   int number() const { return to_.number(); }
-  /// Sends as much as possible now. Returns true if any was sent. Text that nothing will read any more is dropped.
+  /// Sends as much as possible now. Returns true if any was sent. Drops text that no process will read any more.
   bool send();
 
  private:

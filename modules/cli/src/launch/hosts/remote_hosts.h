@@ -71,7 +71,7 @@ class RemoteHosts final : public Machines {
   std::string ssh_file_;
   std::vector<std::string> ssh_environment_;
   ProgramCopy copy_;
-  std::map<size_t, std::set<uint16_t>> ports_in_use_;  // By the number of a host.
+  std::map<size_t, std::set<uint16_t>> ports_in_use_;  // Keyed by the number of a host.
   std::set<uint16_t> ports_drawn_;
   std::vector<uint16_t> ports_;  // For each task.
   std::vector<size_t> prepared_;

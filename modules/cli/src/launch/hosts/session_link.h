@@ -17,7 +17,7 @@ class SessionLink {
   /// How long a session may take to end after its task was to be killed.
   static constexpr Duration kKillLimit = std::chrono::seconds(5);
 
-  /// `to`: the session's input. `mark`: that of `script`.
+  /// `to`: the session's input. `mark`: the random word that begins each report of `script` (scripts.h).
   SessionLink(Descriptor to, std::string script, std::string mark, SteadyTime now)
       : outbox_(std::move(to), std::move(script)), lines_(std::move(mark)), next_beat_(now + kBeatEvery) {}
 

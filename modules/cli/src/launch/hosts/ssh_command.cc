@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kOptions[] = {"-T",
                                     "-a",
                                     "-x",
-                                    "-oBatchMode=yes",  // No user is there who could be asked for a password.
+                                    "-oBatchMode=yes",  // No user is there whom ssh could ask for a password.
                                     "-oStrictHostKeyChecking=yes",
                                     "-oConnectTimeout=10",
                                     "-oServerAliveInterval=5",
