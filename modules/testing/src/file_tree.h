@@ -34,7 +34,7 @@ struct FileNode {
   Names durable_names;
 
   void empty();                                       ///< Empties the file as O_TRUNC does.
-  void write(size_t offset, std::string_view bytes);  ///< Fills a gap between the file's end and `offset` with zeros.
+  void write(size_t offset, std::string_view bytes);  ///< Writes `bytes` at `offset`, with zeros in a gap before them.
   void sync();
   void drop_unsynced();  ///< Drops the bytes that a failed fsync() drops.
   void lose_power(RandomStream& random);

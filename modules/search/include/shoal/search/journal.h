@@ -19,11 +19,11 @@
 namespace shoal::tuning {
 
 enum class Algorithm : uint8_t { kGrid, kRandom, kAsha };
-/// "grid", "random", "asha".
+/// Returns "grid", "random" or "asha".
 std::string_view to_string(Algorithm algorithm);
 /// An unknown name gives InvalidArgument, which lists the names.
 Result<Algorithm> parse_algorithm(std::string_view name);
-/// "min", "max".
+/// Returns "min" or "max".
 std::string_view to_string(Goal goal);
 /// An unknown name gives InvalidArgument, which lists the names.
 Result<Goal> parse_goal(std::string_view name);
@@ -67,7 +67,7 @@ enum class Outcome : uint8_t {
   kFailed,    ///< The trial has failed, and is not started again.
   kRetry,     ///< The attempt has failed, and the trial is started again.
 };
-/// "complete", "stopped", "failed", "retry".
+/// Returns "complete", "stopped", "failed" or "retry".
 std::string_view to_string(Outcome outcome);
 struct TrialEnded {
   int64_t trial = 0;

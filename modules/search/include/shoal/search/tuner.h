@@ -42,7 +42,7 @@ struct Trial {
 
   bool has_ended() const { return state >= State::kComplete; }
 };
-/// "waiting", "running", "ending", "complete", "stopped", "failed".
+/// Returns "waiting", "running", "ending", "complete", "stopped" or "failed".
 std::string_view to_string(Trial::State state);
 
 /// The end of an attempt, as the caller observed it.
