@@ -25,7 +25,7 @@ const CLI::App& named_command(const CLI::App& app) {
   return *command;
 }
 
-/// "shoal keys token".
+/// Returns the full name of a command: "shoal keys token".
 std::string line_of(const CLI::App& command) {
   const CLI::App* const parent = command.get_parent();
   return parent == nullptr ? command.get_name() : line_of(*parent) + " " + command.get_name();

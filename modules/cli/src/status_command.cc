@@ -55,7 +55,7 @@ struct Question {
   /// If there are several, the first that answers for this run counts. An endpoint without a scheme is tried over tcp, and
   /// then over shared memory if no task answers.
   std::vector<transport::Endpoint> endpoints;
-  std::string task;    ///< "worker 1"; empty: the task that answers.
+  std::string task;    ///< The name of the task, "worker 1"; empty: the task that answers.
   std::string run;     ///< The run of the rendezvous; empty: any.
   bool itself = true;  ///< True if the task that is asked is the one that the question is about.
 };

@@ -11,12 +11,12 @@ namespace shoal::cli {
 
 /// How many records lack the field, mark it as missing, or have only NaN in it.
 int64_t missing_count(const FieldSummary& field, const OpenedFile& file, int64_t records);
-/// `number` as JSON: an integer if the type has only integers and a double holds the number exactly.
+/// Returns `number` as JSON: an integer if the type has only integers and a double holds the number exactly.
 Json number_json(double number, const std::string& type);
 
-/// {"name", "type", "missing", "shape" or "lengths", "min" and "max" of numbers, "bytes" of texts}.
+/// Returns {"name", "type", "missing", "shape" or "lengths", "min" and "max" of numbers, "bytes" of texts}.
 Json field_json(const FieldSummary& field, const OpenedFile& file, int64_t records);
-/// "int64, 3 missing, 1 to 99".
+/// Returns a text such as "int64, 3 missing, 1 to 99".
 std::string field_text(const FieldSummary& field, const OpenedFile& file, int64_t records);
 
 }  // namespace shoal::cli

@@ -19,7 +19,7 @@ struct LogLine {
   std::string_view message;
 };
 
-/// A line that stderr_sink() wrote: "12:34:56.789 I worker 1: message".
+/// Reads a line that stderr_sink() wrote: "12:34:56.789 I worker 1: message".
 std::optional<LogLine> log_line(std::string_view line) {
   static constexpr std::string_view kForm = "00:00:00.000 L ";
   if (line.size() <= kForm.size()) return std::nullopt;

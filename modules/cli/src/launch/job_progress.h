@@ -25,7 +25,7 @@ struct TaskProgress {
 /// The kind of a line that a task wrote.
 enum class LineKind : uint8_t {
   kOwn,          ///< A line of the program's own, not of Shoal.
-  kProgress,     ///< "step 1,200/2,000  loss 0.0312  85.1 steps/s ..."
+  kProgress,     ///< A line such as "step 1,200/2,000  loss 0.0312  85.1 steps/s ..."
   kInformation,  ///< A log line that users need not read.
   kWarning,      ///< A warning or an error, which users should read.
 };

@@ -15,7 +15,7 @@ namespace shoal::cli::launch {
 
 struct JobTask {
   std::string name;       ///< The task as people name it: "worker 1".
-  std::string file_name;  ///< The same for files: "worker-1".
+  std::string file_name;  ///< The name of the task in file names: "worker-1".
   std::string type;       ///< The type of the task in TF_CONFIG.
   int32_t index = 0;
   Role role = Role::kWorker;

@@ -102,7 +102,7 @@ struct LaunchArguments {
   }
 };
 
-/// "shoal-logs/20261126-013120-4711": no other launch has it, and names are in the order of time.
+/// Returns a folder such as "shoal-logs/20261126-013120-4711". No other launch has it, and names sort by time.
 std::string fresh_log_dir() {
   std::string time = utc_text(launch::wall_now()).substr(0, 19);
   std::erase_if(time, [](char c) { return c == '-' || c == ':'; });

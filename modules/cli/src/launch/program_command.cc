@@ -62,7 +62,7 @@ bool is_one_of(std::string_view word, std::span<const std::string_view> names) {
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-/// "model_dir=m" of a --param as "--model-dir=m".
+/// Turns "model_dir=m", the value of a --param, into "--model-dir=m".
 std::string without_param(std::string_view given) {
   std::string name(given.substr(0, given.find('=')));
   std::replace(name.begin(), name.end(), '_', '-');

@@ -45,7 +45,7 @@ struct GridTick {
 struct GridPanel {
   std::string title, x_label, y_label;
   int rows = 0, columns = 0;
-  std::vector<double> shades;      ///< From 0 to 1, row by row, the top row first.
+  std::vector<double> shades;      ///< Values from 0 to 1, row by row, the top row first.
   std::vector<std::string> texts;  ///< One text per cell, or none at all.
   std::vector<GridTick> x_ticks, y_ticks;
   std::vector<std::string> notes;

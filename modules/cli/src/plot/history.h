@@ -25,7 +25,7 @@ struct Key {
 
 /// A tensor with two axes: a matrix or a curve of rates that an evaluation has written.
 struct Table {
-  std::string plugin;  ///< "pr_curves", "shoal_confusion_matrix", ...
+  std::string plugin;  ///< The plug-in that the event names: "pr_curves", "shoal_confusion_matrix", ...
   int64_t rows = 0, columns = 0;
   std::vector<float> values;  ///< Row by row.
 };

@@ -26,7 +26,7 @@ class TrialWatch {
  private:
   Storage& storage_;
   const std::string folder_, metric_;
-  std::map<std::string, monitor::EventFileReader> files_;  // By path, which is the order of the history.
+  std::map<std::string, monitor::EventFileReader> files_;  // Keyed by path, whose order is that of the history.
 };
 
 }  // namespace shoal::cli::tune

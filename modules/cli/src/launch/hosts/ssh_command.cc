@@ -18,7 +18,7 @@ constexpr const char* kOptions[] = {"-T",
                                     "-oStrictHostKeyChecking=yes",
                                     "-oConnectTimeout=10",
                                     "-oServerAliveInterval=5",
-                                    // Together with the line above: a connection that is cut without an end is noticed.
+                                    // This line and the one before: ssh notices a connection that is lost silently.
                                     "-oServerAliveCountMax=3",
                                     "-oControlMaster=no",
                                     "-oControlPath=none",  // The session has its own connection, which ends with it.
