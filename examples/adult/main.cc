@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicts who earns more than 50,000 dollars a year: a wide and deep model of the adult census data, by feature columns.
+// Predicts whether a person earns more than 50,000 dollars a year: a wide and deep model of the adult census data.
 #include <algorithm>
 #include <fstream>
 
@@ -11,16 +11,16 @@ using namespace shoal::columns;
 using shoal::data::Element;
 namespace nn = shoal::nn;
 
-Element without_dot(Element person) {  // The test file ends labels with one.
+Element without_dot(Element person) {  // The test file ends each label with a dot.
   std::string& income = person.labels.single().mutable_strings()[0];
   income.resize(std::min(income.size(), income.find('.')));
   return person;
 }
 
-/// How many lines come before the people: the test file begins with "|1x3 Cross validator", but not all copies of it do.
+/// The number of lines before the first person: most copies of the test file begin with "|1x3 Cross validator".
 int64_t remarks_in(const std::string& file) { return std::ifstream(file).peek() == '|' ? 1 : 0; }
 
-/// What an optimizer is made of the flags, with a learning rate that falls to nothing until the last step.
+/// Makes the optimizer that the flags choose. Its learning rate falls linearly to almost zero at the last step.
 shoal::OptimizerChoice optimizer_of(const shoal::CommandLine& line) {
   const nn::LearningRate rate = nn::polynomial_decay(
       {.initial = line.flags.get_real("learning-rate"), .decay_steps = uint64_t(line.steps.value())});
@@ -66,7 +66,7 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
     wide.push_back(column);
     deep.push_back(column);
   }
-  // For --predict: people whose income nobody knows, in the same columns without the last.
+  // Reads the files of --predict, which list people of unknown income: the same columns without the last one.
   const auto unknown = [table](const std::string& path) {
     shoal::data::CsvOptions without_income = table;
     without_income.header_lines = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Pictures as files: a folder that has the folders train and test, each with a folder for every class.
+/// Reads and writes pictures as files: a folder with the folders train and test, which have a folder for each class.
 #include <string>
 
 #include "records.h"
@@ -8,10 +8,10 @@
 
 namespace cifar {
 
-/// Writes the pictures as PNG files: `folder`/<label>/<number>.png. Raises what Storage says.
+/// Writes the pictures as PNG files: `folder`/<label>/<number>.png. Raises the errors of Storage.
 void write_folder(const Images& images, const std::string& folder);
 
-/// The pictures of such a folder, in the order of their paths: uint8 [32, 32, 3], labels int64. Pictures of another size are resized.
+/// The pictures at `paths`, in the same order: uint8 [32, 32, 3] (other sizes are resized), and labels, int64.
 shoal::data::Dataset read_pictures(const shoal::data::Dataset& paths);
 
 }  // namespace cifar

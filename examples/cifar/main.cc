@@ -34,7 +34,7 @@ const shoal::ProgramInfo kProgram{
     .save_checkpoints_steps = 500,
     .throttle_secs = 10};
 
-/// The pictures, opened by the first task of this process that asks.
+/// The pictures, which the first task of this process that needs them opens for all tasks.
 class SharedPictures {
  public:
   std::shared_ptr<cifar::Pictures> get(uint64_t seed, const shoal::CommandLine& line) {
@@ -58,7 +58,7 @@ struct Inputs {
   shoal::InputFn training, test;
 };
 
-/// From files, which are read as they are needed.
+/// Makes inputs that read picture files when a batch needs them.
 Inputs inputs_of_files(const std::string& folder, size_t classes, int64_t batch) {
   const auto found = shoal::value_or_raise(shoal::data::images_by_class(shoal::join_path(folder, "train")));
   const auto held_out =
@@ -74,7 +74,7 @@ Inputs inputs_of_files(const std::string& folder, size_t classes, int64_t batch)
           .test = [paths = held_out.dataset()] { return cifar::read_pictures(paths).batch(250); }};
 }
 
-/// From memory.
+/// Makes inputs of pictures that lie in memory.
 Inputs inputs_of(const std::shared_ptr<cifar::Pictures>& pictures, int64_t batch) {
   return {.training =
               [pictures, batch] {
@@ -109,7 +109,7 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line, Share
                               {"recompute", line.flags.get_bool("recompute")}});
   const std::string& source = line.flags.get_string("start-from");
   if (!source.empty()) {
-    // A list chooses among all variables, so that the moving averages of normalizations come along.
+    // A list chooses among all variables, not only the trainable ones, so moving averages are loaded, too.
     estimator.warm_start({.from = source, .variables = {"(?!logits/).*"}});
   } else if (line.flags.get_bool("frozen")) {
     shoal::raise(shoal::invalid_argument("--frozen needs --start-from: layers that were never trained would stay so"));

@@ -17,7 +17,7 @@ namespace ops = shoal::ops;
 using shoal::Tensor;
 using shoal::Value;
 
-/// Each channel with a mean of 0 and a standard deviation of 1, by what those are in CIFAR-10's training pictures.
+/// Shifts and scales each channel by the mean and the standard deviation that it has in CIFAR-10's training pictures.
 Value normalized(Value pixels) {
   shoal::Graph& graph = pixels.graph();
   const Value means = graph.constant(Tensor::of<float>({3}, {kMeanColour[0], kMeanColour[1], kMeanColour[2]}), "means");
@@ -25,14 +25,14 @@ Value normalized(Value pixels) {
   return (ops::cast(pixels, shoal::DType::kFloat32) - means) * scales;
 }
 
-/// After half of the steps a tenth, after three quarters a hundredth.
+/// The rate falls to a tenth after half of the steps, and to a hundredth after three quarters.
 nn::LearningRate in_three_stages(double rate, int64_t steps) {
   const auto last = uint64_t(std::max<int64_t>(steps, 3)), half = last / 2;
   return nn::piecewise_constant({half, std::max(half + 1, last * 3 / 4)}, {rate, rate / 10, rate / 100});
 }
 
-/// How many classes there are. Which pictures were chosen, and so which label is which, is known outside of the graph: it
-/// is noted there, so that a model is not taken for one of other classes.
+/// Returns the number of classes. Also records in the graph's meaning which class each label stands for: no op of the graph
+/// shows that, and a model must not be mistaken for a model of other classes.
 int64_t note_classes(const shoal::Features& pictures, const shoal::Params& params) {
   std::vector<std::string> classes;
   for (const int64_t chosen : params.get_ints("classes")) classes.push_back(std::to_string(chosen));
@@ -47,7 +47,7 @@ shoal::EstimatorSpec classify(const shoal::Features& pictures, const shoal::Labe
                               const shoal::Params& params) {
   const int64_t classes = note_classes(pictures, params);
   const bool frozen = params.get_bool("frozen");
-  // In other modes than training, normalizations take their moving averages, and leave them alone.
+  // Outside of kTrain, normalizations use their moving averages and do not change them.
   const Value logits = models::resnet20(normalized(pictures.single()), frozen ? shoal::Mode::kEval : mode,
                                         {.classes = classes,
                                          .kernel_regularizer = {.l2 = 5e-5},

@@ -13,7 +13,7 @@ namespace {
 
 constexpr float kPi = std::numbers::pi_v<float>;
 
-/// Whether a point is in front. The pattern repeats every two units, the narrow ones every one.
+/// Whether the point (x, y) has the front colour. Patterns repeat every two units, narrow ones every unit.
 bool in_front(int64_t pattern, float x, float y) {
   const auto wave = [](float at) { return std::sin(kPi * at); };
   switch (pattern) {
@@ -40,7 +40,7 @@ Colour draw_colour(shoal::RandomStream& random) {
   return colour;
 }
 
-/// Any two colours that differ enough to see.
+/// Draws two colours that differ visibly.
 std::array<Colour, 2> draw_colours(shoal::RandomStream& random) {
   while (true) {
     const Colour back = draw_colour(random), front = draw_colour(random);

@@ -14,13 +14,13 @@ namespace cifar {
 /// Thread-safe.
 class Pictures {
  public:
-  /// The files are data_batch_1.bin to data_batch_5.bin and test_batch.bin, where line.data_file() finds them in
-  /// "cifar-10-batches-bin", as the archive has them. Without line.data_dir: patterns drawn from `seed`.
+  /// Reads data_batch_1.bin to data_batch_5.bin and test_batch.bin, as line.data_file() finds them in the archive's folder
+  /// "cifar-10-batches-bin". If line.data_dir is not set, draws patterns from `seed` instead.
   Pictures(const shoal::CommandLine& line, std::vector<int64_t> classes, uint64_t seed);
   ~Pictures();
-  // Both raise what read_records() and of_classes() say.
-  const Images& training();  ///< Of ten classes there are 50,000, or 20,000 drawn ones.
-  const Images& test();      ///< Of ten classes there are 10,000, or 2,000 drawn ones.
+  // Both functions raise the errors of read_records() and of_classes().
+  const Images& training();  ///< All ten classes: 50,000 pictures, or 20,000 drawn ones.
+  const Images& test();      ///< All ten classes: 10,000 pictures, or 2,000 drawn ones.
   bool drawn() const { return !line_.data_dir; }
 
  private:

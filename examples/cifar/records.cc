@@ -14,7 +14,7 @@ using shoal::Result;
 constexpr int64_t kPlane = kSide * kSide;
 constexpr int64_t kPicture = kColours * kPlane;
 constexpr int64_t kRecord = 1 + kPicture;
-constexpr int64_t kPiece = 256;  // Records at once: 0.8 MB.
+constexpr int64_t kPiece = 256;  // The number of records read at a time: 0.8 MB.
 constexpr const char* kRemedy =
     "unpack the archive of the binary version again, or get it from https://www.cs.toronto.edu/~kriz/cifar.html";
 
@@ -35,7 +35,7 @@ Result<File> open_records(shoal::Storage& storage, const std::string& path) {
   return File{path, std::move(contents), int64_t(bytes / uint64_t(kRecord))};
 }
 
-/// From three planes of colours to three colours for each pixel.
+/// Converts three planes, one for each colour, to three colours for each pixel.
 void interleave(const uint8_t* planes, uint8_t* pixels) {
   for (int64_t i = 0; i < kPlane; ++i) {
     for (int64_t colour = 0; colour < kColours; ++colour) pixels[kColours * i + colour] = planes[colour * kPlane + i];

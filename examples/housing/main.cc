@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicts what a house costs: a DNN regressor of the census districts of California in 1990. --baseline trains the model
-// that it has to beat.
+// Predicts the value of houses: a DNN regressor of the census districts of California in 1990. --baseline trains a model
+// that ignores all features, for comparison.
 #include "shoal/shoal.h"
 
 namespace {
@@ -34,7 +34,7 @@ shoal::Experiment make_experiment(const shoal::RunConfig& config, const shoal::C
   const shoal::data::Split districts = shoal::data::Dataset::csv({file}, table).map(in_100_000_dollars).split(0.1);
   const auto training = districts.training.cache();
   const auto measure = [&] { return statistics_of(training); };
-  // For --predict: districts whose value nobody knows, so their table may lack that column.
+  // Reads the files of --predict, which list districts of unknown value and may lack the column of values.
   const auto unknown = [table](const std::string& path) {
     shoal::data::CsvOptions without_value = table;
     without_value.labels.clear();

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kSide = 28;
 constexpr int kPixels = kSide * kSide;
-constexpr float kBox = 19.0f;  // The longer side of a digit, as in MNIST (20 with the pen's width).
+constexpr float kBox = 19.0f;  // The longer side of a digit; with the pen's width 20, as in MNIST.
 constexpr int kCurveSteps = 6;
 
 /// The hand: one writer's random choices for one digit.
@@ -51,7 +51,7 @@ Stroke smooth(const Stroke& points) {
   return curve;
 }
 
-/// Slant, turn, stretch and a slow wave: what differs between two times that one writes a digit.
+/// Distorts a glyph at random, as handwriting varies: slant, turn, stretch, a slow wave, jitter.
 Glyph distort(const Glyph& glyph, Hand& hand) {
   const float slant = 0.12f + hand.normal(0.22f), turn = hand.normal(0.12f), width = hand.uniform(0.6f, 1.1f);
   const float wave = hand.normal(0.03f), phase = hand.uniform(0, 6.3f), jitter = 0.028f;
@@ -95,7 +95,7 @@ float distance(Point p, Point a, Point b) {
   return std::hypot(p.x - a.x - t * dx, p.y - a.y - t * dy);
 }
 
-/// A round pen of this radius, with soft edges, along one segment.
+/// Draws one segment with a round, soft-edged pen of this radius.
 void draw_segment(Ink& ink, Point a, Point b, float radius, float softness) {
   const float reach = radius + softness + 0.5f;
   const int x0 = std::max(0, int(std::min(a.x, b.x) - reach)), x1 = std::min(kSide - 1, int(std::max(a.x, b.x) + reach));
@@ -110,7 +110,7 @@ void draw_segment(Ink& ink, Point a, Point b, float radius, float softness) {
   }
 }
 
-/// Moves the image so that its centre of mass is in the middle, as MNIST has it.
+/// Moves the image so that its centre of mass is in the middle, as in MNIST.
 void centre(const Ink& ink, uint8_t* pixels) {
   float mass = 1e-6f, x_sum = 0, y_sum = 0;
   for (int i = 0; i < kPixels; ++i) {

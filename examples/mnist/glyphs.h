@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How each digit is written: strokes through points, in a box of 1 x 1 with y downwards. Several ways per digit, as
-/// people have them.
+/// The shapes of the digits: strokes through points, in a box of 1 x 1 whose y axis points downwards. Each digit has
+/// several shapes, since people write it in several ways.
 #include <cstddef>
 #include <vector>
 
@@ -11,11 +11,11 @@ struct Point {
   float x = 0;
   float y = 0;
 };
-/// A smooth curve through its points; a corner is where one stroke ends and the next begins.
+/// A smooth curve through these points. A corner is made of two strokes: one ends and the next begins there.
 using Stroke = std::vector<Point>;
 using Glyph = std::vector<Stroke>;
 
-/// The ways to write `digit` (0 to 9), at least one.
+/// The shapes of `digit` (0 to 9), at least one.
 const std::vector<Glyph>& glyphs_of(int digit);
 
 }  // namespace mnist

@@ -12,7 +12,7 @@ namespace {
 
 using shoal::Result;
 
-/// Tries `folder`/name or `folder`/mnist/name, plain or with .gz.
+/// Finds the file `name` in `folder` or in `folder`/mnist, plain or with the ending .gz.
 Result<std::string> find_file(shoal::Storage& storage, const std::string& folder, const std::string& name) {
   for (const std::string& base : {folder, shoal::join_path(folder, "mnist")}) {
     for (const char* suffix : {"", ".gz"}) {

@@ -18,12 +18,12 @@ namespace nn = shoal::nn;
 namespace ops = shoal::ops;
 using shoal::Value;
 
-/// Bytes of pixels as numbers from 0 to 1, [batch, 28, 28, 1].
+/// Converts pixels from bytes to floats from 0 to 1: [batch, 28, 28, 1].
 Value pixels(const shoal::Features& features) {
   return ops::scale(ops::cast(features.single(), shoal::DType::kFloat32), 1.0 / 255);
 }
 
-/// Long steps find the place, short ones settle there: down to a tenth, evenly over the training.
+/// The rate falls evenly to a tenth: long steps approach the minimum, and short ones settle there.
 nn::LearningRate slowing_down(double rate, int64_t steps) {
   return [rate, steps](uint64_t step) { return rate * (1 - 0.9 * std::min(1.0, double(step) / double(steps))); };
 }

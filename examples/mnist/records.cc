@@ -25,7 +25,7 @@ shoal::data::Dataset read_records(const std::string& path, bool shuffled) {
                                 .labels = {"label"}});
   shoal::data::Dataset records = shoal::data::Dataset::tf_records({path});
   if (shuffled) records = records.shuffle(60000);
-  // The model takes a lone tensor.
+  // The model expects a single tensor instead of named features.
   return records.map(parse).map([](shoal::data::Element one) {
     one.features = shoal::data::TensorMap(one.features["image_raw"]);
     return one;

@@ -9,11 +9,11 @@
 namespace models {
 
 struct CharLstmOptions {
-  int64_t characters = 0;  ///< The number of different characters, without a default; ids lie in [0, characters).
-  int64_t embedding = 64;  ///< The number of features of a character.
-  int64_t units = 256;     ///< The size of the state.
+  int64_t characters = 0;  ///< The number of different characters; ids lie in [0, characters). Has no default.
+  int64_t embedding = 64;  ///< The number of features of each character.
+  int64_t units = 256;     ///< The number of units of the LSTM.
 };
-/// Logits for what follows each character: embedding, LSTM, dense layer.
+/// Returns logits for the character that follows each character: embedding, LSTM, dense layer.
 ///
 ///   ids      [batch, time]              int64, each in [0, characters)
 ///   returns  [batch, time, characters]  float32
@@ -26,11 +26,11 @@ struct GptOptions {
   int64_t layers = 4;
   int64_t features = 128;
   int64_t heads = 4;
-  int64_t context = 64;  ///< The longest sequence.
+  int64_t context = 64;  ///< The greatest length of a sequence.
   double dropout = 0;    ///< The dropout rate while training.
 };
-/// Logits for what follows each character: embeddings of characters and positions, causal transformer blocks, a last layer
-/// norm, and a dense layer without bias.
+/// Returns logits for the character that follows each character: embeddings of characters and positions, causal transformer
+/// blocks, a last layer norm, and a dense layer without bias.
 ///
 ///   ids      [batch, time]              int64, each in [0, characters); time is a number, at most `context`
 ///   returns  [batch, time, characters]  float32

@@ -15,8 +15,8 @@ struct ResNet20Options {
   /// The regularizer of all kernels. The paper's weight decay of 1e-4 is .l2 = 5e-5, since the penalty here is not
   /// halved.
   shoal::nn::Regularizer kernel_regularizer;
-  bool recompute = false;  ///< Blocks are computed a second time in training, which takes less memory and more time (nn::recompute()).
-  double norm_decay = 0.99;  ///< How long normalizations remember: of their moving averages this part stays with each step.
+  bool recompute = false;  ///< Training computes blocks twice: less memory, more time (nn::recompute()).
+  double norm_decay = 0.99;  ///< The part of the moving averages of normalizations that stays at each step.
 };
 
 /// Logits. A 3x3 convolution of 16 filters, then three stages of three basic blocks with 16, 32 and 64 filters, the first

@@ -13,7 +13,7 @@ namespace nn = shoal::nn;
 namespace ops = shoal::ops;
 using shoal::Value;
 
-/// A vector for the id of each column, side by side: [batch, columns * dimension].
+/// Looks up a vector for each id and concatenates the vectors of all columns: [batch, columns * dimension].
 Value look_up(const std::vector<Value>& columns, nn::EmbeddingOptions options) {
   std::vector<Value> vectors;
   for (const Value& column : columns) vectors.push_back(nn::flatten(nn::embedding(column, options)));
@@ -29,7 +29,7 @@ Value wide_and_deep(Value ids, Value numbers, const WideAndDeepOptions& options)
   for (int64_t units : options.hidden) x = nn::dense(x, {.units = units, .activation = nn::Activation::kRelu});
   const Value deep = nn::dense(x, {.units = 1, .name = "deep"});
   if (!options.wide) return deep;
-  // A weight for each id, added up: a matrix of ones does that.
+  // The wide part is the sum of one weight for each id. A product with a matrix of ones computes the sum.
   const Value weights = look_up(columns, {.ids = options.ids, .dimension = 1, .initializer = nn::zeros(), .name = "wide"});
   const auto count = int64_t(columns.size());
   shoal::Tensor ones(shoal::DType::kFloat32, shoal::Shape{1, count});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Wide and deep: a linear model that remembers single values, and a network over embeddings that generalises.
+/// Wide and deep: a linear model, which memorizes single values, plus a network over embeddings, which generalizes.
 /// Source: Cheng et al., "Wide & deep learning for recommender systems" (2016).
 #include <cstdint>
 #include <vector>
@@ -13,7 +13,7 @@ struct WideAndDeepOptions {
   int64_t ids = 10000;  ///< The number of ids in each id column.
   int64_t dimension = 16;                     ///< The size of each embedding.
   std::vector<int64_t> hidden{256, 128, 64};  ///< Units of the hidden layers.
-  bool wide = true;                           ///< False for the deep part alone.
+  bool wide = true;                           ///< False: the model consists of the deep part alone.
 };
 
 /// One logit per example.

@@ -31,7 +31,7 @@ const shoal::ProgramInfo kProgram{
     .save_checkpoints_steps = 500,
     .throttle_secs = 10};
 
-/// The text, loaded by the first task of this process that asks.
+/// The text, which the first task of this process that needs it loads for all tasks.
 class SharedText {
  public:
   std::shared_ptr<const text::Text> get(const shoal::RunConfig& config, const shoal::CommandLine& line) {
@@ -52,7 +52,7 @@ class SharedText {
 };
 
 void train(const shoal::RunConfig& config, const shoal::CommandLine& line, std::shared_ptr<const text::Text> text) {
-  // The ids of characters stay what they were at the first start, also where the text has changed since.
+  // Every start uses the ids that the first start gave to the characters, even if the text has changed since then.
   const std::string characters = config.learned("characters", [&] { return text->characters; });
   const auto training = [text, characters, batch = line.batch] {
     const text::Windows windows = text::cut(text->training, characters, text::kContext, text::kContext / 4);

@@ -16,8 +16,8 @@ namespace nn = shoal::nn;
 namespace ops = shoal::ops;
 using shoal::Value;
 
-/// How many characters there are. Which id is which is made of the text, outside of the graph: it is noted there, so that
-/// a model is not taken for one of another text.
+/// Returns the number of characters. Also records in the graph's meaning which character each id stands for: no op of the
+/// graph shows that, and a model must not be mistaken for a model of another text.
 int64_t note_characters(const shoal::Features& features, const shoal::Params& params) {
   std::vector<std::string> characters;
   for (const char character : params.get_string("characters")) characters.emplace_back(1, character);
@@ -26,7 +26,7 @@ int64_t note_characters(const shoal::Features& features, const shoal::Params& pa
   return int64_t(characters.size());
 }
 
-/// Makes the spec from the logits of each position and the character that follows there.
+/// Makes the spec from the logits at each position. The labels are the characters that follow.
 shoal::EstimatorSpec predict_next(Value logits, const shoal::Labels& labels, shoal::Mode mode,
                                   const shoal::Params& params) {
   shoal::EstimatorSpec spec;

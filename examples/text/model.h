@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The two models of the example, as model functions. Parameters: `characters`, all that there are: the id of one is its
-/// place; `learning_rate`; `steps`, over which it goes down to a tenth.
+/// The two models of the example, as model functions. Parameters: `characters`, a text of all characters, in which the id
+/// of each is its position; `learning_rate`; `steps`, the number of steps over which the rate falls to a tenth.
 #include "shoal/estimator/model_fn.h"
 
 namespace text {
 
-/// Characters that a model sees at a time.
+/// The number of characters in each training example.
 inline constexpr int64_t kContext = 64;
 
 /// models::char_lstm: embeddings of 64, an LSTM of 256 units.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A play for readers without a text file: enough structure to learn, from letters to names to who does what.
+// Writes a play, for runs without a text file. A model can learn its letters, its names, and who does what.
 #include <array>
 #include <string_view>
 
@@ -13,7 +13,7 @@ class Author {
  public:
   explicit Author(uint64_t seed) : random_(shoal::fold_in(seed, "play")) {}
 
-  /// One speech: the speaker, some sentences, an empty line.
+  /// Writes one speech: the speaker, one to three sentences, an empty line.
   std::string speech() {
     std::string result = std::string(choose(kSpeakers)) + ":\n";
     for (uint64_t sentences = 1 + random_.below(3); sentences > 0; --sentences) {
@@ -36,7 +36,7 @@ class Author {
     return result + std::string(choose(kNouns));
   }
 
-  /// A clause of one thing, so that a verb ends in s, or of several, so that it does not.
+  /// Writes a clause. The verb ends in s if the subject is singular, as in "the boat turns the net".
   std::string clause() {
     const bool several = random_.below(3) == 0;
     return thing() + (several ? "s " : " ") + std::string(choose(kVerbs)) + (several ? " " : "s ") + thing();

@@ -12,20 +12,20 @@ namespace text {
 struct Text {
   std::string training;    ///< The first nine tenths.
   std::string test;        ///< The last tenth.
-  std::string characters;  ///< Every character that occurs, once, sorted by its byte: the id of one is its place.
+  std::string characters;  ///< Each character of the text once, sorted by its byte. A character's id is its position here.
   bool generated = false;
 };
 
-/// `data_dir`/input.txt or `data_dir`/shakespeare/input.txt. None: a generated text, the same for the same seed. Raises
+/// Loads `data_dir`/input.txt or `data_dir`/shakespeare/input.txt. Without `data_dir`: generates a play from `seed`. Raises
 /// NotFound if there is no such file, DataLoss if it has fewer than 10,000 characters.
 Text load_text(std::optional<std::string> data_dir, uint64_t seed);
 
-/// A play of about `size` characters: speakers with names, sentences with subject, verb and object.
+/// Writes a play of about `size` characters: speakers with names, sentences with subject, verb and object.
 std::string generate_play(size_t size, uint64_t seed);
 
-/// Pieces of `length` characters of the text, int64 [count, length] ids, and with each the characters that follow them, one
-/// further on. A piece begins every `stride` characters; what is left over at the end is not used. Raises InvalidArgument
-/// if there is not one piece, or for a character that is not among `characters`.
+/// Pieces of a text: `ids` has the ids of their characters, int64 [count, length], and `next` the ids of the characters one
+/// place further on. A piece begins every `stride` characters; a rest too short for a piece is not used. Raises
+/// InvalidArgument unless the text has more than `length` characters, all of them in `characters`.
 struct Windows {
   shoal::Tensor ids;
   shoal::Tensor next;
