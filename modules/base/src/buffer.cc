@@ -47,8 +47,8 @@ size_t size_class(size_t bytes) {
 /// each access to a row of a table of gigabytes costs a walk through page tables. A system without huge pages ignores the
 /// request.
 void ask_for_huge_pages(void* block, size_t bytes) {
-  // The limit lies above what malloc() may take from its heap (M_MMAP_THRESHOLD): there the request would outlive the
-  // block.
+  // The limit lies above the largest block that malloc() takes from its heap (M_MMAP_THRESHOLD): for a block of the heap,
+  // the request would stay in force after the block is freed.
   constexpr size_t kHugeBytes = size_t(2) << 20, kWorthIt = 17 * kHugeBytes;
   if (bytes < kWorthIt) return;
   const auto begin = align_up(reinterpret_cast<uintptr_t>(block), kHugeBytes);
@@ -91,8 +91,8 @@ std::span<std::byte> Buffer::bytes() { return {data_, size_}; }
 std::span<const std::byte> Buffer::bytes() const { return {data_, size_}; }
 
 void Buffer::release() const {
-  // acq_rel: this holder's accesses happen before the block is reused, and whoever reuses the block sees those of all other
-  // holders.
+  // acq_rel: accesses of this holder happen before the block is reused, and the next user of the block sees the accesses of
+  // all former holders.
   const uint32_t before = references_.fetch_sub(1, std::memory_order_acq_rel);
   SHOAL_CHECK(before != 0);
   if (before != 1) return;

@@ -8,7 +8,7 @@ namespace shoal {
 namespace {
 
 [[maybe_unused]] constexpr std::string_view kOutermost =
-    "the program";  // Exceptions that reach the program have the context of the layers below already.
+    "the program";  // The outermost place: inner layers have added their context already.
 
 }  // namespace
 
@@ -21,7 +21,7 @@ Error current_exception_to_error(std::string_view where) {
   try {
     throw;
   } catch (const Exception& exception) {
-    Error error = exception.error();  // The sentence names the place already, except for a tensor or param of a wrong type.
+    Error error = exception.error();  // Only the sentence for a wrong type of a tensor or param lacks the place.
     if (error.kind() == ErrorKind::kTypeMismatch && where != kOutermost) error = std::move(error).with_context(where);
     return std::move(error).with_cause(cause);
   } catch (const std::exception& exception) {

@@ -34,8 +34,8 @@ bool names(const std::string& controllers, const std::string& controller) {
   return ("," + controllers + ",").find("," + controller + ",") != std::string::npos;
 }
 
-/// Calls `look` for `group` and its parents, up to "". In a container the path may be the host's while the files lie at the
-/// root.
+/// Calls `look` for `group` and each of its parents up to "", since in a container the path may be that of the host while
+/// the files lie at the root.
 template <class Look>
 void for_each_above(std::string group, const Look& look) {
   for (;; group.resize(group.rfind('/'))) {
@@ -66,7 +66,7 @@ CgroupLimits read_cgroup_limits(const std::string& root) {
       }
       if (memory) lower_memory(limits, mounts + "/memory" + group + "/memory.limit_in_bytes");
       if (pids) lower_processes(limits, mounts + "/pids" + group + "/pids.max");
-      if (cpu) {  // Not the controllers' names: systemd and Docker link the folder cpu to cpu,cpuacct.
+      if (cpu) {  // systemd and Docker link "cpu" to "cpu,cpuacct", so "cpu" always works.
         const std::string folder = mounts + "/cpu" + group;
         lower_cores(limits, numbers_in<uint64_t>(folder + "/cpu.cfs_quota_us", 1)[0],
                     numbers_in<uint64_t>(folder + "/cpu.cfs_period_us", 1)[0]);

@@ -26,7 +26,7 @@ ComputeThread::~ComputeThread() {
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
-  for (OffloadWaiter* waiter : waiting_) loop_.disown(*waiter);  // The loop has to forget work that will never be done.
+  for (OffloadWaiter* waiter : waiting_) loop_.disown(*waiter);  // The loop must not resume waiters whose work never runs.
   for (OffloadWaiter* waiter : known_) waiter->thread_ = nullptr;
 }
 

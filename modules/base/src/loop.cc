@@ -140,7 +140,7 @@ bool Loop::run_queue(Done& done) {
 
 bool Loop::spin() {
   if (spin_ <= Duration::zero()) return false;
-  // A look at posted work costs one load, a look at sockets and timers some hundred nanoseconds, so these are rarer.
+  // Checking for posted work costs one load. Polling sockets and timers costs some hundred nanoseconds, so it is rarer.
   constexpr int kLooksPerPoll = 32;
   const SteadyTime end = now() + spin_;
   do {

@@ -53,7 +53,7 @@ class Loop {
   /// Resumes `waiter` at `when`. Call this and forget() on the strand, or while the loop does not run.
   void set_timer(Waiter& waiter, SteadyTime when);
   void forget(Waiter& waiter);
-  /// Cuts the tie to a `waiter` that outlives this loop: the waiter is never resumed and does not use the loop again.
+  /// Releases a `waiter` that outlives this loop: the waiter is never resumed and does not use the loop again.
   void disown(Waiter& waiter) { waiter.loop_ = nullptr; }
 
   /// Runs until done() is true. Calls done() after each piece of work.

@@ -104,7 +104,7 @@ ProductionEnvironment::~ProductionEnvironment() {
 }
 
 void ProductionEnvironment::run_until_done(Task<void> entry) {
-  const ComputeMode mode;  // The strand applies small updates itself.
+  const ComputeMode mode;  // The strand also computes: it applies small updates.
   loop_.post([&entry] { entry.start(); });
   loop_.run_until([&entry] { return entry.done(); });
 }

@@ -202,7 +202,7 @@ void SignalWatchers::add(SignalWatch& watch) {
     is_first = alive_.empty();
     alive_.push_back(&watch);
   }
-  if (!is_first) return write_letter('n');  // The thread checks whether the new watch has to be told.
+  if (!is_first) return write_letter('n');  // The thread that reads this calls the new watch if need be.
   const Result<void> begun = begin();
   if (begun) return;
   {

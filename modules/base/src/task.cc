@@ -91,8 +91,8 @@ void free_frame(void* frame, size_t bytes) noexcept {
   ::operator delete(frame);
 }
 
-/// An exception that interrupts a coroutine may leave the data that it was changing half changed, and others would use
-/// them. So it ends the process, except for raise_exhausted(), whose callers leave nothing half changed.
+/// An exception that interrupts a coroutine may leave data half changed, and other coroutines would use these data. So it
+/// ends the process, except for raise_exhausted(), whose callers leave nothing half changed.
 Error error_of_unhandled_exception() noexcept {
   if (std::optional<Error> error = raised_exhaustion()) return *std::move(error);
   end_of_unhandled_exception();

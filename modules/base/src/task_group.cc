@@ -13,7 +13,7 @@ struct TaskGroup::State {
   std::optional<Error> first_error;
   std::coroutine_handle<> joiner;
 
-  /// The last call of a child. The last child resumes the coroutine that joins.
+  /// Each child calls this at its end. The last child resumes the coroutine that waits in join().
   void ended(Result<void> result) {
     if (!result) {
       const bool better = !first_error || (first_error->kind() == ErrorKind::kCancelled &&
@@ -40,7 +40,7 @@ struct Detached {
 
 template <class State>
 Detached run_child(std::shared_ptr<State> state, Task<Result<void>> child) {
-  ++state->running;  // Not counted by spawn(), since this frame's allocation may fail.
+  ++state->running;  // spawn() does not count, since allocating this frame may fail.
   Result<void> result;
   {
     Task<Result<void>> running = std::move(child);

@@ -67,7 +67,7 @@ struct VirtualWorld::State {
   uint64_t next_number = 0;
   Queue queue;
   VirtualEnvironment* current = nullptr;               // The task whose strand is running; null: none.
-  std::map<std::string, uint64_t, std::less<>> marks;  // How often each coverage point was passed.
+  std::map<std::string, uint64_t, std::less<>> marks;  // How often each coverage point (a named rare path) was passed.
   uint64_t trace = 0;
   std::vector<std::unique_ptr<VirtualEnvironment>> environments;
 };

@@ -73,8 +73,8 @@ class BlockSource {
   virtual void free(std::byte* block, size_t bytes) = 0;
 };
 
-/// One block of memory aligned to 64 bytes. Its maker writes it; once it is shared, nobody does. Any thread may hold and
-/// drop references; dropping the last one returns the block to its pool, or frees it.
+/// One block of memory aligned to 64 bytes. The maker of a buffer writes to it; once the buffer is shared, nobody does. Any
+/// thread may hold and drop references; dropping the last one returns the block to its pool, or frees it.
 class Buffer {
  public:
   /// Makes a buffer outside of any pool. `bytes` may be 0. The contents are undefined. Raises Unavailable or

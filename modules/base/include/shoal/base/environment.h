@@ -103,9 +103,9 @@ class Environment {
 /// A scope for coroutines on one strand. The first child that fails asks the others to stop.
 class TaskGroup {
  public:
-  /// token() passes to the children both `stop` and the stop after another child's failure.
+  /// The children's token() stops when `stop` stops, and when a child fails.
   explicit TaskGroup(Environment& env, StopToken stop = {});
-  ~TaskGroup();  ///< Every child has to have ended: await join() before.
+  ~TaskGroup();  ///< Requires that every child has ended: await join() first.
   TaskGroup(const TaskGroup&) = delete;
   TaskGroup& operator=(const TaskGroup&) = delete;
 

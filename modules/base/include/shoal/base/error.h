@@ -19,7 +19,7 @@ enum class ErrorKind : uint8_t {
   kUnavailable = 6,
   kDeadlineExceeded = 7,
   kEndOfInput = 8,  ///< The input has ended. Inside a training loop that is no failure.
-  kCancelled = 9,   ///< RunConfigOptions::stop, or the giving way of a task (on_sigterm), ended a wait.
+  kCancelled = 9,   ///< RunConfigOptions::stop ended a wait, or the task was to give way (on_sigterm).
   kNanLoss = 10,
   kInternal = 11,
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Errors for memory, threads, descriptors and disk space that have run out. Their sentences name the limit. Exhaustion is
-/// no bug in the program, so it never aborts the process: after an abort a launcher would start the same again.
+/// no bug in the program, so it never aborts the process: launchers would start an aborted process again.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -26,8 +26,8 @@ Error no_memory(uint64_t bytes, std::string_view what);
 /// ProcessInfo). A `memory_bytes` of 0 means "not known" and allows everything. `advice` says how to need less.
 Result<void> fits_memory(uint64_t bytes, uint64_t memory_bytes, std::string_view whose, std::string_view advice);
 
-/// raise() for an `error` about exhaustion. Coroutines and offloaded work turn the exception back into this error, so the
-/// caller must leave nothing half changed.
+/// Raises an `error` about exhaustion. Coroutines and offloaded work turn the exception back into this error, so the caller
+/// must leave no data half changed.
 [[noreturn]] void raise_exhausted(Error error);
 
 /// If the exception being handled says that memory, threads or descriptors ran out, returns the error for it ("... while

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Writes numbers as text, the same in every locale. After a program has called setlocale(), printf() may write 0.5 as
-/// "0,5", which none of Shoal's readers accepts and which has another hash.
+/// "0,5": Shoal's readers refuse this text, and its hash differs from that of "0.5".
 #include <string>
 
 namespace shoal {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A move-only callable with room for small captures. std::function would need copyable captures, and allocates beyond two
-/// words.
+/// A move-only callable with room for small captures. std::function needs copyable captures, and allocates memory for
+/// captures of more than two words.
 #include <cstddef>
 #include <new>
 #include <type_traits>

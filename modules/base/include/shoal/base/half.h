@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The two 16-bit floating-point formats. Conversion rounds to the nearest number, and to the even one of two equally near.
-/// Numbers beyond the largest become infinity. A NaN stays a NaN (quiet, with its sign).
+/// The two 16-bit floating-point formats. Conversion rounds to the nearest number; if two are equally near, to the even
+/// one. Numbers beyond the largest become infinity. A NaN stays a NaN (quiet, with its sign).
 ///
 /// bfloat16: the upper half of a float32, so with its range, and 8 bits of precision (Kalamkar et al. 2019, "A Study of
 /// BFLOAT16 for Deep Learning Training"). Denormals are converted as all other numbers are. float16: binary16 of IEEE
@@ -36,7 +36,7 @@ SHOAL_ALWAYS_INLINE uint16_t to_float16(float x) {
   const auto bits = std::bit_cast<uint32_t>(x);
   const uint32_t magnitude = bits & 0x7fffffffu;
   const uint32_t normal = (magnitude + 0xfffu + ((magnitude >> 13) & 1u) - 0x38000000u) >> 13;
-  // Adding 1/2 rounds to a multiple of 2^-24, whose number then stands in the lowest bits.
+  // Adding 1/2 rounds the number to a multiple of 2^-24; the lowest bits of the sum then count these multiples.
   const uint32_t denormal = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
   const uint32_t finite = magnitude < 0x38800000u ? denormal : normal;
   const uint32_t half = magnitude > 0x7f800000u ? 0x7e00u : magnitude >= 0x477ff000u ? 0x7c00u : finite;

@@ -19,7 +19,7 @@ struct MemoryStorageOptions {
 /// of this machine is visible. A lock holds against all users of this object, so never against another process. File times
 /// come from the system's clock. Thread-safe.
 ///
-/// Errors: those of the file system's storage, in its words.
+/// Errors: the same kinds and sentences as those of make_file_storage().
 std::unique_ptr<Storage> make_memory_storage(MemoryStorageOptions options = {});
 
 /// Copies the files and folders below `from_folder` to below `to_folder`, which is made if it is missing. Files that exist

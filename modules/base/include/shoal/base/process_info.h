@@ -14,8 +14,8 @@ struct ProcessInfo {
   /// The name of the program, without its folder; empty if it is not known.
   std::string program = {};
   std::string temporary_folder = "/tmp";
-  /// Cores of the affinity mask (also those of which it has only one hyper-thread), without `slow_cores`, or the whole part
-  /// of `core_quota` if that is less; at least 1.
+  /// The number of cores of the affinity mask without `slow_cores` (a core counts even if the mask has only one of its
+  /// hyper-threads), or `core_quota` rounded down if that is less; at least 1.
   int usable_cores = 1;
   /// Further cores of the affinity mask that have less than half the capacity of its fastest ones (big.LITTLE). They are
   /// not used, since each step would wait for them.

@@ -6,16 +6,16 @@
 namespace shoal {
 
 /// The resident set of this process in bytes, after the C library has returned what it can to the system. If /proc is not
-/// mounted, the largest resident set so far. 0: the system tells neither.
+/// mounted, the largest resident set so far. 0: the system gives neither number.
 uint64_t resident_bytes();
 
-/// Returns the memory that this process has freed to the system. Call it after work that took much memory: glibc keeps
-/// freed memory apart by thread, so other threads may not be able to use it otherwise.
+/// Returns the memory that this process has freed to the system. Call it after work that took much memory: glibc keeps the
+/// memory that one thread has freed for that thread, so other threads may not be able to use it.
 void give_back_freed_memory();
 
-/// Drops the pages of code that were read so far; pages that are needed again come from the page cache. Call it at the end
-/// of the start, which runs through much of a program once. An idle parameter server of a program with oneDNN and TLS had
-/// 13.2 MB resident with this call and 16.4 without. Does nothing if /proc is not mounted.
+/// Drops the pages of code that were read so far; pages that are needed again come from the page cache. Call it when a
+/// program has started, since the start runs much code only once. An idle parameter server of a program with oneDNN and TLS
+/// had 13.2 MB resident with this call and 16.4 MB without. Does nothing if /proc is not mounted.
 void give_back_code();
 
 }  // namespace shoal

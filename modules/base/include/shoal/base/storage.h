@@ -38,8 +38,8 @@ class ReadableFile {
 class StorageLock {
  public:
   virtual ~StorageLock() = default;
-  /// Whether the name still leads to the locked file: false if the file or its folder was removed or replaced. Another
-  /// process that then locks the name gets a lock of its own. An error means that the look failed, so that neither is
+  /// Whether the name still leads to the locked file: false if the file or its folder was removed or replaced, so that
+  /// another process that locks the name gets a lock of its own. An error means that the check failed, so the answer is not
   /// known.
   virtual Result<bool> is_in_place() = 0;
 };
@@ -66,7 +66,7 @@ class Storage {
   virtual Result<void> link(const std::string& from, const std::string& to) = 0;
   virtual Result<void> remove(const std::string& path) = 0;  ///< Removes a file or an empty folder.
   virtual Result<void> remove_all(const std::string& path) = 0;
-  virtual Result<void> make_folders(const std::string& path) = 0;           ///< Makes parents too; no error if it exists.
+  virtual Result<void> make_folders(const std::string& path) = 0;           ///< Makes parents too; may exist already.
   virtual Result<void> sync_folder(const std::string& path) = 0;            ///< Makes renames in the folder durable.
   virtual Result<std::vector<FileInfo>> list(const std::string& path) = 0;  ///< Sorted by name (bytes).
   virtual bool exists(const std::string& path) = 0;

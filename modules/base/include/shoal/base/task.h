@@ -46,11 +46,11 @@ struct PromiseBase {
   FinalAwaiter final_suspend() noexcept { return {}; }
 };
 
-/// The error of a coroutine that an exception has left. Code in coroutines returns errors, and call_user() catches
+/// The error of a coroutine that ended by an exception. Code in coroutines returns errors, and call_user() catches
 /// exceptions of user code, so the exception comes from raise_exhausted() (exhaustion.h), whose error is returned. Any
 /// other exception ends the process.
 Error error_of_unhandled_exception() noexcept;
-/// Ends the process: for a coroutine that an exception has left and that has no caller to give an error to.
+/// Ends the process when an exception ends a coroutine without a caller, since nobody could receive the error.
 [[noreturn]] void end_of_unhandled_exception() noexcept;
 
 template <class T>

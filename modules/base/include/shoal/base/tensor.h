@@ -16,7 +16,7 @@
 namespace shoal {
 
 struct TensorView;
-/// Raises TypeMismatch: the elements of `tensor` were asked for as `asked`.
+/// Raises TypeMismatch: the caller asked for the elements of `tensor` as the type `asked`.
 [[noreturn]] void raise_type_of_elements(const TensorView& tensor, DType asked);
 
 /// A borrowed, read-only dense array. Never kString.

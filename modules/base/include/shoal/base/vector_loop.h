@@ -5,8 +5,8 @@
 /// taken in the order written.
 #include <cstdlib>  // Defines __GLIBC__ where there is one.
 
-// The choice at start needs ifunc, hence glibc. It happens before sanitizers are ready, so sanitizer builds go without.
-// There, and without glibc, loops are compiled for the target's own instruction set. clang 14 spells the levels
+// Choosing a version at the program's start needs ifunc, hence glibc, and happens before sanitizers are ready. So without
+// glibc, and in sanitizer builds, loops are compiled only for the target's own instruction set. clang 14 spells the levels
 // differently.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SHOAL_SANITIZED 1

@@ -56,12 +56,12 @@ class VirtualWorld {
   std::shared_ptr<const VirtualProgram> start(Environment& task, std::function<void()> body);
   /// Kills the task: none of its code runs any more, its calls return Cancelled, its locks are freed.
   void kill(Environment& task);
-  /// Does what a signal that asks the task to end would do.
+  /// Has the effect of a signal that asks the task to end.
   void interrupt(Environment& task);
-  /// Does what a signal that asks the task to give way would do (Environment::leaving).
+  /// Has the effect of a signal that asks the task to give way (Environment::leaving).
   void leave(Environment& task);
-  /// Stops the task as SIGSTOP would, until thaw(), which does what SIGCONT would: meanwhile none of its code runs; what
-  /// was due runs afterwards.
+  /// Stops the task as SIGSTOP would, until thaw(), which acts like SIGCONT. Meanwhile none of its code runs; work that was
+  /// due meanwhile runs afterwards.
   void freeze(Environment& task);
   void thaw(Environment& task);
   bool frozen(const Environment& task) const;
@@ -75,7 +75,7 @@ class VirtualWorld {
   /// Runs the next piece of work, if one is due up to `until`; false if none is.
   bool step(SteadyTime until = SteadyTime::max());
 
-  /// How often each coverage point was passed (Environment::sometimes).
+  /// How often each coverage point (a rare path with a name) was passed (Environment::sometimes).
   const std::map<std::string, uint64_t, std::less<>>& marks() const;
   /// A hash of everything that happened: which task ran, and when. Equal seeds give equal hashes.
   uint64_t trace() const;

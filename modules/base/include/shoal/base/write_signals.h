@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The signals by which the system ends a process that writes where it cannot.
+/// The signals that by default end a process that writes to a pipe without a reader, or beyond a limit of file sizes.
 #include <vector>
 
 namespace shoal {
