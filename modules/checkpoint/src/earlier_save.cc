@@ -10,7 +10,7 @@ namespace shoal::checkpoint {
 namespace {
 
 // A piece with kPatchesMax patches is compared with its state before all patches, so that one new patch replaces them. If a
-// checkpoint has more than kPatchFilesMax files of patches, all its pieces are compared so.
+// checkpoint has more than kPatchFilesMax files of patches, the same is done with all its pieces.
 constexpr size_t kPatchesMax = 8, kPatchFilesMax = 32;
 // A reader opens all files of a checkpoint at once. If a checkpoint has more files of tables and patches than this, the
 // next save writes all tables whole.
@@ -51,7 +51,7 @@ Error EarlierSave::unsteady(const std::string& why) {
   return unavailable("the previous checkpoint gives other bytes than a moment ago: " + why);
 }
 
-/// True if one new patch is to replace all patches of the piece: there are many, or a file of them is mostly unused.
+/// True if one new patch should replace all patches of the piece: they are many, or a file of them is mostly unused.
 bool EarlierSave::merges(const Piece& piece) const {
   constexpr uint64_t kSmallFile = 4096;  // Above the size of a header, which takes some hundred bytes.
   const auto is_mostly_dead = [&](const Patch& patch) {

@@ -9,7 +9,7 @@
 
 namespace shoal::checkpoint {
 
-/// The changed units of one piece. Each block contains those of one comparison.
+/// The changed units of one piece. Each block contains the units that one comparison found.
 struct ChangedUnits {
   struct Block {
     std::vector<int64_t> numbers;  ///< The numbers of the units, ascending over all blocks.

@@ -19,7 +19,7 @@ struct PendingFile {
   uint64_t bytes = 0;  ///< Size and checksum are valid if is_named.
   uint64_t checksum = 0;
 
-  /// Includes this file in the new checkpoint, with size and checksum of `file`, which has written it.
+  /// Includes this file, which `file` has written, in the new checkpoint, with its size and checksum.
   void set(const DataFileWriter& file);
 };
 

@@ -78,7 +78,7 @@ Result<void> PieceStream::compare(uint32_t file, uint64_t found, uint64_t expect
   return damaged(file, "checksum " + to_hex(found) + ", expected " + to_hex(expected));
 }
 
-/// Moves to the next unit. The checksum has not been compared yet, so the number that is read may be any.
+/// Moves to the next unit. Its number may be wrong, since the checksum has not been compared yet.
 Result<void> PieceStream::advance(Cursor& cursor) const {
   const Patch& patch = cursor.patch;
   const std::optional<uint64_t> before = cursor.number;

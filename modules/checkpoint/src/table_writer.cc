@@ -61,7 +61,7 @@ Result<void> TableWriter::compare_block() {
   return {};
 }
 
-/// Keeps the units of block_ that differ from before_. Returns false if there are too many.
+/// Keeps the units of block_ that differ from before_. Returns false if they are too many to be kept.
 bool TableWriter::collect_changes() {
   if (std::memcmp(block_.data(), before_.data(), block_.size()) == 0) return true;
   std::vector<size_t> changed;  // Offsets in the block of the units that differ.

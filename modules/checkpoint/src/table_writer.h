@@ -56,7 +56,7 @@ class TableWriter {
   std::vector<std::byte> block_;       // The bytes that are appended but not yet compared; shorter than a block.
   std::vector<std::byte> before_;      // The previous checkpoint's bytes at the same place.
   uint64_t compared_ = 0;
-  uint64_t changed_bytes_ = 0, patch_bytes_ = 0;  // The bytes of changed units, and those plus their numbers.
+  uint64_t changed_bytes_ = 0, patch_bytes_ = 0;  // The bytes of changed units; the same with the units' numbers.
   ChangedUnits changes_;
   std::optional<size_t> patch_;  // The number of changes_ in PatchFile, once settled.
 

@@ -27,8 +27,8 @@ Result<void> check_names(const SaveInfo& info) {
 /// How a save changes the list.
 struct ListChange {
   std::vector<std::string> retained;
-  std::vector<std::string> deleted;  // Leave the list and are deleted.
-  std::vector<std::string> kept;     // Leave the list and stay on disk.
+  std::vector<std::string> deleted;  // Checkpoints that leave the list and are deleted.
+  std::vector<std::string> kept;     // Checkpoints that leave the list and stay on disk.
 };
 
 /// Appends `name` to `names` and removes those whose files are gone and those beyond keep_max.
@@ -102,7 +102,7 @@ class FolderWriter final : public Writer {
   const std::optional<Sharing> sharing_;
   PendingFiles files_;
   PatchFile patches_;
-  std::optional<std::unique_ptr<EarlierSave>> earlier_;  // Nothing: not looked for yet. Null: there is none to share with.
+  std::optional<std::unique_ptr<EarlierSave>> earlier_;  // Nothing: not opened yet. Null: no checkpoint to share with.
   std::vector<std::unique_ptr<ArenaWriter>> arenas_;
   bool old_removed_ = false;
   // The segments of all arenas, once finished. Their files are numbers in PendingFiles.
@@ -316,7 +316,7 @@ Result<Saved> FolderWriter::make_newest(const CommitOptions& options) {
 Result<void> FolderWriter::delete_old(const std::vector<std::string>& deleted, const WarningSink& warn) {
   SHOAL_TRY(const std::vector<FileInfo> listing, storage_.list(model_dir_));
   for (const std::string& old : deleted) remove_checkpoint(storage_, model_dir_, listing, old, warn);
-  for (const std::string& file : files_of(listing, name_)) {  // Some may belong to an earlier save of this step.
+  for (const std::string& file : files_of(listing, name_)) {  // An earlier save of this step may have left some.
     const bool current = file == index_name() || std::any_of(manifest_.files.begin(), manifest_.files.end(),
                                                              [&](const DataFile& d) { return d.name == file; });
     if (current) continue;

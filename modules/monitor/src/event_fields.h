@@ -3,7 +3,7 @@
 /// Field numbers of the protobuf messages in an event file (TensorFlow: core/util/event.proto, core/framework/
 /// summary.proto, tensor.proto, tensor_shape.proto, graph.proto, node_def.proto, attr_value.proto; TensorBoard:
 /// plugins/hparams/plugin_data.proto and api.proto, plugins/pr_curve/plugin_data.proto; google/protobuf/struct.proto). They are
-/// fixed for ever; only those that we write or read.
+/// fixed for ever. Only the fields that Shoal writes or reads are listed.
 #include <cstdint>
 
 namespace shoal::monitor {

@@ -14,7 +14,7 @@ struct RequestHead {
   std::string_view method;                        ///< "GET".
   std::string_view target;                        ///< "/metrics?x=1".
   std::vector<std::string_view> authorization{};  ///< The values of all fields Authorization.
-  std::vector<std::string_view> hosts{};          ///< Those of all fields Host.
+  std::vector<std::string_view> hosts{};          ///< The values of all fields Host.
   bool has_body = false;                          ///< The head announces a body.
 };
 
@@ -32,7 +32,7 @@ struct AnswerSource {
   CachedPage& page;
   const TaskHealth& health;
   std::string bearer;  ///< Empty: no token is required.
-  /// Refuse a Host that a name server may have led here: a page of the web could otherwise read this machine's endpoint through a browser.
+  /// True: refuses any Host with a domain name, which a hostile web page could use to read this endpoint (DNS rebinding).
   bool addresses_only = false;
 };
 

@@ -27,11 +27,11 @@ using asio::ip::tcp;
 using NetError = boost::system::error_code;
 
 constexpr size_t kConnectionsMax = 128;
-// The pause after an accept fails, as without free descriptors.
+// The pause after accept() fails, for example for lack of free descriptors.
 constexpr auto kAcceptPause = std::chrono::milliseconds(200);
 constexpr auto kLookEvery = std::chrono::seconds(5);
 
-/// A socket that no object of Asio's owns yet.
+/// A socket that does not yet belong to an object of Asio.
 class NewSocket {
  public:
   explicit NewSocket(int descriptor) : descriptor_(descriptor) {}
@@ -42,7 +42,7 @@ class NewSocket {
   NewSocket& operator=(const NewSocket&) = delete;
 
   bool is_open() const { return descriptor_ >= 0; }
-  /// Hands it to `owner`, an acceptor or a socket. False, or an exception: it is still here.
+  /// Moves the socket to `owner`, an acceptor or a socket of Asio. If that fails, this object still owns the socket.
   template <class Owner>
   bool give_to(Owner& owner, const tcp& protocol, NetError& error) {
     owner.assign(protocol, descriptor_, error);
@@ -86,7 +86,7 @@ class Endpoint final : public MetricsEndpoint {
   void make_room();
   void look();
 
-  // Used on the endpoint's thread alone once it runs, except the registry.
+  // Once the endpoint's thread runs, only this thread uses these members, except for the registry.
   MeterRegistry registry_;
   TaskHealth health_;
   const Duration look_every_;
@@ -99,7 +99,7 @@ class Endpoint final : public MetricsEndpoint {
 #if SHOAL_MONITOR_TLS
   std::shared_ptr<asio::ssl::context> tls_;
 #endif
-  bool looks_ = false, accepts_ = false;  // Whether the timer, and the acceptor or the pause, are waited for.
+  bool looks_ = false, accepts_ = false;  // looks_: look_timer_ runs. accepts_: accept() or pause() waits.
   std::list<std::shared_ptr<MetricsSession>> sessions_;  // Least recently used first.
   std::thread thread_;
 };
@@ -158,7 +158,7 @@ Result<void> Endpoint::listen() {
   return {};
 }
 
-/// An exception in a handler (out of memory) ends that handler, not the endpoint: what it was to wait for is waited for again.
+/// An exception in a handler (out of memory) ends only that handler. run() then starts again the wait that was lost.
 void Endpoint::run() {
   while (!io_.stopped()) {
     try {

@@ -50,15 +50,15 @@ class StreamSession final : public MetricsSession, public std::enable_shared_fro
   bool idle() const override { return idle_; }
 
  private:
-  static constexpr size_t kAheadBytes = 1024;  // Bytes for requests that arrive before the previous answer is sent.
+  static constexpr size_t kAheadBytes = 1024;  // For bytes of requests that arrive before the previous answer is sent.
   using Self = std::shared_ptr<StreamSession>;
 
-  /// True after close(). Handlers of operations that had finished by then still come.
+  /// True after close(). Handlers of operations that had finished before close() still run.
   bool closed() const { return !calls_.ended; }
   Self self() { return this->shared_from_this(); }
   beast::tcp_stream& lowest() { return beast::get_lowest_layer(stream_); }
 
-  /// The first byte may take `patience` to come; after it the head must come soon.
+  /// Waits up to `patience` for the first byte of a request; the rest of the head must then come within kRequestTimeout.
   void wait_for_request(std::chrono::seconds patience) {
     parser_.emplace();
     parser_->header_limit(kHeadBytesMax);

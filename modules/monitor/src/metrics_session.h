@@ -18,10 +18,10 @@ namespace shoal::monitor {
 
 // Limits of one connection.
 inline constexpr uint32_t kHeadBytesMax = 8 * 1024;
-inline constexpr auto kRequestTimeout = std::chrono::seconds(10);  // For a handshake, a request's head, an answer.
+inline constexpr auto kRequestTimeout = std::chrono::seconds(10);  // Limits a handshake, a head, an answer.
 inline constexpr auto kIdleTimeout =
-    std::chrono::seconds(120);  // Between requests; Prometheus asks at least once a minute.
-inline constexpr auto kLingerTimeout = std::chrono::seconds(2);  // For the peer to read the last answer.
+    std::chrono::seconds(120);  // Limits the wait for the next request; Prometheus asks at least once a minute.
+inline constexpr auto kLingerTimeout = std::chrono::seconds(2);  // Limits the wait for the peer to read the answer.
 inline constexpr size_t kLingerBytesMax = 64 * 1024;
 
 /// Used on the thread of the socket's executor alone.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The end mark: the file `training_finished` that a clean end of training leaves in model_dir. Evaluators and tools that
-/// see it end, too. The next start of training in the folder removes it first.
+/// The end mark: the file `training_finished` that a clean end of training leaves in model_dir. Evaluators and tools end
+/// when they see the file. The next start of training in the folder removes it first.
 #include <cstdint>
 #include <optional>
 #include <string>

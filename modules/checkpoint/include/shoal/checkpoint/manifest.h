@@ -70,8 +70,8 @@ enum class FileKind {
   kPatches,  ///< Changed units of tables.
 };
 
-/// A safetensors file beside the index. Checkpoints may share a file of tables or patches: it then has one name for each of
-/// them (Storage::link), and may contain data that one of them does not need.
+/// A safetensors file beside the index. Checkpoints may share a file of tables or patches: the file then has one name for
+/// each of these checkpoints (Storage::link), and may contain data that only some of them need.
 struct DataFile {
   std::string name;  ///< The name without a folder: "model.ckpt-200.data-00000-of-00002".
   uint64_t bytes = 0;

@@ -34,7 +34,7 @@ RunFile draw_run(Environment& env);
 /// {"version":1,"id":"4f...","begun":1700000000.25,"program":"mnist","seed":123,"seed_given":false,"meaning":"..."}.
 /// `meaning` is left out if it is empty.
 std::string encode_run(const RunFile& run);
-/// Reads such a line. DataLoss describes the mistake. Unknown members are ignored.
+/// Reads the line that encode_run() writes. DataLoss describes the mistake. Unknown members are ignored.
 Result<RunFile> decode_run(std::string_view text);
 
 /// Reads run.json of `model_dir`. Nothing if the file does not exist. DataLoss names the file if it is damaged. Other

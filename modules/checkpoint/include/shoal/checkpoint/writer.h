@@ -57,8 +57,8 @@ using WarningSink = std::function<void(const std::string& sentence)>;
 struct CommitOptions {
   /// How many checkpoints stay in the list, this one included. 0: all.
   int64_t keep_max = 5;
-  /// Names ("model.ckpt-200") of checkpoints that must not be deleted now, since somebody reads them. They stay in the list
-  /// until a later save finds them free.
+  /// Names ("model.ckpt-200") of checkpoints that must not be deleted now, since a reader uses them. They stay in the list
+  /// until a later save does not name them here.
   std::set<std::string> pinned = {};
   /// Called for each checkpoint that is to leave the list, oldest first, before the list is replaced. True keeps its files
   /// on disk for good. Default: all are deleted.
@@ -98,7 +98,7 @@ class Writer {
   /// With the first data file, the save also removes files that killed saves left at least an hour ago.
   enum class Folder {
     kMadeIfMissing,
-    kIsThere,  ///< The folder must exist: one that was removed during its run is not made anew.
+    kIsThere,  ///< The folder must exist. If it was removed during training, it is not made again.
   };
   /// Starts a save. Without `sharing`, all tensors are written whole.
   static Result<std::unique_ptr<Writer>> begin(Storage& storage, std::string model_dir, int64_t global_step,
@@ -119,7 +119,7 @@ class Writer {
   virtual Result<void> add_tensors(std::span<const NamedTensor> tensors) = 0;
   /// Completes all data files. InvalidArgument unless every arena is complete and the pieces of each tensor are exactly its
   /// rows. After this call all data are on the disk but nothing refers to them. Saving may have taken long, so a caller
-  /// that may have lost the right to publish checks it again now. Call it once.
+  /// that may have lost the right to publish now checks whether it still has this right. Call it once.
   virtual Result<void> finish(SaveInfo info) = 0;
   /// Makes the checkpoint the newest one. Call it after finish().
   virtual Result<Saved> publish(CommitOptions options) = 0;

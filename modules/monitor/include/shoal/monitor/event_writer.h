@@ -29,7 +29,7 @@ struct Scalar {
 /// An image as a PNG or JPEG file. The bytes are stored unchanged.
 struct EncodedImage {
   std::string_view bytes;  ///< A PNG or JPEG file.
-  int64_t width = 0;       ///< In pixels, from 1 to 2^31 - 1, like the height.
+  int64_t width = 0;       ///< In pixels, from 1 to 2^31 - 1. The same holds for the height.
   int64_t height = 0;
   int channels = 0;        ///< 1: grey, 2: grey and opacity, 3: red, green and blue, 4: these and opacity.
 };
@@ -45,7 +45,7 @@ struct TensorSummary {
 struct EventWriterOptions {
   /// The longest time between an event and its appearance in the file, if events keep coming.
   Duration flush_interval = std::chrono::seconds(10);
-  size_t buffer_bytes_max = size_t(1) << 18;  ///< A fuller buffer is written out.
+  size_t buffer_bytes_max = size_t(1) << 18;  ///< If the buffer has more bytes, it is written.
   std::string host = {};                      ///< The host in the file name. Default: that of env.process().
   bool makes_folder = true;                   ///< If false, a missing folder is an error.
   /// If true, a failed write is no error: a warning is logged, the events of the next minute are dropped, and later events
@@ -54,15 +54,15 @@ struct EventWriterOptions {
 };
 
 /// Writes one event file. Every writer has a new file, so a restarted run never appends to a file that may end in a cut
-/// record. Not thread-safe; all calls may block on the disk. Errors name path and cause. After an error later calls return
-/// it again, because a cut record would hide all records after it from readers.
+/// record. Not thread-safe; all calls may block on the disk. Errors name path and cause. After an error all later calls
+/// return the same error, because a cut record would hide the records behind it from readers.
 class EventWriter {
  public:
   /// Creates the folder (unless makes_folder is false) and the file, and writes the version record at once. Times come from
   /// `env`.
   static Result<std::unique_ptr<EventWriter>> open(Environment& env, const std::string& folder,
                                                    EventWriterOptions options = {});
-  ~EventWriter();  ///< Flushes; errors are lost, so call close().
+  ~EventWriter();  ///< Flushes, and drops any error: call close() to get the error.
   EventWriter(const EventWriter&) = delete;
   EventWriter& operator=(const EventWriter&) = delete;
 
@@ -75,9 +75,9 @@ class EventWriter {
   Result<void> add_histogram(int64_t global_step, std::string_view tag, const Histogram& histogram);
   /// Adds a text, which TensorBoard shows as Markdown.
   Result<void> add_text(int64_t global_step, std::string_view tag, std::string_view text);
-  /// InvalidArgument, and nothing is written, for sizes and channels that EncodedImage excludes.
+  /// Adds an image. InvalidArgument, and nothing is written, for sizes or channels that EncodedImage does not allow.
   Result<void> add_image(int64_t global_step, std::string_view tag, const EncodedImage& image);
-  /// InvalidArgument, and nothing is written, unless there are as many values as the shape has elements.
+  /// Adds a tensor. InvalidArgument, and nothing is written, unless there are as many values as the shape has elements.
   Result<void> add_tensor(int64_t global_step, std::string_view tag, const TensorSummary& tensor);
   /// Adds a curve of precision over recall at thresholds that divide [0, 1] evenly. `values` is a matrix [6, thresholds]
   /// with the rows true positives, false positives, true negatives, false negatives, precision, recall. InvalidArgument for

@@ -7,7 +7,7 @@
 
 namespace shoal::monitor {
 
-/// An output of a node.
+/// The type and shape of an output of a node.
 struct GraphOutput {
   /// The number of the element type in TensorFlow's types.proto (DataType): 1 is float32, 9 is int64. 0: the type has none.
   int32_t data_type = 0;

@@ -22,7 +22,7 @@ struct HyperParameter {
 /// The start of a training, which TensorBoard calls a session. A session consists of the training's folder and the
 /// evaluations' folders below.
 struct SessionStart {
-  std::vector<HyperParameter> parameters;  ///< The first of equal names counts.
+  std::vector<HyperParameter> parameters;  ///< If two names are equal, the first one counts.
   std::string model_dir{};                 ///< The folder of the checkpoints, for display.
   /// Trainings of the same group share a line of the table; meant for equal hyper-parameters. Empty: a group of its own.
   std::string group{};

@@ -32,7 +32,7 @@ class TimeCounter {
   std::atomic<int64_t> nanoseconds_{0};
 };
 
-/// A value that goes up and down. It is_set() from the first set() on.
+/// A number that may rise and fall. is_set() is true from the first set() on.
 class Gauge {
  public:
   void set(double value) {
@@ -62,7 +62,7 @@ class BucketCounts {
     counts_[bucket].fetch_add(1, std::memory_order_relaxed);
   }
   const Bounds& bounds() const { return bounds_; }
-  /// Returns how many values are at most bounds()[bucket] and above the bound before; for kBuckets, above all bounds.
+  /// The number of values above bounds()[bucket - 1] and at most bounds()[bucket]; for kBuckets, above all bounds.
   uint64_t count(size_t bucket) const { return counts_[bucket].load(std::memory_order_relaxed); }
   double sum() const { return sum_.load(std::memory_order_relaxed); }
 

@@ -36,8 +36,8 @@ struct MetricsGate {
 
 struct MetricsEndpointOptions {
   MetricsAddress address;
-  /// Called once if other machines can reach the address; start_metrics_endpoint() returns its error. The gate has a bearer
-  /// token or authorities.
+  /// Called once if other machines can reach the address; start_metrics_endpoint() returns its error. The gate that it
+  /// returns must have a bearer token or authorities.
   std::function<Result<MetricsGate>()> gate;
   std::string version;  ///< Shoal's version, for shoal_build_info.
   /// A task is unhealthy if for longer than this its strand has not answered and it has finished no step; > 0. A task that
