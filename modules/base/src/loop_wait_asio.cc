@@ -38,7 +38,7 @@ class AsioLoopWait final : public LoopWait {
   }
 
   void wake() override {
-    if (waking_.exchange(true, std::memory_order_acq_rel)) return;  // An earlier wake() is still on its way.
+    if (waking_.exchange(true, std::memory_order_acq_rel)) return;  // An earlier wake() is not handled yet.
     boost::asio::post(context_, [this] { waking_.store(false, std::memory_order_release); });
   }
 

@@ -175,7 +175,7 @@ Duration event_loop_spin(Environment& environment) {
 }
 
 Result<void> block_until(Environment& env, SteadyTime when) {
-  // A virtual environment: its other tasks go on while this one waits.
+  // A virtual environment must not block its thread: it runs other tasks while this task waits.
   if (!dynamic_cast<ProductionEnvironment*>(&env)) return env.run(env.sleep_until(when));
   std::this_thread::sleep_for(when - env.now());
   return {};

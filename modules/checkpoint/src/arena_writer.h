@@ -19,7 +19,7 @@ class ArenaWriter {
 
   /// Appends the arena's next bytes. InvalidArgument beyond its end.
   Result<void> append(std::span<const std::byte> bytes);
-  /// InvalidArgument if the arena is not complete.
+  /// Finishes the arena's files. InvalidArgument if the arena is not complete.
   Result<void> finish();
   /// Decides which files the tables of this arena share (TableWriter::settle()). Call it after finish() of all arenas.
   Result<void> settle();

@@ -15,7 +15,7 @@ namespace shoal::checkpoint {
 /// The place of one segment in the file, for the manifest.
 struct WrittenSegment {
   Segment segment;
-  Piece piece;  ///< The caller sets its `file`.
+  Piece piece;  ///< The caller sets piece.file.
 };
 
 /// The name of a segment in a data file: "table", or "table[100:200]" for some of its rows.

@@ -104,7 +104,7 @@ Result<void> remove_listed(Storage& storage, const std::string& folder) {
   SHOAL_TRY(const std::optional<PointerFile> pointer, read_pointer(storage, folder));
   if (!pointer) return {};
   SHOAL_TRY(const std::vector<FileInfo> listing, storage.list(folder));
-  // First, since a list of deleted checkpoints would be damage.
+  // The `checkpoint` file goes first: a list of deleted checkpoints would count as damage.
   SHOAL_TRY_VOID(storage.remove(join_path(folder, "checkpoint")));
   for (const std::string& name : pointer->retained) remove_checkpoint(storage, folder, listing, name, nullptr);
   return {};

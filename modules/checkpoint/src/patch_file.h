@@ -20,7 +20,7 @@ struct ChangedUnits {
   std::vector<Block> blocks = {};
 
   uint64_t count() const;
-  uint64_t bytes() const;  ///< Bytes of the units, without their numbers.
+  uint64_t bytes() const;  ///< The size of the units, without their numbers.
 };
 
 class PatchFile {
@@ -37,7 +37,7 @@ class PatchFile {
 
   /// Writes all changes to one file and frees their memory.
   Result<std::unique_ptr<DataFileWriter>> write(Storage& storage, const std::string& path);
-  /// The patch with this number, valid once the file is written. The caller sets its `file`.
+  /// The patch with this number, valid once the file is written. The caller sets Patch::file.
   const Patch& patch(size_t number) const { return patches_[number]; }
 
  private:

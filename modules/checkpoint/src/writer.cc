@@ -31,7 +31,7 @@ struct ListChange {
   std::vector<std::string> kept;     // Checkpoints that leave the list and stay on disk.
 };
 
-/// Appends `name` to `names` and removes those whose files are gone and those beyond keep_max.
+/// Appends `name` to `names`. Removes names without files and, beyond keep_max, the oldest names that are not pinned.
 ListChange list_with(const std::vector<std::string>& names, const std::string& name, const std::vector<FileInfo>& listing,
                      const CommitOptions& options) {
   const std::vector<int64_t> indexed = indexed_steps(listing);
@@ -270,7 +270,7 @@ Result<void> FolderWriter::put_in_place(SaveInfo info) {
   phase_ = Phase::kRenaming;
   for (const PendingFile& file : files_.all()) {
     if (!file.is_named) {
-      (void)storage_.remove(file.path);  // An unneeded second name. If this fails, it is removed later as a temporary file.
+      (void)storage_.remove(file.path);  // If this fails, a later save removes the unneeded second name.
       continue;
     }
     renamed_.push_back(manifest_.files[renamed_.size()].name);

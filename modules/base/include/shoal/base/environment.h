@@ -157,7 +157,7 @@ Task<void> Environment::task_entry(Task<T>& task) {
     bool await_suspend(std::coroutine_handle<> self) { return task.start_then(self); }
     void await_resume() {}
   };
-  Starter starter{task};  // It has a name for the reason in tests/architecture/check_coroutines.py.
+  Starter starter{task};  // Named as tests/architecture/check_coroutines.py requires.
   co_await starter;
 }
 

@@ -3,10 +3,10 @@
 /// The two 16-bit floating-point formats. Conversion rounds to the nearest number; if two are equally near, to the even
 /// one. Numbers beyond the largest become infinity. A NaN stays a NaN (quiet, with its sign).
 ///
-/// bfloat16: the upper half of a float32, so with its range, and 8 bits of precision (Kalamkar et al. 2019, "A Study of
-/// BFLOAT16 for Deep Learning Training"). Denormals are converted as all other numbers are. float16: binary16 of IEEE
-/// 754-2019, 11 bits of precision, up to 65504, down to 2^-24. (Where denormal float32 numbers count as zero, see
-/// flush_denormals(), they do here too: they are far smaller than any float16.)
+/// bfloat16: the upper half of a float32, with the range of a float32 and 8 bits of precision (Kalamkar et al. 2019, "A
+/// Study of BFLOAT16 for Deep Learning Training"). Denormals are converted as all other numbers are. float16: binary16 of
+/// IEEE 754-2019, 11 bits of precision, up to 65504, down to 2^-24. (Where denormal float32 numbers count as zero, see
+/// flush_denormals(), they become zero here, too: they are far smaller than any float16.)
 #include <bit>
 #include <cstdint>
 

@@ -9,7 +9,7 @@
 
 namespace shoal {
 
-/// All of `text` as a T. Nothing if `text` is empty, contains anything else, or is a number outside of T's range.
+/// Reads all of `text` as one number. Nothing if `text` is empty, is no number, or the number is outside of T's range.
 template <class T>
 std::optional<T> number_from(std::string_view text) {
   T value{};

@@ -13,8 +13,8 @@ namespace shoal {
 Error path_error(std::string_view verb, const std::string& path, int number);
 
 /// InvalidArgument for texts that look like a path but lead to no file: an address with a scheme ("gs://bucket/m",
-/// "file:///m"), which would become a folder of that name, and a path that begins with "~/", in which no shell has replaced
-/// the "~". Storage on the file system checks all paths so; code that takes a path as an option checks it earlier.
+/// "file:///m"), which would become a folder of that name, and a path that begins with "~/" (no shell has replaced the
+/// "~"). Storage on the file system calls this for every path; code that takes a path as an option calls it earlier.
 Result<void> check_path(std::string_view path);
 
 }  // namespace shoal

@@ -26,8 +26,8 @@ uint64_t hash64(std::string_view bytes, uint64_t seed);
 /// Four 32-bit numbers for one counter value.
 std::array<uint32_t, 4> philox(RandomKey key, uint64_t counter_low, uint64_t counter_high = 0);
 
-/// Many numbers at once: out[4 * i + j] = philox(key, first_block + i, counter_high)[j]. `out` may end inside a block. Some
-/// GB/s.
+/// Makes many numbers at once: out[4 * i + j] = philox(key, first_block + i, counter_high)[j]. `out` may end inside a
+/// block. The speed is some GB/s.
 void fill_bits(RandomKey key, uint64_t first_block, uint64_t counter_high, std::span<uint32_t> out);
 
 /// Reads one sequence number by number, for shuffles and data. It is a value type: copy it to remember a position.

@@ -31,7 +31,7 @@ class StopSource {
   explicit StopSource(StopToken parent);
   ~StopSource();
   StopToken token() const;
-  /// Runs the registered callbacks on the calling thread; later calls do nothing. Returns whether this was the first.
+  /// Runs the registered callbacks on the calling thread; later calls do nothing. Returns true for the first call.
   bool request_stop() const;
   bool stop_requested() const;
 

@@ -28,7 +28,7 @@ struct Patch {
   uint64_t offset = 0;
   uint64_t count = 0;
   uint64_t unit_bytes = 0;
-  uint64_t bytes = 0;             ///< Bytes of the units, without their numbers.
+  uint64_t bytes = 0;             ///< The size of the units, without their numbers.
   uint64_t numbers_checksum = 0;  ///< The XXH3-64 of the numbers.
   uint64_t checksum = 0;          ///< The XXH3-64 of the units.
   friend bool operator==(const Patch&, const Patch&) = default;
@@ -89,7 +89,7 @@ struct SaveInfo {
   std::string fingerprint;                       ///< The fingerprint of the job and its graph.
   std::string run;           ///< The text of run.json (run_file.h). Empty: not known, as in older checkpoints.
   std::string meaning = {};  ///< The meaning of ids and logits (Meaning::encode()). Empty: not known.
-  std::string rest = {};     ///< Hashes of the model's other constants. Empty: not known.
+  std::string rest = {};     ///< The model's other constants and op versions, as hashes. Empty: not known.
   WallTime save_time{};
   friend bool operator==(const SaveInfo&, const SaveInfo&) = default;
 };

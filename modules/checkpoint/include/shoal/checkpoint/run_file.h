@@ -14,7 +14,7 @@
 namespace shoal::checkpoint {
 
 struct RunFile {
-  /// 32 hexadecimal digits, drawn at random when the run began. A copied folder keeps them.
+  /// 32 hexadecimal digits, drawn at random when the run began. A copy of the folder has the same digits.
   std::string id = {};
   WallTime begun{};          ///< When the run began, in microseconds.
   std::string program = {};  ///< The name of the program that began the run ("mnist"); empty if not known.

@@ -30,7 +30,7 @@ struct ProgressOptions {
   Duration line_interval = std::chrono::milliseconds(200);  ///< The time between renewals on a terminal.
   Duration plain_interval = std::chrono::seconds(10);       ///< The time between lines in a log.
   Duration rate_window = std::chrono::seconds(10);          ///< Rates are means over about this long.
-  int columns = 80;                                         ///< A line on a terminal is cut to fit.
+  int columns = 80;                                         ///< The terminal's width, to which the line is cut.
 };
 
 struct ProgressState {
