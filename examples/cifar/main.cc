@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains ResNet-20 to tell small colour pictures apart; or, with --start-from, takes what such a network has learned and
-// teaches it other classes. One process, a cluster of threads (--cluster), or one task of a cluster (TF_CONFIG).
+// Trains ResNet-20 to classify small colour pictures, or with --start-from retrains such a network for other classes. One
+// process, a cluster of threads (--cluster), or one task of a cluster (TF_CONFIG).
 #include <cstdio>
 #include <mutex>
 

@@ -214,7 +214,7 @@ Ref<Buffer> BufferPool::get(size_t bytes) {
 
 /// Corrects the statistics after a buffer could not be allocated.
 void BufferPool::forget(size_t capacity) {
-  std::shared_ptr<BufferPool> last;  // May destroy the pool, so it is destroyed only after the lock is released.
+  std::shared_ptr<BufferPool> last;  // Destroyed after the lock is released, since this may destroy the pool.
   std::lock_guard lock(state_->mutex);
   State& state = *state_;
   state.stats.in_use_bytes -= capacity;
@@ -223,7 +223,7 @@ void BufferPool::forget(size_t capacity) {
 }
 
 void BufferPool::take_back(Buffer* buffer) {
-  std::shared_ptr<BufferPool> last;  // May destroy the pool, so it is destroyed only after the lock is released.
+  std::shared_ptr<BufferPool> last;  // Destroyed after the lock is released, since this may destroy the pool.
   bool keep = false;
   {
     std::lock_guard lock(state_->mutex);

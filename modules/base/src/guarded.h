@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Calls functions that others wrote from Shoal's loops and threads. An uncaught exception ends the process and is printed.
+/// Runs work that was passed to Shoal's loops and threads. An uncaught exception is printed and ends the process.
 #include <optional>
 
 #include "died.h"

@@ -88,7 +88,7 @@ class Loop {
   SteadyTime turn_began_{};
   std::vector<Timer> timers_;  // In descending order: the earliest is last; of equal times, the one set first is last.
   uint64_t next_timer_ = 1;
-  // Work taken from queue_, run from batch_next_ on. The next run_until() runs what the last one left.
+  // Work taken from queue_, run from batch_next_ on. run_until() may leave some work, which the next call runs.
   std::vector<Item> batch_;
   size_t batch_next_ = 0;
 

@@ -115,7 +115,7 @@ Task<Result<void>> ProductionEnvironment::sleep_until(SteadyTime when, StopToken
   bool stopped = false;
   std::optional<StopCallback> on_stop;
   if (when <= now()) {
-    loop_.wake(waiter);  // Queued behind other work, so that a loop of short sleeps starves nobody.
+    loop_.wake(waiter);  // Queued behind other work, so that a loop of short sleeps does not block it.
   } else {
     loop_.set_timer(waiter, when);
   }

@@ -56,7 +56,7 @@ struct VirtualWorld::State {
   /// Moves the clock to the next entry and runs it. False if there is none up to `until`.
   bool step(SteadyTime until);
   Queue::iterator choose(SteadyTime until);
-  /// Resumes the program of `env` if what it waits for is done.
+  /// Resumes the program of `env` if the coroutine that the program waits for is done.
   void resume_program(VirtualEnvironment& env);
   VirtualEnvironment* program_on_this_thread() const;
 

@@ -17,8 +17,8 @@ enum class Base64 : uint8_t {
 std::string_view base64_letters(Base64 dialect);
 
 std::string to_base64(std::string_view bytes, Base64 dialect = Base64::kPadded);
-/// The bytes that `text` stands for. Nothing if `text` differs from what to_base64() makes of those bytes: other spellings
-/// are refused.
+/// Decodes `text`. Returns nothing unless to_base64() would write exactly `text` for the decoded bytes: other spellings are
+/// refused.
 std::optional<std::string> from_base64(std::string_view text, Base64 dialect = Base64::kPadded);
 
 }  // namespace shoal

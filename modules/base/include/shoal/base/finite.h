@@ -13,7 +13,7 @@ namespace shoal {
 /// The bits of infinity. Sign aside, the bits of every NaN are larger and the bits of every other number are smaller.
 inline constexpr int32_t kInfinityBits = 0x7f800000;
 
-/// The bits of |x|. They order as the numbers do, with NaN last, so a loop may take the maximum of many.
+/// The bits of |x|. As integers they have the order of the numbers, NaN last, so a loop may compute their maximum.
 SHOAL_ALWAYS_INLINE int32_t magnitude_bits(float x) { return std::bit_cast<int32_t>(x) & 0x7fffffff; }
 
 inline bool is_finite(float x) { return magnitude_bits(x) < kInfinityBits; }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Writes event files that TensorBoard reads: `events.out.tfevents.<seconds>.<host>.<nanoseconds>-<unique>`. Readers take the files
-/// of a folder in the order of their names, so a new file's name comes behind all that are there: its seconds are those since
-/// 1970, or one more than the newest name's where the clock has gone back.
+/// Writes event files that TensorBoard reads: `events.out.tfevents.<seconds>.<host>.<nanoseconds>-<unique>`. Readers take
+/// the files of a folder in the order of their names, so the name of a new file has to sort last: its seconds are the time
+/// since 1970, or one more than those of the newest name if the clock has gone back.
 ///
-/// Framing (TFRecord): u64 length, u32 masked CRC-32C of it, payload, u32 masked CRC-32C of the payload; little-endian.
-/// Payload: protobuf `Event`. Scalars are `simple_value`. Texts are `tensor` (DT_STRING, shape []) with the metadata of
-/// TensorBoard's text plug-in, which is how Estimator writes `checkpoint_path`. Images are `image`, other tensors `tensor` (DT_FLOAT)
-/// with the metadata of their plug-in. docs/formats.md has the fields.
+/// Framing (TFRecord): u64 length, u32 masked CRC-32C of the length, payload, u32 masked CRC-32C of the payload; all
+/// numbers little-endian. Payload: protobuf `Event`. Scalars are `simple_value`; texts are `tensor` (DT_STRING, shape [])
+/// with the metadata of TensorBoard's text plug-in (such as `checkpoint_path`); images are `image`; other tensors are
+/// `tensor` (DT_FLOAT) with the metadata of their plug-in. docs/formats.md has the fields.
 #include <memory>
 #include <optional>
 #include <span>
