@@ -162,7 +162,7 @@ std::string decode_plugin(pbf_reader metadata) {
 EventValue decode_value(pbf_reader message) {
   using namespace value_field;
   EventValue value;
-  std::optional<TensorParts> tensor;  // Decoded last: the metadata may follow it and say how.
+  std::optional<TensorParts> tensor;  // Decoded last, since the metadata, which may come later, says how to decode it.
   while (message.next()) {
     switch (message.tag_and_type()) {
       case as(kTag, Form::length_delimited): value.tag = message.get_string(); break;

@@ -66,7 +66,7 @@ class Storage {
   virtual Result<void> link(const std::string& from, const std::string& to) = 0;
   virtual Result<void> remove(const std::string& path) = 0;  ///< Removes a file or an empty folder.
   virtual Result<void> remove_all(const std::string& path) = 0;
-  virtual Result<void> make_folders(const std::string& path) = 0;           ///< Makes parents too; may exist already.
+  virtual Result<void> make_folders(const std::string& path) = 0;           ///< Makes parents, too. `path` may exist.
   virtual Result<void> sync_folder(const std::string& path) = 0;            ///< Makes renames in the folder durable.
   virtual Result<std::vector<FileInfo>> list(const std::string& path) = 0;  ///< Sorted by name (bytes).
   virtual bool exists(const std::string& path) = 0;
