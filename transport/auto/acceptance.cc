@@ -35,7 +35,7 @@ void Acceptance::close() {
   by_tcp_->close();
   if (by_shm_) by_shm_->close();
   queue_->close();
-  // Posted, since one of the negotiations may have admitted the peer whose acceptance led to this call.
+  // Destroys the negotiations in a later turn: one of them may be running this call, having admitted a peer.
   const auto running = std::make_shared<Running>(std::move(running_));
   postbox_->post([self = shared_from_this(), running] { self->queue_->wake_all(); });
 }
@@ -90,7 +90,7 @@ void Acceptance::admit(std::unique_ptr<Connection> link, std::optional<Message> 
   if (!slot) return link->close(refusal());
   link->set_receive_limit(options_.receive_bytes_max);
   Endpoint peer{endpoint().scheme, link->peer().address};
-  // At once, so that the task can raise the receive limit before the peer's next message arrives.
+  // The task gets the connection at once, and can raise the receive limit before the peer's next message arrives.
   queue_->push(make_connection(std::move(link), std::move(peer), std::move(first), std::move(slot)));
 }
 

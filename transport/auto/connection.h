@@ -8,7 +8,7 @@
 
 namespace shoal::transport::automatic {
 
-/// `peer`: the peer's address in auto. `first`: a message that was received already. `slot`: released with the connection.
+/// `peer`: the peer's address in auto. `first`: a message that was received already. `slot`: the listener's reservation.
 std::unique_ptr<Connection> make_connection(std::unique_ptr<Connection> inner, Endpoint peer,
                                             std::optional<Message> first = {}, std::shared_ptr<void> slot = nullptr);
 

@@ -14,7 +14,7 @@ namespace shoal::transport::shm {
 
 namespace asio = boost::asio;
 using boost::system::error_code;
-/// A socket that the event loop watches until it is readable. Shoal makes all calls on it itself.
+/// A socket that the event loop watches until it is readable. Shoal, not Asio, makes all system calls on it.
 using Watched = asio::posix::stream_descriptor;
 
 class Core : public stream::Core {

@@ -28,11 +28,11 @@ class Inbox : public std::enable_shared_from_this<Inbox> {
   /// Returns a copy of the next descriptor, and leaves it in the ring.
   Result<std::optional<Descriptor>> peek() const;
   /// Takes out of the ring the message that `next`, from peek(), describes. The front of its body is copied, so that
-  /// nothing changes after the check; the payload stays where the peer wrote it. The message is not yet verified.
+  /// the peer cannot change it after the check; the payload stays where the peer wrote it. The message is not yet verified.
   Result<Message> take(const Descriptor& next, uint64_t bytes_max, BufferPool& pool);
 
  private:
-  /// The payload in use in one slot.
+  /// The payload of one slot while a message of this process uses it.
   struct Held final : BufferOwner {
     void take_back(Buffer* buffer) override;
     // `inbox->mutex_` guards all members. `inbox` is null while the slot belongs to the peer.

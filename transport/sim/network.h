@@ -10,7 +10,7 @@
 
 namespace shoal::transport::sim {
 
-/// The two tasks of a direction: from, to.
+/// The names of the tasks that send and receive in one direction.
 using Names = std::pair<std::string, std::string>;
 
 /// The queue of a listener: connecting tasks add wires, and accept() takes them out.
@@ -36,7 +36,7 @@ struct shoal::transport::SimNetwork::State {
   const SimLink& link(const sim::Names& direction) const;
   /// True if the direction from `a` to `b` or the opposite one is cut, so that no exchange between them succeeds.
   bool is_cut(const std::string& a, const std::string& b) const { return cuts.contains({a, b}) || cuts.contains({b, a}); }
-  SteadyTime now() const;  // The start of time if there is no task yet.
+  SteadyTime now() const;  // The start of the clock if there is no task yet.
 
   /// Applies a fault: first settles everything that happened before it, then changes the state and wakes all waiting
   /// coroutines.
@@ -62,7 +62,7 @@ struct shoal::transport::SimNetwork::State {
   std::vector<std::weak_ptr<sim::Wire>> wires;
   uint64_t wire_count = 0;  // Counts all wires so far.
   std::vector<std::weak_ptr<sim::Process>> processes;
-  std::set<std::string, std::less<>> hosts_gone;                                // By task.
+  std::set<std::string, std::less<>> hosts_gone;                                // The tasks whose hosts lost power.
   std::map<std::string, std::shared_ptr<sim::Backlog>, std::less<>> listeners;  // By address.
   std::map<std::string, std::string, std::less<>> homes;  // By address: the task that listened there last.
   uint64_t next_port = 1;

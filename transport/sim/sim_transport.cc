@@ -111,7 +111,7 @@ Task<Result<Link>> connect_from(std::shared_ptr<Home> home, Endpoint to, LinkOpt
   SimNetwork::State& state = home->state();
   const std::string& here = home->process->task;
   const Error late = deadline_exceeded(to_string(to) + ": not connected in time");
-  SteadyTime woken_by = kNoDeadline;  // When a frozen listener has to have answered.
+  SteadyTime woken_by = kNoDeadline;  // The time by which a frozen listener must have answered.
   for (;;) {
     const Found now_there = look(state, here, to.address);
     const auto known = state.homes.find(to.address);
@@ -146,7 +146,7 @@ class SimTransport final : public Transport {
   SimTransport(Environment& env, std::shared_ptr<SimNetwork> network, const std::string& task)
       : home_(std::make_shared<Home>(Home{env, network, network->state().add_process(task, env)})) {}
   ~SimTransport() override { home_->process->postbox->close(); }
-  // Like the network that is simulated, although addresses are plain names.
+  // kNetwork, like the simulated network, although addresses are plain names.
   Reach reach() const override { return Reach::kNetwork; }
   bool shares_memory() const override { return false; }
 

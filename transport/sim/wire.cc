@@ -203,7 +203,7 @@ void Wire::end_of_process(int index, SteadyTime now) {
 }
 
 void Wire::refuse_stray(int index, SteadyTime now) {
-  const SteadyTime heard = now + link(1 - index).latency;  // When the kernel receives what the other end sends repeatedly.
+  const SteadyTime heard = now + link(1 - index).latency;  // When the kernel receives the other end's next packet.
   way(index).say_farewell(heard, unavailable(name(1 - index) + ": connection lost: connection reset by peer"), link(index));
   wake(1 - index);
 }

@@ -13,7 +13,7 @@
 namespace shoal::transport {
 namespace {
 
-/// Serial numbers are random, so that no CA has to remember the last.
+/// Serial numbers are random, so that a CA need not store the last number.
 Result<UnsignedCertificate> begin_with_fresh_key(const std::string& subject, const Validity& validity) {
   CertificateSerial serial;
   if (RAND_bytes(serial.data(), int(serial.size())) != 1) return openssl_error("a serial number");
@@ -52,7 +52,7 @@ Validity validity_within(const Issuer& issuer, const Validity& validity) {
   return {validity.begin, std::min(validity.end, issuer.last.value_or(validity.end))};
 }
 
-/// Signs a certificate, which can sign no other, for a fresh key.
+/// Makes a fresh key and a certificate for it, signed by `issuer`, that cannot sign others.
 Result<KeyPair> signed_by(const Issuer& issuer, const std::string& subject, const Validity& validity,
                           const CertificateExtensions& more) {
   if (!issuer.last || *issuer.last <= validity.begin)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Certificates as they are written: begun, signed, put into PEM.
+/// Writes certificates in three steps: begins one, signs it, converts it to PEM.
 #include <array>
 #include <string>
 #include <utility>
@@ -15,12 +15,12 @@ struct UnsignedCertificate {
   OpenSslObject<EVP_PKEY> key;
 };
 
-/// RFC 5280 allows 20 bytes. The two highest bits are set by who writes the certificate.
+/// RFC 5280 allows up to 20 bytes. begin_certificate() sets the two highest bits itself.
 using CertificateSerial = std::array<unsigned char, 16>;
-/// Numbers (NID_*) and values as OpenSSL's configuration files have them.
+/// Pairs of an extension's number (NID_*) and its value in the syntax of OpenSSL's configuration files.
 using CertificateExtensions = std::vector<std::pair<int, std::string>>;
 
-/// Everything but issuer, extensions and signature. `key`: may be null, which is an error.
+/// Makes a certificate that lacks only issuer, extensions and signature. A null `key` gives an error.
 Result<UnsignedCertificate> begin_certificate(const std::string& subject, const Validity& validity,
                                               OpenSslObject<EVP_PKEY> key, const CertificateSerial& serial);
 /// False if the library fails.

@@ -15,7 +15,7 @@ bool add_name(X509_NAME& name, const char* field, const std::string& value) {
 }
 
 OpenSslObject<ASN1_TIME> to_asn1(std::chrono::sys_seconds time) {
-  std::string digits;  // From "2026-11-22 14:05:00 UTC" comes 20261122140500Z.
+  std::string digits;  // Turns "2026-11-22 14:05:00 UTC" into 20261122140500Z.
   for (const char c : to_utc_text(time)) {
     if (c >= '0' && c <= '9') digits += c;
   }
@@ -32,7 +32,7 @@ bool add_extension(X509& certificate, X509& issuer, int what, const std::string&
 }
 
 bool set_serial(X509& certificate, CertificateSerial bytes) {
-  bytes[0] = (bytes[0] & 0x7f) | 0x40;  // The number is positive, and has that many bytes.
+  bytes[0] = (bytes[0] & 0x7f) | 0x40;  // Makes the number positive, with all 16 bytes in use.
   const OpenSslObject<BIGNUM> number(BN_bin2bn(bytes.data(), int(bytes.size()), nullptr));
   return number && BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(&certificate)) != nullptr;
 }
@@ -59,7 +59,7 @@ bool sign_certificate(X509& certificate, X509& issuer, EVP_PKEY& issuer_key, con
   for (const auto& [what, value] : extensions) {
     if (!add_extension(certificate, issuer, what, value)) return false;
   }
-  // Keys that sign by a digest of their own (Ed25519) take none.
+  // Ed25519 keys bring a digest of their own, so OpenSSL takes none for them.
   const EVP_MD* const digest =
       EVP_PKEY_is_a(&issuer_key, "EC") || EVP_PKEY_is_a(&issuer_key, "RSA") ? EVP_sha256() : nullptr;
   return X509_sign(&certificate, &issuer_key, digest) > 0;

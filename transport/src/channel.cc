@@ -12,7 +12,7 @@ Channel::Push Channel::push_as(Sender sender, Message& message) {
     std::lock_guard lock(mutex_);
     if (closed_) return Push::kClosed;
     if (sender != Sender::kHasWaited && (waiting_senders_ > 0 || queue_.bytes() >= bytes_max_)) {
-      // Counted under the same lock, since otherwise credit could come and go unnoticed.
+      // Counts the sender under the same lock, so that it cannot miss credit that arrives in between.
       if (sender == Sender::kWillWait) ++waiting_senders_;
       return Push::kFull;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Keys that are derived from a secret, each for one purpose.
+/// Derives keys from a secret, each for one purpose.
 #include <cstddef>
 #include <span>
 #include <string>
@@ -10,7 +10,7 @@ namespace shoal::transport {
 struct HkdfInput {
   std::span<const std::byte> secret;     ///< The input keying material.
   std::span<const std::byte> salt = {};  ///< Empty: as many zeros as the hash has bytes.
-  std::string info = {};                 ///< What the key is for: keys of two infos tell nothing of each other.
+  std::string info = {};                 ///< The purpose of the key. Keys of different infos reveal nothing of each other.
 };
 
 /// Fills `out` by HKDF-SHA256 (RFC 5869). False if OpenSSL fails, which it does for more than 8160 bytes.

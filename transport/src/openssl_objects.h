@@ -31,7 +31,7 @@ using OpenSslObject = std::unique_ptr<T, FreeOpenSslObject>;
 
 /// All certificates in a PEM text, in order.
 std::vector<OpenSslObject<X509>> certificates_in(std::string_view pem);
-/// The first private key in a PEM text. Null if there is none, or it has a password, for which nobody can be asked.
+/// The first private key in a PEM text. Null if there is none, or if it needs a password, since no user can enter one.
 OpenSslObject<EVP_PKEY> key_in(std::string_view pem);
 /// Converts a time; nothing if `time` is null or malformed.
 std::optional<std::chrono::sys_seconds> to_time(const ASN1_TIME* time);

@@ -13,13 +13,13 @@ enum class Others : uint8_t {
 };
 struct OwnedFile {
   std::string path;
-  std::string what;  ///< The kind of file, for sentences: "token file".
+  std::string what;  ///< The kind of file, as error messages name it: "token file".
   size_t bytes_max = 0;
   Others others = Others::kNothing;
   std::string remedy;  ///< What the user should do beside the chmod, if others may have read the file.
 };
-/// Returns the contents. FailedPrecondition: others have more access. NotFound, Unavailable: the file cannot be read.
-/// InvalidArgument: a folder, or too large.
+/// Returns the contents. FailedPrecondition: other users have more access than `others`. NotFound, Unavailable: the file
+/// cannot be read. InvalidArgument: a folder, or too large.
 Result<Secret> read_owned_file(const OwnedFile& file);
 
 }  // namespace shoal::transport

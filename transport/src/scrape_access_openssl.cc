@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kPurpose = "shoal metrics v1";
 
-/// Bytes that are wiped at the end.
+/// Bytes that the destructor wipes.
 template <size_t kBytes>
 struct WipedBytes {
   std::array<unsigned char, kBytes> bytes{};
@@ -27,11 +27,11 @@ std::string_view text_of_key(const std::array<unsigned char, 32>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Signed by itself. Ed25519 draws no random numbers while it signs, so all tasks of a job make the same certificate.
+/// Makes a self-signed certificate. Ed25519 signs without random numbers, so all tasks of a job make the same one.
 Result<KeyPair> self_signed(std::span<const unsigned char, 32> secret, const CertificateSerial& serial) {
   using namespace std::chrono;
   constexpr sys_days kBegin = year(2020) / January / 1,
-                     kEnd = year(9999) / December / 31;  // RFC 5280, 4.1.2.5: has no end.
+                     kEnd = year(9999) / December / 31;  // RFC 5280, 4.1.2.5: the date that means no end.
   OpenSslObject<EVP_PKEY> key(EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, secret.data(), secret.size()));
   SHOAL_TRY(const UnsignedCertificate made,
             begin_certificate("metrics of a job", {kBegin, kEnd + hours(24) - seconds(1)}, std::move(key), serial));

@@ -23,7 +23,7 @@ class Core : public stream::Core {
   }
 
  private:
-  std::shared_ptr<const Credential> tls_credential_;  // The only one, since a task has a single credential.
+  std::shared_ptr<const Credential> tls_credential_;  // The credential of tls_; a task has a single one.
   std::shared_ptr<TlsContext> tls_;
 };
 

@@ -63,7 +63,7 @@ void Handshake::timed_out() {
   end(nullptr);
 }
 
-/// The TLS alert that tells the peer the reason is already on its way.
+/// Logs why TLS failed. The TLS alert with the reason is already on its way to the peer.
 void Handshake::report_tls_failure() {
   switch (stream_->failure()) {
     case TlsFailure::kOtherKey:
@@ -139,7 +139,7 @@ void Handshake::drain() {
   wait_readable(&Handshake::drain);
 }
 
-/// Warns once for each cause and machine, so that strangers cannot fill the log.
+/// Warns once for each cause and machine, so that other programs cannot fill the log.
 void Handshake::warn(const std::string& what, const std::string& remedy) {
   const auto acceptance = owner();
   acceptance->core()->env.log().warning_once("refused " + what + address_.address().to_string(),

@@ -31,7 +31,7 @@ Result<Acceptor> listen_on(asio::io_context& io, const std::vector<SocketAddress
   for (const SocketAddress& address : addresses) {
     acceptor = Acceptor(io);
     acceptor.open(address.protocol(), error);
-    // Old, closed connections do not block the port.
+    // With this option, old closed connections do not block the port.
     if (!error) acceptor.set_option(Acceptor::reuse_address(true), error);
     if (!error && address.address().is_v6()) acceptor.set_option(asio::ip::v6_only(true), error);
     if (!error) acceptor.bind(address, error);

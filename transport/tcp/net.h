@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The parts of Asio that tcp uses, and addresses as people write them.
+/// The parts of Asio that tcp uses, and functions that read and print addresses as text.
 #include <utility>  // Boost 1.74's Asio needs it without including it.
 
 #include <boost/asio/buffer.hpp>

@@ -20,8 +20,8 @@ class Stream {
   std::optional<PeerIdentity> identity() const { return tls_ ? tls_->identity() : std::nullopt; }
   Socket& socket() { return socket_; }
 
-  /// These return what a socket does: the number of bytes moved, or would_block, eof or another error. Through TLS, at most
-  /// one record is read.
+  /// Both return what a socket's calls return: the number of bytes moved, or would_block, eof or another error. Through
+  /// TLS, at most one record is read.
   size_t read_some(std::span<const asio::mutable_buffer> into, error_code& error);
   size_t write_some(std::span<const asio::const_buffer> parts, error_code& error);
   /// Whether write_some() has taken bytes that the socket has not. Call write_some() again, even with no bytes, to send

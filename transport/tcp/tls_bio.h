@@ -14,8 +14,8 @@ namespace shoal::transport::tcp {
 /// Collects records so that one call sends several, and keeps the last errors of the socket.
 class TlsPipe {
  public:
-  /// The largest number of bytes that one call sends. Writing starts only below it, and a record more always fits: a write
-  /// never fails.
+  /// The largest number of bytes that one call sends. A new record is written only below this limit, and always fits, so
+  /// that no write fails.
   static constexpr size_t kUnsentBytesMax = 128 * 1024;
 
   explicit TlsPipe(int socket) : socket_(socket) {}

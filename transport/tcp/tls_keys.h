@@ -20,9 +20,9 @@ struct TlsKeys {
   ~TlsKeys();  ///< Wipes the key.
 };
 
-/// Both are derived by HKDF-SHA256 (RFC 5869) from the token's 32 bytes, without salt, with the infos "shoal 5 tls13 psk"
-/// (32 bytes) and "shoal 5 tls13 identity" (16 bytes), where 5 is the protocol version. So peers of different versions have
-/// different keys, and the identity, which is sent unencrypted, reveals nothing of the key. Internal if the library fails.
+/// Derives key and identity by HKDF-SHA256 (RFC 5869) from the token's 32 bytes, without salt, with the infos "shoal 5
+/// tls13 psk" (32 bytes) and "shoal 5 tls13 identity" (16 bytes), where 5 is the protocol version. So peers of different
+/// versions have different keys. The identity is sent unencrypted and reveals nothing of the key. Internal: OpenSSL fails.
 Result<TlsKeys> derive_tls_keys(const Token& token);
 
 }  // namespace shoal::transport::tcp

@@ -33,7 +33,7 @@ class Context final : public TlsContext, public std::enable_shared_from_this<Con
   /// Nothing if tasks use certificates.
   const std::optional<TlsKeys>& keys() const { return keys_; }
   const TlsOptions& options() const { return options_; }
-  /// The key in the form that OpenSSL wants, a session that never existed; null if it is out of memory.
+  /// Wraps the key in a made-up session, as OpenSSL requires; null if OpenSSL is out of memory.
   SSL_SESSION* make_key_session(SSL* ssl) const;
 
  private:

@@ -50,7 +50,7 @@ class Acceptance : public Holder, public std::enable_shared_from_this<Acceptance
   const std::shared_ptr<AcceptQueue> queue_;
   bool open_ = false;
   std::optional<asio::steady_timer> pause_timer_;
-  std::deque<std::shared_ptr<Handshake>> handshakes_;  // The unfinished ones, the oldest first.
+  std::deque<std::shared_ptr<Handshake>> handshakes_;  // The unfinished handshakes, the oldest first.
 };
 
 /// Starts `acceptance`, and returns the Listener for its task.

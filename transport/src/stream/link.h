@@ -57,9 +57,9 @@ class Link : public Holder, public std::enable_shared_from_this<Link> {
   virtual void flush_until(SteadyTime deadline) = 0;
   /// Called when there is room for messages again, after deliver() returned false.
   virtual void resume_reading() = 0;
-  /// Called when this side has closed: nothing is delivered any more, and only the end of the peer matters.
+  /// Called when this side has closed: the link delivers nothing any more, and only waits until the peer hangs up.
   virtual void stop_reading() = 0;
-  /// If the peer seems silent at `now`, reads what has arrived: perhaps it was this side that slept.
+  /// If the peer seems silent at `now`, reads what has arrived, since this side may have slept instead of the peer.
   virtual void look_for_heartbeat(SteadyTime now) = 0;
   virtual void send_heartbeat() = 0;
   /// False if the peer has hung up, while messages that it sent before are still to be read.
@@ -87,7 +87,7 @@ class Link : public Holder, public std::enable_shared_from_this<Link> {
   Channel outgoing_;
   State state_ = State::kOpen;
   std::optional<Error> broken_;     // An error found inside of a user's call. It is handled a little later.
-  std::optional<Message> stalled_;  // A received message without room. Nothing is read until the task takes messages.
+  std::optional<Message> stalled_;  // A received message that incoming_ cannot hold yet. Reading pauses meanwhile.
 
  private:
   void begin_flushing();

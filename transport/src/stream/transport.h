@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The transport itself, made of the attempts and acceptances of tcp or shm.
+/// The base class of the transports tcp and shm, which connect by their attempts.
 #include "stream/acceptance.h"
 #include "stream/attempt.h"
 

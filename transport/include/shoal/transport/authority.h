@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Makes the certificates that certificate.h reads: a CA for each cluster, and a certificate for each task; and those of monitoring systems.
+/// Makes certificates: of a CA for each cluster, of each task (certificate.h reads them), and of monitoring systems.
 /// In a build without TLS all functions return FailedPrecondition.
 #include "shoal/transport/certificate.h"
 
@@ -18,10 +18,10 @@ Result<KeyPair> make_task_certificate(const KeyPair& authority, const PeerIdenti
 
 struct WatcherCertificate {
   KeyPair own;
-  Validity validity;  ///< As long as was asked for, or as long as the CA's.
+  Validity validity;  ///< The requested period, which ends early if the CA's certificate expires sooner.
 };
-/// The same for a monitoring system: the certificate is for the client's side alone, and names neither a task nor a server. Endpoints for
-/// monitoring (scrape_access.h) take it, and tasks refuse it. Errors: those of make_task_certificate().
+/// Makes a key and a certificate for a monitoring system: valid for clients only, without the name of a task or server.
+/// Monitoring endpoints (scrape_access.h) accept it, tasks refuse it. Errors: those of make_task_certificate().
 Result<WatcherCertificate> make_watcher_certificate(const KeyPair& authority, const Validity& validity);
 
 }  // namespace shoal::transport

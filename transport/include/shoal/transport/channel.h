@@ -18,7 +18,7 @@ class Channel {
  public:
   using Notify = UniqueFunction<void()>;
   /// `consumer_ready` is called when the consumer has found nothing (pop_or_arm) and a message arrives, or the channel
-  /// closes: once for each burst. `credit_ready` is called when senders wait and there is credit, or the channel closes:
+  /// closes: once for each burst. `credit_ready` is called when senders wait and there is room, or the channel closes:
   /// once until credit_noticed().
   Channel(uint64_t bytes_max, Notify consumer_ready, Notify credit_ready);
 
@@ -34,8 +34,8 @@ class Channel {
   void credit_noticed();
   bool has_credit() const;
 
-  /// Returns the next message. Nothing: consumer_ready() will be called. If the channel is closed and empty: the reason.
-  /// Consumer only.
+  /// Returns the next message, or nothing if there is none yet; consumer_ready() is then called later. Returns the reason
+  /// of the close as error once the channel is closed and empty. Consumer only.
   Result<std::optional<Message>> pop_or_arm();
   std::optional<Message> pop();
   bool empty() const;
@@ -72,7 +72,7 @@ Task<Result<void>> send_through(std::shared_ptr<Channel> channel, std::shared_pt
 Task<Result<Message>> receive_through(std::shared_ptr<Channel> channel, std::shared_ptr<WaitQueue> waits,
                                       std::shared_ptr<const std::string> peer, Deadline deadline);
 
-/// The reason of a close as it is returned to the waits on a connection. Cancelled, DeadlineExceeded and EndOfInput make
+/// Converts the reason of a close to the error that waiting calls return. Cancelled, DeadlineExceeded and EndOfInput make
 /// sense only where they arose: a wait that took another's DeadlineExceeded for its own would wait again at once, for ever.
 /// So they become Unavailable; every other kind stays.
 Error closing_reason(Error reason);

@@ -19,7 +19,7 @@ inline HeartbeatMs heartbeat_ms(const LinkOptions& options) {
   return HeartbeatMs(std::clamp(interval, milliseconds(0), milliseconds(65535)).count());
 }
 
-/// Handles only times; the owner of the clock and the socket calls it when something happens. A side without other traffic
+/// Computes times only; the code that owns the clock and the socket reports each event to it. A side without other traffic
 /// sends a heartbeat once in each interval. A peer that has been silent for three of its intervals counts as gone.
 class Heartbeat {
  public:
@@ -34,7 +34,7 @@ class Heartbeat {
   bool enabled() const { return intervals_.ours.count() > 0 && intervals_.theirs.count() > 0; }
   void sent(SteadyTime now) { sent_at_ = now; }
   void received(SteadyTime now) { received_at_ = silent_since_ = now; }
-  /// Begins the count of the peer's silence anew: until now this side did not read.
+  /// Counts the peer's silence from `now`, because this side did not read before.
   void restart_silence(SteadyTime now) { silent_since_ = now; }
   SteadyTime received_at() const { return received_at_; }
 

@@ -37,7 +37,7 @@ inline constexpr MessageKind kMessageKindLast = MessageKind::kOrder;
 struct MessageHead {
   MessageKind kind = MessageKind::kControl;
   uint8_t status = 0;        ///< The status of a reply; see cluster/protocol.h.
-  uint64_t job = 0;          ///< Not used by Shoal's tasks, whose Hello names the job: 0. Transports carry it unchanged.
+  uint64_t job = 0;          ///< 0 in Shoal's tasks, whose Hello names the job. Transports send it unchanged.
   uint64_t epoch = 0;        ///< The epoch. Messages of older epochs have no effect.
   uint64_t incarnation = 0;  ///< The incarnation of the sending process.
   uint64_t sequence = 0;     ///< Counts the sender's requests on a shard, from 1.
@@ -88,7 +88,7 @@ struct Hello {
   std::string numerics;      ///< The canonical text of the numerics record.
   /// The variables of the model, one per line, so that a refusal can say what differs; empty if not known.
   std::string variables;
-  /// The meaning of the model's ids and logits, one subject per line, for the same purpose.
+  /// The meaning of the model's ids and logits, one subject per line, so that a refusal can say what differs.
   std::string meaning;
   Encoding weights = Encoding::kDense;  ///< The encoding in which the sender wants to receive weights.
   std::string run = {};                 ///< The id of the run; empty if the sender does not know it.

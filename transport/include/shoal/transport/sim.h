@@ -64,7 +64,7 @@ class SimNetwork {
   void reset(std::string_view a, std::string_view b);
 
   /// Reports that the present process of `task` was killed while its host's kernel lives. Its peers find their connections
-  /// closed (Unavailable) as soon as that news has travelled, after the messages sent before. Attempts to connect to its
+  /// closed (Unavailable) as soon as the news has reached them, after the messages sent before. Attempts to connect to its
   /// addresses are refused until the next process of the task listens there, which it may do at once. Objects of the dead
   /// process that are destroyed later have no effect.
   void process_died(std::string_view task);
@@ -78,8 +78,8 @@ class SimNetwork {
   void set_frozen(std::string_view task, bool frozen);
 
   /// Decides about each message of each connection: true loses the message and resets its connection. Called when `from`
-  /// sends, or when `to` is about to receive. Null: no message is lost so. A Choice may kill, cut and so on, but must not
-  /// set another Choice.
+  /// sends, or when `to` is about to receive. Null: loses no message. A Choice may apply other faults (kill, cut), but must
+  /// not set another Choice.
   using Choice = std::function<bool(std::string_view from, std::string_view to, const Message& message)>;
   void lose_when_sent(Choice choice);
   void lose_when_received(Choice choice);

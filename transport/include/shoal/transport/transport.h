@@ -24,7 +24,7 @@ Result<Endpoint> parse_endpoint(std::string_view text);  ///< InvalidArgument de
 
 struct LinkOptions {
   /// The largest message accepted from the peer, in bytes of its body. A larger one closes the connection (InvalidArgument)
-  /// before memory is allocated. Connection::set_receive_limit raises the limit once a plan is known.
+  /// before memory is allocated. Connection::set_receive_limit raises the limit once the sizes of messages are known.
   uint64_t receive_bytes_max = 64 * 1024;
   /// The number of queued bytes above which try_send() returns false and send() waits. One message may exceed it.
   uint64_t send_queue_bytes_max = uint64_t(256) << 20;
@@ -41,7 +41,7 @@ struct LinkOptions {
   /// certificate of the same CA, can take part in (FailedPrecondition for others, and in a build without TLS). inproc and
   /// shm do not need it.
   std::shared_ptr<const Credential> credential;
-  /// For connect() with a certificate: the task that is expected; FailedPrecondition if another task is there. (Host names
+  /// For connect() with a certificate: the task that has to answer; FailedPrecondition if another one does. (Host names
   /// prove nothing, since the addresses of tasks change.)
   std::optional<PeerIdentity> expected_peer;
   /// If not set, tcp without encryption beyond loopback is refused (FailedPrecondition, with the alternatives).
@@ -67,7 +67,7 @@ class Connection {
   virtual const Endpoint& peer() const = 0;
   /// The task that the peer's certificate proves; nothing if certificates are not used.
   virtual std::optional<PeerIdentity> identity() const = 0;
-  /// When something last arrived from the peer, even if only a heartbeat; now, if the peer is in this process. Strand
+  /// When something last arrived from the peer, even a heartbeat; the present time for a peer in this process. Strand
   /// only.
   virtual SteadyTime heard() const = 0;
   /// Queues `message` and takes it, if there is credit. False: there is no credit, or the connection is closed; `message`
@@ -81,9 +81,9 @@ class Connection {
   /// DataLoss or InvalidArgument if the peer sent an invalid message, which closes the connection.
   virtual Task<Result<Message>> receive(Deadline deadline) = 0;
   /// Sends the queued messages (for at most 1 s), then `reason` to the peer, and ends the connection; all waits return the
-  /// reason. Further calls have no effect. The kind of `reason` is sent too; Cancelled and EndOfInput, which mean something
-  /// only here, become Unavailable. If it is called on the strand, what the medium takes at once has been sent when it
-  /// returns; the rest is sent while the event loop runs, or when the environment ends.
+  /// reason. Further calls have no effect. The kind of `reason` is sent too; Cancelled and EndOfInput, which make sense
+  /// here only, become Unavailable. A call on the strand sends at once as many bytes as the medium accepts; the rest is sent
+  /// while the event loop runs, or when the environment ends.
   virtual void close(Error reason) = 0;
   virtual void set_receive_limit(uint64_t bytes) = 0;
 };
@@ -97,7 +97,7 @@ class Listener {
   virtual void close() = 0;  ///< Wakes accept() with Cancelled.
 };
 
-/// How far apart the two tasks of a connection may be, and so what an address is.
+/// How far apart the two tasks of a connection may run, which decides what form an address has.
 enum class Reach : uint8_t {
   kProcess,  ///< Both are threads of one process. An address is any name.
   kMachine,  ///< Both run on one machine. An address is any name that is unique there.
