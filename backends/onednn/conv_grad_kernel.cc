@@ -13,7 +13,7 @@ namespace {
 using dnnl::memory;
 using Gradient = dnnl::convolution_backward_weights;
 
-/// A kernel that sums over some images in each part, in the layout that the first part chooses, and then adds up the parts.
+/// Makes a kernel whose parts each sum over some images, in the layout that the first part chooses, and then adds them up.
 std::unique_ptr<Kernel> of_images(const Context& context, const Convolution& whole) {
   const auto [parts, descriptions, layout] = describe_parts(
       context.threads, whole, Rows::kOfResult, whole.kernel_any(kFloat),
@@ -48,7 +48,7 @@ struct FilterRange {
   Gradient::primitive_desc description = {};
 };
 
-/// The number of filters that stay together: whole groups, since a part of a group is none, or oneDNN's blocks.
+/// The number of filters that no division separates: those of a group, or with one group those of a block of oneDNN.
 int64_t filters_together(const Convolution& whole) {
   constexpr int64_t kBlock = 16;
   return whole.groups > 1 ? whole.filters[0] / whole.groups : kBlock;
@@ -87,7 +87,7 @@ memory::desc channels_of(const Shape& all, const Shape& some) {
   return {{some[0], some[3], some[1], some[2]}, kFloat, {all[1] * row, 1, row, pixel}};
 }
 
-/// A kernel that divides the filters. Null if one thread computes them all, or if oneDNN has no fast implementation.
+/// Divides the filters among threads. Null if one thread computes them all, or if oneDNN has no fast implementation.
 std::unique_ptr<Kernel> of_filters(const Context& context, const Convolution& whole) {
   const int64_t count = std::min<int64_t>(convolution_threads(context.threads, whole), ranges_most(whole));
   if (count < 2) return nullptr;

@@ -21,7 +21,7 @@ Convolution::Convolution(const Context& context, const Attributes& attributes, c
   const std::vector<int64_t>& padding = attributes.get_ints("padding");  // Top, bottom, left, right.
   const std::vector<int64_t> dilation = attributes.get_ints("dilations", {1, 1});
   strides = {stride[0], stride[1]};
-  dilations = {dilation[0] - 1, dilation[1] - 1};  // oneDNN counts the gaps.
+  dilations = {dilation[0] - 1, dilation[1] - 1};  // oneDNN counts the gaps between taps.
   before = {padding[0], padding[2]};
   after = {padding[1], padding[3]};
 }
@@ -72,8 +72,8 @@ Convolution Convolution::of_images(int64_t begin, int64_t end) const {
   return part;
 }
 
-/// The convolution of one image between these rows of the image and of the result, padded as needed; nothing if that is
-/// impossible.
+/// The convolution from rows [image_begin, image_end) of one image to rows [begin, end) of the result, padded as needed;
+/// nothing if padding cannot express it.
 std::optional<Convolution> Convolution::of_rows(int64_t image_begin, int64_t image_end, int64_t begin, int64_t end) const {
   const int64_t rows = image_end - image_begin, results = end - begin;
   if (rows <= 0 || results <= 0) return std::nullopt;

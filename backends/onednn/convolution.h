@@ -50,10 +50,10 @@ struct Convolution {
   std::optional<Convolution> of_rows(int64_t image_begin, int64_t image_end, int64_t begin, int64_t end) const;
 };
 
-/// How many threads compute it.
+/// Returns how many threads should compute `whole`.
 int convolution_threads(int threads, const Convolution& whole);
 
-/// The rows that are divided if there is only one image: those that are written.
+/// For a single image: whether rows of the result or of the image are divided among threads, namely those written.
 enum class Rows { kOfResult, kOfImage };
 
 /// Divides a convolution into parts that are computed at the same time: some images each or, for one image, some rows.

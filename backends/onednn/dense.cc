@@ -16,11 +16,11 @@ namespace {
 /// lies in memory as it is read. For [1024, 128] [128, 3136] gemm took 0.83 of brgemm's time, for [128, 1024] [1024, 3136]
 /// 0.91, on one thread and on two (AVX-512); for transposed factors brgemm is faster.
 bool gemm_is_faster(const Context& context, const Matrices& a, const Matrices& b) {
-  constexpr int64_t kLarge = int64_t(1) << 26, kWide = 128;  // Multiplications, and columns.
+  constexpr int64_t kLarge = int64_t(1) << 26, kWide = 128;  // Numbers of multiplications, and of columns.
   return context.factors == kFloat && !b.transposed && b.columns >= kWide && a.rows * a.columns >= kLarge / b.columns;
 }
 
-/// c = a b + bias; no bias without a third input.
+/// Computes c = a b + bias, or c = a b if the node has no third input.
 std::unique_ptr<PrimitiveKernel> make_matmul(const Context& context, const KernelRequest& request, const Matrices& a,
                                              const Matrices& b, const Matrices& c) {
   MatrixProduct product{.a = a, .b = b, .c = c, .prefers_gemm = gemm_is_faster(context, a, b)};
@@ -50,9 +50,9 @@ bool has_avx512() {
 bool transpose_is_slow(int64_t batch, int64_t out, int64_t in) { return out >= 512 && out >= in && batch >= 16; }
 
 /// With AVX-512, panels (backends/portable) are as fast as oneDNN up to some depth (Intel Xeon, Sapphire Rapids: 0.95 to
-/// 1.05 of its rate for [128, 512]^T [128, 784] and similar sizes, 0.75 for 1024 rows), and the update comes while rows are
-/// in the cache. This holds as long as the packed x fits into a core's own cache, or half a megabyte of it, and enough rows
-/// use it.
+/// 1.05 of oneDNN's rate for [128, 512]^T [128, 784] and similar sizes, 0.75 for 1024 rows), and the update is applied
+/// while rows are in the cache. This holds as long as the packed x fits into a core's own cache, or half a megabyte of it, and
+/// enough rows use it.
 bool panels_are_fast(int64_t batch, int64_t out, int64_t in) {
   constexpr int64_t kDepthMax = 256, kRowsMin = 64, kOwnCacheBytes = 512 << 10;
   return has_avx512() && batch <= kDepthMax && out >= kRowsMin && batch * in * int64_t(sizeof(float)) <= kOwnCacheBytes;

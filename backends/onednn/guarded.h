@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The border to oneDNN, where its exceptions are caught.
+/// Catches the exceptions of oneDNN and converts them to errors.
 #include <oneapi/dnnl/dnnl_debug.h>
 #include <oneapi/dnnl/dnnl.hpp>
 

@@ -15,13 +15,13 @@ using dnnl::memory;
 
 enum class Axis { kBatch, kRows, kColumns };
 
-/// A range of one axis of a product, with all of the other axes.
+/// A range of one axis of a product; it includes the other axes entirely.
 struct Range {
   Axis axis;
   int64_t begin, end;
 };
 
-/// A part of matrices, in place.
+/// A view of a part of matrices, not a copy.
 struct Part {
   memory::dims sizes, strides;
   int64_t offset = 0;  // Where the part begins, in elements.
@@ -72,7 +72,7 @@ std::vector<Range> equal_ranges(Axis axis, int64_t size, int64_t together, int64
 
 using Division = std::vector<Range>;
 
-/// How many parts are worth computing on as many threads.
+/// Into how many parts, one for each thread, the product should be divided.
 int parts_for(int threads, const MatrixProduct& product) {
   // A multiplication costs less than moving a float.
   return team_for(threads, product.c.elements() * product.a.columns / 2);
@@ -144,13 +144,13 @@ std::vector<ProductPart> describe_division(const Context& context, const MatrixP
   return parts;
 }
 
-/// Whether copying c costs less than moving all of b through each core, and back from all cores when it is updated.
+/// Whether copying c costs less than each core reading all of b, and sending b back when its update is computed.
 bool worth_a_copy(const Division& division, const MatrixProduct& product) {
   return division[0].axis == Axis::kColumns && product.b.elements() >= 2 * product.c.elements();
 }
 
-/// The product in `count` parts. brgemm of 2.6 does not support rows with gaps, so if columns are divided it gets memory
-/// without gaps.
+/// Divides the product into `count` parts. oneDNN 2.6's brgemm does not support rows with gaps, so it computes divided
+/// columns in separate memory without gaps.
 std::vector<ProductPart> divide(const Context& context, const MatrixProduct& product, std::string_view implementation,
                                 int count) {
   for (const Division& division : divisions(count, product)) {

@@ -24,18 +24,18 @@ std::byte* writable(const std::byte* data) { return const_cast<std::byte*>(data)
 
 using Layouts = std::pair<memory::desc, memory::desc>;
 
-/// The same part of an axis in both layouts; nothing if it cannot be described in one of them.
+/// The part [begin, end) of an axis in both layouts; nothing if one of them cannot describe it.
 std::optional<Layouts> part_of(const Layouts& whole, size_t axis, int64_t begin, int64_t end) {
   memory::dims part = dims_of(whole.first), offsets(part.size(), 0);
   offsets[axis] = begin;
   part[axis] = end - begin;
   const Layouts parts{whole.first.submemory_desc(part, offsets, true), whole.second.submemory_desc(part, offsets, true)};
-  // A size of 0 would not tell, since get_size() returns 0 for all descriptions with an offset.
+  // get_size() == 0 is no test for this, since it is 0 for every description with an offset.
   if (is_none(parts.first) || is_none(parts.second)) return std::nullopt;
   return parts;
 }
 
-/// An axis in `parts` parts, each a multiple of `together`; none if they cannot be described.
+/// Divides an axis into `parts` parts, each a multiple of `together`; empty if the layouts cannot describe them.
 std::vector<Layouts> parts_of(const Layouts& whole, size_t axis, int64_t together, int parts) {
   const int64_t size = dims_of(whole.first)[axis], blocks = size / together;
   std::vector<Layouts> pieces;

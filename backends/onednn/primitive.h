@@ -93,7 +93,7 @@ class PrimitiveKernel final : public Kernel {
     int64_t offset_bytes;  ///< The place of the first row in output 0.
     int64_t rows, row_bytes, stride_bytes;
   };
-  /// Copies after the last piece of the last step, on the thread that has computed that piece.
+  /// Appends `copy` to the last piece of the last step: the thread that computes the piece then copies the rows.
   void copy_after_piece(const RowCopy& copy) { steps_.back().pieces.back().copy = copy; }
   /// Appends a sum: `count` arrays of `elements` floats, one after another at `parts` and each align_up()ed, are added up.
   void add_sum(Operand parts, int64_t count, int64_t elements, Operand target);

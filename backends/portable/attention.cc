@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention, computed for one head of one sequence at a time: its queries, keys and values are small, so their products
-// stay in the cache from one step to the next. The features of a head are read in place, so nothing is transposed.
+// stay in the cache between its steps. The features of a head are read in place, so nothing is transposed.
 #include <algorithm>
 
 #include "panels.h"
@@ -79,10 +79,10 @@ struct BackwardParts {
   int64_t values, keys, queries, dresult, scores, total;
   explicit BackwardParts(const Attention& a) {
     const int64_t block = a.query_block();
-    values = 0;  // The values, transposed.
+    values = 0;  // Offset of the packed transpose of the values.
     keys = values + packed_floats(a.value_size, a.keys);
-    queries = keys + packed_floats(a.keys, a.size);    // The queries of a block.
-    dresult = queries + packed_floats(block, a.size);  // The gradient of the block's result.
+    queries = keys + packed_floats(a.keys, a.size);    // Offset of a block's queries.
+    dresult = queries + packed_floats(block, a.size);  // Offset of the gradient of the block's result.
     scores = dresult + packed_floats(block, a.value_size);
     total = scores + packed_floats(block, a.keys);
   }

@@ -15,7 +15,7 @@ namespace shoal::backends::portable {
 using Strides = std::array<int64_t, Shape::kRankMax>;
 /// The strides of `part`, which is aligned with `full` at the last axis and repeated along axes of size 1.
 Strides broadcast_strides(const Shape& full, const Shape& part);
-/// The strides of an operand that has all axes of `full` except these (or has them with size 1).
+/// The strides of an operand that has all axes of `full` except `axes` (or has these with size 1).
 Strides strides_without(const Shape& full, std::span<const int64_t> axes);
 
 /// Contiguous rows of a result, and the places of their operands.

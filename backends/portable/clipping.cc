@@ -15,7 +15,7 @@ SHOAL_VECTOR_LOOP void clip_range(const float* x, float low, float high, float* 
   SHOAL_INDEPENDENT
   for (int64_t i = begin; i < end; ++i) {
     const float raised = x[i] < low ? low : x[i];
-    y[i] = raised > high ? high : raised;  // NaN stays.
+    y[i] = raised > high ? high : raised;  // NaN stays NaN.
   }
 }
 
@@ -42,7 +42,7 @@ SHOAL_VECTOR_LOOP double sum_of_squares(const float* x, int64_t count) {
   return lanes[0];
 }
 
-/// The part that one thread sums at a time. The order of sums depends on these blocks only.
+/// The elements that one thread sums at a time. The order of sums depends on these blocks only.
 struct Block {
   size_t input;
   int64_t begin, count;

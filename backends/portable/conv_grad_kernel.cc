@@ -28,7 +28,7 @@ class ConvGradKernel final : public Kernel {
 
   Result<void> run(const KernelCall& call) override {
     const float* const dy = floats(call.inputs[0]);
-    // Beyond the image dy would be multiplied by zeros, which must not meet an infinity.
+    // Windows contain zeros beyond the image, and are multiplied by dy, which has to be finite then.
     const bool by_taps = c_.groups > 1 || !c_.right.taps_are_neighbours() ||
                          (c_.right.reaches_beyond() && !all_finite({dy, size_t(call.inputs[0].elements())}));
     float* const sums = reinterpret_cast<float*>(call.scratch);
@@ -71,7 +71,7 @@ class ConvGradKernel final : public Kernel {
     for (int64_t group = 0; group < c_.groups; ++group) {
       float* const to = sums + (group * c_.down.taps + down) * size;
       std::fill_n(to, size, 0.0f);
-      int64_t held = 0;  // The results whose windows are packed but not multiplied yet.
+      int64_t held = 0;  // The number of results whose windows are packed but not multiplied yet.
       for (int64_t n = c_.images * block / blocks_; n < c_.images * (block + 1) / blocks_; ++n) {
         for (int64_t row = first; row < last; ++row) {
           const int64_t h = row * c_.down.stride + c_.down.begin + down * c_.down.dilation;

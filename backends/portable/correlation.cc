@@ -11,8 +11,8 @@
 namespace shoal::backends::portable {
 namespace {
 
-/// If the rows of a window are shorter, the window is copied together first. Otherwise each product would be too small for
-/// its sums.
+/// A window whose rows have fewer elements is copied into one row first. Otherwise a product would have too few elements
+/// to be worth reading and writing its sums.
 constexpr int64_t kShortRow = 32;
 
 /// True if a row of a window is contiguous in memory.
@@ -143,7 +143,7 @@ void zero_rows(float* target, int64_t stride, int64_t rows, int64_t columns) {
 
 }  // namespace
 
-/// Multiplies once for each row of the filters, for which a row of results depends on one row of the image.
+/// Makes one product for each row of the filters, in which a row of results depends on a single row of the image.
 void CorrelationKernel::by_rows(const Part& part, const Row& row, float* own) const {
   const Correlation& c = part.shape;
   const int64_t depth = row_depth(c);
@@ -172,7 +172,7 @@ void CorrelationKernel::by_rows(const Part& part, const Row& row, float* own) co
   if (!begun) zero_rows(row.target, row.target_stride, c.right.out, c.out_channels);
 }
 
-/// Copies each window whose rows are short together. The windows are then the rows of one product.
+/// For short rows: copies the rows of each window into one row. These are then the rows of a single product.
 void CorrelationKernel::by_windows(const Part& part, const Row& row, float* own) const {
   const Correlation& c = part.shape;
   const int64_t depth = row_depth(c), step = c.right.stride * c.in_channels;
@@ -205,7 +205,7 @@ void CorrelationKernel::by_windows(const Part& part, const Row& row, float* own)
             .columns = c.out_channels});
 }
 
-/// Multiplies once for each tap of the filters, for those results only whose window has this tap on the image.
+/// Makes one product for each tap of the filters, only for results whose window has this tap on the image.
 void CorrelationKernel::by_taps(const Part& part, const Row& row) const {
   const Correlation& c = part.shape;
   const int64_t pixel = c.groups * c.in_channels;

@@ -76,7 +76,7 @@ std::unique_ptr<Kernel> make_small_batch_dense(const KernelRequest& request, int
                              .bias = biased ? floats(call.inputs[2]) : nullptr,
                              .y = floats(call.outputs[0]),
                              .relu = activate};
-    const int64_t together = out >= int64_t(16) * threads ? 16 : 4;  // A cache line in each row of y, or a tile.
+    const int64_t together = out >= int64_t(16) * threads ? 16 : 4;  // Columns: a cache line in each row of y, or a tile.
     parallel_chunks(threads, out, together, product_bytes(batch, out, in), [&](int, Chunks& chunks) {
       for (int64_t first, last; chunks.next(first, last);) product_code().small_batch_dense(product, first, last);
     });
@@ -131,9 +131,9 @@ std::unique_ptr<Kernel> make_dense(const KernelRequest& request) {
 namespace {
 
 /// Computes dx = dy w for small batches. Threads divide w by its rows, as the gradient's product and the update of w do, so
-/// that most of w is in a core's own cache. Divided by columns, half of it would come from the other core of two, and go
-/// back there for the update (a training step of the MLP took a tenth longer). The sums consist of kBlocks blocks of rows,
-/// whatever the number of threads.
+/// that most of w is in a core's own cache. If threads divided columns, each of two cores would read half of w from the
+/// other, and the update would move it back (a training step of the MLP took a tenth longer). The sums
+/// consist of kBlocks blocks of rows, whatever the number of threads.
 class SmallBatchGradInput final : public Kernel {
  public:
   SmallBatchGradInput(int threads, const DenseSizes& sizes)
@@ -216,8 +216,8 @@ std::unique_ptr<Kernel> make_dense_grad_input(const KernelRequest& request) {
 
 namespace {
 
-/// dW = dy^T x for few rows: all rows of dW in place or, with a sink, some at a time in the place of the first ones, passed
-/// on while they are in the first-level cache.
+/// dW = dy^T x for few rows. Without a sink, rows of dW are computed in place; with one, some at a time overwrite the first
+/// rows of dW and are passed to the sink while they are in the first-level cache.
 class FewRowsGradKernel final : public Kernel {
  public:
   FewRowsGradKernel(int threads, const FewRows& sizes) : threads_(threads), sizes_(sizes) {}
@@ -247,7 +247,7 @@ class FewRowsGradKernel final : public Kernel {
   FewRows sizes_;
 };
 
-/// The part of a core's own cache that packed x may take.
+/// The bytes of a core's own cache that packed x may take.
 constexpr int64_t kOwnCacheBytes = 512 << 10;
 
 /// True if the update of the weights is a large part of the step, as for small batches, so that rows of dW should reach the
@@ -255,7 +255,7 @@ constexpr int64_t kOwnCacheBytes = 512 << 10;
 bool update_counts(int64_t batch) { return batch <= 64; }
 
 /// dW = dy^T x by panels. With a sink, rows are passed on as soon as some are computed, from memory that stays in the
-/// cache. Bits depend neither on that nor on the number of threads.
+/// cache. Bits depend neither on the sink nor on the number of threads.
 class PanelGradKernel final : public Kernel {
  public:
   PanelGradKernel(int threads, int64_t batch, int64_t out, int64_t in)
@@ -303,7 +303,7 @@ class PanelGradKernel final : public Kernel {
     const int64_t shares = int64_t(3) * threads_, share = (out_ + shares - 1) / shares;
     return std::clamp((share + kTileRows - 1) / kTileRows * kTileRows, kWideTileRows, kLeftBlockRows);
   }
-  /// Returns the same if rows go to a sink: as many rows as fit into the cache beside x.
+  /// Returns how many rows one pass computes if they go to a sink: as many as fit into the cache beside x.
   int64_t rows_to_give() const {
     constexpr int64_t kTogetherBytes = 64 << 10;
     const int64_t tiles = kTogetherBytes / (kTileRows * in_ * int64_t(sizeof(float)));

@@ -24,7 +24,7 @@ int64_t result_of(const Axis& axis, int64_t element, int64_t tap) {
   return at >= 0 && at % axis.stride == 0 && at / axis.stride < axis.out ? at / axis.stride : -1;
 }
 
-/// The forward op, or the gradient for the image: each written pixel is a sum, over the taps, of read pixels.
+/// The forward op, or the gradient for the image: each written pixel is a sum over taps of weighted read pixels.
 class Depthwise final : public Kernel {
  public:
   /// Returns which element of an axis is read for a written one, through a tap; -1 if none.

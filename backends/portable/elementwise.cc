@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops in which element i depends only on elements i of the operands, or only on a scalar.
+// Ops in which element i of the result depends only on elements i of the operands, or only on a scalar.
 #include "sources.h"
 
 namespace shoal::backends::portable {

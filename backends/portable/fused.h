@@ -58,7 +58,7 @@ SHOAL_ALWAYS_INLINE Vector fused(Vector a, Vector b, Vector c) {
 using Wides [[gnu::vector_size(kLanes * 8)]] = double;
 using WideBits [[gnu::vector_size(kLanes * 8)]] = int64_t;
 
-/// Used without such an instruction. A product of floats is exact in double. Its sum with c is rounded to odd, after which
+/// Needs no fused instruction. A product of floats is exact in double. Its sum with c is rounded to odd, after which
 /// rounding to float gives the same as a single rounding (Boldo, Melquiond: Emulation of FMA and correctly rounded sums,
 /// 2008). The error of the sum is computed by Knuth's TwoSum. It is NaN if the sum is NaN or infinite, and then nothing is
 /// added. The function is not inlined, because the unrolled loops would then take half a megabyte.

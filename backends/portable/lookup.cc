@@ -20,8 +20,8 @@ SHOAL_VECTOR_LOOP void add_row(float* to, const float* x, int64_t count) {
 /// True if a ranks before b: larger values first, and NaN before all numbers.
 inline bool above(float a, float b) { return a > b || (std::isnan(a) && !std::isnan(b)); }
 
-/// Keeps the k best elements so far in order. Most elements of a long row are smaller than the last of them and are skipped
-/// at once.
+/// Keeps the k best elements so far in order. Most elements of a long row are smaller than the worst of these and are
+/// skipped at once.
 void top_k_row(const float* x, int64_t columns, int64_t k, float* values, int64_t* positions) {
   int64_t held = 0;
   for (int64_t c = 0; c < columns; ++c) {
@@ -64,8 +64,8 @@ class Gather final : public Kernel {
 
  private:
   static constexpr size_t kCacheBytes = size_t(1) << 20;
-  // The distance of prefetching in rows. Without prefetching, each row of a table larger than the caches would be waited
-  // for.
+  // How many rows ahead the loop prefetches. Without prefetching, it would wait for each row of a table that is larger
+  // than the caches.
   static constexpr int64_t kAhead = 12;
   const std::byte* place(const KernelCall& call, int64_t outer, int64_t index) const {
     if (!call.pieces.empty()) return row_in(call.pieces, index, bytes_);

@@ -8,7 +8,7 @@
 namespace shoal::backends::portable {
 namespace {
 
-// A row of a panel is two vectors of AVX2. Six rows of sums, the panel's row and one factor fill the sixteen registers of AVX2; the
+// A row of a panel is two vectors of AVX2. Six rows of sums, the panel's row and one factor fill its sixteen registers; the
 // 32 registers of Arm hold six rows of four vectors. With AVX-512 a row is one vector, and a tile is two panels wide: 16
 // sums, for which ten vectors are loaded. Twelve rows would be 3 % slower.
 constexpr int64_t kTileRowsMax = kLanes == 16 ? 8 : kFusedInOne ? 6 : 2, kTilePanelsMax = kLanes == 16 ? 2 : 1;

@@ -18,7 +18,7 @@ struct PanelTile {
   bool left_packed;  ///< True if a is a row of tiles, each [depth, rows of the tile].
   const float* panel;
   int64_t panel_stride;      ///< The distance from a panel to the next one.
-  int64_t panel_row_stride;  ///< The distance between the rows of a panel; not its width if it is not packed.
+  int64_t panel_row_stride;  ///< The distance between the rows of a panel; more than its width if not packed.
   int64_t depth;
   float* c;
   int64_t c_stride;

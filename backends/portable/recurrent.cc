@@ -85,7 +85,7 @@ SHOAL_VECTOR_LOOP void gru_gates(const float* projection, const float* recurrent
   }
 }
 
-/// `dhidden` is at first the gradient through the product of the next step. `kept` passes dh * z around that product.
+/// `dhidden` is the gradient that comes through the next step's product. `kept` carries dh * z past that product.
 SHOAL_VECTOR_LOOP void gru_gates_grad(const float* gates, const float* candidates, const float* hidden_before,
                                       const float* dsequence, const float* dhidden, float* kept, float* dgates,
                                       float* dprojection, float* drecurrent, int64_t units) {

@@ -8,7 +8,7 @@ namespace shoal::backends::portable {
 namespace {
 
 constexpr int64_t kOutputsMax = 4, kStep = 16;  // The outputs of a tile, and the lanes of a sum.
-// Twelve sums, three vectors of x and one of w fill the sixteen registers of AVX2; 24 sums, six and one of the 32 of AVX-512.
+// AVX2: 12 sums, three vectors of x and one of w fill the 16 registers. AVX-512: 24 sums, six and one use 31 of 32.
 constexpr int64_t kSmallRowsMax = kLanes == 16 ? 6 : kFusedInOne ? 3 : 1;
 
 using Bits [[gnu::vector_size(kLanes * 4), gnu::aligned(4), gnu::may_alias]] = int32_t;
@@ -98,7 +98,7 @@ SHOAL_ALWAYS_INLINE void multiply_small_tile(const SmallBatchTile& tile) {
     if constexpr (kOutputs == kOutputsMax) {
       Quarter value = sum;
       if (start) value += *reinterpret_cast<const Quarter*>(start);
-      if (tile.relu) value = value < 0.0f ? Quarter{} : value;  // NaN stays.
+      if (tile.relu) value = value < 0.0f ? Quarter{} : value;  // NaN stays NaN.
       *reinterpret_cast<Quarter*>(y) = value;
     } else {
       for (int64_t o = 0; o < kOutputs; ++o) {
@@ -120,7 +120,7 @@ SHOAL_ALWAYS_INLINE void multiply_small_rows(const SmallBatchTile& tile, int64_t
 SHOAL_ALWAYS_INLINE void multiply_small_block(const SmallBatch& product, int64_t k, int64_t depth, int64_t first,
                                               int64_t last) {
   const bool begins = k == 0, ends = k + depth == product.in;
-  // Tiles of the first rows prefetch the weights that are needed next. Each tile has as many outputs to prefetch for.
+  // Each tile prefetches as many rows of w as it multiplies: tiles of the first rows those that are needed next.
   int64_t next = last;
   for (int64_t row = 0, rows = 0; row < product.rows; row += rows, ++next) {
     const int64_t tiles = (product.rows - row + kSmallRowsMax - 1) / kSmallRowsMax;

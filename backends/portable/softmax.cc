@@ -71,7 +71,7 @@ float log_of(float sum) { return sum == sum ? float(vector_log_wide(sum)) : sum;
 
 void log_softmax_row(const float* x, float* y, int64_t count) {
   const float highest = max_of(x, count);
-  // Two subtractions, since highest + log(sum) would round away a small logarithm.
+  // Subtracts both in turn, since the sum highest + log(sum) would round away a small logarithm.
   const float log_sum = log_of(exponential_sum(x, highest, count));
   subtract(x, highest, y, count);
   subtract(y, log_sum, y, count);
@@ -160,7 +160,7 @@ std::unique_ptr<Kernel> make_cross_entropy(const KernelRequest& request) {
       const float* logits = floats(call.inputs[0]) + row * size.columns;
       float* softmax = floats(call.outputs[1]) + row * size.columns;
       const float highest = max_of(logits, size.columns);
-      // Read before softmax is written, which may overwrite logits.
+      // The label's logit is read before softmax is written, which may overwrite logits.
       float expected = logits[labels[row]] - highest;
       if (smoothing > 0.0f) {
         const float mean = row_sum(logits, size.columns) / float(size.columns) - highest;

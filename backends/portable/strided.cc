@@ -10,7 +10,7 @@
 namespace shoal::backends::portable {
 namespace {
 
-/// Removes axes of size one, and joins an axis with its neighbour if it continues it on both sides.
+/// Removes axes of size one, and joins two neighbours that form one evenly spaced axis on both sides.
 std::vector<CopyAxis> merged(const std::vector<CopyAxis>& axes) {
   std::vector<CopyAxis> result;
   for (const CopyAxis& axis : axes) {

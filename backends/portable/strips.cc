@@ -88,7 +88,7 @@ SHOAL_ALWAYS_INLINE void normalize_strip(const float* x, const Affine& by, const
   for (int64_t l = 0; l < count; ++l) {
     float value = (x[l] - by.mean[l]) * by.factor[l] + by.shift[l];
     if (kAdd) value = value + addend[l];
-    y[l] = kRelu ? (value < 0.0f ? 0.0f : value) : value;  // NaN stays.
+    y[l] = kRelu ? (value < 0.0f ? 0.0f : value) : value;  // NaN stays NaN.
   }
 }
 
@@ -119,7 +119,7 @@ void channel_moments(int threads, const Strips& strips, const float* x, float* p
     }
   });
   // Chan, Golub, LeVeque, "Algorithms for computing the sample variance" (1983): each block contributes its mean and its
-  // sum of squares, and each element of the tail itself.
+  // sum of squares, and each element of the tail its value.
   auto clear = [&](double* sums) { std::fill_n(sums, strips.lanes, 0.0); };
   clear(moments.squares);
   for (int64_t block = 0; block < strips.blocks; ++block) {

@@ -54,7 +54,7 @@ SHOAL_ALWAYS_INLINE float elu(float x, float alpha) {
   return x > 0.0f ? x : below;
 }
 
-/// x times a factor that is 0 far below zero. Minus infinity gives 0.
+/// x times `share`, which is 0 for x far below zero. The result for minus infinity is 0, not NaN.
 SHOAL_ALWAYS_INLINE float weighed(float x, float share) {
   constexpr float kLowest = std::numeric_limits<float>::lowest();
   return (x < kLowest ? kLowest : x) * share;

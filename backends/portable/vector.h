@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Arithmetic that several of the loops use (see base/vector_loop.h).
+/// Arithmetic that several loops of this folder use (see base/vector_loop.h).
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -16,7 +16,7 @@ namespace shoal::backends::portable {
 SHOAL_ALWAYS_INLINE float larger(float a, float b) { return (a > b) | (a != a) ? a : b; }
 SHOAL_ALWAYS_INLINE float smaller(float a, float b) { return (a < b) | (a != a) ? a : b; }
 
-/// Clamps x to two bounds; NaN stays.
+/// Clamps x to two bounds; NaN stays NaN.
 SHOAL_ALWAYS_INLINE float vector_clamp(float x, float low, float high) { return x < low ? low : (x > high ? high : x); }
 
 /// Finds n and e^r - 1 for x = n log(2) + r with |r| <= log(2) / 2. Range reduction and polynomial: Cephes, expf.c

@@ -45,7 +45,7 @@ struct Heads {
 using ConstHeads = Heads<const float>;
 using MutableHeads = Heads<float>;
 
-/// Part `part` of operands that lie side by side, or an operand of its own.
+/// Operand `part` (query, key, value): a part of one common operand if `together`, else an operand of its own.
 template <class Float>
 Heads<Float> heads_of(Float* data, const Shape& shape, int64_t heads, bool together, int64_t part) {
   const int64_t size = shape[2] / (heads * (together ? 3 : 1));
@@ -106,10 +106,10 @@ std::unique_ptr<Kernel> make_attention(const KernelRequest& request) {
   return make_loop(loop, size_t(keys) * sizeof(double));
 }
 
-/// The gradients of one head of one sequence, in double until it is complete.
+/// The gradients of one head of one sequence, in double until the sums are complete.
 struct HeadGradient {
   double *query, *key, *value;  ///< [positions, size]
-  double* score;                ///< Scores of one query, [keys].
+  double* score;                ///< The gradients of one query's probabilities, [keys].
 };
 
 std::unique_ptr<Kernel> make_attention_grad(const KernelRequest& request) {

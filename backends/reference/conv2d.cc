@@ -24,7 +24,7 @@ struct Conv : Windows {
 
   int64_t per_filter() const { return window_height * window_width * group_channels; }
   int64_t kernel_elements() const { return filters * per_filter(); }
-  /// Calls visit(packed, plain) with where element (o, kh * KW + kw, i) is in the repacked kernel, and in [O,I,KH,KW].
+  /// Calls visit(packed, plain) for each weight, with its index in the repacked kernel and its index in [O,I,KH,KW].
   template <class Visit>
   void visit_kernel(Visit visit) const {
     const int64_t elements = window_height * window_width;
@@ -47,7 +47,7 @@ struct Conv : Windows {
     int64_t filter;  ///< Index of the first element in the filter.
     int64_t count;
   };
-  /// Calls visit(run) for all that window (n, oh, ow) shows to the filters of one group.
+  /// Calls visit(run) for all elements of window (n, oh, ow) that the filters of one group use.
   template <class Visit>
   void visit_runs(int64_t n, int64_t oh, int64_t ow, int64_t group, Visit visit) const {
     visit_rows(n, oh, ow, [&](const Row& row) {

@@ -102,7 +102,7 @@ std::unique_ptr<Kernel> make_bucketize(const KernelRequest& request) {
   });
 }
 
-/// The ids of one row of each operand, crossed.
+/// Crosses the ids of one row of each operand: hashes each combination of ids.
 class Crossing {
  public:
   Crossing(size_t operands, int64_t buckets) : buckets_(uint64_t(buckets)), chosen_(operands), bytes_(operands * 8, 0) {}

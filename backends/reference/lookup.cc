@@ -66,7 +66,7 @@ std::unique_ptr<Kernel> make_gather_grad(const KernelRequest& request) {
   return make_loop(loop, size_t(elements) * sizeof(double));
 }
 
-/// The divisor of the sum of a list's rows.
+/// The number by which the weighted sum of a list's rows is divided.
 double bag_divisor(std::span<const float> factors, ops::Combiner combiner) {
   double sum = 0;
   for (float factor : factors) sum += combiner == ops::Combiner::kMean ? double(factor) : double(factor) * double(factor);

@@ -18,7 +18,7 @@ std::unique_ptr<Kernel> make_loop(Loop loop, size_t scratch_bytes = 0);
 
 /// Makes the kernel of one op; attributes were checked by the op's shape rule.
 using Maker = std::unique_ptr<Kernel> (*)(const KernelRequest& request);
-/// Gives every op of one family to the table.
+/// Adds the maker of one op to the table of all kernels.
 using AddMaker = std::function<void(std::string_view op, Maker maker)>;
 void add_dense(const AddMaker& add);
 void add_conv2d(const AddMaker& add);
@@ -38,7 +38,7 @@ void add_matmul(const AddMaker& add);
 void add_norm(const AddMaker& add);
 void add_clipping(const AddMaker& add);
 
-// The inner loops of dense and conv2d, and what others take from them.
+// The inner loops of dense and conv2d. Other ops use some of them too.
 
 /// sum over i of a[i] * b[i], in eight interleaved sums, so that it runs in vectors with the same bits everywhere.
 inline double dot(const float* a, const float* b, int64_t count) {

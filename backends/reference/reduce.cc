@@ -10,7 +10,7 @@
 namespace shoal::backends::reference {
 namespace {
 
-/// Combines every element of x with the running result of its place, then rounds: take(result, x), results in double.
+/// Calls take(result, x) for every element x, with the result (in double) that `place` maps it to, then rounds all results.
 template <class Take>
 void reduce(const KernelCall& call, const Projection& place, double start, Take take, double divisor = 1) {
   const auto x = call.inputs[0].as<float>();
@@ -73,7 +73,7 @@ std::unique_ptr<Kernel> make_fill_like(const KernelRequest&) {
   });
 }
 
-/// y = x / divisor, repeated.
+/// y[i] = x[place(i)] / divisor: elements of x are repeated.
 void repeat(const KernelCall& call, const Projection& place, float divisor) {
   const auto x = call.inputs[0].as<float>();
   const auto y = call.outputs[0].as<float>();

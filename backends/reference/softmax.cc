@@ -7,7 +7,7 @@
 namespace shoal::backends::reference {
 namespace {
 
-/// A loop over rows along the last axis: row(r, x, y, length) for each.
+/// Makes a kernel that calls row(r, x, y, length) for each row along the last axis.
 template <class Row>
 std::unique_ptr<Kernel> make_rows(Row row) {
   return make_loop([row](const KernelCall& call) -> Result<void> {
@@ -96,7 +96,7 @@ std::unique_ptr<Kernel> make_cross_entropy(const KernelRequest& request) {
     float* softmax = call.outputs[1].as<float>().data();
     for (int64_t label : labels) {
       const Normalizer norm = normalizer(logits, classes);
-      // The expected logit, less the largest.
+      // The expectation of the logit under the smoothed labels, minus the largest logit.
       double expected = (1 - smoothing) * (double(logits[label]) - norm.largest);
       if (smoothing > 0) {
         for (int64_t c = 0; c < classes; ++c) expected += smoothing / double(classes) * (double(logits[c]) - norm.largest);

@@ -36,7 +36,7 @@ std::unique_ptr<Kernel> make_slope(Fn slope) {
 double softplus(double x) { return (x > 0 ? x : 0.0) + std::log1p(std::exp(-std::fabs(x))); }
 double sign(double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : x; }
 
-/// x times a share that is 0 at minus infinity.
+/// x times `share`; 0 if `share` is 0, even if x is minus infinity.
 double weighed(double x, double share) { return share == 0 ? 0.0 : x * share; }
 
 double normal_share(double x) { return std::erfc(-x / std::sqrt(2.0)) / 2; }

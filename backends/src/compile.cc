@@ -17,7 +17,7 @@ namespace shoal::backends {
 namespace {
 
 using Place = Location::Place;
-using Key = std::pair<int32_t, int32_t>;  // Node and output of a FlowValue, ordered.
+using Key = std::pair<int32_t, int32_t>;  // Node and output of a FlowValue, as a key of maps.
 
 Key key_of(FlowValue value) { return {value.node, value.output}; }
 
@@ -55,12 +55,12 @@ class Compiler {
   }
 
  private:
-  /// A node to run, or a copy of the value `from` to `to`.
+  /// A planned step: a node to run, or a copy of the value `from` to `to`.
   struct Planned {
     int32_t node = -1;
     FlowValue from;
     Location to;
-    /// For a copy, the fetch that it is for, whose place in the arena comes with the plan; else -1.
+    /// For a copy: the index of the fetch that it serves (the memory plan sets `to` later); else -1.
     ptrdiff_t fetch = -1;
     std::vector<size_t> updates_done = {};
     std::vector<size_t> updates_to_apply = {};
@@ -70,12 +70,12 @@ class Compiler {
   const FlowNode& node_at(int32_t node) const { return flow_.nodes[size_t(node)]; }
   const TensorType& type_of(FlowValue value) const { return types_[size_t(value.node)][size_t(value.output)]; }
 
-  /// The value whose bytes these are: views have none of their own.
+  /// The value in whose memory `value` lies: a view has no memory of its own.
   FlowValue root(FlowValue value) const {
     while (node_at(value.node).op && node_at(value.node).op->view) value = node_at(value.node).inputs[0];
     return value;
   }
-  /// Set for sources, and for what is written straight into an update; else the value belongs into the arena.
+  /// The location outside of the arena, for sources and for values written straight into an update; null: in the arena.
   const Location* outside(FlowValue value) const {
     const auto found = outside_.find(key_of(root(value)));
     return found == outside_.end() ? nullptr : &found->second;
@@ -132,7 +132,7 @@ class Compiler {
   }
 
   /// The kernel that makes an update writes it straight into the memory bound for it. An update is copied instead if its
-  /// value is a source, is fetched too (bound memory is not ours once run() returns), or is bound as another update
+  /// value is a source, is fetched too (the caller may free bound memory after run()), or is bound as another update
   /// already.
   void place_updates() {
     for (FlowValue fetch : flow_.fetches) fetched_roots_.insert(key_of(root(fetch)));
@@ -164,7 +164,7 @@ class Compiler {
       for (int32_t output = 0; output < int32_t(node.node.outputs.size()); ++output) add_update_copies({id, output});
     }
     // A fetched input or variable is copied, because the caller may free bound memory after the run. The copies come last,
-    // so that their memory, which is kept until the next run, is not taken from the steps.
+    // so that the steps can use their memory first: it is kept until the next run.
     for (size_t i = 0; i < flow_.fetches.size(); ++i) {
       const Location* at = outside(flow_.fetches[i]);
       if (!at || at->place == Place::kConstant) continue;
@@ -198,7 +198,7 @@ class Compiler {
     }
   }
 
-  /// The last step that reads each variable, by name; without those that none reads.
+  /// The last step that reads each variable, by name; without variables that no step reads.
   std::map<std::string_view, int32_t> last_reads_of_variables() const {
     std::map<std::string_view, int32_t> last_reads;
     for (int32_t id = 0; id < int32_t(flow_.nodes.size()); ++id) {
@@ -265,7 +265,7 @@ class Compiler {
     for (const OpDef::InPlace& pair : node.op->in_place) {
       if (pair.output != output || size_t(pair.input) >= node.inputs.size()) continue;
       const FlowValue input = root(node.inputs[size_t(pair.input)]);
-      int uses = 0;  // An op such as mul(x, x) would overwrite an operand that it still reads.
+      int uses = 0;  // Two for mul(x, x), which would overwrite an operand that it still reads.
       for (FlowValue other : node.inputs) uses += other.node >= 0 && root(other) == input;
       const auto found = arena_index_.find(key_of(input));
       if (uses == 1 && found != arena_index_.end()) result.push_back(found->second);
@@ -279,7 +279,7 @@ class Compiler {
     return arena_.at(key_of(root(value)));
   }
 
-  /// Calls the user's cost function if the op is the user's own, so the call is guarded.
+  /// Catches exceptions, since the cost function of a user's own op is the user's code.
   static Result<NodeCost> cost_of_node(const FlowNode& node, std::span<const TensorView> inputs,
                                        std::span<const TensorView> outputs) {
     auto cost =
@@ -379,7 +379,7 @@ class Compiler {
     for (FlowValue update : flow_.updates) {
       parts_.updates.push_back({node_at(update.node).node.name, type_of(update).dtype, type_of(update).shape});
     }
-    std::map<ptrdiff_t, Location> copies;  // By fetch.
+    std::map<ptrdiff_t, Location> copies;  // By the index of the fetch.
     for (const Planned& planned : order_) {
       if (planned.fetch >= 0) copies[planned.fetch] = planned.to;
     }

@@ -18,12 +18,12 @@ struct CoreUse {
 class CoreShare {
  public:
   using Duration = std::chrono::nanoseconds;
-  static constexpr Duration kLookEvery = std::chrono::milliseconds(16);  // Some time slices.
+  static constexpr Duration kLookEvery = std::chrono::milliseconds(16);  // A few time slices of the scheduler.
   // A thread that wanted its core for less time gives no evidence.
   static constexpr Duration kWantedLeast = std::chrono::milliseconds(4);
   static constexpr Duration kAwayFirst = std::chrono::milliseconds(32), kAwayMost = std::chrono::milliseconds(512);
 
-  /// Returns how long the thread should pause, zero for not at all. `wanted` is the time since the last look in which the
+  /// Returns how long the thread should pause, zero for not at all. `wanted` is the time since the last call in which the
   /// thread wanted to compute, and `threads` counts the team's threads, this one and the caller included.
   Duration look(Duration wanted, const CoreUse& now, int threads) {
     const Duration computed = now.computing - before_.computing;
@@ -34,15 +34,15 @@ class CoreShare {
     // cores.
     const bool shared = now.taken - before_.taken >= 2 && computed < enough;
     before_ = now;
-    // The system lets a thread that has slept run for a while without a break, so one quiet look does not prove that the
-    // core is free again.
+    // The system lets a thread that has slept run for a while without a break, so one check without these signs does
+    // not prove that the core is free again.
     away_ = shared ? std::clamp(2 * away_, kAwayFirst, kAwayMost) : away_ - away_ / 8;
     return shared ? away_ : Duration::zero();
   }
 
  private:
   CoreUse before_;
-  Duration away_{};  // The length of the last pause, reduced at each quiet look.
+  Duration away_{};  // The length of the last pause, reduced at each check that finds the core unshared.
 };
 
 }  // namespace shoal::backends

@@ -315,7 +315,7 @@ Result<void> ExecutorProgram::run_on(const StepBinding& binding, RunProgress& pr
   return {};
 }
 
-/// Without arrivals to wait for, run_on() takes all variables as present.
+/// Runs without arrivals, so that run_on() takes all variables as present.
 Result<void> ExecutorProgram::run(const StepBinding& binding) {
   StepBinding complete = binding;
   complete.arrivals = nullptr;

@@ -38,8 +38,8 @@ struct Step {
   ptrdiff_t pieces_of = -1;  ///< The variable that the kernel reads in pieces, without gathering; -1 if there is none.
 };
 
-/// Sets up the calling thread for compiling or running a program: it sets the floating-point mode, and lets a library below use
-/// one thread only. The destructor restores both settings, since the thread may belong to the user.
+/// Sets up the calling thread for compiling or running a program: it sets the floating-point mode, and lets a library below
+/// use one thread only. The destructor restores both settings, since the thread may belong to the user.
 class ThreadScope {
  public:
   ThreadScope(int (*set_library_threads)(int count), Denormals denormals)
@@ -112,7 +112,7 @@ class ExecutorProgram final : public Program {
   std::byte* scratch_ = nullptr;
   ThreadScratch thread_scratch_;
   std::vector<TensorView> fetched_;
-  // Pointers to patch before each run: by Location, and for variables by variable.
+  // Pointers that each run sets first; those to variables are listed by variable.
   struct Reader {
     const std::byte** address;
     Location from;

@@ -29,7 +29,7 @@ multiply_add(float* values, int64_t rounds) {
   }
 }
 
-/// Returns the seconds that the slowest of `threads` threads takes for `work()`: the least of several tries.
+/// Each of `threads` threads runs the job that `work()` makes, several times at once. Returns the slowest's best seconds.
 template <class Work>
 double best_seconds(int threads, const Work& work) {
   std::vector<double> best(size_t(threads), 0.0);

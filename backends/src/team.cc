@@ -19,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Longer than most gaps between two loops of a step, and shorter than a few wake-ups of a sleeping thread.
+/// How long a waiting thread spins: longer than most gaps between two loops of a step, shorter than a few wake-ups.
 constexpr auto kSpin = std::chrono::microseconds(50);
 /// Helpers spin for longer on a core that no other program wants, since a step of small kernels has gaps of 200 us.
 constexpr auto kSpinAlone = std::chrono::microseconds(200);
@@ -58,9 +58,9 @@ CoreUse core_use() {
 /// Watches the core of the calling thread.
 class Team::CoreWatch {
  public:
-  /// True if the system has not taken the core from this thread for a while.
+  /// True if the system has not taken the core from this thread for 20 ms.
   bool is_ours() {
-    constexpr auto kWhile = std::chrono::milliseconds(20);  // Some time slices.
+    constexpr auto kWhile = std::chrono::milliseconds(20);  // A few time slices of the scheduler.
     const auto now = Clock::now();
     if (const long taken = core_use().taken; taken != taken_) {
       taken_ = taken;
@@ -78,14 +78,14 @@ class Team::CoreWatch {
     slept_ = {};
     return share_.look(wanted, core_use(), threads);
   }
-  /// Begins a new period after a pause, which says nothing about the core.
+  /// Begins a new period after a pause, in which nothing was learnt about the core.
   void restart() {
     looked_ = Clock::now();
     slept_ = {};
   }
 
  private:
-  long taken_ = 0;  // Involuntary context switches at the last look.
+  long taken_ = 0;  // Involuntary context switches at the last call.
   Clock::time_point since_ = Clock::now(), looked_ = since_;
   Clock::duration slept_{};
   CoreShare share_;

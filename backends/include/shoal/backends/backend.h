@@ -107,14 +107,14 @@ struct StepBinding {
   StepKey key;
   /// If not null, variables may arrive while the program runs: run_on() reads only those that have arrived.
   const VariableArrivals* arrivals = nullptr;
-  /// If not null, it gets every update, and the contents of `updates` are undefined afterwards (but the memory is needed).
+  /// If not null, the applier gets every update. `updates` must be bound all the same; its contents are then undefined.
   /// The program has to be compiled with CompileOptions::update_variables.
   UpdateApplier* applier = nullptr;
-  /// With an applier: called with fetched()[0], one float32 number, before the first update is applied. False: no update is
-  /// applied, and the run goes on without (RunProgress::withheld). Null: always apply. Only if
+  /// With an applier: called with fetched()[0], one float32 number, before the first update is applied. If it returns
+  /// false, the run applies no update and continues (RunProgress::withheld). Null: always apply. Only if
   /// ProgramInfo::fetches_before_updates.
   bool (*may_apply)(float first_fetched) = nullptr;
-  /// If not null, and there is no applier, it learns of every update.
+  /// If not null, and there is no applier, the listener is called for every update.
   UpdateListener* listener = nullptr;
   KernelObserver* observer = nullptr;
 };

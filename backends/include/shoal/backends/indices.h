@@ -28,13 +28,13 @@ class Indices {
   bool wide_;
 };
 
-/// The address of a row of `bytes` that one of `pieces` contains.
+/// Returns the address of row `row`, of `bytes` bytes, in the one of `pieces` that contains it.
 inline const std::byte* row_in(Pieces pieces, int64_t row, size_t bytes) {
   const auto piece = std::ranges::upper_bound(pieces, row, {}, &Piece::row_end);
   return piece->data + size_t(row - piece->row_begin) * bytes;
 }
 
-/// x as [outer, bound, inner], where indices select along `bound`.
+/// The shape of x regrouped as [outer, bound, inner]; indices select along `bound`.
 struct IndexedAxis {
   int64_t outer = 1;
   int64_t bound;
@@ -45,8 +45,8 @@ struct IndexedAxis {
   }
 };
 
-/// The place of element i of an array, for errors: " in row 3", with more dimensions " in row 3, element 1"; "" for a
-/// scalar.
+/// Describes the place of element i of an array, for errors: " in row 3", with more dimensions " in row 3, element 1"; ""
+/// for a scalar.
 std::string place_text(const Shape& shape, int64_t i);
 
 /// Whether an index may be -1, which means that nothing is looked up.

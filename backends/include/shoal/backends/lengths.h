@@ -8,8 +8,8 @@
 
 namespace shoal::backends {
 
-/// InvalidArgument for the first of `rows` lengths that is outside of [0, positions]. `lengths` may be null: there are
-/// none.
+/// InvalidArgument for the first of `rows` lengths that is outside of [0, positions]. `lengths` may be null, which
+/// passes the check.
 inline Result<void> check_lengths(const int64_t* lengths, int64_t rows, int64_t positions) {
   for (int64_t row = 0; lengths && row < rows; ++row) {
     if (lengths[row] >= 0 && lengths[row] <= positions) continue;
