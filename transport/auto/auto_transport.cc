@@ -44,9 +44,9 @@ Error other_transport(const Endpoint& to, const std::string& said = {}) {
       (said.empty() ? "" : " (it said: " + said + ")"));
 }
 
-/// The error if no answer comes. A listener of tcp alone takes the question for a wrong first message and closes the
-/// connection with an error about it, which would mislead the user, so it is replaced. Other errors (the listener has ended
-/// or is full) are passed on.
+/// Converts the error of a listener that does not answer the first message. A listener that uses only tcp closes the
+/// connection with an error about that message, which would mislead the user, so another error replaces it. Other errors
+/// (the listener has ended or is full) are passed on.
 Error unanswered(Error why, const Endpoint& to) {
   switch (why.kind()) {
     case ErrorKind::kInvalidArgument:
@@ -126,7 +126,7 @@ class AutoTransport final : public Transport {
   Task<Result<std::unique_ptr<Connection>>> connect(Endpoint to, LinkOptions options, Deadline deadline) override {
     return connect_from(postbox_, std::move(to), std::move(options), deadline);
   }
-  /// The sum of the statistics of tcp and shm, including the use of these by others.
+  /// The sum of the statistics of tcp and shm, including connections that were not made by auto.
   TransportStats stats() const override {
     TransportStats sum;
     for (const char* const scheme : {"tcp", "shm"}) {

@@ -20,7 +20,7 @@ struct HandshakeResult {
 };
 
 /// The control socket has four uses: it wakes this side when it sleeps; it brings the peer's memory; every datagram shows
-/// that the peer lives; and its end is the end of the peer, however that came about.
+/// that the peer lives; and the socket's end shows that the peer has ended, for whatever reason.
 class Link final : public stream::Link {
  public:
   Link(const std::shared_ptr<Core>& core, HandshakeResult handshake, const LinkOptions& options,

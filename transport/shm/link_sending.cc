@@ -12,7 +12,7 @@ void Link::flush() {
     const Filled filled = fill_ring();
     if (filled == Filled::kAllSent) state_ = State::kLingering;
     if (filled == Filled::kSocketFull) wait_writable();
-    if (filled == Filled::kBroken) wake_soon();  // Handled later, since this may run inside of a user's call.
+    if (filled == Filled::kBroken) wake_soon();  // A later turn handles the error: this may run inside of a user's call.
   }
   prepare_to_sleep();
 }
@@ -20,7 +20,7 @@ void Link::flush() {
 Link::Filled Link::fill_ring() {
   Filled filled = Filled::kIdle;
   while (load_next()) {
-    take_back();  // So that a task that sends without a pause reuses its buffers while they are in the cache.
+    take_back();  // Lets a task that sends without a pause reuse its buffers while they are in the cache.
     const Result<bool> room = outbox_->has_room();
     filled = Filled::kBlocked;
     if (!room) broken_ = room.error().with_context(*name_);

@@ -50,7 +50,7 @@ struct shoal::transport::SimNetwork::State {
   }
   /// Applies the present cuts, frozen tasks and dead hosts to this wire.
   void update(sim::Wire& wire, SteadyTime now) const;
-  /// The wires that still have a holder, in the order in which they were made.
+  /// The wires that an end or a listener still holds, in the order in which they were made.
   std::vector<std::shared_ptr<sim::Wire>> living_wires();
 
   std::shared_ptr<sim::Process> add_process(const std::string& task, Environment& env);

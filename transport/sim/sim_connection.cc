@@ -17,7 +17,7 @@ struct Side {
   bool alive() { return end().process->alive; }
 };
 
-/// Counts one coroutine that waits for credit, until it resumes or is destroyed.
+/// Counts one coroutine that waits for room to send, until it resumes or is destroyed.
 class WaitingSender {
  public:
   explicit WaitingSender(std::shared_ptr<Side> side)

@@ -10,7 +10,7 @@ namespace {
 constexpr uint64_t kPacketBytes = 1460;
 /// Linux's minimum time until a packet without successors is sent again (RFC 6298 says 1 s).
 constexpr Duration kResendMin = std::chrono::milliseconds(200);
-/// Random numbers are drawn for at most this many packets of a message; in a larger message they represent the others.
+/// At most this many packets of a message are simulated; in a larger message each of them stands for several packets.
 constexpr uint64_t kDrawnMax = 256;
 
 Duration seconds_of(double seconds) { return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds)); }

@@ -95,7 +95,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
     std::shared_ptr<WaitQueue> waits = nullptr;  // Null until the connection is accepted.
     std::optional<Error> closed = std::nullopt;
     uint64_t unacknowledged_bytes = 0;        // Bytes that this end has sent and the other end has not acknowledged.
-    std::set<uint64_t> waiting_senders = {};  // The coroutines that wait for credit, by number.
+    std::set<uint64_t> waiting_senders = {};  // The coroutines that wait for room to send, by number.
     uint64_t next_waiting_number = 0;
     bool waking = false;  // True if a wake-up of this end's coroutines is posted.
   };
@@ -120,7 +120,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
   /// The next time at which something may end this connection.
   SteadyTime next_end() const { return std::min(ends_at(0), ends_at(1)); }
 
-  /// Takes `message` if there is credit and the connection is open, unless a SimNetwork::Choice loses the message.
+  /// Takes `message` if few enough bytes are unacknowledged and the connection is open, unless a Choice loses the message.
   bool send(int index, SteadyTime now, Message& message);
   /// Returns the next message that has arrived. Nothing if there is none, or if it ended the connection.
   std::optional<Message> receive(int index, SteadyTime now);

@@ -105,7 +105,7 @@ void release_senders(Channel& channel, WaitQueue& senders) {
 
 namespace {
 
-// Counts one coroutine that waits for credit, until it resumes or is destroyed.
+// Counts one coroutine that waits for room in the channel, until it resumes or is destroyed.
 class WaitingSender {
  public:
   explicit WaitingSender(std::shared_ptr<Channel> channel) : channel_(std::move(channel)) {}

@@ -6,8 +6,8 @@
 
 namespace shoal::transport::tcp {
 
-/// Needs a socket, a timer and 16 bytes, and once the peer has begun a TLS handshake OpenSSL's memory for it, some 100
-/// KiB.
+/// Takes a socket, a timer and 16 bytes, and from the peer's first TLS message on some 100 KiB of memory for OpenSSL's
+/// session.
 class Handshake final : public stream::Handshake {
  public:
   /// `tls` is the listener's context; null if it accepts peers without TLS.

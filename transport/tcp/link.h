@@ -70,7 +70,7 @@ class Link final : public stream::Link {
 
  private:
   enum class Progress : uint8_t { kDone, kBlocked, kAgain, kFailed };
-  /// In one turn of the event loop, at most this much is moved for one connection, so that others get their turns. One
+  /// In one turn of the event loop, at most this much is moved for one connection, so that all get their turns. One
   /// system call moves less, since it would otherwise go on for as long as the peer keeps up.
   static constexpr size_t kTurnBytes = size_t(4) << 20;
   static constexpr size_t kCallBytes = size_t(1) << 20;

@@ -32,7 +32,7 @@ Stream::Stream(Socket socket) : socket_(std::move(socket)) {
   error_code ignored;
   socket_.non_blocking(true, ignored);
   socket_.set_option(asio::ip::tcp::no_delay(true),
-                     ignored);  // For the handshake too: otherwise its parts would wait 40 ms for each other.
+                     ignored);  // Set before the handshake, whose parts would otherwise wait 40 ms for each other.
   if (is_near(socket_)) socket_.set_option(asio::socket_base::send_buffer_size(kNearSendBufferBytes), ignored);
 }
 

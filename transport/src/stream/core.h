@@ -23,7 +23,7 @@ using boost::system::error_code;
 class Holder {
  public:
   virtual ~Holder() = default;
-  /// Closes everything, after sending what is queued until `deadline`. The loop does not run any more.
+  /// Sends the queued messages, until `deadline` at the latest, then closes everything. The loop no longer runs.
   virtual void shut_down(SteadyTime deadline) = 0;
 };
 

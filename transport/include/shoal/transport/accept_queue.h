@@ -44,7 +44,7 @@ class AcceptQueue : public std::enable_shared_from_this<AcceptQueue> {
   const std::shared_ptr<std::atomic<int>> slots_taken_ = std::make_shared<std::atomic<int>>(0);
 };
 
-/// The Listener that a task gets. It refers to an object that lives as long as the event loop needs it.
+/// The Listener that a task gets. It refers to the acceptance, which lives as long as the event loop needs it.
 template <class Acceptance>
 class ListenerHandle final : public Listener {
  public:

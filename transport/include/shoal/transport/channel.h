@@ -63,7 +63,7 @@ class Channel {
   Notify credit_ready_;
 };
 
-/// Call this on the senders' strand after credit_ready(): resumes waiting senders in order while there is credit.
+/// Call this on the senders' strand after credit_ready(): resumes waiting senders in order while the channel has room.
 void release_senders(Channel& channel, WaitQueue& senders);
 
 /// Implement Connection::send() and receive() with a channel. Call them on the strand of `waits`. `peer` is used in errors.

@@ -28,7 +28,7 @@ enum class MessageKind : uint8_t {
   kChunk = 5,
   kSnapshot = 6,  ///< A part of a shard's state, for checkpoints and restores.
   kError = 7,     ///< A request failed: kind and sentence.
-  kReport = 8,    ///< A shard tells the sequencer which pushes it has received.
+  kReport = 8,    ///< A shard tells the sequencer (on shard 0) which pushes it has received.
   kOrder = 9,     ///< The sequencer tells a shard what to do with pushes.
 };
 inline constexpr MessageKind kMessageKindLast = MessageKind::kOrder;
@@ -65,8 +65,8 @@ Ref<const Buffer> whole_body(BufferPool& pool, const Ref<const Buffer>& body);
 /// ranges. DataLoss names the mistake. Every transport calls it for each message that it receives.
 Result<void> verify(const Message& message);
 
-/// How a payload encodes the floats of an arena (state/codec.h in modules/cluster describes the layouts). The numbers are
-/// sent over the network and never change.
+/// How a payload encodes the floats of an arena, a shard's contiguous memory (layouts: modules/cluster, state/codec.h).
+/// The numbers are sent over the network and never change.
 enum class Encoding : uint8_t {
   kDense = 1,       ///< float32, in the arena's layout.
   kSparseRows = 2,  ///< Only the rows of tables that changed, and everything else as kDense.
@@ -144,7 +144,7 @@ struct Chunk {
   uint64_t range_end = 0;
   uint32_t chunk_index = 0;
   uint32_t chunk_count = 1;  ///< The number of chunks of this push to this shard.
-  /// True for the chunk of the first range, which is sent last. Its scalars and position count.
+  /// True for the chunk of the first range, which is sent last. Only its scalars, position and metrics are used.
   bool closing = false;
   uint64_t push = 0;                ///< The number of the push in its trainer's process, from 1: the same on all shards.
   std::string_view position;        ///< The input position after this batch, opaque, at most 64 KiB.
@@ -208,7 +208,7 @@ enum class OrderKind : uint8_t {
   /// Keep these pushes and answer them, so that their trainers may compute another batch for the same commit.
   kAgain = 3,
   kFence = 4,  ///< Drop all pushes of these processes, and accept no more of them (PushId::number is ignored).
-  kHold = 5,   ///< Keep the present state for a snapshot by the chief of this process; number 1 asks for residuals.
+  kHold = 5,   ///< Keep the present state for a snapshot by this chief's process; PushId::number 1: with residuals.
   kSeal = 6,   ///< No push counts any more.
 };
 struct Order {

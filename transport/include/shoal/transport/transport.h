@@ -70,11 +70,11 @@ class Connection {
   /// When something last arrived from the peer, even a heartbeat; the present time for a peer in this process. Strand
   /// only.
   virtual SteadyTime heard() const = 0;
-  /// Queues `message` and takes it, if there is credit. False: there is no credit, or the connection is closed; `message`
-  /// is unchanged.
+  /// Queues and takes `message` if there is credit (room in the send queue). False, with `message` unchanged, if there is
+  /// no credit or the connection is closed.
   virtual bool try_send(Message& message) = 0;
-  /// Queues `message` as soon as there is credit. DeadlineExceeded; once the connection is closed Unavailable, with the
-  /// reason.
+  /// Queues `message` as soon as the send queue has room. DeadlineExceeded; Unavailable, with the reason, once
+  /// the connection is closed.
   virtual Task<Result<void>> send(Message message, Deadline deadline) = 0;
   /// Returns the next message, verified. DeadlineExceeded (the connection stays usable). Once the connection is closed and
   /// no message is left: the reason that the peer or this side gave (Unavailable, unless close() was given another kind).
@@ -82,8 +82,8 @@ class Connection {
   virtual Task<Result<Message>> receive(Deadline deadline) = 0;
   /// Sends the queued messages (for at most 1 s), then `reason` to the peer, and ends the connection; all waits return the
   /// reason. Further calls have no effect. The kind of `reason` is sent too; Cancelled and EndOfInput, which make sense
-  /// here only, become Unavailable. A call on the strand sends at once as many bytes as the medium accepts; the rest is sent
-  /// while the event loop runs, or when the environment ends.
+  /// here only, become Unavailable. A call on the strand sends at once as many bytes as the medium accepts; the rest is
+  /// sent while the event loop runs, or when the environment ends.
   virtual void close(Error reason) = 0;
   virtual void set_receive_limit(uint64_t bytes) = 0;
 };

@@ -64,7 +64,7 @@ class WaitQueue : public std::enable_shared_from_this<WaitQueue> {
   Timer run_timer(uint64_t generation);
 
   Environment& env_;
-  Link ends_;                      // Closes the ring of waits.
+  Link ends_;                      // The node that closes the ring of waits.
   Wait* adding_ = nullptr;         // The wait inside of add(): it may end before its coroutine is suspended.
   std::coroutine_handle<> timer_;  // The frame that sleeps until the next deadline; null: none.
   bool in_timer_ = false;          // True while that frame is running. A frame that finds itself replaced ends.
