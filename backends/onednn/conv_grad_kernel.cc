@@ -41,7 +41,7 @@ std::unique_ptr<Kernel> of_images(const Context& context, const Convolution& who
   return kernel;
 }
 
-/// Filters [begin, end) of one image's gradient, computed from channels of the gradient in separate memory.
+/// The gradient of filters [begin, end) for one image, computed from copies of the channels of dy that belong to them.
 struct FilterRange {
   int64_t begin, end;
   Convolution part;
@@ -81,7 +81,7 @@ std::vector<FilterRange> filter_ranges(const Convolution& whole, int64_t count) 
   return ranges;
 }
 
-/// Describes some of the channels of images in place, with the other channels between them.
+/// Describes some channels of images where they lie, with the other channels in between.
 memory::desc channels_of(const Shape& all, const Shape& some) {
   const int64_t pixel = all[3], row = all[2] * pixel;
   return {{some[0], some[3], some[1], some[2]}, kFloat, {all[1] * row, 1, row, pixel}};

@@ -100,7 +100,7 @@ std::optional<Convolution> Convolution::of_image_rows(int64_t begin, int64_t end
 }
 
 int convolution_threads(int threads, const Convolution& whole) {
-  return team_for(threads, whole.multiplications() / 4);  // A multiplication costs less than moving a float.
+  return team_for(threads, whole.multiplications() / 4);  // Four multiplications cost as much as moving a byte.
 }
 
 std::vector<Convolution> divided(int threads, const Convolution& whole, Rows rows) {

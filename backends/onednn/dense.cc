@@ -13,7 +13,7 @@ namespace shoal::backends::onednn {
 namespace {
 
 /// oneDNN (2.6 and 3.7) prefers its brgemm kernels even where its gemm is faster: in large products whose second factor
-/// lies in memory as it is read. For [1024, 128] [128, 3136] gemm took 0.83 of brgemm's time, for [128, 1024] [1024, 3136]
+/// is not transposed. For [1024, 128] [128, 3136] gemm took 0.83 of brgemm's time, for [128, 1024] [1024, 3136]
 /// 0.91, on one thread and on two (AVX-512); for transposed factors brgemm is faster.
 bool gemm_is_faster(const Context& context, const Matrices& a, const Matrices& b) {
   constexpr int64_t kLarge = int64_t(1) << 26, kWide = 128;  // Numbers of multiplications, and of columns.
@@ -51,8 +51,8 @@ bool transpose_is_slow(int64_t batch, int64_t out, int64_t in) { return out >= 5
 
 /// With AVX-512, panels (backends/portable) are as fast as oneDNN up to some depth (Intel Xeon, Sapphire Rapids: 0.95 to
 /// 1.05 of oneDNN's rate for [128, 512]^T [128, 784] and similar sizes, 0.75 for 1024 rows), and the update is applied
-/// while rows are in the cache. This holds as long as the packed x fits into a core's own cache, or half a megabyte of it, and
-/// enough rows use it.
+/// while rows are in the cache. This holds as long as the packed x fits into a core's own cache, or half a megabyte of it,
+/// and enough rows use it.
 bool panels_are_fast(int64_t batch, int64_t out, int64_t in) {
   constexpr int64_t kDepthMax = 256, kRowsMin = 64, kOwnCacheBytes = 512 << 10;
   return has_avx512() && batch <= kDepthMax && out >= kRowsMin && batch * in * int64_t(sizeof(float)) <= kOwnCacheBytes;
@@ -79,8 +79,8 @@ std::unique_ptr<Kernel> make_dense_grad_input(const Context& context, const Kern
 std::unique_ptr<Kernel> make_dense_grad_kernel(const Context& context, const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
   const int64_t batch = rows_of(request.inputs[0]), out = columns_of(request.inputs[0]), in = columns_of(request.inputs[1]);
-  // For small batches the update of the weights is a large part of the step, so rows have to come while the update is in
-  // the cache.
+  // For small batches the update of the weights is a large part of the step, so rows of dW should reach the update while
+  // they are in the cache.
   constexpr int64_t kUpdateCountsMax = 64;
   if (context.factors == kFloat &&
       (batch <= kUpdateCountsMax || panels_are_fast(batch, out, in) || transpose_is_slow(batch, out, in))) {

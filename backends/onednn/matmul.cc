@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices and of batches of matrices. Transposes are strides; the result keeps its rows contiguous.
+// Products of matrices and of batches of matrices. Strides describe transposes; the result keeps its rows contiguous.
 #include "matrix_product.h"
 #include "sources.h"
 

@@ -74,12 +74,12 @@ using Division = std::vector<Range>;
 
 /// Into how many parts, one for each thread, the product should be divided.
 int parts_for(int threads, const MatrixProduct& product) {
-  // A multiplication costs less than moving a float.
+  // Two multiplications count as one byte of memory traffic.
   return team_for(threads, product.c.elements() * product.a.columns / 2);
 }
 
-/// The ways to divide a product as equally as its tiles allow, the best first: the best division leaves each thread little
-/// to read.
+/// The ways to divide a product as equally as its tiles allow, the best first, in which each thread has the least to
+/// read.
 std::vector<Division> divisions(int parts, const MatrixProduct& product) {
   constexpr int64_t kRowsTogether = 4, kColumnsTogether = 16, kEvenEnough = 8;
   const Matrices &a = product.a, &b = product.b, &c = product.c;
@@ -131,8 +131,8 @@ ProductPart describe_whole(const Context& context, const MatrixProduct& product)
   return describe_part(context, product, {Axis::kRows, 0, product.c.rows});
 }
 
-/// Describes all parts with `implementation`, which has its own order of summation. Empty if one of the parts has no such
-/// implementation.
+/// Describes all parts with `implementation`, since another one may sum in another order. Empty if oneDNN does not have it
+/// for one of the parts.
 std::vector<ProductPart> describe_division(const Context& context, const MatrixProduct& product, const Division& division,
                                            std::string_view implementation, bool apart) {
   std::vector<ProductPart> parts;

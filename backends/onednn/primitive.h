@@ -97,7 +97,7 @@ class PrimitiveKernel final : public Kernel {
   void copy_after_piece(const RowCopy& copy) { steps_.back().pieces.back().copy = copy; }
   /// Appends a sum: `count` arrays of `elements` floats, one after another at `parts` and each align_up()ed, are added up.
   void add_sum(Operand parts, int64_t count, int64_t elements, Operand target);
-  /// Adds a change of layout to the last step. The kernel is not named after it.
+  /// Adds a change of layout to the last step. The kernel's name does not mention it.
   void add_reorder_piece(Argument from, Argument to);
   /// Appends a change of layout as a step.
   void add_reorder(const dnnl::memory::desc& from, Operand source, const dnnl::memory::desc& to, Operand target);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that move elements. Each is one strided copy per piece, after a fill if other elements remain.
+// Ops that move elements. Each makes one strided copy per piece, and first fills the result if copies do not cover it.
 #include <cstring>
 #include <span>
 
@@ -32,7 +32,7 @@ Part part(const Shape& shape, Dense dense, const Steps& steps, int64_t first, DT
   return {StridedCopy(std::move(axes), size_of(dtype)), size_t(first) * size_of(dtype)};
 }
 
-/// Copies of `pieces`, which follow one another along an axis of `whole`.
+/// Plans the copies of `pieces`, which follow one another along an axis of `whole`.
 std::vector<Part> parts_along(int axis, const Shape& whole, std::span<const TensorType> pieces, Dense dense) {
   const Steps steps = dense_steps(whole);
   std::vector<Part> parts;

@@ -34,7 +34,7 @@ class ConvGradKernel final : public Kernel {
     float* const sums = reinterpret_cast<float*>(call.scratch);
     // If there are few blocks, rows of the filters are divided too.
     const int64_t parts = blocks_ >= threads_ ? 1 : c_.down.taps;
-    // A multiplication costs less than moving a float.
+    // Four multiplications count as one byte of memory traffic.
     const int64_t bytes = c_.images * c_.down.out * c_.right.out * elements() / 4;
     parallel_chunks(threads_, blocks_ * parts, 1, bytes, [&](int thread, Chunks& chunks) {
       float* const own = reinterpret_cast<float*>(call.thread_scratch.of(thread));

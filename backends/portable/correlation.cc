@@ -98,7 +98,7 @@ Result<void> CorrelationKernel::run(const KernelCall& call) {
     if (rows == 0 || c.right.out == 0) continue;
     const int64_t multiplications = rows * c.right.out * c.groups * c.out_channels * c.depth();
     const int64_t together = threads_ == 1 ? rows : std::max<int64_t>(1, rows / (int64_t(4) * threads_));
-    // A multiplication costs less than moving a float.
+    // Four multiplications count as one byte of memory traffic.
     parallel_chunks(threads_, rows, together, multiplications / 4, [&](int thread, Chunks& chunks) {
       float* const own = reinterpret_cast<float*>(call.thread_scratch.of(thread));
       for (int64_t first, last; chunks.next(first, last);) {

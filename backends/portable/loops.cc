@@ -44,7 +44,7 @@ SHOAL_VECTOR_LOOP float sum_block(const float* x, int64_t count) {
       count, [x](int64_t i) __attribute__((always_inline)) { return x[i]; });
 }
 
-/// The sums of rows, with 16 running sums each, or one if a row is shorter.
+/// Sums each row, with 16 running sums, or with one if a row has fewer than 16 elements.
 SHOAL_VECTOR_LOOP void sum_short_rows(const float* x, int64_t rows, int64_t columns, float* y) {
   constexpr int kLanes = 16;
   for (int64_t row = 0; row < rows; ++row, x += columns) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices and of batches of matrices. Transposes are strides.
+// Products of matrices and of batches of matrices. Strides describe transposes.
 #include <algorithm>
 #include <utility>
 

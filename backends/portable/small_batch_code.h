@@ -34,10 +34,10 @@ struct SmallBatchTile {
   float* y;
   int64_t y_stride;
   bool relu;
-  const float* ahead;  ///< Memory to prefetch: as much of a row of w as is summed.
+  const float* ahead;  ///< Memory to prefetch: `depth` floats of one row of w.
 };
 
-/// Adds to some of the 16 lanes of each sum: as many as one register holds.
+/// Adds products to some of the 16 lanes of each sum: to as many lanes as a register has.
 template <int64_t kRows, int64_t kOutputs>
 SHOAL_ALWAYS_INLINE void add_part(const SmallBatchTile& tile, int64_t lane, Vector (&sums)[kOutputsMax][kRows]) {
   const auto add = [&](const auto& vector) __attribute__((always_inline)) {
@@ -120,7 +120,7 @@ SHOAL_ALWAYS_INLINE void multiply_small_rows(const SmallBatchTile& tile, int64_t
 SHOAL_ALWAYS_INLINE void multiply_small_block(const SmallBatch& product, int64_t k, int64_t depth, int64_t first,
                                               int64_t last) {
   const bool begins = k == 0, ends = k + depth == product.in;
-  // Each tile prefetches as many rows of w as it multiplies: tiles of the first rows those that are needed next.
+  // At output o, the tile with number r of the rows of x prefetches row last + r + o - first of w, which is needed next.
   int64_t next = last;
   for (int64_t row = 0, rows = 0; row < product.rows; row += rows, ++next) {
     const int64_t tiles = (product.rows - row + kSmallRowsMax - 1) / kSmallRowsMax;

@@ -22,7 +22,7 @@ SHOAL_VECTOR_LOOP void exponentials(const float* x, float highest, float* y, int
   for (int64_t i = 0; i < count; ++i) y[i] = vector_exp(x[i] - highest);
 }
 
-/// The sum of a row, which is short, with 16 running sums.
+/// Sums a short row, with 16 running sums.
 SHOAL_VECTOR_LOOP float row_sum(const float* x, int64_t count) {
   return sum_in_lanes<16>(
       count, [x](int64_t i) __attribute__((always_inline)) { return x[i]; });

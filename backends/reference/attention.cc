@@ -26,7 +26,7 @@ struct Attention {
         dresult(request, "dresult"),
         dprobabilities(request, "dprobabilities") {}
 
-  /// The query attends to this many keys, from the first one on.
+  /// Returns how many keys, from the first one on, `query` attends to.
   int64_t key_count(const int64_t* key_lengths, int64_t row, int64_t query, int64_t keys) const {
     const int64_t there = key_lengths ? key_lengths[row] : keys;
     return causal ? std::min(there, query + 1) : there;

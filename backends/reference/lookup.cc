@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking elements up by position.
+// Ops that look up elements by position.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -73,7 +73,7 @@ double bag_divisor(std::span<const float> factors, ops::Combiner combiner) {
   return combiner == ops::Combiner::kMean ? sum : std::sqrt(sum);
 }
 
-/// Returns the rows to look up, with 0 in empty places, and the factor of each.
+/// The kernel returns the rows to look up, with 0 in empty places, and the factor of each row.
 std::unique_ptr<Kernel> make_bag_rows(const KernelRequest& request) {
   const auto combiner = ops::Combiner(request.node.attributes.get_int("combiner"));
   return make_loop([combiner](const KernelCall& call) -> Result<void> {

@@ -58,7 +58,7 @@ std::unique_ptr<Kernel> make_matmul(const KernelRequest& request) {
   });
 }
 
-/// The sum of the products of all pairs.
+/// The sum, over the batch, of the product of each pair of matrices.
 std::unique_ptr<Kernel> make_matmul_sum(const KernelRequest& request) {
   const int64_t batch = matrices_in(request.inputs[0].shape);
   return make_loop([product = Product(request), batch](const KernelCall& call) -> Result<void> {

@@ -112,8 +112,8 @@ std::unique_ptr<Kernel> make_batch_norm_grad(const KernelRequest& request) {
   });
 }
 
-// Layer and group normalization: each example's channels in groups, over all positions. A row of layer_norm is an example
-// with one position and one group.
+// Layer and group normalization of each group of an example's channels, over all positions. A row of layer_norm is an
+// example with one position and one group.
 
 struct Groups {
   int64_t examples, positions, groups, channels;

@@ -19,7 +19,7 @@ class CoreShare {
  public:
   using Duration = std::chrono::nanoseconds;
   static constexpr Duration kLookEvery = std::chrono::milliseconds(16);  // A few time slices of the scheduler.
-  // A thread that wanted its core for less time gives no evidence.
+  // A thread that wanted its core for less time than this is not judged.
   static constexpr Duration kWantedLeast = std::chrono::milliseconds(4);
   static constexpr Duration kAwayFirst = std::chrono::milliseconds(32), kAwayMost = std::chrono::milliseconds(512);
 

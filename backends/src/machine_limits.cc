@@ -29,7 +29,7 @@ multiply_add(float* values, int64_t rounds) {
   }
 }
 
-/// Each of `threads` threads runs the job that `work()` makes, several times at once. Returns the slowest's best seconds.
+/// Runs the job that work() makes on `threads` threads in parallel, several times. Returns the slowest thread's best time.
 template <class Work>
 double best_seconds(int threads, const Work& work) {
   std::vector<double> best(size_t(threads), 0.0);
@@ -72,7 +72,7 @@ double measure_flops(int threads) {
   return 2.0 * kChains * kLanes * kRounds * threads / seconds;
 }
 
-/// Each thread copies its share of half the bytes, so that all of them are read or written once.
+/// Each thread copies its share of bytes / 2, so that reads and writes together move `bytes`.
 MachineLimits::Copy measure_copy(size_t bytes, int threads) {
   const size_t share = std::max<size_t>(64, bytes / 2 / size_t(threads));
   const int64_t repetitions = std::max<int64_t>(1, int64_t(16 << 20) / int64_t(2 * share));
