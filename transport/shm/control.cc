@@ -37,7 +37,7 @@ Sent send_datagram(int socket, std::span<const std::byte> bytes, int descriptor)
 
 namespace {
 
-// Takes over the first descriptor that came along, and closes all others.
+// Takes over the first descriptor that the datagram carried, and closes all others.
 File take_file(msghdr& header) {
   File first;
   for (cmsghdr* part = CMSG_FIRSTHDR(&header); part; part = CMSG_NXTHDR(&header, part)) {

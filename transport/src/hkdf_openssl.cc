@@ -24,7 +24,7 @@ bool hkdf_sha256(const HkdfInput& input, std::span<unsigned char> out) {
   if (!kdf) return false;
   const std::unique_ptr<EVP_KDF_CTX, FreeKdf> context(EVP_KDF_CTX_new(kdf.get()));
   if (!context) return false;
-  // OpenSSL's interface takes no const.
+  // OpenSSL's interface takes no pointers to const.
   std::vector<std::byte> secret(input.secret.begin(), input.secret.end()), salt(input.salt.begin(), input.salt.end());
   std::string info = input.info;
   char digest[] = "SHA256";

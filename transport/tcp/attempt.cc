@@ -89,7 +89,7 @@ bool Attempt::exchange_preambles(error_code& error) {
   if (!sent_) {
     const PreambleBytes ours = encode(ours_);
     const std::array<asio::const_buffer, 1> all{asio::buffer(ours)};
-    const size_t sent = stream_->write_some(all, error);  // An empty socket takes these 16 bytes at once.
+    const size_t sent = stream_->write_some(all, error);  // An empty send buffer has room for these 16 bytes.
     if (error) return false;
     if (sent != ours.size() || stream_->unsent()) return error = asio::error::no_buffer_space, false;
     sent_ = true;

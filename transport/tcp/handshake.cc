@@ -89,7 +89,7 @@ void Handshake::answer_preamble(const Preamble& theirs) {
   const PreambleBytes reply = encode(answer);
   const std::array<asio::const_buffer, 1> all{asio::buffer(reply)};
   error_code error;
-  const size_t sent = stream_->write_some(all, error);  // An empty socket takes these 16 bytes at once.
+  const size_t sent = stream_->write_some(all, error);  // An empty send buffer has room for these 16 bytes.
   if (error || sent != reply.size() || stream_->unsent()) return end(nullptr);
   if (!slot) return close_after_answer();
   end(std::make_shared<Link>(acceptance->core(), std::move(*stream_), peer(), options, agree(answer, theirs), slot));

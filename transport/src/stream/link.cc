@@ -99,7 +99,7 @@ Result<void> Link::take_farewell(const Message& message) {
 
 void Link::close(Error reason) {
   outgoing_.close(closing_reason(std::move(reason)));  // Makes try_send() return false.
-  // On the strand, what the medium takes is sent now: the task may be about to end, and its loop not run again.
+  // On the strand, bytes that the medium accepts are sent now: the task may end next, and its loop not run again.
   if (core_->postbox->on_strand()) begin_flushing();
   later(&Link::end_reading);
 }

@@ -38,8 +38,8 @@ struct MessageHead {
   MessageKind kind = MessageKind::kControl;
   uint8_t status = 0;        ///< The status of a reply; see cluster/protocol.h.
   uint64_t job = 0;          ///< 0 in Shoal's tasks, whose Hello names the job. Transports send it unchanged.
-  uint64_t epoch = 0;        ///< The epoch. Messages of older epochs have no effect.
-  uint64_t incarnation = 0;  ///< The incarnation of the sending process.
+  uint64_t epoch = 0;        ///< A new epoch begins at each restore. Messages of older epochs have no effect.
+  uint64_t incarnation = 0;  ///< The random number that the sending process drew at its start.
   uint64_t sequence = 0;     ///< Counts the sender's requests on a shard, from 1.
   uint64_t reply_to = 0;     ///< The sequence that this message answers; 0 if it is not a reply.
   uint64_t global_step = 0;  ///< In replies of a server: the global step of the job.
@@ -179,7 +179,7 @@ Result<SnapshotPart> read_snapshot_part(const Message& message);
 /// Identifies one push, on all shards alike.
 struct PushId {
   int32_t trainer = 0;       ///< The chief is 0.
-  uint64_t incarnation = 0;  ///< The incarnation of the trainer's process.
+  uint64_t incarnation = 0;  ///< The random number that the trainer's process drew at its start.
   uint64_t number = 0;       ///< The push's Chunk::push.
   friend auto operator<=>(const PushId&, const PushId&) = default;
   bool of_process(int32_t of_trainer, uint64_t of_incarnation) const {
