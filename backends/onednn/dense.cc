@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dense layers by matmul on plain weights [out, in]. Transposes are strides, so weights, wire and optimizer have the same
-// layout and nothing is reordered (inner_product with its own layout gains at most 15% and loses 20 to 50% by reorders).
-// Few rows, small batches, and some gradients of weights are left to the loops of backends/portable, which are faster
-// there.
+// Dense layers by matmul on plain weights [out, in]. Strides describe transposes, so weights, messages and the optimizer
+// use one layout and nothing is reordered (inner_product with its own layout gains at most 15% and loses 20 to 50% by
+// reorders). Few rows, small batches, and some gradients of weights are left to the loops of backends/portable, which are
+// faster there.
 #include <algorithm>
 
 #include "matrix_product.h"

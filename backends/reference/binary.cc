@@ -30,7 +30,7 @@ std::unique_ptr<Kernel> make_binary(Fn fn) {
   });
 }
 
-/// `compare` takes two numbers of any one type.
+/// Makes a kernel that calls `compare` with two numbers of the same type, which may be any.
 template <class Compare>
 std::unique_ptr<Kernel> make_comparison(Compare compare) {
   return make_loop([compare](const KernelCall& call) -> Result<void> {

@@ -28,7 +28,7 @@ struct VersionId {
   friend bool operator==(const VersionId&, const VersionId&) = default;
 };
 
-/// The inputs of random ops beside their own keys, which make dropout masks equal on every backend and after every restart.
+/// What random ops depend on besides their own keys: dropout masks are thus equal on every backend and after a restart.
 struct StepKey {
   uint64_t trainer = 0;
   uint64_t ordinal = 0;  ///< The number of the batch on that trainer.
@@ -100,8 +100,8 @@ struct StepBinding {
   /// One for each of ProgramInfo::variables. A variable in several pieces is copied together into memory of the program,
   /// allocated by the first run that needs it, unless the variable is only read by look-ups of rows.
   std::span<const Pieces> variables;
-  /// One for each of CompileOptions::updates: where its value is written. Several pieces are copied from memory of the
-  /// program.
+  /// One for each of CompileOptions::updates: where its value is written. Several pieces are filled by copies from memory
+  /// of the program.
   std::span<const MutablePieces> updates;
   VersionId weights;
   StepKey key;
@@ -149,7 +149,7 @@ struct ProgramInfo {
   std::vector<KernelInfo> kernels;  ///< The kernels in the order of execution.
   size_t arena_bytes = 0;           ///< Planned memory: activations and workspaces.
   size_t scratch_bytes = 0;         ///< Scratch memory: the part that kernels share and the parts of all threads.
-  size_t lower_bound_bytes = 0;     ///< The largest sum of values that live at the same time.
+  size_t lower_bound_bytes = 0;     ///< The largest total size of values that live at the same time.
   size_t kept_bytes = 0;            ///< Memory that kernels keep between runs (reordered weights).
   Numerics numerics;
   /// The number of threads that compute: that of the numerics, or one if a step is too small for more.
@@ -212,8 +212,8 @@ class Backend {
   /// Whether programs with this compute_dtype can be compiled and are fast on this machine. FailedPrecondition says what is
   /// missing, and what to choose instead. The default implementation accepts only float32.
   virtual Result<void> check_compute_dtype(DType dtype) const;
-  /// The backend's kernels, for others to fall back to (CompileOptions::fallback). Null if it lends none. Lives as long as
-  /// the backend.
+  /// The backend's kernels, for other backends to fall back to (CompileOptions::fallback). Null if it lends none. Lives as
+  /// long as the backend.
   virtual KernelSource* kernel_source() { return nullptr; }
 };
 
