@@ -24,7 +24,7 @@ std::string names_of(const Attributes& attributes) {
   return names.empty() ? "none" : names;
 }
 
-/// Raises errors and does not check invariants, since kernels and rules of users' own ops call it, too.
+/// Raises an error for a mistake instead of aborting, since kernels and rules of users' own ops call it, too.
 template <class T>
 const T& get(const Attributes& attributes, std::string_view name) {
   const auto found = attributes.values().find(name);

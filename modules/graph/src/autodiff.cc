@@ -30,7 +30,7 @@ class Paths {
 
   bool is_target(Output output) const { return targets_.contains(output); }
   bool carries(NodeId id) const { return node_carries_[size_t(id)]; }
-  /// Whether the gradient of this operand leads to a target.
+  /// True if the gradient of this operand leads to one of the values `wrt`.
   bool carries(const Node& node, int input) const {
     const OpDef* op = graph_.catalogue().find(node.op);
     const Value& value = node.inputs[size_t(input)];
@@ -83,7 +83,7 @@ class Recomputation {
       if (source_of(node.op) != Source::kNone) continue;
       std::vector<Value> inputs;
       for (const Value& input : node.inputs) inputs.push_back(operand(part, input));
-      // The attributes contain the key of the random numbers, so these are the same again.
+      // The attributes contain the key of the random numbers, so the new node uses the same random numbers again.
       const std::vector<Value> outputs = graph_.add(node.op, std::move(inputs), node.attributes, node.name);
       for (const Value& output : outputs) again_.emplace(Output(id, output.output()), output);
     }

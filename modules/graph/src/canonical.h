@@ -11,7 +11,7 @@
 
 namespace shoal {
 
-/// Collects bytes. The length of everything that varies comes before it, so two different graphs never give the same bytes.
+/// Collects bytes. The length of each part comes before the part if it varies, so different graphs never give equal bytes.
 class Canonical {
  public:
   template <class T>

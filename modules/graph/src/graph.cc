@@ -46,7 +46,7 @@ struct Graph::State {
   };
   std::vector<NodeRange> recomputed_parts = {};  // In ascending order, without overlaps.
   int open_recomputed_parts = 0;
-  std::multimap<uint64_t, NodeId> encoded = {};  // Inputs made by encoded_input(), by hash_of_encoding().
+  std::multimap<uint64_t, NodeId> encoded = {};  // Inputs that encoded_input() made; the key is hash_of_encoding().
 };
 
 namespace {
@@ -289,7 +289,7 @@ Result<void> check_name(const Node& node) {
 Result<NodeId> Graph::append(Node node) {
   auto refuse = [&node](Error error) { return std::move(error).with_context(node.op + " \"" + node.name + "\""); };
   SHOAL_TRY_VOID(check_name(node));
-  // The name of a feature may end with a slash; other names may not, since that ends the name of a scope.
+  // The name of a feature may end with a slash; other names may not, since a slash marks the end of a scope's name.
   const bool is_scope = node.name.ends_with('/') && source_of(node.op) != Source::kInput;
   if (node.name.empty() || is_scope) return refuse(invalid_argument("the name is empty"));
   if (state_->used_names.contains(node.name))

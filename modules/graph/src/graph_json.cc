@@ -299,7 +299,7 @@ struct GraphReader {
     }
     const std::vector<ValueType> stated = node.outputs;
     auto added = graph.append(std::move(node));
-    // An error that would be a mistake of a program is damage in a file.
+    // InvalidArgument, which blames a program that builds a graph, means damage for a graph from a file.
     if (!added) {
       const Error& error = added.error();
       return error.kind() == ErrorKind::kInvalidArgument ? broken(error.message()) : error;

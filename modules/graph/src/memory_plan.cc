@@ -51,7 +51,7 @@ Blocks merge_replacements(std::span<const PlannedValue> values, std::vector<int3
   return result;
 }
 
-/// A block that has an offset. Few members, since the search for each further block walks through all of them.
+/// A block that has an offset. The struct is small, since the search for a place of each further block reads all of them.
 struct Placed {
   int32_t first;
   int32_t last;
@@ -59,11 +59,11 @@ struct Placed {
   size_t end;
 };
 
-/// The offset of the smallest gap, between blocks alive at the same time, that is large enough; or their end.
+/// The offset of the smallest gap that holds `block` between blocks alive at the same time; without a gap, their end.
 size_t best_fit(const Block& block, const std::vector<Placed>& placed_by_offset) {
   size_t best_offset = 0;
   size_t best_gap = SIZE_MAX;
-  size_t end = 0;  // The end of the blocks seen so far that are alive at the same time.
+  size_t end = 0;  // The end of those blocks seen so far that are alive at the same time.
   for (const Placed& other : placed_by_offset) {
     if (other.last < block.first || block.last < other.first) continue;
     if (other.offset > end) {

@@ -15,7 +15,7 @@ namespace {
 Result<int64_t> head_size(const ValueType& operand, std::string_view name, int64_t heads, int64_t parts = 1) {
   SHOAL_TRY_VOID(expect_float_rank(operand, 3, name));
   const Dim& features = operand.shape[2];
-  // Divided and not multiplied, since `heads` may be any number and a product would overflow.
+  // The test divides instead of multiplying, since `heads` may be any number and a product would overflow.
   if (!features.is_symbol() && features.size() % parts == 0 && features.size() / parts >= heads &&
       features.size() / parts % heads == 0) {
     return features.size() / parts / heads;

@@ -17,7 +17,7 @@ std::vector<Value> div_gradient(const GradientRequest& request) {
   return result;
 }
 
-/// dy times the result of `op` for both operands, as the gradient of operand `wanted`.
+/// The gradient of operand `wanted`: dy times the slope that `op` computes from a and b.
 Value through(const GradientRequest& request, const char* op, Value a, Value b, size_t wanted) {
   const Value slope = request.graph.add(op, {a, b})[0];
   return sum_to(ops::mul(request.output_gradients[0], slope), request.node.inputs[wanted]);
@@ -35,7 +35,7 @@ std::vector<Value> maximum_gradient(const GradientRequest& request) {
           request.wanted[1] ? through(request, "maximum_grad", b, a, 1) : Value()};
 }
 
-/// As maximum_gradient() with a and b exchanged: `a` is the smaller where `b` is the larger.
+/// Exchanges a and b in maximum_gradient(): `a` is the smaller where `b` is the larger.
 std::vector<Value> minimum_gradient(const GradientRequest& request) {
   const Value a = request.node.inputs[0], b = request.node.inputs[1];
   return {request.wanted[0] ? through(request, "maximum_grad", b, a, 0) : Value(),

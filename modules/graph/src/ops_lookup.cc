@@ -146,7 +146,7 @@ Value embedding_bag(Value table, Value ids, const EmbeddingBagOptions& options, 
   std::vector<Dim> dims = ids.shape().dims();
   const Dim length = dims.back();
   dims.back() = table.shape()[1];
-  if (length == Dim(1)) {  // One row for each list, so there is nothing to add up.
+  if (length == Dim(1)) {  // Each list names one row, so there is nothing to add up.
     std::vector<Dim> flat(dims.begin(), dims.end() - 1);
     const Value rows = reshape(bags[0], DimShape(flat));
     return mul(embedding_lookup(table, rows), bags[1]);

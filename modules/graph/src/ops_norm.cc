@@ -15,7 +15,7 @@ Result<double> epsilon_of(const Attributes& attributes) {
   return invalid_argument("epsilon is " + std::to_string(epsilon) + "; it must be a finite number above 0");
 }
 
-/// Checks for [C], one number for each channel of x.
+/// Checks that `type` is float32 [C], one number for each channel of x.
 Result<void> expect_per_channel(const ValueType& type, const ValueType& x, std::string_view what) {
   SHOAL_TRY_VOID(expect_float_rank(type, 1, what));
   if (type.shape[0] == x.shape.dims().back()) return {};

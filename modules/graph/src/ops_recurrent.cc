@@ -192,7 +192,7 @@ std::vector<Value> gru_gradient(const GradientRequest& request) {
   return result;
 }
 
-/// Each gate at each position takes a product with the state's units; input `kWidth` is as wide as the state.
+/// The multiply-adds: each gate at each position takes one for each unit of the state, the last size of input `kWidth`.
 template <int kWidth>
 double per_unit(const Attributes&, Operands inputs, Operands) {
   return double(inputs[0].elements()) * size_from_end(inputs[kWidth], 1);

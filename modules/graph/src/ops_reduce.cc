@@ -159,7 +159,7 @@ void add_reduce_ops(const AddOp& add) {
 namespace ops {
 namespace {
 
-/// No attributes for a reduction over all axes, as in descriptions that older versions wrote.
+/// A reduction over all axes has no attributes, as in descriptions that older versions wrote.
 Attributes reduction_attributes(const char* op, Value x, const ReduceOptions& options) {
   const int rank = x.rank();
   std::vector<int64_t> axes;

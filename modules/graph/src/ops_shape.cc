@@ -132,7 +132,7 @@ void add_shape_ops(const AddOp& add) {
        .gradient = view_gradient,
        .shape_only = {1},
        .view = true});
-  // A view of the same shape, which passes remove. They run after gradients have been taken.
+  // stop_gradient is a view of the same shape. Passes, which run after gradients have been taken, remove it.
   add({.name = "stop_gradient",
        .inputs_min = 1,
        .inputs_max = 1,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Checks user-defined ops and their nodes, so that their rules and kernels can rely on it.
+/// Checks user-defined ops and their nodes, so that the rules and kernels of these ops can rely on valid attributes.
 #include <span>
 #include <vector>
 

@@ -164,7 +164,7 @@ void fold(Flow& flow) {
     if (!node.op) continue;
     replacements.apply(node);
     if (node.op->view && !node.op->barrier) fold_view(flow, node);
-    if (!node.op) continue;  // fold_view() made it a constant.
+    if (!node.op) continue;  // fold_view() turned the node into a constant.
     if (changes_nothing(flow, node)) {
       replacements.replace({id, 0}, node.inputs[0]);
     } else if (const auto value = constant_result(flow, node)) {
@@ -180,7 +180,7 @@ Result<Flow> simplify(const Graph& graph, const std::vector<Value>& fetches, con
   SHOAL_TRY(Flow flow, extract(graph, fetches, updates, kept));
   merge_equal_nodes(flow);
   fold(flow);
-  merge_equal_nodes(flow);  // After folding, since nodes may have differed only by a view or a factor of 1.
+  merge_equal_nodes(flow);  // Comes after fold(), since nodes may have differed only by a view or a factor of 1.
   pool_before_relu(flow);
   fuse_activations(flow);
   fuse_gradients(flow);

@@ -78,7 +78,7 @@ std::vector<int64_t> resolve_padding(std::string_view op, Value image, std::arra
                                      std::array<int64_t, 2> strides, const Padding& padding);
 
 /// The pixels that a kernel spans along one axis: (kernel - 1) * dilation + 1. If an argument is out of range, a number
-/// larger than any window may be.
+/// that is larger than any window is allowed to be.
 int64_t dilated_window(int64_t kernel, int64_t dilation);
 /// The shape of the result of conv2d for this image and kernel, with the attributes strides, padding, dilations and groups.
 Result<DimShape> conv2d_shape(const ValueType& x, const ValueType& kernel, const Attributes& attributes);
@@ -87,7 +87,7 @@ Result<DimShape> conv2d_shape(const ValueType& x, const ValueType& kernel, const
 Attributes conv2d_attributes(std::array<int64_t, 2> strides, std::vector<int64_t> padding, std::array<int64_t, 2> dilations,
                              int64_t groups);
 
-// Checks that dense and conv2d have in common.
+// Checks that dense and conv2d share.
 Result<void> expect_bias(const ValueType& bias, const ValueType& kernel);
 Result<void> expect_activation(const Attributes& attributes);
 /// The gradient for the input of the activation that is fused into a dense or conv2d node.
@@ -95,8 +95,8 @@ Value before_activation(const GradientRequest& request);
 
 // Multiply-adds (OpDef::multiply_adds).
 using Operands = std::span<const TensorView>;
-/// For a convolution: each element of `x` (the result or its gradient) takes one multiply-add for each kernel element of
-/// its filter.
+/// The multiply-adds of a convolution: each element of `x` (the result or its gradient) takes one for each kernel
+/// element of its filter.
 double per_filter(const TensorView& x, const TensorView& kernel);
 /// The size of an axis counted from the end: 1 is the last.
 inline double size_from_end(const TensorView& operand, int axis) {

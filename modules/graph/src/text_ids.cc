@@ -48,7 +48,7 @@ bool has_ids(DType dtype) {
   return dtype == DType::kString || dtype == DType::kInt64 || dtype == DType::kInt32 || dtype == DType::kUInt8;
 }
 
-/// The fact which id stands for which text. It includes the id of unknown texts, but not whether they are refused.
+/// Records which id stands for which text, including the id of unknown texts, but not whether unknown texts are refused.
 MeaningFact fact_of(const TextEncoding& encoding) {
   MeaningFact fact{.kind = encoding.vocabulary ? "vocabulary" : encoding.buckets > 0 ? "hash" : "whole hash"};
   if (encoding.vocabulary) fact.lists["words"] = MeaningList::of(encoding.vocabulary->names());

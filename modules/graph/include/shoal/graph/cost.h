@@ -14,8 +14,8 @@ struct NodeCost {
   /// recurrences, attention) have two for each; all others have one for each element of their largest operand or result,
   /// whatever the function.
   double flops = 0;
-  /// Bytes read and written. Shape-only operands are not read; of a table in a lookup only as many bytes as the result has
-  /// are read.
+  /// Bytes read and written. Shape-only operands are not read. A lookup reads only as many bytes of its table as the
+  /// result has.
   double bytes = 0;
 };
 

@@ -33,7 +33,7 @@ struct MeaningList {
 
 /// One fact about a feature, labels or a head.
 struct MeaningFact {
-  std::string kind = {};                           ///< "vocabulary", "hash", "multi_class_head".
+  std::string kind = {};                           ///< For example "vocabulary", "hash", "multi_class_head".
   std::map<std::string, std::string> values = {};  ///< By name: {"buckets", "1000"}.
   std::map<std::string, MeaningList> lists = {};   ///< By name: {"words", ...}.
   friend bool operator==(const MeaningFact& a, const MeaningFact& b);
@@ -52,7 +52,7 @@ class Meaning {
 
   /// `key` names the subject: an input as the graph names it ("features/age", "labels"), or "head", "head/<name>",
   /// "column/<name>", "layer/<name>", "prediction/<name>". A key may have several facts, for example if several columns use
-  /// a feature; a fact that is there already is not added again. Bytes in texts that are not UTF-8 are replaced.
+  /// a feature; a fact that the key already has is not added again. Bytes in texts that are not UTF-8 are replaced.
   void add(const std::string& key, MeaningFact fact);
   bool empty() const;
   /// The facts of a key are in an order that does not depend on when they were added.
@@ -80,7 +80,7 @@ class Meaning {
 /// The subject of a key in words: "feature \"age\"", "the labels", "head \"a\"".
 std::string meaning_subject(const std::string& key);
 
-/// How much of a recorded meaning, which is that of a model in training, has to match.
+/// How much of the recorded meaning of a model in training has to match the meaning of another model.
 enum class MeaningScope : uint8_t {
   kWhole,  ///< For a model in training: everything has to be equal.
   /// For a model of another mode, which may lack facts that only training uses, and have facts of its own: only keys that

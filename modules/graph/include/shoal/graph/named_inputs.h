@@ -8,7 +8,7 @@
 
 namespace shoal {
 
-/// The position of the input with this name; -1 if it was left out.
+/// The position of the input with this name among a node's inputs; -1 if the node lacks it.
 inline int find_input(const Attributes& attributes, std::string_view name) {
   std::string_view list = attributes.get_string("inputs");
   for (int position = 0; !list.empty(); ++position) {

@@ -145,15 +145,15 @@ class OpCatalogue {
   Hidden<Ops> ops_;
 };
 
-/// The attribute with the version of the user's own op that a node was made with. Graph::add() sets it on each node.
+/// The attribute that holds the version of the user's own op with which a node was made. Graph::add() sets it on each node.
 inline constexpr std::string_view kOpVersion = "version";
 
 /// The key of the random numbers of one random node in one step. Element i uses number i, philox(key, i / 4)[i % 4]. Every
 /// backend uses exactly these numbers, so masks are equal everywhere and after every restart.
 RandomKey random_sequence(RandomKey graph_seed, int64_t node_key, uint64_t trainer, uint64_t ordinal);
 
-/// The element that "pad" puts around x: `value` as one `dtype` (in the first bytes of the result). For an integer it is
-/// rounded towards zero and clamped to the type's range, for a bool it is true unless it is 0; NaN gives 0.
+/// The element that "pad" puts around x: `value` converted to `dtype` (in the first bytes of the result). An integer is
+/// rounded towards zero and clamped to the type's range; a bool is true unless `value` is 0; NaN gives 0.
 std::array<std::byte, 8> padding_element(DType dtype, double value);
 
 /// The smallest random number with which "dropout" keeps an element: round(rate * 2^32), at most 2^32 - 1.

@@ -36,9 +36,9 @@ namespace shoal::ops {
 Value dense(Value x, Value kernel, Value bias = {}, std::string_view name = "");
 
 struct Conv2dOptions {
-  std::array<int64_t, 2> strides{1, 1};  ///< Down and right; each >= 1.
+  std::array<int64_t, 2> strides{1, 1};  ///< The strides down and right; each >= 1.
   Padding padding = Padding::valid();    ///< Pads with zeros.
-  /// Down and right: the distance between neighbouring elements of the kernel; each >= 1.
+  /// The distance between neighbouring elements of the kernel, down and right; each >= 1.
   std::array<int64_t, 2> dilations{1, 1};
   /// The channels and the filters are divided into this many groups; filters of group g use only channels of group g. With
   /// as many groups as channels (I) this is a depthwise convolution.
@@ -56,8 +56,8 @@ struct Conv2dOptions {
 Value conv2d(Value x, Value kernel, Value bias = {}, const Conv2dOptions& options = {}, std::string_view name = "");
 
 struct PoolOptions {
-  std::array<int64_t, 2> window{2, 2};   ///< High and wide; at most 256 elements for max_pool.
-  std::array<int64_t, 2> strides{0, 0};  ///< Down and right. 0: the size of the window, so that windows do not overlap.
+  std::array<int64_t, 2> window{2, 2};   ///< The height and width of a window; at most 256 elements for max_pool.
+  std::array<int64_t, 2> strides{0, 0};  ///< The strides down and right. 0: the window's size, so windows do not overlap.
   Padding padding = Padding::valid();    ///< Elements outside the image are ignored.
 };
 /// The largest element of each window, [n, H, W, C] to [n, OH, OW, C], float32. The gradient goes to the first maximum of
@@ -68,8 +68,8 @@ Value avg_pool(Value x, const PoolOptions& options = {}, std::string_view name =
 
 /// max(x, 0), element by element, float32. NaN stays NaN. The gradient at 0 is 0.
 Value relu(Value x, std::string_view name = "");
-/// a + b, element by element; float32. The operands broadcast (ops_elementwise.h). So do those of sub (a - b) and mul (a *
-/// b).
+/// a + b, element by element; float32. The operands broadcast (ops_elementwise.h), and so do the operands of sub (a -
+/// b) and mul (a * b).
 Value add(Value a, Value b, std::string_view name = "");
 Value sub(Value a, Value b, std::string_view name = "");
 Value mul(Value a, Value b, std::string_view name = "");
@@ -82,7 +82,7 @@ Value square(Value x, std::string_view name = "");
 Value flatten(Value x, std::string_view name = "");
 /// The same elements in the same order with another shape. All symbols of `shape` must occur in the shape of x. One size
 /// may be -1, which stands for what the other sizes leave: [batch, 12] becomes [batch, 3, 4] with {batch, 3, -1}, and
-/// [batch] becomes [batch, 1] with {-1, 1}. Raises InvalidArgument if what is left is neither a number nor a symbol of x:
+/// [batch] becomes [batch, 1] with {-1, 1}. Raises InvalidArgument if that size is neither a number nor a symbol of x:
 /// for [batch, 12] and {-1, 3} it would be four times the batch.
 Value reshape(Value x, DimShape shape, std::string_view name = "");
 /// The elements of x with the shape of `like`, whose contents are not used. Both have the same number of elements.
@@ -153,7 +153,7 @@ Value fill_like(Value value, Value like, std::string_view name = "");
 /// The position of the largest element along the last axis; of equal elements the first. float32 [..., C] to int64 [...].
 /// NaN counts as the largest. Rank >= 1, C >= 1.
 Value argmax(Value x, std::string_view name = "");
-/// As above, along any axis, which the result does not have. An axis below 0 counts from the end.
+/// Like argmax() above, but along any axis; the result lacks that axis. An axis below 0 counts from the end.
 Value argmax(Value x, int axis, std::string_view name = "");
 /// 1 where a and b are equal, else 0, as float32. a and b are of one type: float32, int64, int32, uint8 or bool; they
 /// broadcast (ops_elementwise.h). NaN equals nothing. No gradient flows through.
@@ -167,8 +167,8 @@ Value cast(Value x, DType dtype, std::string_view name = "");
 
 namespace shoal {
 
-// In namespace shoal, so that argument-dependent lookup finds the operators and `x * y + z` works anywhere. Operands
-// broadcast.
+// These operators are in namespace shoal, so that argument-dependent lookup finds them and `x * y + z` works anywhere.
+// Their operands broadcast.
 Value operator+(Value a, Value b);
 Value operator-(Value a, Value b);
 Value operator*(Value a, Value b);

@@ -12,7 +12,7 @@ namespace shoal::ops {
 
 struct Conv1dOptions {
   int64_t stride = 1;  ///< A number >= 1.
-  /// Pads with zeros. Of explicit sizes, left and right are used; top and bottom have to be 0.
+  /// Pads with zeros. Explicit sizes apply to left and right; top and bottom have to be 0.
   Padding padding = Padding::valid();
   int64_t dilation = 1;  ///< A number >= 1.
   int64_t groups = 1;    ///< As Conv2dOptions::groups.
@@ -26,13 +26,13 @@ struct Conv1dOptions {
 Value conv1d(Value x, Value kernel, Value bias = {}, const Conv1dOptions& options = {}, std::string_view name = "");
 
 struct Conv2dTransposeOptions {
-  /// Down and right: the distance in the result between neighbouring pixels of x; each >= 1.
+  /// The distance in the result between neighbouring pixels of x, down and right; each >= 1.
   std::array<int64_t, 2> strides{1, 1};
   /// The padding of the convolution of which this one is the transpose. It cuts the borders of the result.
   Padding padding = Padding::valid();
   /// Rows and columns added at the bottom and right; each below the stride.
   std::array<int64_t, 2> output_padding{0, 0};
-  std::array<int64_t, 2> dilations{1, 1};  ///< Down and right; each >= 1.
+  std::array<int64_t, 2> dilations{1, 1};  ///< The dilations down and right; each >= 1.
   int64_t groups = 1;                      ///< As Conv2dOptions::groups.
 };
 /// Transposed convolution: the function that computes the gradient of conv2d(y, kernel) for y from a gradient x of its

@@ -86,7 +86,7 @@ Value silu(Value x, std::string_view name = "");
 
 namespace shoal {
 
-// In namespace shoal, for argument-dependent lookup, as in ops.h. A number counts as a constant of one element.
+// These operators are in namespace shoal, as those of ops.h are. A number counts as a constant of one element.
 Value operator/(Value a, Value b);
 Value operator/(Value x, double divisor);
 Value operator+(Value x, double number);

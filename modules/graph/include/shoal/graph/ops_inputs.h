@@ -32,7 +32,7 @@ struct CheckRangeOptions {
 Value check_range(Value x, const CheckRangeOptions& options, std::string_view name = "");
 
 struct BucketizeOptions {
-  /// Added to the id for each step along the last axis. If it is the number of intervals, each position has ids of its own.
+  /// Added to the id for each step along the last axis. With the number of intervals, each position has ids of its own.
   int64_t spacing = 0;
   int64_t missing_id = -1;  ///< The id of NaN. `spacing` is added to it as well, unless it is -1.
 };

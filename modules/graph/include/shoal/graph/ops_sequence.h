@@ -20,7 +20,7 @@ struct Lstm {
   Value last_hidden;  ///< [n, U], h after a sequence's last position.
   Value last_cell;    ///< [n, U], c after a sequence's last position.
 };
-/// Long short-term memory with a forget gate. Only the recurrence:
+/// Long short-term memory with a forget gate. This op computes only the recurrence:
 ///
 ///   i, f, g, o = projection[:, t] + h[t-1] recurrent_kernel^T    cut into four, in this order
 ///   c[t] = sigmoid(f) * c[t-1] + sigmoid(i) * tanh(g)
@@ -44,7 +44,7 @@ struct Gru {
   Value sequence;     ///< [n, t, U], h at every position; 0 behind a sequence's end.
   Value last_hidden;  ///< [n, U], h after a sequence's last position.
 };
-/// Gated recurrent units. Only the recurrence:
+/// Gated recurrent units. This op computes only the recurrence:
 ///
 ///   r, z, m = projection[:, t]                                   cut into three, in this order
 ///   a, b, q = h[t-1] recurrent_kernel^T + recurrent_bias         likewise

@@ -30,7 +30,7 @@ struct Flow {
   std::vector<FlowNode> nodes;
   std::vector<FlowValue> fetches;
   std::vector<FlowValue> updates;
-  std::vector<FlowValue> kept;  ///< Variables that stay even if nothing reads them.
+  std::vector<FlowValue> kept;  ///< Variables that stay in the flow even if nothing reads them.
 
   const ValueType& type(FlowValue value) const { return nodes[size_t(value.node)].node.outputs[size_t(value.output)]; }
 };
@@ -54,7 +54,7 @@ void pool_before_relu(Flow& flow);
 /// Lets dense, conv2d and batch_norm apply a relu that is the only use of their result (attribute "activation"), and
 /// batch_norm an addition before the relu (a fourth input).
 void fuse_activations(Flow& flow);
-/// Lets batch_norm_grad undo a fused relu itself if nothing else needs the gradient in between (a sixth input).
+/// Lets batch_norm_grad undo a fused relu itself (a sixth input), if only batch_norm_grad reads the relu's gradient.
 void fuse_gradients(Flow& flow);
 
 /// Calls extract() and all passes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// States what passes may do with the nodes of an op (passes.h). By default nothing. All rewrites keep every bit.
+/// States what passes may do with the nodes of an op (passes.h). The default allows nothing. All rewrites keep every bit.
 #include <span>
 #include <string_view>
 
