@@ -73,7 +73,7 @@ double area_under_curve(std::span<const double> totals) {
 /// The area between two neighbouring classes of probabilities, as in Davis and Goadrich: true and false positives grow in
 /// proportion, from (tp, fp) by (more_tp, more_fp), while precision is tp / (tp + fp).
 double area_between(double tp, double fp, double more_tp, double more_fp) {
-  const double growth = 1 + more_fp / more_tp;  // The growth of tp + fp for each tp.
+  const double growth = 1 + more_fp / more_tp;  // The growth of tp + fp for each further true positive.
   if (tp + fp == 0) return more_tp / growth;
   return more_tp / growth + (tp - (tp + fp) / growth) / growth * std::log1p(growth * more_tp / (tp + fp));
 }
@@ -88,8 +88,8 @@ double area_under_precision_recall(std::span<const double> totals) {
   return tp == 0 ? 0 : area / tp;
 }
 
-/// Counts at thresholds that divide [0, 1] evenly. Probabilities of a threshold's own class count as above it, so a threshold is exact to
-/// the width of a class, which is 1/128 at most.
+/// Counts at thresholds that divide [0, 1] evenly. Probabilities in the class of a threshold count as above the
+/// threshold, so a threshold is exact to the width of a class, which is 1/128 at most.
 MetricFigure precision_recall_figure(std::span<const double> totals) {
   constexpr size_t kThresholds = 101;
   enum Row : size_t { kTp, kFp, kTn, kFn, kPrecision, kRecall, kRows };

@@ -10,8 +10,8 @@
 namespace shoal::nn {
 namespace {
 
-/// The factor for gradients whose norm is `norm`. Always finite, since servers refuse other scalars. A trainer checks the
-/// norm before (StepScalar::norm_of), except where it may be NaN or infinite.
+/// The factor for gradients whose norm is `norm`. Always finite, since servers refuse other scalars. A trainer checks
+/// the norm before (StepScalar::norm_of), unless RunConfig::allow_non_finite is true.
 double clip_factor(double limit, float norm) {
   if (is_nan(norm)) return 1;
   return norm > limit ? limit / double(norm) : 1;  // 0 for an infinite norm.

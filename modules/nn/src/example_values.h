@@ -8,10 +8,10 @@
 
 namespace shoal::nn {
 
-/// `shape` without trailing axes of size 1, but with at least one axis if it has one: [batch, 1] becomes [batch].
+/// `shape` without trailing axes of size 1, but with its first axis in any case: [batch, 1] becomes [batch].
 DimShape trimmed(const DimShape& shape);
 
-/// `shape` with a further size at its end, and `shape` without its last size.
+/// with_last() appends a size to `shape`; without_last() removes the last size.
 DimShape with_last(const DimShape& shape, Dim last);
 DimShape without_last(const DimShape& shape);
 /// Returns "float32 [batch, 3]", for errors.

@@ -7,14 +7,14 @@
 
 namespace shoal::nn {
 
-/// The number of elements that are folded at a time: small enough for the first-level cache, so memory is still passed only
-/// once.
+/// The number of elements that are folded at a time: few enough for the first-level cache, so that each gradient is
+/// still read from memory only once.
 inline constexpr int64_t kFoldElements = 2048;
 
-/// Whether there is a single gradient that is used unchanged.
+/// True if there is only one gradient and it is used unchanged.
 bool is_alone(const Contributions& contributions);
 
-/// The gradient of elements [first, first + count), at most kFoldElements. It is folded into `room`, unless it is alone.
+/// The gradient of elements [first, first + count), at most kFoldElements: folded into `room`, or the single one itself.
 const float* gradient_at(const Contributions& contributions, int64_t first, int64_t count, float* room);
 
 }  // namespace shoal::nn

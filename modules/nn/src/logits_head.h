@@ -51,18 +51,18 @@ class LogitsHead : public Head {
   virtual void add_meaning(MeaningFact& fact) const = 0;
   /// Factors [...] for the losses beside the example weights; invalid: none.
   virtual Value class_weights_of(Value labels) const;
-  /// The metrics, without the head's name in theirs.
+  /// The metrics, named without the head's name.
   virtual std::vector<std::pair<std::string, Metric>> metrics_of(const Evaluated& evaluated) const = 0;
 
   std::string who() const { return common_.name.empty() ? common_.kind : common_.kind + " " + common_.name; }
   [[noreturn]] void refuse(const std::string& what) const { raise(invalid_argument(who() + ": " + what)); }
   /// `value` as [...], where the logits are [..., k]. It may be [...] or [..., 1]. Errors call it `what`.
   Value per_example(std::string_view what, Value value, Value logits) const;
-  /// The vocabulary with the names of the classes; null without names. Raises InvalidArgument unless they are `classes`
-  /// distinct ones.
+  /// The vocabulary with the names of the classes; null without names. Raises InvalidArgument unless there are exactly
+  /// `classes` distinct names.
   std::shared_ptr<const Vocabulary> vocabulary_of(const std::vector<std::string>& names, int64_t classes) const;
-  /// Converts text by the vocabulary and leaves numbers as they are. Raises InvalidArgument if there is text without a
-  /// vocabulary or the reverse.
+  /// Converts text by the vocabulary and leaves numbers as they are. Raises InvalidArgument for text without a
+  /// vocabulary, and for numbers with one.
   Value numbers_of(Value labels, const std::shared_ptr<const Vocabulary>& vocabulary,
                    std::vector<std::string> missing) const;
   void check_thresholds(const std::vector<double>& thresholds) const;

@@ -42,7 +42,7 @@ class MultiClassHead final : public LogitsHead {
     const Value ids = per_example("labels", numbers_of(labels, vocabulary_, {}), logits);
     const DType dtype = ids.dtype();
     if (dtype == DType::kInt64) return ids;
-    if (dtype == DType::kInt32) {  // Checked before the conversion, so that errors can tell where a row was read.
+    if (dtype == DType::kInt32) {  // Checks ids before the conversion, so that errors can tell where a row was read.
       const auto highest = double(logits_dimension() - 1);
       return ops::cast(ops::check_range(ids, {.low = 0, .high = highest, .whole = true, .what = "label"}), DType::kInt64);
     }
@@ -59,7 +59,7 @@ class MultiClassHead final : public LogitsHead {
     const Value class_ids = ops::reshape(evaluated.prediction("class_ids"), evaluated.labels.shape());
     const MetricOptions weights{.weights = evaluated.weights};
     const LabelsAndPredictions pair{.labels = evaluated.labels, .predictions = class_ids};
-    constexpr int64_t kShownMax = 100;  // A matrix of more classes is no picture any more.
+    constexpr int64_t kShownMax = 100;  // A confusion matrix of more classes is too large to be read as a picture.
     const int64_t classes = logits_dimension();
     return {{"average_loss", mean(evaluated.losses, weights)},
             {"accuracy", classes <= kShownMax

@@ -107,7 +107,7 @@ SHOAL_VECTOR_LOOP int32_t adam(int64_t count, const AdamConstants& constants, co
     v[k] = second;
     const float value = current[k] - c.rate * first / (std::sqrt(second) + c.epsilon);
     next[k] = value;
-    largest = largest_of(largest, second, value);  // If `first` is not finite, one of these is not either.
+    largest = largest_of(largest, second, value);  // If `first` is not finite, `second` or `value` is not either.
   }
   return largest;
 }
@@ -124,14 +124,14 @@ SHOAL_VECTOR_LOOP int32_t adamw(int64_t count, const AdamConstants& constants, f
     v[k] = second;
     const float value = keep * current[k] - c.rate * first / (std::sqrt(second) + c.epsilon);
     next[k] = value;
-    largest = largest_of(largest, second, value);  // If `first` is not finite, one of these is not either.
+    largest = largest_of(largest, second, value);  // If `first` is not finite, `second` or `value` is not either.
   }
   return largest;
 }
 
 namespace {
 
-/// One source for four variants. It is inlined, so it is compiled for the instruction set of its caller.
+/// One source for four variants of RMSProp. It is inlined, so it is compiled for the instruction set of its caller.
 template <bool kMomentum, bool kCentered>
 SHOAL_ALWAYS_INLINE int32_t rmsprop_loop(int64_t count, const RmsPropConstants& constants, const float* g,
                                          const float* current, float* next, float* square, float* step, float* mean) {
@@ -148,7 +148,7 @@ SHOAL_ALWAYS_INLINE int32_t rmsprop_loop(int64_t count, const RmsPropConstants& 
       mean[k] = average;
       largest = largest_of(largest, average);
       variance = squares - average * average;
-      variance = variance < 0.0f ? 0.0f : variance;  // Rounding may make it negative. NaN stays.
+      variance = variance < 0.0f ? 0.0f : variance;  // Rounding may make the variance negative. NaN stays.
     }
     float change = g[k] / (std::sqrt(variance) + c.epsilon);
     if constexpr (kMomentum) {

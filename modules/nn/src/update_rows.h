@@ -58,7 +58,7 @@ struct RuleRow {
   /// Updates elements independently, with the gradient `g`. Returns the largest magnitude that was written, as bits
   /// (shoal/base/finite.h).
   int32_t (*apply)(const Update& update, const Pass& pass, const float* g) = nullptr;
-  /// Used instead of `apply` if elements depend on others of the variable.
+  /// Used instead of `apply` if the next value of an element depends on other elements of the variable.
   int32_t (*apply_whole)(const Update& update, const Pass& whole, const Contributions& contributions) = nullptr;
 };
 

@@ -7,21 +7,21 @@
 
 namespace shoal::nn {
 
-/// The numbers are stored in graph descriptions and never change.
+/// The numbers of activations are stored in graph descriptions and never change.
 enum class Activation : uint8_t {
   kNone = 0,
   kRelu = 1,
   kSigmoid = 2,
   kTanh = 3,
   kSoftplus = 4,
-  kLeakyRelu = 5,  ///< With the default alpha, as kElu.
+  kLeakyRelu = 5,  ///< Uses the default alpha, as kElu does.
   kElu = 6,
   kGelu = 7,
   kGeluTanh = 8,
   kSilu = 9,
 };
 
-// All take and return float32 of the same shape, whatever it is. NaN stays NaN.
+// All functions below take float32 of any shape and return float32 of the same shape. NaN stays NaN.
 
 /// max(x, 0). The gradient at 0 is 0.
 Value relu(Value x);
@@ -43,7 +43,7 @@ Value gelu_tanh(Value x);
 Value silu(Value x);
 /// e^x / sum(e^x) over the last axis; rank >= 1. The maximum is subtracted first.
 Value softmax(Value x);
-/// Applies `activation` to x; kNone returns x itself. Raises InvalidArgument for a number that is none of the above.
+/// Applies `activation` to x; kNone returns x itself. Raises InvalidArgument for a number that is no Activation.
 Value activate(Value x, Activation activation);
 
 }  // namespace shoal::nn

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The update expression, the same for servers, local training and fused kernels: same inputs, same bits.
+/// Computes an update, in the same way for servers, local training and fused kernels: equal inputs give equal bits.
 #include <cstdint>
 #include <span>
 

@@ -8,7 +8,7 @@ namespace shoal::nn {
 
 struct BinaryMetricOptions {
   Value weights = {};      ///< As in MetricOptions, per label.
-  double threshold = 0.5;  ///< Predictions above it count as class 1, all others as class 0.
+  double threshold = 0.5;  ///< Predictions above the threshold count as class 1, all others as class 0.
 };
 
 // Labels and predictions are of any numeric type (predictions of 0 and 1 are allowed) and of one shape, except for a last

@@ -16,7 +16,7 @@ struct Conv2dOptions {
   int64_t filters = 0;  ///< Output channels, >= 1. There is no default.
   Extent kernel = 3;
   Extent strides = 1;
-  Padding padding = Padding::valid();  ///< Or Padding::same(): ceil(size / stride) outputs.
+  Padding padding = Padding::valid();  ///< Alternatively Padding::same(), which gives ceil(size / stride) outputs.
   Extent dilation = 1;                 ///< The distance between neighbouring elements of the kernel.
   /// The number of groups that channels and filters are divided into; filters of a group use only its channels.
   int64_t groups = 1;
@@ -67,7 +67,7 @@ struct Conv1dOptions {
   int64_t filters = 0;  ///< Output channels, >= 1. There is no default.
   int64_t kernel = 3;
   int64_t stride = 1;
-  Padding padding = Padding::valid();  ///< Or Padding::same(): ceil(size / stride) outputs.
+  Padding padding = Padding::valid();  ///< Alternatively Padding::same(), which gives ceil(size / stride) outputs.
   int64_t dilation = 1;
   int64_t groups = 1;
   Activation activation = Activation::kNone;
@@ -93,7 +93,7 @@ struct Conv2dTransposeOptions {
   int64_t filters = 0;  ///< Output channels, >= 1. There is no default.
   Extent kernel = 3;
   Extent strides = 1;
-  Padding padding = Padding::valid();  ///< Or Padding::same(): size * stride outputs.
+  Padding padding = Padding::valid();  ///< Alternatively Padding::same(), which gives size * stride outputs.
   /// Rows and columns added at the bottom and right, fewer than the stride. Not used with same padding.
   Extent output_padding = 0;
   Extent dilation = 1;

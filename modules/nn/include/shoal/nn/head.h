@@ -87,7 +87,7 @@ struct MultiClassHeadOptions {
 ///   logits   [..., n_classes]  float32
 ///   labels   [...] or [..., 1]  ids in [0, n_classes), int64, int32 or uint8; text with a vocabulary
 ///
-/// Predictions: logits, probabilities [..., n_classes], class_ids [..., 1], all_class_ids [..., n_classes]; as text
+/// Predictions: logits, probabilities [..., n_classes], class_ids [..., 1], all_class_ids [..., n_classes]; as text:
 /// classes and all_classes. Metrics: average_loss, accuracy. A label out of range, or a text that the vocabulary lacks,
 /// ends the step with InvalidArgument, which names row and value.
 /// Raises InvalidArgument if n_classes <= 2, or the vocabulary does not have n_classes distinct names.
@@ -110,7 +110,7 @@ struct BinaryHeadOptions {
 ///   labels   [...] or [..., 1]  0 and 1, any numeric type; text with a vocabulary
 ///
 /// Predictions: logits, logistic [..., 1], probabilities [..., 2], class_ids [..., 1] (1 above one half), all_class_ids
-/// [..., 2]; as text classes and all_classes. Metrics: average_loss, accuracy, precision, recall, auc,
+/// [..., 2]; as text: classes and all_classes. Metrics: average_loss, accuracy, precision, recall, auc,
 /// auc_precision_recall, accuracy_baseline, label/mean, prediction/mean; for each threshold t
 /// accuracy/positive_threshold_<t>, precision/..., recall/.... A label that is neither 0 nor 1, or a text that the
 /// vocabulary lacks, ends the step with InvalidArgument, which names row and value.
@@ -180,7 +180,7 @@ struct MultiLabelHeadOptions {
 ///   labels   [..., n_classes]  0 and 1, any numeric type; or [..., L], the classes of each example: ids (labels_are_ids), padded
 ///            with -1, or, with a vocabulary, text, padded with ""
 ///
-/// Predictions: logits, probabilities; as text classes, the names of all classes. Metrics: average_loss (for an example the
+/// Predictions: logits, probabilities; as text: classes, names of all classes. Metrics: average_loss (for an example the
 /// mean over classes), auc, auc_precision_recall over all pairs of example and class; thresholds as in binary_head(); for
 /// each class of classes_for_class_based_metrics probability_mean/<class>, auc/<class>, auc_precision_recall/<class>, where
 /// <class> is its name in the vocabulary or, without one, "class<id>". A label out of range ends the step with

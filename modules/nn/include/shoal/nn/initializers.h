@@ -76,8 +76,8 @@ InitializerSpec lecun_normal();
 /// learning in deep linear neural networks" (ICLR 2014).
 InitializerSpec orthogonal(double gain = 1);
 
-/// InvalidArgument for an unknown kind, numbers that are not finite, low > high, or a negative standard deviation. Used
-/// because initializers also come from messages and files.
+/// InvalidArgument for an unknown kind, numbers that are not finite, low > high, or a negative standard deviation. The
+/// check is needed because initializers also come from messages and files.
 Result<void> validate(const Initializer& initializer);
 
 /// The key of a variable's initial values in a job with this seed.

@@ -74,7 +74,7 @@ enum class LossReduction : uint8_t {
   kSum = 2,  ///< The sum of (weight * loss).
 };
 std::string_view to_string(LossReduction reduction);  ///< Returns "sum_over_batch_size" or "sum".
-/// InvalidArgument for any other name; "none" has a sentence of its own, since a loss has to be one number.
+/// InvalidArgument for any other name; for "none", the error explains that a loss has to be one number.
 Result<LossReduction> loss_reduction_from_string(std::string_view name);
 
 struct ReduceLossOptions {

@@ -18,7 +18,7 @@
 
 namespace shoal::nn {
 
-/// What event files have of a metric beside its value: the totals seen as a curve, or as a matrix.
+/// A curve or a matrix, computed from a metric's totals, that event files contain beside the metric's value.
 struct MetricFigure {
   enum class Kind : uint8_t {
     /// [6, thresholds], for thresholds that divide [0, 1] evenly. Rows: true positives, false positives, true negatives, false
@@ -48,14 +48,14 @@ struct Metric {
   /// True for a count: it is printed as a whole number, which a double represents exactly up to 2^53. With fractional
   /// weights its value may have a fraction.
   bool is_count = false;
-  /// Empty: the metric has no figure. It must also answer for `start`.
+  /// Empty: the metric has no figure. The function also has to work for `start`.
   std::function<MetricFigure(std::span<const double> totals)> figure = {};
 };
 
 /// The running totals of one metric. A value type; not thread-safe.
 class MetricAccumulator {
  public:
-  /// Copies what it needs of the metric, so the graph may be destroyed afterwards.
+  /// Copies the parts of the metric that it needs, so the graph may be destroyed afterwards.
   explicit MetricAccumulator(const Metric& metric);
 
   /// Adds a batch: the values of Metric::inputs, in that order. Returns the metric's own error if the batch does not fit.
@@ -122,12 +122,12 @@ struct ConfusionOptions {
 std::vector<std::pair<std::string, Metric>> confusion_matrix(const LabelsAndPredictions& of,
                                                              const ConfusionOptions& options);
 
-/// accuracy(), with the confusion matrix as its figure. Pairs with an id outside [0, classes) count in the accuracy alone. Arguments
-/// as in accuracy(). Raises InvalidArgument, too, if classes is not in [1, 1000].
+/// As accuracy(), but with the confusion matrix as the metric's figure. Pairs with an id outside [0, classes) count in
+/// the accuracy alone. Arguments as in accuracy(). Raises InvalidArgument, too, if classes is not in [1, 1000].
 Metric class_accuracy(const LabelsAndPredictions& of, const ConfusionOptions& options);
 
-/// The mean of the results of `of_batch`, weighted by the number of rows of each batch (the first size of inputs[0]; a
-/// scalar counts as one): a user's own metric in one line. `of_batch` gets the values of `inputs`.
+/// A user's own metric in one line: the mean of the results of `of_batch`, weighted by the number of rows of each batch
+/// (the first size of inputs[0]; a scalar counts as one row). `of_batch` gets the values of `inputs`.
 Metric batch_mean(std::vector<Value> inputs, std::function<Result<double>(std::span<const TensorView>)> of_batch);
 
 }  // namespace shoal::nn

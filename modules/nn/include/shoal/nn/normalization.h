@@ -15,7 +15,7 @@ struct BatchNormOptions {
   double decay = 0.99;    ///< The decay of the moving averages, in [0, 1].
   double epsilon = 1e-3;  ///< Added to variances; > 0.
   Activation activation = Activation::kNone;
-  /// False: the scale is 1. A layer that follows may scale instead.
+  /// False: the scale is 1. The layer that follows may scale its input instead.
   bool use_scale = true;
   bool use_shift = true;  ///< False: the shift is 0.
   /// Use zeros() in the last normalization of a residual branch, so that the block starts as the identity.

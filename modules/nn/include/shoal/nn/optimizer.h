@@ -22,12 +22,12 @@ class Optimizer {
   /// Makes the train op that lowers `loss` by changing the trainable variables of its graph; adds gradient nodes. Variables
   /// that the loss does not depend on are left out. Variables that it depends on through ops::embedding_lookup alone are
   /// updated by rows, each row as if it were a variable of its own (VariableUpdate::rows). If gradients are clipped, or the
-  /// rule needs the whole variable (LAMB), these are updated as a whole. The train op also updates the moving averages of
+  /// rule needs the whole variable (LAMB), such tables are updated whole. The train op also updates the moving averages of
   /// layers (Graph::moving_averages()). Raises InvalidArgument if loss is not one float32 element, there are no trainable
   /// variables, or the loss depends on none of them.
   TrainOp minimize(Value loss) const;
-  /// As above, but changes only these variables, given by their full names. Also raises InvalidArgument if one does not
-  /// exist or is not trainable.
+  /// Like minimize(loss), but changes only these variables, given by their full names. Also raises InvalidArgument if
+  /// one does not exist or is not trainable.
   TrainOp minimize(Value loss, const std::vector<std::string>& variables) const;
 
   /// Returns this optimizer with clipped gradients: `nn::adam().clip_by_global_norm(1).minimize(loss)`. Clips each element

@@ -9,7 +9,7 @@ namespace shoal::nn {
 struct PoolOptions {
   Extent window = 2;
   Extent strides = 0;                  ///< 0: the size of the window, so that windows do not overlap.
-  Padding padding = Padding::valid();  ///< Or Padding::same(): ceil(size / stride) outputs.
+  Padding padding = Padding::valid();  ///< Alternatively Padding::same(), which gives ceil(size / stride) outputs.
 };
 
 /// The maximum of each window and channel; padding is never the maximum.
@@ -23,9 +23,9 @@ Value max_pool(Value x, const PoolOptions& options = {});
 /// The mean of each window and channel; padding is not counted. Shapes and errors as max_pool().
 Value avg_pool(Value x, const PoolOptions& options = {});
 
-/// The maximum, or the mean, of each whole image and channel: [batch, H, W, channels] to [batch, channels]. Most networks
-/// since 2014 have it between the last convolution and the logits. Raises InvalidArgument if x is not of rank 4, not
-/// float32, or has no pixel.
+/// The maximum, or the mean, of each whole image and channel: [batch, H, W, channels] to [batch, channels]. Most
+/// networks since 2014 use one of the two between the last convolution and the logits. Raises InvalidArgument if x is
+/// not of rank 4, not float32, or has no pixel.
 Value global_max_pool(Value x);
 Value global_avg_pool(Value x);
 

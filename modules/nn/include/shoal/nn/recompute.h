@@ -8,7 +8,7 @@ namespace shoal::nn {
 
 /// Returns block(x). The inner values of the block are not kept for the gradients, which compute them a second time, from
 /// x, when they need them. So a training step has the inner values of only one block in memory at a time, and only the
-/// results of the others. It takes about a third more time if all of a model is in such blocks. Every bit of the results is
+/// results of the others. Steps take about a third longer if all of a model is in such blocks. Every bit of the results is
 /// the same with and without it, also after dropout, and variables keep their names, so a run may be continued with another
 /// choice. All trainers of a job must agree.
 ///

@@ -55,7 +55,7 @@ struct WarmUpOptions {
   double start_factor = 0;  ///< A number in [0, 1].
 };
 /// `rate` times start_factor + (1 - start_factor) * min(t, steps) / steps. The rate grows to that of the schedule, which
-/// starts at step 0 all the same. `warm_up(cosine_decay({...}), {.steps = 1000})`.
+/// also starts at step 0. `warm_up(cosine_decay({...}), {.steps = 1000})`.
 /// Source: Goyal et al., "Accurate, large minibatch SGD: training ImageNet in 1 hour" (2017), section 2.2.
 LearningRate warm_up(LearningRate rate, WarmUpOptions options);
 

@@ -10,8 +10,8 @@
 
 namespace shoal::nn {
 
-/// The scopes of shared layers, one for each call. Shared is based on it; use it directly for layers that are not a
-/// function object.
+/// The scopes of shared layers, one for each call. The class Shared is built on this one; use SharedVariables directly
+/// for layers that are not a function object.
 class SharedVariables {
  public:
   explicit SharedVariables(std::string name) : name_(std::move(name)) {}

@@ -37,11 +37,11 @@ struct VariableUpdate {
 struct StepScalar {
   std::string name;  ///< The name in logs and summaries: "learning_rate".
   std::function<double(uint64_t global_step)> at;
-  /// One float32 number. If it is valid, `at` is empty, and the scalar is of_value(the number in this step), always finite.
+  /// One float32 number. If `value` is set, `at` is empty, and the scalar is of_value(this step's number), always finite.
   Value value = {};
   std::function<double(float value)> of_value = {};
-  /// If `value` is a norm of gradients, says of which ("all gradients"), for errors: a training loop makes no update in a
-  /// step whose norm is not finite. Empty: `value` is no norm and may be any number.
+  /// If `value` is a norm of gradients, the name of these gradients in errors ("all gradients"): a training loop makes
+  /// no update in a step whose norm is not finite. Empty: `value` is no norm and may be any number.
   std::string norm_of = {};
 };
 
@@ -54,7 +54,7 @@ struct StepInput {
 
 /// The updates of a step. Their rules refer to scalars by index (UpdateRule::learning_rate_scalar, gradient_scale_scalar).
 struct TrainOp {
-  std::vector<VariableUpdate> updates;  ///< Empty: the step only counts.
+  std::vector<VariableUpdate> updates;  ///< Empty: the step only advances the global step.
   std::vector<StepScalar> scalars;
   bool advances_global_step = true;
   std::vector<StepInput> inputs{};  ///< All inputs of the graph that depend on the step.

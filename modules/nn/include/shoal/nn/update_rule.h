@@ -54,7 +54,7 @@ int slot_count(const UpdateRule& rule);
 std::string_view slot_name(const UpdateRule& rule, int slot);
 /// The initial value of every element of a slot.
 float slot_start(const UpdateRule& rule, int slot);
-/// InvalidArgument for unknown kinds or constants out of range. Used because rules also come from messages and files.
+/// InvalidArgument for unknown kinds or constants out of range; needed because rules also come from messages and files.
 Result<void> validate(const UpdateRule& rule);
 
 }  // namespace shoal::nn

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Graph values by name: features, labels, predictions. Corresponds to data::TensorMap for tensors.
+/// Graph values by name: features, labels, predictions. data::TensorMap does the same for tensors.
 #include <initializer_list>
 #include <string>
 #include <string_view>
