@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A build without converters (SHOAL_CONVERT=OFF) has their functions, which say so.
+// A build without converters (SHOAL_CONVERT=OFF) contains these functions, whose errors say that converters are missing.
 #include "shoal/base/forever.h"
 #include "shoal/convert/cpp.h"
 #include "shoal/convert/onnx.h"

@@ -18,7 +18,7 @@ namespace shoal::convert {
 namespace cpp {
 namespace {
 
-/// The axes of a value that vary and have no size.
+/// Adds an obstacle for each axis of a value whose size varies and is not given.
 void add_missing_axes(const std::string& name, const DimShape& shape, const SymbolSizes& sizes, std::set<std::string>& told,
                       std::vector<std::string>& obstacles) {
   for (const Dim& dim : shape.dims()) {
@@ -29,7 +29,7 @@ void add_missing_axes(const std::string& name, const DimShape& shape, const Symb
   }
 }
 
-/// Types of storage, and text, have none.
+/// Text, and types that Shoal only stores, have no type in C++.
 bool has_type_in_cpp(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kInt64 || dtype == DType::kInt32 || dtype == DType::kUInt8 ||
          dtype == DType::kBool;
@@ -51,7 +51,7 @@ std::string why_not(const Node& node, const OpWriter& writer) {
   return row->obstacle ? row->obstacle(writer) : "";
 }
 
-/// Why an op has no form in C++ at all; empty if it has one.
+/// Returns the reason why an op cannot be written as C++ at all; empty if it can.
 std::string why_never(const Graph& graph, const Node& node) {
   const OpDef* const op = graph.catalogue().find(node.op);
   if (op && op->view) return "";
@@ -80,7 +80,7 @@ void add_obstacles_of_nodes(const Graph& graph, const std::vector<Value>& output
     const OpDef* const op = graph.catalogue().find(node.op);
     if (reason.empty() && !(op && op->view)) {
       const auto writer = op_writer(graph, id, sizes, read, nullptr);
-      if (writer) reason = why_not(node, *writer);  // Axes without a size have been told.
+      if (writer) reason = why_not(node, *writer);  // Other obstacles name axes without a size.
     }
     if (!reason.empty()) obstacles.push_back("node \"" + node.name + "\", op " + node.op + ": " + reason);
   }

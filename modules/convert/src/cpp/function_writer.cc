@@ -50,7 +50,7 @@ FunctionWriter::FunctionWriter(const Graph& graph, const SymbolSizes& sizes, std
 
 Result<void> FunctionWriter::write() {
   for (size_t i = 0; i < inputs_.size(); ++i) names_[place_of(inputs_[i])] = "in" + std::to_string(i);
-  // A node whose result is an output writes it to the function's parameter directly.
+  // A node whose result is an output of the function writes to the function's parameter directly.
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const Value root = root_of(graph_, outputs_[i]);
     if (source_of(graph_.node(root.node()).op) == Source::kNone) names_.emplace(place_of(root), "out" + std::to_string(i));
@@ -146,7 +146,7 @@ void FunctionWriter::may_write_over(const Value& value) {
   const Value root = root_of(graph_, value);
   const auto found = root_at_.find(place_of(root));
   if (found == root_at_.end()) return;
-  for (size_t i = 0; i < writer_->input_count(); ++i) {  // The node may read the same memory in another order, too.
+  for (size_t i = 0; i < writer_->input_count(); ++i) {  // Another input may read the memory in another order.
     const bool same_memory = root_of(graph_, writer_->node().inputs[i]) == root;
     if (same_memory && !(writer_->input(i).shape == writer_->output().shape)) return;
   }

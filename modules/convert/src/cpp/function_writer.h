@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Writes one function of the generated source: the nodes that its outputs need, as straight-line code, and the places of
-/// their values.
+/// Writes one function of the generated source: straight-line code for the nodes that its outputs need, and the place
+/// in memory of each value.
 #include <map>
 #include <set>
 #include <string>
@@ -18,19 +18,19 @@
 
 namespace shoal::convert::cpp {
 
-/// The parts of a function that computes in eight bits.
+/// What a function needs to compute in eight bits.
 struct Int8Writing {
   Int8Plan plan;
   std::map<Place, Int8Scale> scales;  ///< The scales of all values that the plan keeps in eight bits.
 };
 
-/// A node with known sizes. InvalidArgument for an axis that `sizes` lacks.
+/// Returns the writer of a node whose sizes are known. InvalidArgument for an axis that `sizes` lacks.
 Result<OpWriter> op_writer(const Graph& graph, NodeId id, const SymbolSizes& sizes, const std::set<Place>& read,
                            FunctionText* function);
 
 class FunctionWriter final : public FunctionText {
  public:
-  /// `inputs` and `outputs` are the parameters in0, in1, ..., out0, out1, ... of the function.
+  /// `inputs` and `outputs` become the parameters in0, in1, ..., out0, out1, ... of the function.
   FunctionWriter(const Graph& graph, const SymbolSizes& sizes, std::vector<Value> inputs, std::vector<Value> outputs,
                  WeightArrays& weights, std::set<std::string>& parts, const Int8Writing* int8 = nullptr);
 
@@ -55,8 +55,8 @@ class FunctionWriter final : public FunctionText {
   struct Root {
     std::string type;
     size_t bytes = 0;
-    int32_t first = 0, last = 0;       // The steps that use it, a step being a node.
-    std::vector<int32_t> may_replace;  // Roots that it may be written over.
+    int32_t first = 0, last = 0;       // The first and last step (node) that uses the memory.
+    std::vector<int32_t> may_replace;  // Roots whose memory this one may take over.
     size_t offset = 0;
   };
 
@@ -66,15 +66,15 @@ class FunctionWriter final : public FunctionText {
   Result<void> write_node(NodeId id, const std::set<Place>& read);
   void copy_to_outputs();
 
-  // In eight bits (function_writer_int8.cc).
-  /// Whether a node was written in eight bits, or is a part of what is.
+  // Code in eight bits (function_writer_int8.cc).
+  /// True if the node was written in eight bits, or is a part of a layer that is.
   Result<bool> write_in_int8(NodeId id, const std::set<Place>& read);
   void write_int8_layer(const Int8Layer& layer, OpWriter& head);
   void write_int8_pool(OpWriter& writer, const Value& result);
-  /// The value in eight bits, which is made of its float where nothing has written it.
+  /// The name of a value's eight-bit form; converts the float form first if no node has written the eight-bit form.
   std::string read_int8(const Value& value);
   std::string written_int8(const Value& value, const Int8Scale& scale);
-  /// Makes the float of a value that was written in eight bits alone.
+  /// Writes the conversion to float of a value that exists in eight bits only.
   void write_float_of(const Value& root);
 
   Result<void> plan();
@@ -85,11 +85,11 @@ class FunctionWriter final : public FunctionText {
   WeightArrays& weights_;
   std::set<std::string>& parts_;
   std::vector<std::string> lines_;
-  std::vector<Root> roots_;             // The pointer to root i is called m<i>.
-  std::map<Place, int32_t> root_at_;  // The memory roots of values that lie in the function's memory.
-  std::map<Place, std::string> names_;  // The names of values that lie elsewhere: parameters.
-  std::set<std::string> arrays_;        // Weights that the function reads.
-  std::vector<int32_t> over_;           // Roots that the node may write its output over.
+  std::vector<Root> roots_;             // The generated code calls the pointer to root i m<i>.
+  std::map<Place, int32_t> root_at_;  // The root (an index of roots_) of each value in the function's own memory.
+  std::map<Place, std::string> names_;  // The names of values that are parameters of the function.
+  std::set<std::string> arrays_;        // The names of the weight arrays that the function reads.
+  std::vector<int32_t> over_;           // Roots whose memory the current node may write output 0 to.
   const OpWriter* writer_ = nullptr;  // The writer of the current node.
   const Int8Writing* int8_;
   struct Int8Value {
@@ -97,7 +97,7 @@ class FunctionWriter final : public FunctionText {
     Int8Scale scale;
   };
   std::map<Place, Int8Value> int8_values_;
-  std::set<Place> floats_missing_;  // Values that were written in eight bits alone.
+  std::set<Place> floats_missing_;  // Values that exist in eight bits only, so far.
   int32_t step_ = 0;
   size_t memory_bytes_ = 0;
 };

@@ -20,7 +20,7 @@ std::string numbers_text(const std::vector<int64_t>& numbers) {
   return joined(texts);
 }
 
-/// The sizes of the part conv_int8.
+/// The arguments of the part conv_int8 that are numbers: sizes, strides, padding, dilations and the zero point.
 std::string conv_text(const OpWriter& w, int32_t zero) {
   const Attributes& attributes = w.attributes();
   const Shape &x = w.input(0).shape, &kernel = w.input(1).shape, &y = w.output().shape;
@@ -91,7 +91,7 @@ void FunctionWriter::write_int8_layer(const Int8Layer& layer, OpWriter& head) {
   line("}");
 }
 
-/// Pools and relus, which leave the scale as it is.
+/// Writes pools and relus, which leave the scale of their operand unchanged.
 void FunctionWriter::write_int8_pool(OpWriter& w, const Value& result) {
   const std::string x = read_int8(w.node().inputs[0]);
   const Int8Scale scale = int8_values_.at(place_of(root_of(graph_, w.node().inputs[0]))).scale;

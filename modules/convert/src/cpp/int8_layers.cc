@@ -13,7 +13,7 @@ std::vector<float> floats_of(const WeightArrays& values, const Value& value) {
   return {data, data + bytes.size() / sizeof(float)};
 }
 
-/// Weights [out][taps][in] and biases in double, with the normalization in them.
+/// The weights [out][taps][in] and biases of a layer in double, after the normalization has been folded into them.
 struct Folded {
   std::vector<double> weights, bias;
 };
@@ -48,7 +48,7 @@ Folded folded(const Graph& graph, const Int8Layer& layer, const WeightArrays& va
 }
 
 int32_t rounded_int32(double number) {
-  constexpr double kMax = 1073741824.0;  // Below this bound there is room for the sum of products.
+  constexpr double kMax = 1073741824.0;  // Leaves room in 32 bits for the sum of products.
   return std::isnan(number) ? 0 : int32_t(std::lround(std::clamp(number, -kMax, kMax)));
 }
 
@@ -75,7 +75,7 @@ Int8Weights int8_weights(const Graph& graph, const Int8Layer& layer, const Weigh
     // factor / result.scale = fraction * 2^exponent, with a fraction in [1/2, 1).
     int exponent = 0;
     const double fraction = std::frexp(factor / double(result.scale), &exponent);
-    const int shift = 30 - exponent;  // Beyond 62 all sums become 0.
+    const int shift = 30 - exponent;  // With a shift beyond 62, every sum becomes 0.
     made.multipliers.push_back(shift > 62 ? 0 : int32_t(std::lround(std::ldexp(fraction, 30))));
     made.shifts.push_back(uint8_t(std::clamp(shift, 1, 62)));
   }

@@ -10,17 +10,17 @@
 
 namespace shoal::convert::cpp {
 
-/// Sums of products, as integers: sum = bias + x w, whose real number is sum * factor of its channel.
+/// Weights whose integer sums of products, sum = bias + x w, stand for the real number sum * factor of the channel.
 struct Int8Weights {
   std::vector<int8_t> weights;  ///< [out][...], channels last.
-  std::vector<int32_t> bias;  ///< The bias, which accounts for the zero point of x.
+  std::vector<int32_t> bias;  ///< Includes the correction for the zero point of x.
   std::vector<float> factors;
-  std::vector<int32_t> multipliers;  ///< factors / scale of the result, as multiplier / 2^shift.
+  std::vector<int32_t> multipliers;  ///< multipliers / 2^shifts is factors / (the result's scale).
   std::vector<uint8_t> shifts;
 };
 
-/// Folds the normalization of a layer into its weights, and rounds these symmetrically, each output channel for itself. `result` is
-/// the scale of what the layer writes.
+/// Folds the normalization of a layer into its weights, and rounds the weights symmetrically, with a scale for each
+/// output channel. `result` is the scale of the layer's result.
 Int8Weights int8_weights(const Graph& graph, const Int8Layer& layer, const WeightArrays& values, const Int8Scale& x,
                          const Int8Scale& result);
 

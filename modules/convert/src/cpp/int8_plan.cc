@@ -13,14 +13,14 @@ namespace {
 
 bool is_layer(const Graph& graph, const Node& node) {
   if (node.op != "dense" && node.op != "conv2d") return false;
-  constexpr int64_t kProductsMax = 60000;  // This many products and a bias fit into 32 bits.
+  constexpr int64_t kProductsMax = 60000;  // The sum of this many products and a bias fits into 32 bits.
   const Shape kernel = node.inputs[1].shape().resolve({}).value_or(Shape{1, kProductsMax + 1});
   if (kernel.elements() / kernel[0] > kProductsMax) return false;
   return std::all_of(node.inputs.begin() + 1, node.inputs.end(),
                      [&](const Value& value) { return is_known_value(graph, value); });
 }
 
-/// Ops that eight bits pass through with their scale.
+/// True for ops whose eight-bit result has the scale of their operand.
 bool passes_scale(const Node& node) { return node.op == "max_pool" || node.op == "avg_pool" || node.op == "relu"; }
 
 }  // namespace
@@ -42,7 +42,7 @@ void Int8Plan::find_layers(const std::vector<NodeId>& nodes, const std::vector<V
     for (const Value& input : graph_.node(id).inputs) readers[place_of(input)].push_back(id);
   }
   for (const Value& output : outputs) readers[place_of(output)].push_back(-1);
-  // The node that alone reads a value as its input 0.
+  // Returns the only reader of a value if it reads the value as input 0.
   const auto only_reader = [&](const Value& value) {
     const std::vector<NodeId>& all = readers[place_of(value)];
     const bool fits = all.size() == 1 && all[0] >= 0 && graph_.node(all[0]).inputs[0] == value;
@@ -95,7 +95,7 @@ void Int8Plan::find_readers(const std::vector<NodeId>& nodes) {
 
 namespace {
 
-/// Takes the results of one example into the ranges.
+/// Widens the ranges so that they contain the results of one example.
 void widen(std::span<const TensorView> results, std::vector<Int8Range>& ranges) {
   for (size_t i = 0; i < results.size(); ++i) {
     for (const float value : results[i].as<float>()) {

@@ -29,10 +29,10 @@ struct Int8Layer {
 
 class Int8Plan {
  public:
-  /// Plans the function with these outputs, all of whose nodes can be written.
+  /// Plans the function that computes these outputs. All of its nodes must be ones that can be written as C++.
   Int8Plan(const Graph& graph, const std::vector<Value>& outputs);
 
-  /// The layer that ends with a node; null if none does.
+  /// The layer whose last node is `last`; null if there is none.
   const Int8Layer* layer_at(NodeId last) const;
   /// True if a node is part of a layer but not its last node.
   bool is_inside_layer(NodeId id) const { return inside_.contains(id); }
@@ -40,7 +40,7 @@ class Int8Plan {
   bool reads_int8(NodeId id) const { return reads_.contains(id); }
   /// True if any node reads this value in eight bits.
   bool is_read_as_int8(const Value& value) const { return read_.contains(place_of(value)); }
-  /// The values whose ranges count.
+  /// The values whose ranges the eight-bit code needs.
   const std::vector<Value>& ranged() const { return ranged_; }
 
  private:
@@ -54,7 +54,7 @@ class Int8Plan {
   std::vector<Value> ranged_;
 };
 
-/// Runs the model on the examples: the range of each value, 0 included. InvalidArgument if an example lacks an input, or there is none.
+/// Runs the examples and returns each value's range, 0 included. InvalidArgument without examples or a needed input.
 Result<std::vector<Int8Range>> ranges_of(const TrainedModel& model, const std::vector<Value>& values,
                                          const SymbolSizes& sizes, const Calibration& calibration);
 Int8Scale scale_of(const Int8Range& range);

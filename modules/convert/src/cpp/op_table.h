@@ -14,14 +14,14 @@ namespace shoal::convert::cpp {
 struct OpRow {
   /// Writes the C++ statements that compute the outputs of the node.
   void (*write)(OpWriter& writer);
-  /// Why this node cannot be written, as the end of a sentence ("its filters are computed"); empty if it can. Null: it always can.
+  /// The reason why a node cannot be written ("its filters are computed"); empty if it can. Null: every node can.
   std::string (*obstacle)(const OpWriter& writer) = nullptr;
 };
 
 /// The row of an op; null if there is none.
 const OpRow* find_row(std::string_view op);
 
-/// The table while it is made.
+/// Collects the rows of the table while it is built.
 class OpRows {
  public:
   void add(std::string_view op, OpRow row) { SHOAL_CHECK(rows_.emplace(std::string(op), row).second); }

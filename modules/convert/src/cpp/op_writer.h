@@ -24,20 +24,20 @@ struct Operand {
   int64_t rows() const { return elements() / last_size(); }
 };
 
-/// The function that a node becomes a part of.
+/// The function of the generated source to which a node adds its code.
 class FunctionText {
  public:
   virtual ~FunctionText() = default;
-  /// The name of the pointer to a value's elements, for reading and for writing.
+  /// read() and written(): the name of the pointer to a value's elements, for reading and for writing.
   virtual std::string read(const Value& value) = 0;
   virtual std::string written(const Value& value) = 0;
-  /// Memory that only the node uses which is being written.
+  /// Returns the name of memory that only the current node uses.
   virtual std::string scratch(std::string_view type, size_t bytes) = 0;
-  /// The node may write its output 0 over this value, whose elements it reads before it writes their places.
+  /// Output 0 of the node may take over this value's memory: the node reads each element before it writes its place.
   virtual void may_write_over(const Value& value) = 0;
-  /// The elements of a variable or constant of float32.
+  /// The elements of a float32 variable or constant.
   virtual std::span<const float> floats(const Value& value) = 0;
-  /// An array of weights that is made of such a value; `layout` tells several of one value apart.
+  /// Adds an array of weights made from a variable or constant; `layout` distinguishes several arrays of one value.
   virtual std::string array(const Value& value, std::string_view layout, const Shape& shape,
                             const std::vector<float>& elements) = 0;
   virtual void need(std::string_view part) = 0;
@@ -59,10 +59,10 @@ class OpWriter {
   bool is_used(size_t output) const { return used_[output]; }
   /// True if an input is a variable or a constant, which the writer may rearrange in advance.
   bool is_known(size_t input) const;
-  /// The position of an input that may have been left out (named_inputs.h); nothing if it was.
+  /// The position of an optional input (named_inputs.h); nothing if the node lacks it.
   std::optional<size_t> find(std::string_view name) const;
 
-  // The members below need a function to write to.
+  // The members below may be called only if the OpWriter has a function to write to.
 
   std::string in(size_t i) { return function_->read(node_.inputs[i]); }
   /// The expression of an optional input; "nullptr" if it was left out.
@@ -71,7 +71,7 @@ class OpWriter {
   /// Memory that only this node uses.
   std::string scratch(DType dtype, int64_t elements);
   std::string scratch_of_doubles(int64_t count) { return function_->scratch("double", size_t(count) * sizeof(double)); }
-  /// Output 0 may lie over this input, if shape and type are the same.
+  /// Output 0 may take over the memory of this input, if shape and type are the same.
   void may_write_over(size_t input);
   /// The elements of an input that is_known().
   std::span<const float> floats(size_t i) { return function_->floats(node_.inputs[i]); }
@@ -80,9 +80,9 @@ class OpWriter {
   }
   void need(std::string_view part) { function_->need(part); }
   void line(const std::string& text);
-  /// A line ("for (...)") that the next one belongs to, and is indented below.
+  /// Writes a line ("for (...)") whose body is the next line, which is indented.
   void line_before(const std::string& text);
-  /// A call of the function that the part of the same name has, as a line. With `checked` it says whether its input was fine.
+  /// Writes a call of the function `part` (parts.h). With `checked`, the generated function fails where the call does.
   void call(const std::string& part, const std::vector<std::string>& arguments, bool checked = false);
 
  private:
@@ -94,7 +94,7 @@ class OpWriter {
   std::string indent_;
 };
 
-/// One operand of loops over the elements of a shape: its first element, and the distance of neighbours along each axis.
+/// One operand of loops over the elements of a shape: its first element, and the stride along each axis.
 struct LoopOperand {
   std::string pointer;
   std::vector<int64_t> strides;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that move elements, and those that repeat one.
+// Ops that move elements, and ops that repeat elements.
 #include <cstring>
 #include <string>
 
@@ -10,7 +10,7 @@
 namespace shoal::convert::cpp {
 namespace {
 
-/// Copies an array of `shape`, which is dense on one side.
+/// Copies an array of `shape`. At least one of `to` and `from` is dense.
 void write_copy(OpWriter& w, const Shape& shape, const LoopOperand& to, const LoopOperand& from) {
   write_loops(w, shape, {to, from}, [](const std::vector<std::string>& e) { return e[0] + " = " + e[1]; });
 }
@@ -75,7 +75,7 @@ void write_pad(OpWriter& w) {
   write_copy(w, w.input(0).shape, inside, {w.in(0), dense_strides(w.input(0).shape)});
 }
 
-/// broadcast_like: x broadcast to the result or, with axes, without these.
+/// broadcast_like: x is broadcast to the result; with the attribute "axes", x lacks these axes of the result.
 void write_broadcast_like(OpWriter& w) {
   const Shape &whole = w.output().shape, &part = w.input(0).shape;
   LoopOperand x{w.in(0), {}};

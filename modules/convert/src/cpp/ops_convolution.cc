@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions, transposed ones, and pools. Filters are arranged beforehand in the order in which they are read.
+// Convolutions, transposed convolutions and pools. Filters are stored in the order in which the generated code reads them.
 #include <cmath>
 #include <numeric>
 #include <string>
@@ -11,8 +11,8 @@
 namespace shoal::convert::cpp {
 namespace {
 
-/// One axis of a correlation: result i, which lies at target_begin + i * target_step, sees through tap t the element
-/// i * stride + begin + t * dilation of the image. That tap is the filters' tap_begin + t * tap_step.
+/// One axis of a correlation. Result i is stored at target_begin + i * target_step. Tap t multiplies the image's
+/// element i * stride + begin + t * dilation with tap number tap_begin + t * tap_step of the filters.
 struct Axis {
   int64_t in, out, taps;
   int64_t stride = 1, begin = 0, dilation = 1;
@@ -26,7 +26,7 @@ struct Axis {
 
 /// Holds the sizes of a convolution: conv2d computes the result from the image, conv2d_transpose the image from the result.
 struct Convolution {
-  int64_t groups, channels, filters;  // The last two are of one group.
+  int64_t groups, channels, filters;  // The number of groups; input channels and filters of one group.
   Axis down, right;
 
   Convolution(const Attributes& attributes, const Shape& image, const Shape& kernel, const Shape& result)
@@ -36,7 +36,7 @@ struct Convolution {
                   .out = out,
                   .taps = taps,
                   .stride = attributes.get_ints("strides")[number],
-                  .begin = -attributes.get_ints("padding")[2 * number],  // Top, bottom, left, right.
+                  .begin = -attributes.get_ints("padding")[2 * number],  // Padding is top, bottom, left, right.
                   .dilation = attributes.get_ints("dilations", {1, 1})[number]};
     };
     down = axis(0, image[1], result[1], kernel[2]);
@@ -44,12 +44,12 @@ struct Convolution {
   }
   int64_t taps() const { return down.taps * right.taps; }
   bool is_depthwise() const { return groups > 1 && channels == 1 && filters == 1; }
-  /// Groups of a few channels are summed in another way.
+  /// False for groups of a few channels, which are summed by other code (write_grouped).
   bool has_wide_groups() const { return groups == 1 || (channels >= 8 && filters >= 8); }
 };
 
-/// The part of a result that one loop nest computes: of a convolution the whole result, of a transposed one the results in
-/// one phase of the strides.
+/// The part of a result that one loop nest computes: the whole result of a convolution, or the results of a transposed
+/// convolution in one phase of the strides.
 struct Part {
   Axis down, right;
   int64_t in_channels, out_channels;
@@ -90,9 +90,9 @@ std::vector<float> arranged(std::span<const float> filters, const Part& part, in
   return result;
 }
 
-/// Which zeros beyond the image are part of a sum: it depends on how `portable` reads a window. Those above and below are, where a
-/// window of short rows is put together; those beside it are, where a row of a window is one run of memory. Filters that are no finite
-/// numbers leave them out.
+/// Tells which zeros beyond the image are added to a sum, as in `portable`: zeros beside the image if a window's row is
+/// one run of memory, and zeros above and below it if, besides, these rows are short. Filters that contain infinity or
+/// NaN add no zeros beyond the image.
 struct ZerosBeyond {
   bool rows, columns;
   ZerosBeyond(const Part& part, int64_t groups, bool finite) {
@@ -104,7 +104,7 @@ struct ZerosBeyond {
   }
 };
 
-/// The pointers to the image and the result that calls are given. Several images are taken one after the other.
+/// The pointers to the image and the result that each call gets. Several images are computed one after the other.
 struct Images {
   std::string x, y;
   int64_t count;
@@ -141,7 +141,7 @@ void write_part(OpWriter& w, const Convolution& c, const Part& part, const std::
   w.line("}");
 }
 
-/// The filters of a depthwise convolution as [taps][channels].
+/// Returns the filters of a depthwise convolution in the order [taps][channels].
 std::vector<float> by_taps(std::span<const float> filters, int64_t channels, int64_t taps) {
   std::vector<float> result;
   for (int64_t tap = 0; tap < taps; ++tap) {
@@ -150,7 +150,7 @@ std::vector<float> by_taps(std::span<const float> filters, int64_t channels, int
   return result;
 }
 
-/// Filters [O,I,taps] as [O,taps,I].
+/// Returns the filters [O,I,taps] in the order [O,taps,I].
 std::vector<float> channels_last(std::span<const float> filters, int64_t channels, int64_t taps) {
   std::vector<float> result;
   for (int64_t o = 0; o < int64_t(filters.size()) / (channels * taps); ++o) {
@@ -161,7 +161,7 @@ std::vector<float> channels_last(std::span<const float> filters, int64_t channel
   return result;
 }
 
-/// Groups of few channels, depthwise or not.
+/// Writes a convolution with groups of few channels, depthwise or not.
 void write_grouped(OpWriter& w, const Convolution& c, bool transposed) {
   const auto axis = [&](const Axis& a) {
     return transposed ? short_axis_text(a, a.out, a.in) : short_axis_text(a, a.in, a.out);
@@ -209,8 +209,8 @@ void write_conv2d(OpWriter& w) {
   write_relu(w);
 }
 
-/// The results of an axis that the image's phase `phase` goes into, seen the other way: the elements h of the image with
-/// (h + before) % stride == phase, each of which is a sum over some taps of the result, the last one first.
+/// One axis of a transposed convolution, derived from the convolution's axis `forward`: the elements h of the image
+/// with (h + before) % stride == phase, each of which is a sum over some taps of the result, the last tap first.
 Axis phase_of(const Axis& forward, int64_t phase) {
   const int64_t stride = forward.stride, dilation = forward.dilation, before = -forward.begin;
   const int64_t together = std::gcd(stride, dilation), tap_step = stride / together;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops whose elements depend on single elements of their operands. Their loops stand in the function itself.
+// Ops whose elements depend on single elements of their operands. Their loops are written into the function itself.
 #include <map>
 #include <string>
 
@@ -12,7 +12,7 @@ namespace {
 
 LoopOperand dense_operand(std::string pointer, const Shape& shape) { return {std::move(pointer), dense_strides(shape)}; }
 
-/// y = text of x, element by element.
+/// Writes a loop for y = text(x), element by element.
 void write_map(OpWriter& w, const std::function<std::string(const std::string& x)>& text) {
   w.may_write_over(0);
   const Shape& shape = w.output().shape;
@@ -20,7 +20,7 @@ void write_map(OpWriter& w, const std::function<std::string(const std::string& x
               [&](const std::vector<std::string>& e) { return e[0] + " = " + text(e[1]); });
 }
 
-/// y = text of a and b, which broadcast.
+/// Writes loops for y = text(a, b), where a and b broadcast.
 void write_pairs(OpWriter& w, const std::function<std::string(const std::string& a, const std::string& b)>& text) {
   w.may_write_over(0);
   w.may_write_over(1);
@@ -32,7 +32,7 @@ void write_pairs(OpWriter& w, const std::function<std::string(const std::string&
               [&](const std::vector<std::string>& e) { return e[0] + " = " + text(e[1], e[2]); });
 }
 
-/// The functions of one operand that are parts, and what these are called.
+/// The names of ops of one operand that have a part (parts.h), and the names of these parts' functions.
 const std::map<std::string, std::string, std::less<>>& functions() {
   static const auto& table = forever(std::map<std::string, std::string, std::less<>>{{"exp", "exponential"},
                                                                                      {"log", "logarithm"},
@@ -53,7 +53,7 @@ void write_function(OpWriter& w) {
   write_map(w, [&](const std::string& x) { return part + "(" + x + ")"; });
 }
 
-/// leaky_relu and elu.
+/// Writes leaky_relu and elu.
 void write_slope(OpWriter& w) {
   const std::string& op = w.node().op;
   w.need(op);
@@ -109,7 +109,7 @@ void write_select(OpWriter& w) {
       [&](const std::vector<std::string>& e) { return e[0] + " = " + e[1] + is_set + " ? " + e[2] + " : " + e[3]; });
 }
 
-/// An op of two operands that C++ has.
+/// Writes an op of two operands for which C++ has an operator.
 template <char kOperator>
 void write_operator(OpWriter& w) {
   write_pairs(w, [](const std::string& a, const std::string& b) { return a + " " + kOperator + " " + b; });
@@ -158,7 +158,7 @@ void add_elementwise_rows(OpRows& rows) {
            {[](OpWriter& w) { write_map(w, [](const std::string& x) { return "1.0f / std::sqrt(" + x + ")"; }); }});
   rows.add("reciprocal", {[](OpWriter& w) { write_map(w, [](const std::string& x) { return "1.0f / " + x; }); }});
   rows.add("abs", {[](OpWriter& w) { write_map(w, [](const std::string& x) { return "std::fabs(" + x + ")"; }); }});
-  // This calls the C library in double, so the last bit may differ from that of the machine that trained.
+  // The generated code calls the C library in double, so the last bit may differ from the machine that trained.
   rows.add("sin",
            {[](OpWriter& w) { write_map(w, [](const std::string& x) { return "float(std::sin(double(" + x + ")))"; }); }});
   rows.add("cos",

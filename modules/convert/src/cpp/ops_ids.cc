@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ids: looked up, counted, crossed, checked.
+// Ops that look up, count, cross and check ids.
 #include <string>
 
 #include "cpp/op_table.h"

@@ -10,7 +10,7 @@
 namespace shoal::convert::cpp {
 namespace {
 
-/// softmax and log_softmax, along the last axis.
+/// Writes softmax and log_softmax, along the last axis.
 void write_softmax(OpWriter& w) {
   w.may_write_over(0);
   w.call(w.node().op, {w.in(0), w.out(), int_text(w.input(0).rows()), int_text(w.input(0).last_size())});

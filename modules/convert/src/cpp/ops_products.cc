@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dense layers and products of matrices: which order a sum has follows from the sizes alone, as in the backend `portable`.
+// Dense layers and matrix products. The order of each sum follows from the sizes alone, as in the backend `portable`.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -10,9 +10,9 @@
 namespace shoal::convert::cpp {
 namespace {
 
-constexpr int64_t kFewRows = 4;        // Up to so many rows, a sum has lanes along the inputs, and then a chain.
-constexpr int64_t kSmallBatch = 32;    // Up to so many, it has lanes in blocks of inputs.
-constexpr int64_t kDepthBlock = 1024;  // The largest of these blocks.
+constexpr int64_t kFewRows = 4;        // Up to this many rows, each sum has lanes along the inputs, and then a chain.
+constexpr int64_t kSmallBatch = 32;    // Up to this many rows, each sum has lanes in blocks of inputs.
+constexpr int64_t kDepthBlock = 1024;  // The largest size of such a block of inputs.
 
 struct ProductSizes {
   int64_t rows, out, in;
@@ -59,7 +59,7 @@ void write_dense(OpWriter& w) {
   write_relu_where_fused(w);
 }
 
-/// An operand of a product of matrices: how many matrices it has, and their sizes and strides as the product sees them.
+/// An operand of a matrix product: the number of its matrices, and the sizes and strides of each after transposition.
 struct Matrices {
   int64_t rows, columns, down, right, count, elements;
   bool transposed;
@@ -105,7 +105,7 @@ void write_matmul(OpWriter& w) {
   Matrices a(w.input(0).shape, w.attributes().get_bool("transpose_a"));
   const Matrices b(w.input(1).shape, w.attributes().get_bool("transpose_b"));
   int64_t count = w.output().elements() / (a.rows * b.columns);
-  if (b.count == 1 && !a.transposed) {  // All matrices of a lie below each other and form one matrix.
+  if (b.count == 1 && !a.transposed) {  // The matrices of a, stored one after the other, form one matrix.
     a.rows *= std::exchange(a.count, 1);
     count = 1;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums, means and maxima along axes, and the positions of the largest.
+// Sums, means and maxima along axes, and argmax.
 #include <algorithm>
 #include <string>
 
@@ -41,7 +41,7 @@ std::vector<Stage> stages_of(const Shape& shape, const std::vector<bool>& reduce
       columns *= runs[i].count;
     }
   }
-  if (stages.empty()) stages.push_back({1, 1, shape.elements()});  // With nothing to take away, it is a copy.
+  if (stages.empty()) stages.push_back({1, 1, shape.elements()});  // A reduction over no axis is a copy.
   return stages;
 }
 

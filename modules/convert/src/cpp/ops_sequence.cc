@@ -9,7 +9,7 @@
 namespace shoal::convert::cpp {
 namespace {
 
-/// The state before the first step: a copy of an input, or zeros.
+/// Writes the state before the first step: a copy of the optional input, or zeros.
 void write_state(OpWriter& w, const std::string& state, std::optional<size_t> initial, int64_t elements) {
   const Shape shape{elements};
   if (initial) {
@@ -20,7 +20,7 @@ void write_state(OpWriter& w, const std::string& state, std::optional<size_t> in
   }
 }
 
-/// Refuses lengths out of range; the text of the length of sequence n.
+/// Writes a check of all lengths, and returns the expression for the length of sequence n.
 std::string write_lengths(OpWriter& w, int64_t sequences, int64_t positions) {
   const std::optional<size_t> lengths = w.find("lengths");
   if (!lengths) return int_text(positions);
@@ -55,7 +55,7 @@ std::string recurrent_obstacle(const OpWriter& w) {
   return "";
 }
 
-/// Query, key and value of head h of sequence n: operands of their own, or parts of one.
+/// The text of query, key or value of head h of sequence n. `together`: the three are parts of one operand.
 std::string head_text(OpWriter& w, bool together, size_t part, int64_t heads, int64_t size) {
   const Shape& shape = w.input(together ? 0 : part).shape;
   const int64_t before = together ? int64_t(part) * heads * size : 0;

@@ -11,7 +11,7 @@
 
 namespace shoal::convert::cpp {
 
-/// The text of all files of parts/, one after the other. The build makes it of them (parts.cmake).
+/// The texts of all files of parts/, and the number of files. The build defines both variables (parts.cmake).
 extern const char* const kPartFiles[];
 extern const int kPartFileCount;
 
@@ -23,7 +23,7 @@ struct SourcePart {
 };
 using Parts = std::map<std::string, SourcePart, std::less<>>;
 
-/// Adds the parts of one file. What stands before its first part is for readers of the file.
+/// Adds the parts of one file. Lines before the first part are comments for readers of the file.
 void read_parts(std::string_view file, Parts& parts) {
   constexpr std::string_view kMark = "//@ part ";
   SourcePart* part = nullptr;

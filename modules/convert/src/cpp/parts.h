@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The parts of which sources are made: functions of parts/*.inc, which the build puts into the library as text. A line
+/// The parts (functions) of generated sources: parts/*.inc, which the build puts into the library as text. A line
 ///
 ///     //@ part NAME needs OTHER ...
 ///
@@ -10,7 +10,7 @@
 
 namespace shoal::convert::cpp {
 
-/// The text of these parts and of all that they need, each after those that it needs.
+/// The text of these parts and of all parts that they need, each after the parts that it needs.
 std::string parts_text(const std::set<std::string>& names);
 
 }  // namespace shoal::convert::cpp

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Outputs of nodes as keys, and which of them a function computes.
+/// Names outputs of nodes by keys, and finds the outputs that a function computes.
 #include <set>
 #include <utility>
 #include <vector>
@@ -9,15 +9,15 @@
 
 namespace shoal::convert::cpp {
 
-/// An output of a node.
+/// An output of a node: the node's id, and the index of the output.
 using Place = std::pair<NodeId, int>;
 inline Place place_of(const Value& value) { return {value.node(), value.output()}; }
 
-/// The nodes that values are computed from, in their order; those that are used for their shape alone are not among them.
+/// The nodes from which values are computed, in the graph's order, without nodes of which only the shape is used.
 std::vector<NodeId> computed_nodes(const Graph& graph, const std::vector<Value>& values);
-/// The outputs that any of these nodes, or a fetch, reads.
+/// The outputs that at least one of these nodes or fetches reads.
 std::set<Place> read_places(const Graph& graph, const std::vector<NodeId>& nodes, const std::vector<Value>& fetches);
-/// The value whose memory a value has: views have their operand's.
+/// The value that owns the memory of `value`: for a view, the owner of its operand's memory.
 Value root_of(const Graph& graph, Value value);
 /// True if a value is a variable or a constant.
 bool is_known_value(const Graph& graph, const Value& value);

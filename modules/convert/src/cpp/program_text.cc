@@ -24,7 +24,7 @@ std::string elements_text(const Parameter& parameter, const SymbolSizes& sizes) 
   return std::to_string(parameter.value.shape().resolve(sizes).value().elements());
 }
 
-/// "const float* pixels, float* logits"
+/// Returns "const float* pixels, float* logits".
 std::string parameters_text(const SignatureFunction& function, bool by_number) {
   std::vector<std::string> texts;
   for (size_t i = 0; i < function.inputs.size(); ++i) {
@@ -51,7 +51,7 @@ std::string table_definition(const std::string& name, const std::vector<std::str
   return text + "};\n\n";
 }
 
-/// The tables of names of one function.
+/// Returns the tables of names of one function.
 std::vector<NameTable> tables_of(const SignatureFunction& function) {
   std::vector<NameTable> tables;
   for (const Parameter& output : function.outputs) {
@@ -136,7 +136,7 @@ class ProgramText {
   }
 
   std::string id_function(const Parameter& input) const { return id_functions_.at(input.value.node()); }
-  /// The inputs of text that no function before this one has.
+  /// The text inputs of `function` that no earlier function has.
   std::vector<const Parameter*> encoded_first_in(const SignatureFunction& function) const {
     std::set<NodeId> before;
     for (const SignatureFunction& other : functions_) {
@@ -150,7 +150,7 @@ class ProgramText {
     return result;
   }
 
-  /// A function that makes an id of a text.
+  /// Writes a function that turns a text into an id.
   void write_encoding(const std::string& name, const TextEncoding& encoding) {
     std::string body;
     for (const std::string& missing : encoding.missing) {
@@ -179,7 +179,7 @@ class ProgramText {
         "std::int64_t " + name + "(const char* " + (reads ? "text" : "") + ", std::size_t size) {\n" + body + "}\n\n";
   }
 
-  /// The id of a text that a vocabulary, if there is one, lacks.
+  /// The expression for the id of a text that the vocabulary lacks, or of any text if there is no vocabulary.
   std::string unknown_text(const TextEncoding& encoding) {
     if (encoding.vocabulary && encoding.buckets == 0) {
       return encoding.refuse_unknown ? "INT64_MIN" : int_text(encoding.unknown_id);
@@ -193,7 +193,7 @@ class ProgramText {
 
   void write_loading(std::span<const std::byte> file) {
     parts_.insert("checksum");
-    uint64_t sum = 0xcbf29ce484222325u;  // The same hash as the part "checksum" computes.
+    uint64_t sum = 0xcbf29ce484222325u;  // The part "checksum" computes the same hash.
     for (const std::byte byte : file) sum = (sum ^ uint64_t(byte)) * 0x100000001b3u;
     internal_ += "const unsigned char* weights = nullptr;\n\n";
     public_ += formatted(R"(bool load_weights(const void* bytes, std::size_t size) {
@@ -245,7 +245,7 @@ class ProgramText {
       if (!seen.insert(id).second) continue;
       const Node& node = model_.graph->node(id);
       if (source_of(node.op) == Source::kInput) return true;
-      // Lists of all classes are made by a product with 0.
+      // A product with 0, which makes lists of all classes, depends on no input.
       if (node.op == "scale" && node.attributes.get_real("factor") == 0) continue;
       const OpDef* const op = model_.graph->catalogue().find(node.op);
       for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -338,9 +338,9 @@ class ProgramText {
   const SymbolSizes sizes_;
   WeightArrays weights_;
   Names id_names_;
-  std::map<NodeId, std::string> id_functions_;  // By the input that they make ids for.
+  std::map<NodeId, std::string> id_functions_;  // The key is the input for which a function makes ids.
   std::set<std::string> parts_;
-  // The text in the unnamed namespace behind the parts, and the text behind that namespace.
+  // The text after the parts in the unnamed namespace, and the text after the unnamed namespace.
   std::string internal_, public_;
   std::vector<Int8Range> ranges_;
   size_t memory_bytes_ = 0;

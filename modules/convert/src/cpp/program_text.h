@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Header and source of a model, put together.
+/// Puts the header and the source of a model together.
 #include <vector>
 
 #include "cpp/signature_functions.h"
@@ -8,7 +8,7 @@
 
 namespace shoal::convert::cpp {
 
-/// Writes the program of a model without obstacles (cpp_obstacles).
+/// Writes the program of a model for which cpp_obstacles() finds nothing.
 Result<CppSource> write_program(const TrainedModel& model, const CppOptions& options,
                                 const std::vector<SignatureFunction>& functions);
 

@@ -16,7 +16,7 @@ std::optional<TextEncoding> encoding_of(const Node& node) {
   return encoded && *encoded ? std::optional((*encoded)->encoding) : std::nullopt;
 }
 
-/// The inputs that a function takes: those of the model that its outputs are computed from, in their order. Of a text it takes the ids.
+/// The inputs of a function, in the order of the model: those from which its outputs are computed, a text input as ids.
 std::vector<Parameter> inputs_of(const TrainedModel& model, const std::vector<Value>& outputs, Names& names) {
   const Graph& graph = *model.graph;
   std::vector<NodeId> needed;
@@ -100,7 +100,7 @@ Result<std::vector<SignatureFunction>> signature_functions(const TrainedModel& m
         .name = {}, .signature = signature.name, .equals = {}, .inputs = {}, .outputs = {}, .tables = {}};
     Names outputs, all;
     for (const auto& [title, key] : signature.outputs) SHOAL_TRY_VOID(add_output(model, title, key, outputs, function));
-    if (function.outputs.empty()) continue;  // A signature without outputs here only gives names.
+    if (function.outputs.empty()) continue;  // All outputs of such a signature are names of classes.
     const auto equal = std::find_if(functions.begin(), functions.end(),
                                     [&](const SignatureFunction& other) { return same_outputs(other, function); });
     if (equal != functions.end()) {

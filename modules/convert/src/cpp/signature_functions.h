@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Which functions a model gets: one for each of its signatures, with a parameter for each input and output.
+/// Chooses the functions of a model: one for each signature, with a parameter for each input and output.
 #include <map>
 #include <optional>
 #include <string>
@@ -17,13 +17,13 @@ struct Parameter {
   std::string name;   ///< An identifier.
   std::string title;  ///< What users call it.
   Value value;
-  /// For an input: how its ids are made of text. Empty: the input is no text.
+  /// For an input: how its texts become ids. Empty: the input is no text.
   std::optional<TextEncoding> encoding = {};
-  /// For an output: the names of its ids, if these are known.
+  /// For an output: the names of its ids, if the model knows them.
   std::vector<std::string> names = {};
 };
 
-/// Names of the positions of an output's last axis, as tables that users of the function may want.
+/// A table of names for the positions of an output's last axis, for users of the function.
 struct NameTable {
   std::string name;
   std::vector<std::string> names;
@@ -40,7 +40,7 @@ struct SignatureFunction {
 /// The functions, the default one first. InvalidArgument if a signature names a prediction that the model lacks.
 Result<std::vector<SignatureFunction>> signature_functions(const TrainedModel& model);
 
-/// The sizes for one example, with `axes` for all other symbols.
+/// The sizes of all symbols for a batch of one example: 1 for the batch, and `axes` for all other symbols.
 SymbolSizes sizes_of(const TrainedModel& model, const std::map<std::string, int64_t>& axes);
 
 }  // namespace shoal::convert::cpp

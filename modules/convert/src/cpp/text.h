@@ -15,20 +15,20 @@ namespace shoal::convert::cpp {
 
 /// "float", "std::int64_t", ...
 std::string_view type_text(DType dtype);
-/// A literal of exactly this number: "0x1.8p-3f", "INFINITY".
+/// Returns a literal of exactly this number: "0x1.8p-3f", "INFINITY".
 std::string float_text(float number);
 std::string double_text(double number);
 std::string int_text(int64_t number);
-/// A literal of this text; bytes beyond ASCII are escaped.
+/// Returns a string literal of this text; bytes beyond ASCII are escaped.
 std::string string_text(std::string_view text);
-/// The elements of an array between braces, in lines.
+/// Returns the elements of an array between braces, in lines.
 std::string array_text(std::string_view type, std::span<const std::byte> bytes);
-/// An identifier that is made of a name: "dense/kernel" becomes "dense_kernel". Empty names become `otherwise`.
+/// Returns an identifier made from a name: "dense/kernel" becomes "dense_kernel". Empty names become `otherwise`.
 std::string identifier(std::string_view name, std::string_view otherwise);
-/// Identifiers that differ.
+/// Makes identifiers that all differ.
 class Names {
  public:
-  /// The identifier of a name, with a number behind it if it is taken.
+  /// Returns the identifier of a name, with a number appended if the identifier is taken.
   std::string take(std::string_view name, std::string_view otherwise);
 
  private:
@@ -36,7 +36,7 @@ class Names {
 };
 /// True if C++ accepts this as a name.
 bool is_identifier(std::string_view name);
-/// A name as it may stand in a comment: without ends of lines.
+/// Returns a name that fits into a comment: without line breaks.
 std::string comment_text(std::string_view name);
 /// Joins texts with ", ".
 std::string joined(const std::vector<std::string>& texts);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that move elements, or see them under another shape.
+// Ops that move elements, or change only the shape.
 #include "onnx/lowering.h"
 #include "shoal/graph/op.h"
 
@@ -24,7 +24,7 @@ void write_split(Lowering& node) {
   for (size_t i = 0; i < parts.size(); ++i) node.set(i, parts[i]);
 }
 
-/// A size of -1 takes the whole axis.
+/// In the attribute "size", -1 takes the whole axis.
 void write_slice(Lowering& node) {
   const Attributes& of = node.attributes();
   const auto &begins = of.get_ints("begin"), &sizes = of.get_ints("size"), &strides = of.get_ints("stride");
@@ -40,7 +40,7 @@ void write_slice(Lowering& node) {
   node.set(0, node.add("Slice", {node.in(0), node.ints(starts), node.ints(ends), node.ints(axes), node.ints(steps)}));
 }
 
-/// The value that is added is of the type of x.
+/// ONNX needs the padding value as a tensor of x's type.
 void write_pad(Lowering& node) {
   const auto &before = node.attributes().get_ints("before"), &after = node.attributes().get_ints("after");
   std::vector<int64_t> pads = before;

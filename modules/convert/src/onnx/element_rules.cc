@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that look at elements alone, operands of two or three broadcasting as numpy's do.
+// Ops that compute each element from single elements of their operands, which broadcast as in numpy.
 #include "onnx/lowering.h"
 
 namespace shoal::convert {
 namespace {
 
-/// Writes one operand's op, in the layout that the operand has.
+/// Writes an op of one operand, in the layout (lowering.h) that the operand has.
 template <class Write>
 void in_its_layout(Lowering& node, Write write) {
   if (node.has_image(0)) {
@@ -26,7 +26,7 @@ void write_with_alpha(Lowering& node) {
   in_its_layout(node, [&](const std::string& x) { return node.add(kOp, {x}, {{"alpha", alpha}}); });
 }
 
-/// Two images of one shape keep their channels where they are.
+/// Two images of one shape stay in the layout with the channels first.
 template <const char* kOp>
 void write_binary(Lowering& node) {
   if (node.type(0).shape == node.type(1).shape && node.has_image(0) && node.has_image(1)) {
@@ -72,7 +72,7 @@ void write_gelu_tanh(Lowering& node) {
   });
 }
 
-/// Operands of comparisons: runtimes compare float32 and int64, but not every other type.
+/// Converts an operand of a comparison: runtimes compare float32 and int64, but not every other type.
 std::string comparable(Lowering& node, size_t input) {
   const DType dtype = node.type(input).dtype;
   return dtype == DType::kFloat32 || dtype == DType::kInt64 ? node.in(input) : node.to(node.in(input), DType::kInt64);
@@ -98,14 +98,14 @@ IntegerRange range_of(DType dtype) {
   return dtype == DType::kUInt8 ? IntegerRange{0, 255} : IntegerRange{-(int64_t(1) << 31), (int64_t(1) << 31) - 1};
 }
 
-/// Shoal's numbers beyond the range of an integer become the nearest one, and NaN 0; a Cast of ONNX leaves that open.
+/// Clamps numbers to the integer type's range and turns NaN into 0, as Shoal does. ONNX leaves both open for a Cast.
 void write_cast(Lowering& node) {
   const DType from = node.type(0).dtype, to = node.output().dtype;
   std::string x = node.in(0);
   const bool to_integer = to == DType::kInt32 || to == DType::kInt64 || to == DType::kUInt8;
   if (from == DType::kFloat32 && to_integer) {
     x = node.add("Where", {node.add("IsNaN", {x}), node.constant(0.0f), x});
-    // The largest float32 below 2^63: a larger number has no nearest one that is exact anyway.
+    // The limit is the largest float32 below 2^63, since 2^63 itself does not fit into int64.
     x = node.add("Clip", {x, node.constant(-9223372036854775808.0f), node.constant(9223371487098961920.0f)});
     x = node.to(x, DType::kInt64);
   }
@@ -121,7 +121,7 @@ void write_itself(Lowering& node) {
   in_its_layout(node, [](const std::string& x) { return x; });
 }
 
-/// max(x, 0) - x y + log(1 + e^-|x|), as Shoal's kernels have it.
+/// Writes max(x, 0) - x y + log(1 + e^-|x|), the form that Shoal's kernels compute.
 void write_sigmoid_cross_entropy(Lowering& node) {
   const std::string x = node.in(0), y = node.in(1);
   const std::string linear = node.add("Sub", {node.add("Relu", {x}), node.add("Mul", {x, y})});

@@ -18,7 +18,7 @@ std::string feature_words(const TrainedModel& model, std::string_view node) {
   return feature ? "feature " + quoted(feature->name) : "node " + std::string(node);
 }
 
-/// Integers count as the texts of their digits.
+/// Says in words how the texts of a feature become ids. Integers count as the texts of their digits.
 std::string words_of(const TextEncoding& encoding, const std::string& feature) {
   std::string how;
   if (encoding.vocabulary) {

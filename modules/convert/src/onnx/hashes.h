@@ -12,7 +12,7 @@ namespace shoal::convert {
 /// True if texts become ids by their hash, either all texts or those that the vocabulary lacks.
 bool hashes(const TextEncoding& encoding);
 
-/// The feature that comes into the graph by the node of this name; null if none does.
+/// The feature whose values enter the graph at the input node of this name; null if there is none.
 const NamedValue* feature_at(const TrainedModel& model, std::string_view node);
 
 /// Says in words how the ids of this node are computed. The node is one that text_ids() made, or a "cross_ids".

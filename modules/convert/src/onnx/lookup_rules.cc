@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking elements up by position, and ids as they come in.
+// Ops that look up elements by position, and ops for ids as an input delivers them.
 //
 // A file of ONNX cannot refuse an id: where Shoal ends with an error, a runtime may do so, too, or give any result.
 #include "onnx/lowering.h"
@@ -12,7 +12,7 @@ void write_gather(Lowering& node) {
   node.set(0, node.add("Gather", {node.in(0), node.in(1)}, {{"axis", node.attributes().get_int("axis")}}));
 }
 
-/// The operand as int64.
+/// Returns the operand, converted to int64.
 std::string ids_of(Lowering& node, size_t input) {
   return node.type(input).dtype == DType::kInt64 ? node.in(input) : node.to(node.in(input), DType::kInt64);
 }
@@ -22,7 +22,7 @@ std::string one_hot(Lowering& node, const std::string& ids, int64_t depth, float
                   {{"axis", int64_t(-1)}});
 }
 
-/// OneHot takes no scalar.
+/// Adds an axis to a scalar index and removes it again, since OneHot takes no scalar.
 void write_one_hot(Lowering& node) {
   const Attributes& of = node.attributes();
   const auto off = float(of.get_real("off_value")), on = float(of.get_real("on_value"));
@@ -32,7 +32,7 @@ void write_one_hot(Lowering& node) {
   node.set(0, is_scalar ? node.squeeze(rows, 0) : rows);
 }
 
-/// To OneHot, -1 is the last position; `depth` is none.
+/// Replaces the id -1, which OneHot takes as the last position, by `depth`, which OneHot leaves out.
 void write_multi_hot(Lowering& node) {
   const int64_t depth = node.attributes().get_int("depth");
   const std::string ids = ids_of(node, 0);
@@ -43,7 +43,7 @@ void write_multi_hot(Lowering& node) {
   node.set(0, node.sum(rows, {-2}, false));
 }
 
-/// Rows to look up, 0 where nothing is, and the factor of each.
+/// Writes the ids of the rows to look up, with 0 in place of -1, and the factor of each row.
 void write_bag_rows(Lowering& node) {
   const auto combiner = ops::Combiner(node.attributes().get_int("combiner"));
   const std::string ids = ids_of(node, 0);
@@ -60,7 +60,7 @@ void write_bag_rows(Lowering& node) {
   node.set(1, node.add("Div", {factors, divisor}));
 }
 
-/// Counts the boundaries that are at most as large as each number. With a spacing, each position has ids of its own.
+/// Counts the boundaries that are not larger than each number. With a spacing, each position has ids of its own.
 void write_bucketize(Lowering& node) {
   const int64_t spacing = node.attributes().get_int("spacing"), missing_id = node.attributes().get_int("missing_id");
   const std::string x = node.in(0);
@@ -109,7 +109,7 @@ void add_lookup_rules(OnnxRules& rules) {
   rules["default_ids"] = {write_default_ids};
   rules["top_k"] = {write_top_k};
   rules["argmax"] = {write_argmax};
-  // The result of the op becomes an input of the file.
+  // The result of cross_ids becomes an input of the file, and the caller computes it.
   rules["cross_ids"] = {nullptr, "is a hash, which ONNX has no op for"};
 }
 

@@ -49,7 +49,7 @@ std::string Lowering::sizes(const DimShape& shape) {
     }
     flush();
     const auto place = values_.axes.find(dim.name());
-    SHOAL_CHECK(place != values_.axes.end());  // Every symbol of a graph is one of its inputs'.
+    SHOAL_CHECK(place != values_.axes.end());  // Each symbol occurs in some input.
     const int64_t axis = place->second.second;
     parts.push_back(add("Shape", {place->second.first}, {{"start", axis}, {"end", axis + 1}}));
   }
@@ -67,7 +67,7 @@ std::string Lowering::reshape(const std::string& value, const DimShape& shape) {
     empty |= !dim.is_symbol() && dim.size() == 0;
     numbers.push_back(dim.is_symbol() ? -1 : dim.size());
   }
-  // To Reshape, a size of 0 means the size that the operand has, and -1 a size that follows from the others.
+  // Reshape takes 0 for the operand's own size, and -1 for the size that follows from the other sizes.
   if (symbols > 1 || empty) return add("Reshape", {value, sizes(shape)}, {{"allowzero", int64_t(1)}});
   return add("Reshape", {value, ints(numbers)});
 }

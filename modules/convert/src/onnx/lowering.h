@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Turns one node of Shoal's graph after another into nodes of ONNX.
+/// Turns the nodes of Shoal's graph into nodes of ONNX, one after the other.
 ///
-/// Shoal's images are [N, H, W, C], those of ONNX [N, C, H, W]. So a value of rank 4 may have two names, one for each layout; the
-/// one that is missing is made by a Transpose when somebody asks for it. Rules of ops that look at elements alone take their
-/// operand as it is there, which keeps a chain of convolutions free of Transposes.
+/// Shoal's images are [N, H, W, C], those of ONNX [N, C, H, W]. So a value of rank 4 may have two names, one for each
+/// layout; a Transpose makes the second layout when a rule asks for it. Rules of element-wise ops take their operand in
+/// the layout that exists, so a chain of convolutions needs no Transposes.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -18,7 +18,7 @@
 
 namespace shoal::convert {
 
-/// The names of a value's layouts; "" for one that is not there.
+/// The names of a value's two layouts; "" for a layout that has not been made.
 struct OnnxNames {
   std::string plain;
   std::string channels_first;
@@ -28,7 +28,7 @@ struct OnnxNames {
 struct OnnxValues {
   OnnxGraph onnx;
   std::map<std::pair<NodeId, int>, OnnxNames> names;
-  /// For each symbol: the name of an input of the file and the axis of it that has this size.
+  /// For each symbol: the name of an input of the file, and the axis of that input which has the symbol as its size.
   std::map<std::string, std::pair<std::string, int>, std::less<>> axes;
 
   const std::string& plain(Value value);
@@ -44,7 +44,7 @@ class Lowering {
   size_t inputs() const { return node_.inputs.size(); }
   const ValueType& type(size_t input) const { return node_.inputs[input].type(); }
   const ValueType& output(size_t i = 0) const { return node_.outputs[i]; }
-  /// The position of an input that may be left out; -1 where it is.
+  /// The position of an optional input; -1 if the node lacks it.
   int named(std::string_view name) const { return find_input(node_.attributes, name); }
 
   const std::string& in(size_t input) { return values_.plain(node_.inputs[input]); }
@@ -52,7 +52,7 @@ class Lowering {
   /// True if the operand exists with its channels first.
   bool has_image(size_t input) const { return !values_.names.at(key(node_.inputs[input])).channels_first.empty(); }
 
-  /// The node that makes an operand, and the names of that node's operands.
+  /// maker_of() returns the node that computes an operand; name_of() the name of one of that node's operands.
   const Node* maker_of(size_t input) const {
     const Value value = node_.inputs[input];
     return &value.graph().node(value.node());
@@ -75,13 +75,13 @@ class Lowering {
   std::string squeeze(const std::string& value, int64_t axis) { return add("Squeeze", {value, ints({axis})}); }
   std::string sum(const std::string& value, const std::vector<int64_t>& over, bool keep);
 
-  /// The sizes as a tensor: a constant, or made of the sizes of the file's inputs where they vary.
+  /// Returns the sizes as a tensor: a constant or, if there are symbols, computed from the sizes of the file's inputs.
   std::string sizes(const DimShape& shape);
-  /// The value under another shape.
+  /// Returns the value with another shape.
   std::string reshape(const std::string& value, const DimShape& shape);
-  /// The value repeated to this shape.
+  /// Returns the value broadcast to this shape.
   std::string expand(const std::string& value, const DimShape& shape) { return add("Expand", {value, sizes(shape)}); }
-  /// The relu that the node asks for, if it does.
+  /// Applies a relu to `value` if the node's attribute "activation" asks for one.
   std::string activated(std::string value);
 
  private:
@@ -92,17 +92,17 @@ class Lowering {
   const Node& node_;
 };
 
-/// Writes one op. `write` is null for an op that ONNX cannot say; `why` is the reason then.
+/// Writes one op. `write` is null for an op that ONNX cannot express; `why` is then the reason.
 struct OnnxRule {
   void (*write)(Lowering& node) = nullptr;
   std::string_view why = {};
 };
 using OnnxRules = std::map<std::string_view, OnnxRule>;
 
-/// The rules of all ops, a row for each op of Shoal's catalogue but gradients.
+/// The rules of all ops of Shoal's catalogue, gradients aside.
 const OnnxRules& onnx_rules();
 
-// Each family of ops adds its rows.
+// Each function adds the rules of one family of ops.
 void add_element_rules(OnnxRules& rules);
 void add_product_rules(OnnxRules& rules);
 void add_norm_rules(OnnxRules& rules);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Normalization, softmax and what is computed with it.
+// Normalizations, softmax, and the losses based on softmax.
 #include "onnx/lowering.h"
 
 namespace shoal::convert {
@@ -35,7 +35,7 @@ std::string mean_of(Lowering& node, const std::string& x, const std::vector<int6
   return node.add("ReduceMean", {x}, {{"axes", axes}, {"keepdims", int64_t(keep)}});
 }
 
-/// Writes a batch norm that takes mean and variance from the batch that is predicted.
+/// Writes a batch norm that takes mean and variance from the batch for which it predicts.
 void write_batch_norm(Lowering& node) {
   const std::vector<int64_t> axes = all_but_last(node.type(0).shape.rank());
   const std::string x = node.in(0);
@@ -57,7 +57,7 @@ void write_layer_norm(Lowering& node) {
                        {{"axis", int64_t(-1)}, {"epsilon", epsilon_of(node)}}));
 }
 
-/// Groups are parts of the last axis: [n, ..., C] is seen as [n, positions, groups, C / groups].
+/// Groups are parts of the last axis: x [n, ..., C] is reshaped to [n, positions, groups, C / groups].
 void write_group_norm(Lowering& node) {
   const DimShape& shape = node.type(0).shape;
   const int64_t groups = node.attributes().get_int("groups"), channels = shape.dims().back().size();
@@ -74,7 +74,7 @@ void write_group_norm(Lowering& node) {
 void write_softmax(Lowering& node) { node.set(0, node.add("Softmax", {node.in(0)}, {{"axis", int64_t(-1)}})); }
 void write_log_softmax(Lowering& node) { node.set(0, node.add("LogSoftmax", {node.in(0)}, {{"axis", int64_t(-1)}})); }
 
-/// loss = -((1 - s) log p[label] + s mean(log p)), with s the label smoothing.
+/// Writes loss = -((1 - s) log p[label] + s mean(log p)), where s is the label smoothing.
 void write_softmax_cross_entropy(Lowering& node) {
   const std::string logs = node.add("LogSoftmax", {node.in(0)}, {{"axis", int64_t(-1)}});
   const std::string chosen = node.add("GatherElements", {logs, node.unsqueeze(node.in(1), -1)}, {{"axis", int64_t(-1)}});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The numbers of the fields that an ONNX file is made of. Source: onnx.proto of ONNX 1.12 (IR version 8), which promises that
-/// they stay.
+/// The numbers of the fields of an ONNX file. Source: onnx.proto of ONNX 1.12 (IR version 8), which promises that these
+/// numbers stay.
 #include <cstdint>
 
 namespace shoal::convert::onnx_field {

@@ -41,7 +41,7 @@ void write_attribute(pbf_writer& node, const std::string& name, const OnnxAttrib
   attribute.add_enum(field::kAttributeType, type);
 }
 
-/// The type of elements that are known to have one.
+/// The ONNX type of a dtype that is known to have one.
 int32_t element_type_of(DType dtype) { return value_or_raise(onnx_element_type(dtype)); }
 
 void write_dims(pbf_writer& tensor, const Shape& shape) {
@@ -158,7 +158,7 @@ void OnnxGraph::add_value(uint32_t kind, const std::string& name, DType dtype, c
   pbf_writer type(value, field::kValueType);
   pbf_writer tensor(type, field::kTypeTensor);
   tensor.add_int32(field::kTensorTypeElement, element_type_of(dtype));
-  if (shape.rank() == 0) tensor.add_message(field::kTensorTypeShape, std::string());  // An empty pbf_writer leaves nothing.
+  if (shape.rank() == 0) tensor.add_message(field::kTensorTypeShape, std::string());  // An empty pbf_writer writes nothing.
   pbf_writer sizes(tensor, field::kTensorTypeShape);
   for (const Dim& dim : shape.dims()) {
     pbf_writer size(sizes, field::kShapeDim);
@@ -184,7 +184,7 @@ std::vector<const std::string*> OnnxGraph::needed_parts() const {
     return std::ranges::any_of(part.makes, [&](const std::string& name) { return needed.contains(name); });
   };
   std::vector<const std::string*> parts;
-  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {  // Operands of a node are made before it.
+  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {  // Operands come before their node.
     if (!is_needed(*node)) continue;
     needed.insert(node->uses.begin(), node->uses.end());
     parts.push_back(&node->bytes);
@@ -229,7 +229,7 @@ Result<std::string> OnnxGraph::finish(const Header& header) const {
     entry.add_string(field::kEntryKey, key);
     entry.add_string(field::kEntryValue, value);
   }
-  // The graph is put together in place, since protozero would copy it once more.
+  // The parts of the graph are appended to `bytes` directly, since protozero would copy the whole graph once more.
   protozero::add_varint_to_buffer(&bytes,
                                   protozero::tag_and_type(field::kModelGraph, protozero::pbf_wire_type::length_delimited));
   protozero::add_varint_to_buffer(&bytes, size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Builds the bytes of an ONNX file: nodes, constants, inputs and outputs. It knows the format, and nothing of Shoal's ops.
+/// Builds the bytes of an ONNX file: nodes, constants, inputs and outputs. The class knows the format, but not Shoal's ops.
 #include <cstdint>
 #include <map>
 #include <set>
@@ -22,21 +22,21 @@ namespace shoal::convert {
 using OnnxAttribute = std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<std::string>>;
 using OnnxAttributes = std::vector<std::pair<std::string, OnnxAttribute>>;
 
-/// ONNX nodes have names that begin with the name of the Shoal node that they come from: "/dense_1/dense/Gemm".
+/// Names of ONNX nodes begin with the name of the Shoal node from which they were made: "/dense_1/dense/Gemm".
 class OnnxGraph {
  public:
   /// The domains that a file may use: ops of ONNX itself, and those for text.
   enum class Domain { kOnnx, kMl };
 
-  /// Names are made of this one from here on.
+  /// Sets the prefix of the names of all nodes that are added from now on.
   void set_scope(std::string_view node_name) { scope_ = "/" + std::string(node_name); }
-  /// Adds a node with one output, and returns its name. An operand that is left out is "".
+  /// Adds a node with one output, and returns the output's name. An operand that is left out is "".
   std::string add(std::string_view op, std::vector<std::string> inputs, const OnnxAttributes& attributes = {},
                   Domain domain = Domain::kOnnx);
   /// Adds a node with several outputs.
   std::vector<std::string> add_many(std::string_view op, const std::vector<std::string>& inputs, size_t outputs,
                                     const OnnxAttributes& attributes = {}, Domain domain = Domain::kOnnx);
-  /// Gives a value another name: an output of the file has the name that users know.
+  /// Gives a value a second name: the name by which users know an output of the file.
   void add_identity(const std::string& from, const std::string& to);
 
   /// Adds a tensor of this name to the file.
@@ -55,17 +55,17 @@ class OnnxGraph {
     int64_t model_version = 0;
     std::map<std::string, std::string> metadata;
   };
-  /// The whole file, without nodes and tensors that no output is computed from. InvalidArgument if it has 2 GiB or more, which no reader of protocol buffers takes.
+  /// Returns the file, without nodes and tensors that no output needs. InvalidArgument for 2 GiB or more (protobuf limit).
   Result<std::string> finish(const Header& header) const;
 
  private:
   std::string unique(const std::string& name);
-  /// Adds the tensor that `key` says unless it is there.
+  /// Adds a constant, unless one with this key exists (type, shape and bytes), and returns its name.
   template <class T>
   std::string shared_constant(const std::string& key, std::vector<int64_t> shape, std::span<const T> values);
   void add_value(uint32_t field, const std::string& name, DType dtype, const DimShape& shape);
 
-  /// An encoded field of the graph, and the names that it uses and makes.
+  /// One encoded node or tensor of the graph, with the names of the values that it uses and makes.
   struct Part {
     std::vector<std::string> uses, makes;
     std::string bytes;
@@ -78,11 +78,11 @@ class OnnxGraph {
   std::vector<std::string> output_names_;
   std::string inputs_, outputs_;  // Encoded fields of the graph.
   std::set<std::string, std::less<>> names_;
-  std::map<std::string, std::string> constants_;  // The names of small constants, by type, shape and bytes.
+  std::map<std::string, std::string> constants_;  // The names of small constants; the key is type, shape and bytes.
   bool uses_ml_ = false;
 };
 
-/// The ONNX element type of a dtype; InvalidArgument for one that Shoal stores only.
+/// Returns the ONNX element type of a dtype; InvalidArgument for a dtype that Shoal only stores.
 Result<int32_t> onnx_element_type(DType dtype);
 
 }  // namespace shoal::convert

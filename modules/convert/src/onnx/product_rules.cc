@@ -29,7 +29,7 @@ void write_matmul(Lowering& node) {
   node.set(0, node.add("MatMul", {matrix(node, 0, "transpose_a"), matrix(node, 1, "transpose_b")}));
 }
 
-/// Attribute "padding" is top, bottom, left, right.
+/// Returns the pads of ONNX (begins, then ends). Shoal's attribute "padding" is top, bottom, left, right.
 std::vector<int64_t> onnx_pads(const Lowering& node) {
   const auto& padding = node.attributes().get_ints("padding");
   return {padding[0], padding[2], padding[1], padding[3]};
@@ -57,7 +57,7 @@ void write_conv2d_transpose(Lowering& node) {
   const auto& size = node.attributes().get_ints("size");
   const auto &strides = node.attributes().get_ints("strides"), &padding = node.attributes().get_ints("padding");
   const std::vector<int64_t> dilations = node.attributes().get_ints("dilations", {1, 1});
-  std::vector<int64_t> beyond;  // Rows and columns that the last window does not reach; below the stride.
+  std::vector<int64_t> beyond;  // Rows and columns of the result that no window reaches; fewer than the stride.
   for (int axis = 0; axis < 2; ++axis) {
     const auto at = size_t(axis);
     const int64_t window = (node.type(1).shape[axis + 2].size() - 1) * dilations[at] + 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums, means and maxima along axes, and repeating along them.
+// Sums, means and maxima along axes, and repetition along axes.
 #include "onnx/lowering.h"
 #include "shoal/graph/axes.h"
 
@@ -12,7 +12,7 @@ int64_t keeps(const Lowering& node) {
   return node.attributes().has("keep_dims") && node.attributes().get_bool("keep_dims") ? 1 : 0;
 }
 
-/// A scalar has no axis to reduce.
+/// True for a scalar, which has no axis to reduce.
 bool is_scalar(const Lowering& node) { return node.type(0).shape.rank() == 0; }
 
 void write_reduce_sum(Lowering& node) {
@@ -49,7 +49,7 @@ void write_sum_like(Lowering& node) {
   node.set(0, node.reshape(node.sum(node.in(0), axes, true), to));
 }
 
-/// Squares of large numbers are beyond float32, but not beyond binary64.
+/// Sums in binary64, since squares of large numbers exceed float32.
 void write_global_norm(Lowering& node) {
   constexpr int64_t kBinary64 = 11;  // TensorProto.DataType.DOUBLE
   std::string total;

@@ -5,14 +5,14 @@
 namespace shoal::convert {
 namespace {
 
-/// Shoal's recurrences are given the products of their inputs; those of ONNX make them. So the layer that made them becomes
-/// part of the ONNX node, or, where none did, a matrix of ones along the diagonal.
+/// A recurrence of Shoal takes projected inputs; a recurrence of ONNX projects its inputs itself. So the dense layer
+/// that projected them becomes part of the ONNX node; without such a layer, an identity matrix takes its place.
 struct RecurrentInputs {
   std::string x, kernel;
   std::string bias;  ///< "": there is none.
 };
 
-/// Rows of [gates * units, ...] with the gates in the order of ONNX.
+/// Reorders rows [gates * units, ...] from Shoal's order of gates to ONNX's.
 std::string reordered(Lowering& node, const std::string& rows, int64_t units, const std::vector<int64_t>& order) {
   std::vector<int64_t> from;
   for (int64_t gate : order) {
@@ -26,7 +26,7 @@ std::string identity_matrix(Lowering& node, int64_t size) {
   return node.add("EyeLike", {ones}, {{"dtype", int64_t(value_or_raise(onnx_element_type(DType::kFloat32)))}});
 }
 
-/// [n, t, ...] to [t, n, ...] and back.
+/// Transposes [n, t, ...] to [t, n, ...], or back.
 std::string steps_first(Lowering& node, const std::string& x) { return node.transpose(x, {1, 0, 2}); }
 
 std::string state_or_none(Lowering& node, const char* name) {
@@ -43,12 +43,12 @@ RecurrentInputs inputs_of(Lowering& node, int64_t gates, int64_t units) {
   return {node.name_of(of[0]), node.name_of(of[1]), of.size() > 2 ? node.name_of(of[2]) : ""};
 }
 
-/// The operands of a recurrence of ONNX: X, W, R, B, sequence_lens, initial_h.
+/// Returns the operands of an ONNX recurrence: X, W, R, B, sequence_lens, initial_h.
 std::vector<std::string> operands_of(Lowering& node, int64_t gates, const std::vector<int64_t>& order) {
   const int64_t units = node.output(1).shape[1].size();
   const RecurrentInputs from = inputs_of(node, gates, units);
   const int state_bias = node.named("recurrent_bias");
-  std::string biases;  // The biases of the input's products, then those of the state's.
+  std::string biases;  // The biases of the input's projection, then those of the state's.
   if (!from.bias.empty() || state_bias >= 0) {
     const std::string none = node.add("ConstantOfShape", {node.ints({gates * units})});
     const std::string of_input = from.bias.empty() ? none : reordered(node, from.bias, units, order);
@@ -67,7 +67,7 @@ std::vector<std::string> operands_of(Lowering& node, int64_t gates, const std::v
 /// [t, 1, n, U] to [n, t, U].
 std::string sequence_of(Lowering& node, const std::string& y) { return steps_first(node, node.squeeze(y, 1)); }
 
-/// The last state; that of a sequence without steps is its initial one, which runtimes do not agree about.
+/// The last state. For a sequence of length 0 this is the initial state, set here because runtimes differ about it.
 std::string last_state(Lowering& node, const std::string& y, const char* initial_name) {
   const std::string last = node.squeeze(y, 0);
   const int lengths = node.named("lengths"), initial = node.named(initial_name);
@@ -95,13 +95,13 @@ void write_gru(Lowering& node) {
   node.set(1, last_state(node, y[1], "initial_hidden"));
 }
 
-/// [n, t, heads * size] to [n, heads, t, size].
+/// Turns [n, t, heads * size] into [n, heads, t, size].
 std::string heads_apart(Lowering& node, const std::string& x, const DimShape& shape, int64_t heads) {
   const int64_t size = shape[2].size() / heads;
   return node.transpose(node.reshape(x, {shape[0], shape[1], heads, size}), {0, 2, 1, 3});
 }
 
-/// The keys that a query may attend to, as bool that repeats to [n, heads, t, s]; "" if it may attend to all.
+/// The keys to which each query may attend, as bool that broadcasts to [n, heads, t, s]; "" if there is no limit.
 std::string allowed_keys(Lowering& node, const Dim& keys, const Dim& queries) {
   const bool causal = node.attributes().get_bool("causal");
   const int lengths = node.named("lengths");
@@ -132,7 +132,7 @@ void write_attended(Lowering& node, const Attended& of) {
   std::string scores = node.add("MatMul", {query, keys});
   scores = node.add("Mul", {scores, node.constant(float(node.attributes().get_real("scale")))});
   const std::string allowed = allowed_keys(node, of.key_shape[1], of.query_shape[1]);
-  // A finite number: infinity makes NaN where no key is allowed.
+  // The score of a forbidden key is finite, since softmax of infinities alone would be NaN.
   if (!allowed.empty()) scores = node.add("Where", {allowed, scores, node.constant(-3e38f)});
   std::string probabilities = node.add("Softmax", {scores}, {{"axis", int64_t(-1)}});
   if (!allowed.empty()) probabilities = node.add("Where", {allowed, probabilities, node.constant(0.0f)});

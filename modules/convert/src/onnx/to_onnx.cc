@@ -18,7 +18,7 @@ std::string shown_name(const std::string& name, std::string_view lone) { return 
 
 /// The outputs of the file, and their names in it.
 struct Outputs {
-  std::vector<std::pair<std::string, NamedValue>> values;  ///< The name in the file, then the prediction.
+  std::vector<std::pair<std::string, NamedValue>> values;  ///< Pairs of a name in the file and a prediction.
   std::vector<std::pair<std::string, nn::TextPrediction>> texts;
 };
 
@@ -63,7 +63,7 @@ std::vector<Value> values_of(const TrainedModel& model, const Outputs& outputs) 
   return values;
 }
 
-/// A hash of ids: its result is an input of the file.
+/// True for a hash of ids, whose result is an input of the file.
 bool is_hash(const Node& node) { return node.op == "cross_ids"; }
 
 class Conversion {
@@ -92,8 +92,8 @@ class Conversion {
     return name;
   }
 
-  /// Inputs of the file in the order of the model's features: those that the nodes read, and those that alone tell the size of
-  /// an axis.
+  /// Adds inputs in the order of the model's features: features that the nodes read, and features that only give the
+  /// size of an axis.
   Result<void> add_inputs(const std::vector<NodeId>& nodes) {
     std::set<NodeId> read;
     for (NodeId id : nodes) {
@@ -150,7 +150,7 @@ class Conversion {
   }
 
   Result<void> add_node(NodeId id) {
-    if (values_.names.contains({id, 0})) return {};  // An input of the file.
+    if (values_.names.contains({id, 0})) return {};  // The node is an input of the file.
     const Node& node = model_.graph->node(id);
     values_.onnx.set_scope(node.name);
     switch (source_of(node.op)) {
@@ -172,7 +172,7 @@ class Conversion {
     return {};
   }
 
-  /// Text becomes ids by its place in a vocabulary.
+  /// Adds the op that turns text into ids by a vocabulary.
   Result<void> add_encoded(NodeId id, const Node& node) {
     SHOAL_TRY(const auto encoded, encoded_input(node));
     const NamedValue* feature = encoded ? feature_at(model_, encoded->of) : nullptr;
@@ -186,7 +186,7 @@ class Conversion {
       texts.push_back(word);
       ids.push_back(i);
     }
-    // Beyond all ids: a lookup of it is an error of the runtime.
+    // An id beyond all ids, so that a lookup of it is an error in the runtime.
     const int64_t otherwise = encoding.refuse_unknown ? encoding.vocabulary->size() : encoding.unknown_id;
     std::string of = values_.plain(feature->value);
     OnnxAttributes keys{{"keys_strings", texts}};
@@ -200,7 +200,7 @@ class Conversion {
     return {};
   }
 
-  /// Integers count as the texts of their digits: texts that are none stand for no integer, and are left out.
+  /// Keys of an integer feature: an integer counts as the text of its digits, so all other texts are left out.
   static OnnxAttributes integer_keys(const std::vector<std::string>& texts, std::vector<int64_t>& ids) {
     std::vector<int64_t> keys, kept;
     for (size_t i = 0; i < texts.size(); ++i) {
@@ -242,7 +242,7 @@ class Conversion {
     values_.onnx.add_output(name, DType::kString, source.shape());
   }
 
-  /// A name for each place along the last axis; without a vocabulary, the place in digits.
+  /// Returns a name for each position along the last axis; without a vocabulary, the digits of the position.
   static std::vector<std::string> position_names(std::vector<std::string> names, Value source) {
     if (!names.empty()) return names;
     const int64_t places = source.rank() == 0 ? 1 : source.shape().dims().back().size();
@@ -256,7 +256,7 @@ class Conversion {
   std::vector<TransformedInput> transformed_;
 };
 
-/// Why this node cannot be written; "" if it can.
+/// Returns the reason why this node cannot be written; "" if it can.
 std::string obstacle_at(const Graph& graph, const Node& node) {
   if (source_of(node.op) != Source::kNone || is_hash(node)) return "";
   const std::string where = "node " + node.name + ": op " + node.op + " ";
@@ -266,7 +266,7 @@ std::string obstacle_at(const Graph& graph, const Node& node) {
   return where + (op && op->own ? "is an op of the program's own" : "belongs to gradients");
 }
 
-/// Variables that together are too large for one file; "" if they are not.
+/// Returns an obstacle if all variables together are too large for one file, else "".
 std::string size_obstacle(const Graph& graph, const std::vector<NodeId>& nodes) {
   constexpr int64_t kBytesMax = int64_t(2047) << 20;
   int64_t bytes = 0;
@@ -280,7 +280,7 @@ std::string size_obstacle(const Graph& graph, const std::vector<NodeId>& nodes) 
   return "the weights have " + std::to_string(bytes >> 20) + " MiB, and one file of this format holds less than 2048 MiB";
 }
 
-/// Finds names that two things in the file would share.
+/// Returns an obstacle if two inputs or outputs of the file would have the same name.
 std::string name_obstacle(const TrainedModel& model, const Outputs& outputs) {
   std::set<std::string> names;
   for (const NamedValue& input : model.inputs) names.insert(shown_name(input.name, "features"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that move elements, or see them under another shape.
+// Ops that move elements, or change only the shape.
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -13,7 +13,7 @@ using Dims = std::vector<int64_t>;
 
 Dims dims_of(const Shape& shape) { return {shape.dims().begin(), shape.dims().end()}; }
 
-/// Axes counted from the start, each there once.
+/// Returns the axes, counted from the start. InvalidArgument for an axis that occurs twice.
 Result<std::set<int>> axes_among(const Dims& given, int rank) {
   std::set<int> axes;
   for (const int64_t one : given) {
@@ -23,7 +23,7 @@ Result<std::set<int>> axes_among(const Dims& given, int rank) {
   return axes;
 }
 
-/// Gives the elements of input 0 under this shape.
+/// Sets the node's result to input 0, reshaped to `dims`.
 Result<void> give_reshaped(Call& call, const Dims& dims) {
   SHOAL_TRY(const Shape shape, shape_of(dims));
   if (shape.elements() != call.in(0).elements())
@@ -65,7 +65,7 @@ Result<void> run_reshape(Call& call) {
   return give_reshaped(call, dims);
 }
 
-/// Two axes: those before "axis", and the others.
+/// The result has two axes: all axes before "axis" together, and all others together.
 Result<void> run_flatten(Call& call) {
   const int rank = call.shape().rank();
   const int64_t axis = call.number("axis", 1) + (call.number("axis", 1) < 0 ? rank : 0);
@@ -134,7 +134,7 @@ Result<void> run_transpose(Call& call) {
   return {};
 }
 
-/// The walk of Slice along one axis, as Python's slices do it.
+/// The elements of an axis that Slice takes: begin and count. The rules are those of Python's slices.
 struct SliceAxis {
   int64_t begin, count;
 };
@@ -142,7 +142,7 @@ SliceAxis slice_axis(int64_t size, int64_t start, int64_t end, int64_t step) {
   const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
   const auto placed = [&](int64_t at) { return std::clamp(at < 0 ? at + size : at, low, high); };
   const int64_t begin = placed(start), behind = placed(end);
-  // Steps beyond the size make one element; a smaller number of the same kind does not overflow.
+  // A step beyond the size takes one element, however large the step is; the clamped step does not overflow.
   const int64_t stride = std::clamp(step, -size - 1, size + 1);
   const int64_t distance = stride > 0 ? behind - begin : begin - behind;
   return {begin, distance <= 0 ? 0 : (distance - 1) / (stride > 0 ? stride : -stride) + 1};
@@ -209,7 +209,7 @@ Result<void> run_split(Call& call) {
                           to_string(shape));
 }
 
-/// Copies `from` into a place of `to`: with the strides of `to`, from `offset` on.
+/// Copies the elements of `from` into a part of `to` of the same shape, which begins at element `offset` of `to`.
 Result<void> place_into(const Tensor& from, Tensor& to, int64_t offset) {
   const Strides strides = dense_strides(to.shape());
   return with_type(from.dtype(), [&]<class T>(T) -> Result<void> {

@@ -7,7 +7,7 @@
 namespace shoal::convert::onnx_model {
 namespace {
 
-/// The operands that Conv and ConvTranspose have: pictures, kernels of rank 4, and maybe a bias.
+/// The operands of Conv and ConvTranspose: pictures, kernels of rank 4, and an optional bias.
 struct Convolved {
   WindowAxes axes;
   int64_t groups = 1;
@@ -36,7 +36,7 @@ Error unfit_channels(const Call& call) {
                           " have channels that do not fit");
 }
 
-/// The bias of each channel of the result; 0 where there is none.
+/// Returns the bias of each channel of the result; zeros without a bias operand.
 Result<std::vector<double>> biases(Call& call, int64_t channels) {
   if (!call.has(2)) return call.sums({channels});
   SHOAL_TRY_VOID(call.want(2, DType::kFloat32, {channels}));
@@ -44,7 +44,7 @@ Result<std::vector<double>> biases(Call& call, int64_t channels) {
   return std::vector<double>(given.begin(), given.end());
 }
 
-/// A picture with its padding of zeros.
+/// Fills `padded` with a picture and its padding of zeros.
 void fill_padded(const WindowAxes& axes, const float* picture, int64_t channels, std::vector<double>& padded) {
   for (int64_t row = 0; row < channels * axes.y.size; ++row) {
     const int64_t channel = row / axes.y.size, y = row % axes.y.size;
@@ -89,7 +89,7 @@ Result<void> run_conv(Call& call) {
   return {};
 }
 
-/// The size that the windows of a transposed convolution reach, without the part that padding cuts off.
+/// The size of a transposed convolution's result along one axis: the windows' reach, less the padding, plus `beyond`.
 Result<int64_t> transposed_size(const WindowAxis& axis, int64_t beyond) {
   const int64_t size = (axis.size - 1) * axis.stride + axis.span() - axis.before - axis.after;
   if (beyond >= 0 && beyond <= std::max(axis.stride, axis.dilation) && size + beyond >= 0) return size + beyond;
@@ -97,7 +97,7 @@ Result<int64_t> transposed_size(const WindowAxis& axis, int64_t beyond) {
                           " elements along an axis");
 }
 
-/// Adds the windows that the elements of one channel open to one channel of the result.
+/// Each element of an input channel, times the kernel, is added to one window of an output channel, in `sums`.
 void add_windows(const WindowAxes& axes, const float* picture, const float* kernel, int64_t height, int64_t width,
                  std::vector<double>& sums) {
   const auto& [y, x] = axes;

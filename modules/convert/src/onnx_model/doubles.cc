@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops on float64, which Shoal's tensors do not have: a tensor of int64 stands for one, by the bits of its numbers. Files use the
-// type between two Casts, where sums of squares would be beyond float32.
+// Ops on float64. Shoal's tensors lack this type, so a tensor of int64 holds the bits of the numbers. Files use float64
+// between two Casts, where sums of squares would exceed float32.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -39,7 +39,7 @@ Result<void> run_add_of_doubles(Call& call) {
   return {};
 }
 
-/// Over all axes, which is what files ask for.
+/// The sum over all axes; files need no other sum of float64.
 Result<void> run_sum_of_squares(Call& call) {
   if (!call.numbers("axes").empty()) return invalid_argument("sums of float64 along some axes are not known here");
   SHOAL_TRY_VOID(call.budget().take({call.in(0).elements()}));

@@ -7,7 +7,7 @@
 namespace shoal::convert::onnx_model {
 namespace {
 
-/// The largest product of sizes, those of 0 left out. Offsets and counts of elements do not overflow below it.
+/// The largest product of sizes other than 0. Up to this product, offsets and counts of elements do not overflow.
 constexpr int64_t kSizesMax = int64_t(1) << 48;
 
 }  // namespace

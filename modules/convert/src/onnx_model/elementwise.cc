@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that look at elements alone. Operands repeat as those of numpy do.
+// Ops that compute each element from single elements of their operands, which broadcast as in numpy.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -19,7 +19,7 @@ Result<void> each_element(Call& call, Of of) {
   return {};
 }
 
-/// A function of float32, which is computed in double and rounded once.
+/// A function of float32 is computed in double and rounded once.
 template <double (*kOf)(double)>
 Result<void> run_real(Call& call) {
   SHOAL_TRY_VOID(call.want(0, DType::kFloat32));
@@ -31,7 +31,7 @@ double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
 double reciprocal(double x) { return 1 / x; }
 
-/// -x of integers as two's complement has it.
+/// Returns -x. Integers wrap around, as in two's complement.
 template <class T>
 T negated(T x) {
   if constexpr (std::is_same_v<T, float>) {
@@ -41,7 +41,7 @@ T negated(T x) {
   }
 }
 
-/// Calls run(T()) for numbers with a sign.
+/// Calls run(T()) with the type T of the operand's elements: float32, int32 or int64.
 template <class Run>
 Result<void> with_signed(Call& call, Run run) {
   switch (call.dtype()) {
@@ -51,7 +51,7 @@ Result<void> with_signed(Call& call, Run run) {
     default: return call.unknown_type();
   }
 }
-/// Also accepts uint8.
+/// Like with_signed(), but also accepts uint8.
 template <class Run>
 Result<void> with_number(Call& call, size_t input, Run run) {
   switch (call.dtype(input)) {
@@ -95,7 +95,7 @@ Result<void> run_is_nan(Call& call) {
 
 // ---- several operands ------------------------------------------------------------------------------------------------
 
-/// of(a, b) of two operands of T, which repeat.
+/// Computes of(a, b) for each pair of elements of two operands of type T, which broadcast.
 template <class T, class Of>
 Result<Tensor> pairs(Call& call, const Tensor& a, const Tensor& b, const Shape& shape, Of of) {
   using Out = decltype(of(T(), T()));
@@ -118,7 +118,7 @@ Result<void> give_pairs(Call& call, Of of) {
   return {};
 }
 
-/// Integers wrap around, as two's complement has it.
+/// Adds. Integers wrap around, as in two's complement.
 struct Plus {
   template <class T>
   T operator()(T a, T b) const {
@@ -156,7 +156,7 @@ struct Over {
       return std::is_signed_v<T> && b == T(-1) ? negated(a) : T(a / b);
   }
 };
-/// NaN if one of the two is.
+/// NaN if either operand is NaN.
 struct Larger {
   template <class T>
   T operator()(T a, T b) const {
@@ -191,7 +191,7 @@ Result<void> run_pow(Call& call) {
   return give_pairs<float>(call, [](float a, float b) { return float(std::pow(double(a), double(b))); });
 }
 
-/// Any number of operands.
+/// Runs Max or Min, which take any number of operands.
 template <class Of>
 Result<void> run_extreme(Call& call) {
   SHOAL_TRY_VOID(call.want_one_type());
@@ -265,7 +265,7 @@ Result<void> run_where(Call& call) {
 
 // ---- types -----------------------------------------------------------------------------------------------------------
 
-/// Numbers beyond the range of an integer become the nearest one, and NaN 0, which ONNX leaves open.
+/// A number beyond an integer type's range becomes the nearest integer, and NaN becomes 0; ONNX leaves both open.
 template <class To, class From>
 To converted(From x) {
   if constexpr (std::is_same_v<To, bool>) {

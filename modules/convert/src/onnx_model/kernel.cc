@@ -98,7 +98,7 @@ Result<int64_t> Call::int64_scalar(size_t i) const {
 
 Result<Tensor> Call::make(DType of, std::span<const int64_t> dims) {
   SHOAL_TRY(const Shape shape, shape_of(dims));
-  // A text takes 32 bytes before it has a letter.
+  // Even an empty text takes 32 bytes.
   const int64_t most = of == DType::kString ? budget_.elements_max() / 8 : budget_.elements_max();
   if (shape.elements() > most) {
     return invalid_argument("a tensor would have the shape " + to_string(shape) + ", and the limit is " +

@@ -21,8 +21,8 @@ class Budget {
  public:
   explicit Budget(const OnnxLimits& limits) : elements_max_(limits.elements_max), work_left_(limits.work_max) {}
 
-  /// InvalidArgument if the product of the factors, each >= 0, is more than what is left. 0 counts as 1: a loop that does nothing
-  /// takes time, too.
+  /// Takes the product of the factors, each >= 0, from the work that is left; InvalidArgument if less is left. A factor
+  /// of 0 counts as 1, since a loop that does nothing takes time, too.
   Result<void> take(std::initializer_list<int64_t> factors);
   int64_t elements_max() const { return elements_max_; }
 
@@ -30,16 +30,16 @@ class Budget {
   int64_t elements_max_, work_left_;
 };
 
-/// A value of a run. Float64 is no type of Shoal's tensors: its numbers are there by their bits, as int64.
+/// A value of a run. Shoal's tensors lack float64, so a tensor of int64 holds the bits of such numbers.
 struct Operand {
   Tensor tensor;
   bool is_double = false;
 };
 
-/// One node in one run. Errors of kernels say what is wrong; who calls them adds the node.
+/// One node in one run. Errors of kernels say what is wrong; the caller of a kernel adds the node.
 class Call {
  public:
-  /// A null input is left out. `inputs`, `node` and `budget` outlive the call.
+  /// A null input is one that the node leaves out. `inputs`, `node` and `budget` have to outlive the call.
   Call(const Node& node, std::vector<const Operand*> inputs, Budget& budget)
       : node_(node), inputs_(std::move(inputs)), results_(node.outputs.size()), budget_(budget) {}
 
@@ -50,28 +50,28 @@ class Call {
   DType dtype(size_t i = 0) const { return in(i).dtype(); }
   const Shape& shape(size_t i = 0) const { return in(i).shape(); }
 
-  // Attributes: Program has checked their types.
+  // Attributes by name. Program has checked their types already.
   const Attribute* find(std::string_view name) const;
   int64_t number(std::string_view name, int64_t otherwise) const;
   float real(std::string_view name, float otherwise) const;
   std::vector<int64_t> numbers(std::string_view name, std::vector<int64_t> otherwise = {}) const;
 
-  // InvalidArgument, naming the input, unless it is as asked for.
+  // Checks of inputs: InvalidArgument, naming the input, unless it has this type, shape or rank.
   Result<void> want(size_t i, DType dtype) const;
   Result<void> want(size_t i, DType dtype, std::initializer_list<int64_t> dims) const;
   Result<void> want_rank(size_t i, int rank) const;
   /// Checks that all inputs from `first` on have the type of input `first`.
   Result<void> want_one_type(size_t first = 0) const;
   Error unknown_type(size_t i = 0) const;
-  /// The elements of an input of int64 or int32 with at most one axis.
+  /// The elements of input i, which has to be int64 or int32 with at most one axis.
   Result<std::vector<int64_t>> int64s(size_t i) const;
-  /// The only element of such an input.
+  /// The only element of input i, which has to be int64 or int32.
   Result<int64_t> int64_scalar(size_t i) const;
 
-  /// A tensor to be written. Takes its elements from the budget.
+  /// Makes a tensor for the kernel to fill. Takes its elements from the budget.
   Result<Tensor> make(DType dtype, std::span<const int64_t> dims);
   Result<Tensor> make(DType dtype, const Shape& shape) { return make(dtype, shape.dims()); }
-  /// Zeros for sums; `dims` as in Budget::take.
+  /// Makes zeros for sums, as many as the product of `dims`, which is taken from the budget.
   Result<std::vector<double>> sums(std::initializer_list<int64_t> dims);
   Budget& budget() { return budget_; }
 
@@ -93,7 +93,7 @@ class Call {
 struct KnownAttribute {
   std::string_view name;
   AttributeType type;
-  std::string_view only = {};  ///< Not empty: no other value of this number or text is known.
+  std::string_view only = {};  ///< Not empty: the only value, as number or text, that the kernel accepts.
 };
 
 struct Kernel {
@@ -101,7 +101,7 @@ struct Kernel {
   size_t inputs_min = 1, inputs_max = 1;
   std::vector<KnownAttribute> attributes = {};
   size_t outputs_max = 1;
-  /// For operands of float64; null: they are not known. Other kernels never see them.
+  /// Computes the op for operands of float64; null: float64 is refused. `run` is never called for float64.
   Result<void> (*run_doubles)(Call& call) = nullptr;
 };
 
@@ -111,7 +111,7 @@ constexpr size_t kAnyCount = size_t(1) << 30;
 using Kernels = std::map<std::string_view, Kernel>;
 const Kernels& kernels();
 
-// Each family adds its ops.
+// Each function adds the kernels of one family of ops.
 void add_arranging(Kernels& kernels);
 void add_convolutions(Kernels& kernels);
 void add_elementwise(Kernels& kernels);
@@ -123,15 +123,15 @@ void add_products(Kernels& kernels);
 void add_reductions(Kernels& kernels);
 void add_sequences(Kernels& kernels);
 
-/// Adds what some of these ops do with float64.
+/// Adds Kernel::run_doubles to some of these ops.
 void add_doubles(Kernels& kernels);
-/// A Cast of float32 to float64.
+/// Runs a Cast from float32 to float64.
 Result<void> cast_to_doubles(Call& call);
 
-/// An axis of a tensor of this rank, counted from the end if it is below 0.
+/// Returns the axis of a tensor of this rank, counted from 0; a given axis below 0 counts from the end.
 Result<int> axis_of(int64_t axis, int rank);
 
-/// The elements of a tensor of T, which are texts, too.
+/// The elements of a tensor whose type is T; T may be std::string.
 template <class T>
 std::span<const T> elements_of(const Tensor& tensor) {
   if constexpr (std::is_same_v<T, std::string>) {

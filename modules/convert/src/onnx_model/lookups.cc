@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking elements up by position or by value.
+// Ops that look up elements by position or by value.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -22,7 +22,7 @@ Result<std::vector<int64_t>> positions_of(const Call& call, size_t input) {
   return std::vector<int64_t>(given.begin(), given.end());
 }
 
-/// Positions along an axis of this size, those below 0 counted from its end.
+/// Returns positions along an axis of this size. Given positions below 0 count from its end.
 Result<std::vector<int64_t>> indices(Call& call, size_t input, int64_t size) {
   SHOAL_TRY_VOID(call.budget().take({call.in(input).elements()}));
   SHOAL_TRY(std::vector<int64_t> found, positions_of(call, input));
@@ -38,7 +38,7 @@ int64_t product(std::span<const int64_t> dims) {
   return std::accumulate(dims.begin(), dims.end(), int64_t(1), std::multiplies<>());
 }
 
-/// The text that is longest may be copied each time.
+/// Takes the bytes of copied texts from the budget, as if each copy were of the longest text.
 Result<void> take_copies(Call& call, const Tensor& from, int64_t elements) {
   if (from.dtype() != DType::kString) return {};
   size_t longest = 0;
@@ -69,7 +69,7 @@ Result<void> run_gather(Call& call) {
   return {};
 }
 
-/// result[i][j] = data[i][indices[i][j]], for an axis that is the second one there.
+/// If "axis" is the second axis, result[i][j] = data[i][indices[i][j]]; other axes likewise.
 Result<void> run_gather_elements(Call& call) {
   const Shape &data = call.shape(0), &wanted = call.shape(1);
   SHOAL_TRY(const int axis, axis_of(call.number("axis", 0), data.rank()));
@@ -95,7 +95,7 @@ Result<void> run_gather_elements(Call& call) {
   return {};
 }
 
-/// An id beyond the depth has no hot place; one below 0 counts from the end.
+/// An id outside of [-depth, depth) sets no element; an id below 0 counts from the end.
 Result<void> run_one_hot(Call& call) {
   SHOAL_TRY(const int64_t depth, call.int64_scalar(1));
   if (depth < 0) return invalid_argument("the depth is " + std::to_string(depth));
@@ -123,7 +123,7 @@ Result<void> run_one_hot(Call& call) {
   return {};
 }
 
-/// The lines along an axis: where each begins, and how far its elements lie apart.
+/// The lines of elements along an axis: the elements of a line, the distance between them, and the number of lines.
 struct Lines {
   int64_t size, stride, count;
   int64_t begin(int64_t line) const { return line / stride * stride * size + line % stride; }
@@ -151,7 +151,7 @@ Result<void> run_top_k(Call& call) {
   for (int64_t line = 0; !is_empty && line < from.count; ++line) {
     const auto at = [&](int64_t i) { return x[size_t(from.begin(line) + i * from.stride)]; };
     std::iota(order.begin(), order.end(), int64_t(0));
-    // NaN comes first, as in numpy's order; of equal ones the first.
+    // Sorts NaN first, as numpy does; equal elements keep their order.
     std::partial_sort(order.begin(), order.begin() + k, order.end(), [&](int64_t a, int64_t b) {
       const bool a_is_nan = std::isnan(at(a)), b_is_nan = std::isnan(at(b));
       if (a_is_nan != b_is_nan) return a_is_nan;

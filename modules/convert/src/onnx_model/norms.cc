@@ -7,7 +7,7 @@
 namespace shoal::convert::onnx_model {
 namespace {
 
-/// (x - mean) / sqrt(variance + epsilon) * scale + shift, for each channel, which is axis 1.
+/// Computes (x - mean) / sqrt(variance + epsilon) * scale + shift for each channel (axis 1).
 Result<void> run_batch_normalization(Call& call) {
   SHOAL_TRY_VOID(call.want(0, DType::kFloat32));
   const Shape& shape = call.shape();
@@ -28,15 +28,15 @@ Result<void> run_batch_normalization(Call& call) {
   return {};
 }
 
-/// Elements of the axes from this one on; the rest are rows.
+/// The number of elements of one row, if the axes from `axis` on form a row.
 int64_t elements_from(const Shape& shape, int axis) {
   int64_t elements = 1;
   for (; axis < shape.rank(); ++axis) elements *= shape[axis];
   return elements;
 }
 
-/// Normalizes the axes from "axis" on. Scale and shift repeat to the shape of x. Further outputs are the mean, and the factor
-/// that the distance from the mean is multiplied by.
+/// Normalizes over the axes from "axis" on. Scale and shift broadcast to the shape of x. The further outputs are the
+/// mean, and the factor by which the distance from the mean is multiplied.
 Result<void> run_layer_normalization(Call& call) {
   SHOAL_TRY_VOID(call.want(0, DType::kFloat32));
   SHOAL_TRY_VOID(call.want_one_type());

@@ -10,7 +10,7 @@
 namespace shoal::convert::onnx_model {
 namespace {
 
-/// Before version 4 constants had to be inputs, too; versions above 10 are newer than what was read for this.
+/// Before version 4, constants had to be inputs as well; versions above 10 are newer than the specification used here.
 constexpr int64_t kIrVersionMin = 4, kIrVersionMax = 10;
 
 Result<void> check_type(const Message& message, int64_t type) {
@@ -128,7 +128,7 @@ Result<OnnxPort> read_port(const Message& message) {
     if (field.tag() != 2) return {};
     const Message type = message.inner(field.bytes(), "type");
     return each_field(type, [&](Field& inner) -> Result<void> {
-      if (inner.tag() == 6) return {};  // A word about its meaning.
+      if (inner.tag() == 6) return {};  // TypeProto.denotation: a word for the meaning.
       if (inner.tag() != 1) return type.refused("is no tensor, and others are not known here");
       if (is_tensor) return type.damaged(type.bytes.data(), "there are two types");
       is_tensor = true;

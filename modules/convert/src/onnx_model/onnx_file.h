@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// An ONNX file as it stands: nodes, constants, inputs and outputs by name. Whether they fit is program.h's matter.
+/// The contents of an ONNX file: nodes, constants, inputs and outputs by name. program.h checks whether they fit together.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace shoal::convert::onnx_model {
 
-/// AttributeProto.AttributeType, of the types that are known here.
+/// AttributeProto.AttributeType: the types of attributes that the reader knows.
 enum class AttributeType : int32_t { kReal = 1, kInt = 2, kText = 3, kTensor = 4, kReals = 6, kInts = 7, kTexts = 8 };
 
 struct Attribute {
@@ -39,7 +39,7 @@ struct File {
   std::vector<OnnxPort> inputs, outputs;
 };
 
-/// DataLoss for damage, InvalidArgument for what is not known here, or beyond the limits.
+/// DataLoss for damage, InvalidArgument for what the reader does not know, and beyond the limits.
 Result<File> read_file(std::string_view bytes, const OnnxLimits& limits);
 
 }  // namespace shoal::convert::onnx_model

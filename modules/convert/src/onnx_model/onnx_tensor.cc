@@ -51,7 +51,7 @@ Result<Fields> read_fields(const Message& message) {
   return of;
 }
 
-/// Numbers that are stored wider than they are.
+/// Converts numbers of type T from the wider type in which a file stores them.
 template <class T, class Stored>
 Result<Tensor> narrowed(const Message& message, const Shape& shape, const std::vector<Stored>& stored) {
   if (int64_t(stored.size()) != shape.elements()) {

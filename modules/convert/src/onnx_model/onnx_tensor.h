@@ -13,8 +13,8 @@ struct NamedTensor {
   Tensor tensor;
 };
 
-/// DataLoss where the elements are not as many as the sizes say; InvalidArgument for a type or a place of elements that is not
-/// known here.
+/// DataLoss if the number of elements contradicts the sizes; InvalidArgument for a type, or a way to store elements,
+/// that the reader does not know.
 Result<NamedTensor> read_tensor(const Message& message, int64_t elements_max);
 
 }  // namespace shoal::convert::onnx_model

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that make tensors of sizes and numbers.
+// Ops that make tensors from sizes and numbers.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,7 +16,7 @@ Result<void> run_constant(Call& call) {
   return {};
 }
 
-/// Zeros of float32, or the one element of "value".
+/// Fills the result with zeros of float32, or with the one element of the attribute "value".
 Result<void> run_constant_of_shape(Call& call) {
   SHOAL_TRY(const std::vector<int64_t> dims, call.int64s(0));
   const Attribute* const value = call.find("value");
@@ -27,7 +27,7 @@ Result<void> run_constant_of_shape(Call& call) {
   return {};
 }
 
-/// Ones along a diagonal.
+/// Writes ones along a diagonal, and zeros elsewhere.
 Result<void> run_eye_like(Call& call) {
   SHOAL_TRY_VOID(call.want_rank(0, 2));
   DType dtype = call.dtype();
@@ -51,7 +51,7 @@ Result<void> run_eye_like(Call& call) {
   return {};
 }
 
-/// The count of numbers from `start` up to, but without, `limit`.
+/// The number of elements of Range: start, start + delta, ..., without `limit`.
 double range_count(float start, float limit, float delta) {
   return std::max(std::ceil((double(limit) - double(start)) / double(delta)), 0.0);
 }
@@ -96,7 +96,7 @@ Result<void> run_range(Call& call) {
   }
 }
 
-/// The sizes of the axes from "start" to before "end", counted and cut as slices of Python are.
+/// The sizes of the axes from "start" to before "end", which are counted and clamped as in Python's slices.
 Result<void> run_shape(Call& call) {
   const int64_t rank = call.shape().rank();
   const auto placed = [&](int64_t axis) { return std::clamp<int64_t>(axis < 0 ? axis + rank : axis, 0, rank); };

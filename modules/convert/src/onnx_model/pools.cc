@@ -8,7 +8,7 @@
 namespace shoal::convert::onnx_model {
 namespace {
 
-/// A window covers elements of the picture, since padding is smaller than it.
+/// Checks that padding is smaller than the window, so that each window covers elements of the picture.
 Result<WindowAxes> pool_axes(const Call& call) {
   SHOAL_TRY_VOID(call.want(0, DType::kFloat32));
   const std::vector<int64_t> window = call.numbers("kernel_shape");
@@ -33,7 +33,7 @@ Covered covered(const WindowAxis& axis, int64_t at) {
   return {std::max<int64_t>(first, 0), std::min(first + axis.window, axis.size)};
 }
 
-/// of(picture, rows, columns) for each window.
+/// Computes of(picture, rows, columns) for each window.
 template <class Of>
 Result<void> pooled(Call& call, const WindowAxes& axes, Of of) {
   const auto& [y, x] = axes;

@@ -13,7 +13,7 @@ void add_scaled(double* __restrict sums, const double* __restrict x, double fact
   }
 }
 
-/// Rows that are added to sums, each times a factor. Four at once: sums are read and written a quarter as often.
+/// Adds rows, each times a factor, to sums. Four rows are added at once, so sums are read and written a quarter as often.
 class ScaledRows {
  public:
   ScaledRows(double* sums, int64_t count) : sums_(sums), count_(count) {}
@@ -22,7 +22,7 @@ class ScaledRows {
     factor_[rows_] = factor;
     if (++rows_ == 4) add_four();
   }
-  /// Adds those that are left; before it, sums are not whole.
+  /// Adds the rows that are left; before this call, sums are incomplete.
   void finish() {
     for (int i = 0; i < rows_; ++i) add_scaled(sums_, x_[i], factor_[i], count_, 1);
     rows_ = 0;
@@ -44,7 +44,7 @@ class ScaledRows {
   double factor_[4] = {};
 };
 
-/// Windows that stand side by side: the rows of the picture are one long row, whose ends give numbers that nobody reads.
+/// Convolves with a stride of 1: all rows of the picture form one long row, at whose row ends the sums are not used.
 void add_dense_windows(const Windows& w, const double* picture, const double* kernel, double* sums) {
   ScaledRows rows(sums, (w.out_height - 1) * w.width + w.out_width);
   for (int64_t channel = 0; channel < w.channels; ++channel) {

@@ -8,7 +8,7 @@ namespace shoal::convert::onnx_model {
 /// Adds the product of a [m, k] and b [k, n] to c.
 void add_product(const double* a, const double* b, double* c, int64_t m, int64_t k, int64_t n);
 
-/// A picture with its padding around it, and how a window goes over it.
+/// The sizes of a padded picture, and of the windows that move over it.
 struct Windows {
   int64_t channels, height, width;  ///< Sizes of the padded picture.
   int64_t window_height, window_width;

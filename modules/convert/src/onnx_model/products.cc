@@ -8,7 +8,7 @@
 namespace shoal::convert::onnx_model {
 namespace {
 
-/// A matrix of float32 as double; transposed if asked.
+/// Returns a matrix of float32 in double, `transposed` if that is true.
 Result<std::vector<double>> as_matrix(Call& call, const Tensor& x, bool transposed) {
   const Shape& shape = x.shape();
   SHOAL_TRY(std::vector<double> matrix, call.sums({shape[0], shape[1]}));
@@ -21,7 +21,7 @@ Result<std::vector<double>> as_matrix(Call& call, const Tensor& x, bool transpos
   return matrix;
 }
 
-/// alpha A' B' + beta C
+/// Computes alpha A' B' + beta C.
 Result<void> run_gemm(Call& call) {
   for (size_t i = 0; i < 2; ++i) {
     SHOAL_TRY_VOID(call.want(i, DType::kFloat32));
@@ -55,11 +55,11 @@ Result<void> run_gemm(Call& call) {
   return {};
 }
 
-/// As numpy.matmul: an operand with one axis is a row or a column, whose axis the result lacks; axes before the last two repeat.
+/// As in numpy.matmul: the result lacks the axis of a one-axis operand (row or column); axes before the last two broadcast.
 struct MatrixShapes {
-  Shape a, b;          ///< With at least two axes.
-  Shape batch;         ///< The axes before the last two, repeated.
-  Strides a_at, b_at;  ///< In matrices, along the axes of `batch`.
+  Shape a, b;          ///< Shapes of at least two axes.
+  Shape batch;         ///< The axes before the last two, after broadcasting.
+  Strides a_at, b_at;  ///< Strides along the axes of `batch`, in matrices.
   Shape result;
 };
 

@@ -41,7 +41,7 @@ Result<void> check_operands(const Node& node, const Kernel& kernel) {
     return invalid_argument("there are " + std::to_string(node.inputs.size()) + " inputs; at most " +
                             std::to_string(kernel.inputs_max) + " are known here");
   }
-  // The last ones may be named "" to say that they are not wanted.
+  // The last outputs may be named "", which means that the file does not need them.
   size_t count = node.outputs.size();
   while (count > 0 && node.outputs[count - 1].empty()) --count;
   if (count == 0) return invalid_argument("it has no output");
@@ -73,7 +73,7 @@ class Builder {
   }
 
  private:
-  /// A new value of this name.
+  /// Adds a value with this name, and returns the value's number.
   Result<size_t> make(const std::string& name) {
     const size_t number = values_.size();
     if (!values_.emplace(name, number).second)
@@ -90,7 +90,7 @@ class Builder {
     return {};
   }
 
-  /// A constant that is an input, too, may be given from outside; here nobody does.
+  /// Leaves out inputs that are constants, too: ONNX lets callers replace such a constant, but this reader does not.
   Result<void> add_inputs() {
     const size_t constants = values_.size();
     for (OnnxPort& input : file_.inputs) {

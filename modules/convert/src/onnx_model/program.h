@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A file whose names are resolved: what each node reads and makes, and the kernel that computes it.
+/// A file whose names are resolved: the values that each node reads and makes, and the kernel that computes it.
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -29,8 +29,8 @@ struct Program {
   size_t values = 0;
 };
 
-/// InvalidArgument if an opset, an op or an attribute is not known, if a name stands for nothing or for two things, or if a node
-/// reads what is not made before it.
+/// InvalidArgument if an opset, an op or an attribute is not known here, if a name stands for no value or for two
+/// values, or if a node reads a value that no earlier node makes.
 Result<Program> make_program(File file, const OnnxLimits& limits);
 
 /// "node 3, Gemm \"/dense/Gemm\"", for errors.

@@ -9,11 +9,11 @@
 namespace shoal::convert::onnx_model {
 namespace {
 
-/// Which axes go, and the shape that is left.
+/// The shapes of a reduction: the operand with reduced axes of size 1, and the result.
 struct Reduction {
-  Shape kept;       ///< The shape of the operand, with 1 for each axis that goes.
-  Shape result;     ///< What the op gives.
-  int64_t count{};  ///< The number of elements that become one.
+  Shape kept;       ///< The shape of the operand, with 1 for each reduced axis.
+  Shape result;     ///< The shape of the op's result.
+  int64_t count{};  ///< The number of elements that are reduced to one.
 };
 
 Result<Reduction> reduction(const Call& call, std::vector<int64_t> axes) {
@@ -40,7 +40,7 @@ Result<Reduction> reduction(const Call& call, std::vector<int64_t> axes) {
   return of;
 }
 
-/// sums[i] = add(sums[i], x) for each element x that becomes element i.
+/// Computes sums[i] = add(sums[i], x) for each element x that is reduced to element i.
 template <class T, class Sum, class Add>
 void reduce_into(const Call& call, const Reduction& of, std::vector<Sum>& sums, Add add) {
   auto next = call.in(0).as<T>().begin();
@@ -55,7 +55,7 @@ void reduce_into(const Call& call, const Reduction& of, std::vector<Sum>& sums, 
   });
 }
 
-/// Reduces from `first` on; finish(sum) is what the result has.
+/// Reduces with `add`, starting at `first`; the elements of the result are finish(sum).
 template <class T, class Sum, class Add, class Finish>
 Result<void> reduce(Call& call, const Reduction& of, Sum first, Add add, Finish finish) {
   SHOAL_TRY(Tensor result, call.make(dtype_of_v<T>, of.result));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LSTM and GRU, forwards, with the activations that they have unless others are named. States are kept in double.
+// LSTM and GRU, forwards, with the default activations only. States are kept in double.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-/// The weights of one gate. Matrices are transposed, so that rows of batches are multiplied from the left.
+/// The weights of one gate. Matrices are transposed, so that rows of a batch are multiplied from the left.
 struct Gate {
   Numbers kernel;                ///< [inputs, units]
   Numbers recurrent;             ///< [units, units]
@@ -22,32 +22,32 @@ struct Gate {
 struct Recurrence {
   int64_t steps = 0, batch = 0, inputs = 0, units = 0;
   std::span<const float> x;      ///< [steps, batch, inputs]
-  std::vector<Gate> gates;       ///< In the order of ONNX.
+  std::vector<Gate> gates;       ///< The gates, in ONNX's order.
   std::vector<int64_t> lengths;  ///< The length of each sequence in steps.
   Numbers hidden;                ///< [batch, units]
 
   size_t states() const { return hidden.size(); }
-  /// [batch, units]: x of a step times the gate's kernel, and the bias.
+  /// Returns [batch, units]: x of a step times the gate's kernel, plus the bias.
   Numbers of_input(const Gate& gate, int64_t step) const {
     Numbers sums = repeated(gate.bias);
     const auto rows = x.subspan(size_t(step * batch * inputs), size_t(batch * inputs));
     add_product(Numbers(rows.begin(), rows.end()).data(), gate.kernel.data(), sums.data(), batch, inputs, units);
     return sums;
   }
-  /// [batch, units]: a state times the gate's recurrent kernel, and the recurrent bias.
+  /// Returns [batch, units]: a state times the gate's recurrent kernel, plus the recurrent bias.
   Numbers of_state(const Gate& gate, const Numbers& state) const {
     Numbers sums = repeated(gate.recurrent_bias);
     add_product(state.data(), gate.recurrent.data(), sums.data(), batch, units, units);
     return sums;
   }
-  /// of_input() and of_state(), added.
+  /// Returns the sum of of_input() and of_state().
   Numbers of_both(const Gate& gate, int64_t step) const {
     Numbers sums = of_input(gate, step);
     const Numbers others = of_state(gate, hidden);
     std::ranges::transform(sums, others, sums.begin(), std::plus<>());
     return sums;
   }
-  /// True if the sequence of this state has the step.
+  /// True if the sequence to which this element of a state belongs is longer than `step`.
   bool has_step(size_t state, int64_t step) const { return step < lengths[state / size_t(units)]; }
 
  private:
@@ -61,7 +61,7 @@ struct Recurrence {
 
 double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
 
-/// The rows of one gate of [1, gates * units, columns], transposed.
+/// Returns the transposed rows of one gate of [1, gates * units, columns].
 Numbers gate_matrix(std::span<const float> all, size_t gate, int64_t units, int64_t columns) {
   Numbers matrix(size_t(columns * units), 0.0);
   const auto rows = all.subspan(gate * matrix.size(), matrix.size());
@@ -124,12 +124,12 @@ Result<Recurrence> recurrence(Call& call, size_t gates) {
   return of;
 }
 
-/// Y, [steps, 1, batch, units], to be filled.
+/// Makes the output Y, [steps, 1, batch, units]; write_step() fills it.
 Result<Tensor> all_states(Call& call, const Recurrence& of) {
   return call.make(DType::kFloat32, Shape{of.steps, 1, of.batch, of.units});
 }
 
-/// Writes the states of a step; zeros for sequences that have ended.
+/// Writes the states of one step to y; zeros for sequences that have ended.
 void write_step(const Recurrence& of, int64_t step, Tensor& y) {
   const auto to = y.mutable_as<float>().subspan(size_t(step) * of.states(), of.states());
   for (size_t i = 0; i < to.size(); ++i) to[i] = of.has_step(i, step) ? float(of.hidden[i]) : 0.0f;
@@ -161,7 +161,7 @@ Result<void> run_lstm(Call& call) {
   return give_state(call, of, cell, 2);
 }
 
-/// The candidate's activation before tanh: the reset gate counts before the product with the state, or after it.
+/// The operand of the candidate's tanh. `reset_after`: the reset gate multiplies the product with the state, not the state.
 Numbers gru_candidate(const Recurrence& of, int64_t step, const Numbers& reset, bool reset_after) {
   Numbers sums = of.of_input(of.gates[2], step);
   Numbers state = of.hidden;

@@ -6,7 +6,7 @@
 namespace shoal::convert::onnx_model {
 namespace {
 
-/// Each of the texts may become as many bytes as the longest has.
+/// Takes the bytes of shape.elements() copied texts from the budget, as if each were as long as the longest text.
 Result<void> take_texts(Call& call, const Tensor& x, const Shape& shape) {
   size_t longest = 0;
   for (const std::string& text : x.strings()) longest = std::max(longest, text.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Walks over tensors whose axes do not lie one in the other: broadcast, transposed, sliced or reduced ones.
+/// Walks over the elements of tensors that are broadcast, transposed, sliced or reduced.
 #include <array>
 #include <cstdint>
 
@@ -12,15 +12,15 @@ using Strides = std::array<int64_t, Shape::kRankMax>;
 
 /// The distance of neighbours along each axis of a dense tensor.
 Strides dense_strides(const Shape& shape);
-/// The shape that two shapes repeat to, by the rule of numpy.
+/// The shape to which two shapes broadcast, by the rule of numpy.
 Result<Shape> repeated_shape(const Shape& a, const Shape& b);
 /// The shape that inputs `first` to `last` broadcast to.
 Result<Shape> broadcast(const Call& call, size_t first, size_t last);
-/// The strides of an operand that repeats to `shape`: 0 where it does.
+/// The strides of an operand that broadcasts to `shape`: 0 along the axes where the operand is repeated.
 Strides repeated_strides(const Shape& operand, const Shape& shape);
 
-/// Calls visit(offsets, count) for each row along the last axis of `shape`, in order: where the row begins in each of the
-/// operands. A scalar is a row of one element.
+/// Calls visit(offsets, count) for each row along the last axis of `shape`, in order. offsets[k] is the position of the
+/// row's first element in operand k. A scalar is a row of one element.
 template <size_t kOperands, class Visit>
 void each_row(const Shape& shape, const std::array<Strides, kOperands>& strides, Visit visit) {
   if (shape.elements() == 0) return;
@@ -42,15 +42,15 @@ void each_row(const Shape& shape, const std::array<Strides, kOperands>& strides,
   }
 }
 
-/// The stride along the last axis; of a scalar, any.
+/// The stride along the last axis; 0 for a scalar, whose only row has one element.
 inline int64_t last_stride(const Strides& strides, const Shape& shape) {
   return shape.rank() == 0 ? 0 : strides[size_t(shape.rank() - 1)];
 }
 
-/// A tensor of `shape` whose elements are those of `x` from `offset` on, with these strides.
+/// Copies elements of `x` into a tensor of `shape`: from element `offset` of x on, with these strides in x.
 Result<Tensor> gathered(Call& call, const Tensor& x, const Shape& shape, const Strides& strides, int64_t offset = 0);
 
-/// A tensor that repeats to this shape, and not to a larger one.
+/// Returns `x` broadcast to `shape`. InvalidArgument if x broadcasts only to a larger shape, or not at all.
 Result<Tensor> expanded(Call& call, const Tensor& x, const Shape& shape);
 
 }  // namespace shoal::convert::onnx_model

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Reads messages of protocol buffers, field by field. Damage ends as a DataLoss that names the byte and the part of the file.
+/// Reads messages of protocol buffers, field by field. Damage becomes DataLoss, naming the byte and the part of the file.
 #include <cstdint>
 #include <protozero/pbf_reader.hpp>
 #include <string>
@@ -15,7 +15,7 @@ namespace shoal::convert::onnx_model {
 struct Message {
   std::string_view file;
   std::string_view bytes;
-  std::string part;  ///< The part of the file for errors, as "graph: node 3".
+  std::string part;  ///< The name of this part of the file in errors: "graph: node 3".
 
   Message inner(std::string_view inner_bytes, const std::string& inner_part) const {
     return {file, inner_bytes, part + ": " + inner_part};
@@ -29,8 +29,8 @@ struct Message {
   }
 };
 
-/// The field that a reader stands at. A value of another wire type than the format has there is damage, which protozero would
-/// only assert.
+/// The current field of a reader. A value whose wire type differs from that of the format is damage; protozero alone
+/// would only assert.
 class Field {
  public:
   explicit Field(protozero::pbf_reader& reader) : reader_(reader) {}
@@ -43,7 +43,7 @@ class Field {
     return {view.data(), view.size()};
   }
   std::string text() { return std::string(bytes()); }
-  /// Repeated numbers, packed or not.
+  /// Appends the values of a repeated field, packed or not.
   void append_to(std::vector<int64_t>& numbers) {
     if (!is_packed()) return numbers.push_back(number());
     for (const int64_t one : take(protozero::pbf_wire_type::length_delimited).get_packed_int64()) numbers.push_back(one);
@@ -52,7 +52,7 @@ class Field {
     if (!is_packed()) return reals.push_back(real());
     for (const float one : take(protozero::pbf_wire_type::length_delimited).get_packed_float()) reals.push_back(one);
   }
-  /// Goes on to the next field, if nothing has taken the value.
+  /// Skips the value, unless it has been taken.
   void skip_rest() {
     if (!taken_) reader_.skip();
   }
@@ -69,7 +69,7 @@ class Field {
   bool taken_ = false;
 };
 
-/// Calls read(field) for each field of the message; `read` returns Result<void>, and leaves alone what it does not know.
+/// Calls read(field) for each field of the message; `read` returns Result<void>, and takes no value of unknown fields.
 template <class Read>
 Result<void> each_field(const Message& message, Read read) {
   protozero::pbf_reader reader(message.bytes.data(), message.bytes.size());

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Reads an ONNX file and computes it slowly, one node after the other, in plain loops. This proves that a file gives what the
-/// model gives that it was written from. It shares no code with what writes such files (onnx.h); what an op means comes from the
-/// specification of ONNX.
+/// Reads an ONNX file and computes it slowly, node by node, in plain loops, to prove that a file predicts the same as
+/// the model from which it was written. The code shares nothing with the writer of such files (onnx.h); the meaning of
+/// each op comes from the specification of ONNX.
 ///
-/// It knows opset 17 of ONNX and opset 3 of ai.onnx.ml. Of these it knows the ops that to_onnx() writes and a few more, on tensors of
-/// float32, int32, int64, uint8, bool and text with at most eight axes; float64 may stand between two Casts. Sums of float32 are
-/// made in double.
+/// The reader knows opset 17 of ONNX and opset 3 of ai.onnx.ml: the ops that to_onnx() writes and a few more, on
+/// tensors of float32, int32, int64, uint8, bool and text with at most eight axes; float64 may stand between two Casts.
+/// Sums of float32 are computed in double.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -23,16 +23,16 @@ namespace shoal::convert {
 /// Limits for one file. A file that needs more is refused before memory is taken.
 struct OnnxLimits {
   int64_t nodes_max = 1'000'000;
-  /// Elements of one tensor.
+  /// The number of elements of one tensor.
   int64_t elements_max = int64_t(1) << 28;
-  /// Work of one run: elements that are written, products that are added, and bytes of text.
+  /// The work of one run: written elements, added products, and bytes of text, all counted together.
   int64_t work_max = int64_t(1) << 46;
 };
 
-/// The size of an axis: a number; or a symbol, which has one size in a run; or neither, which is any size.
+/// The size of an axis: a number; or a symbol, which has one size in a run; or neither, which allows any size.
 struct OnnxDim {
-  int64_t size = -1;        ///< -1: it is no number.
-  std::string symbol = {};  ///< "": it is no symbol.
+  int64_t size = -1;        ///< -1: the size is no number.
+  std::string symbol = {};  ///< "": the size is no symbol.
 };
 
 /// An input or an output of a file.
@@ -47,22 +47,22 @@ namespace onnx_model {
 struct Program;
 }
 
-/// A value: copies share what was read. Calls from several threads do not disturb each other.
+/// An ONNX file that can be computed. Copies share the contents of the file. Any number of threads may call run() at once.
 class OnnxModel {
  public:
   using Tensors = std::map<std::string, Tensor>;
 
-  /// DataLoss for damaged bytes, naming the byte and the part of the file. InvalidArgument for an op, an opset or a feature that
-  /// is not known here, naming it; for names that stand for nothing or for two things; and for more than the limits.
+  /// DataLoss for damaged bytes, naming the byte and the part of the file. InvalidArgument for an op, an opset or a feature
+  /// of ONNX that this reader does not know, naming it; for a name without a value or with two; and beyond the limits.
   static Result<OnnxModel> parse(std::string_view bytes, const OnnxLimits& limits = {});
 
-  /// The inputs that run() takes. Inputs for which the file has values are not among them.
+  /// The inputs that run() takes. Inputs for which the file itself has values are left out.
   const std::vector<OnnxPort>& inputs() const;
   const std::vector<OnnxPort>& outputs() const;
 
-  /// The outputs by name. InvalidArgument for an input that is missing, is not one of the file's, or has another type or shape
-  /// than the file says; where a node cannot be computed, naming node and op; and for an output of another type or shape than
-  /// the file says.
+  /// Computes the outputs by name. InvalidArgument for an input that is missing, is not one of the file's, or has
+  /// another type or shape than the file says; for a node that cannot be computed, naming node and op; and for an
+  /// output of another type or shape than the file says.
   Result<Tensors> run(const Tensors& inputs) const;
 
  private:
