@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kMeaningVersion = 1;
 constexpr size_t kWholeBytesMax = 4096;  // Lists up to this size are kept whole.
-constexpr size_t kFirstBytesMax = 1024;  // Of longer lists this many bytes are kept.
+constexpr size_t kFirstBytesMax = 1024;  // This many bytes are kept of longer lists.
 constexpr size_t kShownMax = 8;          // This many items are shown in a sentence.
 
 std::string hex_of(uint64_t number) {

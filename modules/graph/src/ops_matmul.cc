@@ -56,8 +56,8 @@ Outputs matmul_sum_types(Types inputs, const Attributes& attributes) {
   return std::vector{float_type({product.rows, product.columns})};
 }
 
-/// With C = A B: dA = dC B^T and dB = A^T dC; for a transposed operand the transpose of that. If a single matrix was
-/// multiplied with a whole batch, its gradient is the sum over the batch.
+/// With C = A B: dA = dC B^T and dB = A^T dC; the gradient of a transposed operand is the transpose of this. If a
+/// single matrix was multiplied with a whole batch, its gradient is the sum over the batch.
 std::vector<Value> matmul_gradient(const GradientRequest& request) {
   const Value a = request.node.inputs[0];
   const Value b = request.node.inputs[1];

@@ -31,7 +31,7 @@ struct GradientRequest {
   const Node& node;                     ///< The forward node, with its inputs and attributes.
   std::vector<Value> outputs;           ///< The outputs of that node.
   std::vector<Value> output_gradients;  ///< d(loss)/d(output). Invalid if the loss does not depend on that output.
-  /// For each input, whether its gradient is needed. The others may be left invalid.
+  /// For each input, whether the rule has to return its gradient. Other gradients may be left invalid.
   std::vector<bool> wanted;
 };
 

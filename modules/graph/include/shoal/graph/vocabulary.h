@@ -33,7 +33,7 @@ class Vocabulary {
   [[noreturn]] void raise_id(int64_t id) const;
   struct Ids;
   std::vector<std::string> names_;
-  std::shared_ptr<const Ids> ids_;  // By name. Only for look-ups: its order is arbitrary.
+  std::shared_ptr<const Ids> ids_;  // The id of each name. Only for look-ups: the order of the map is arbitrary.
 };
 
 }  // namespace shoal
