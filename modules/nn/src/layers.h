@@ -24,7 +24,7 @@ void keep_moving_average(Value variable, Value value, double decay);
 
 /// Raises InvalidArgument unless x is a float32 value of this rank. `shape` describes what is expected: "[batch, inputs]".
 void check_input(std::string_view layer, Value x, int rank, std::string_view shape);
-/// As check_input(), for an x of at least this rank.
+/// Like check_input(), but accepts all ranks from `rank` on.
 void check_rank_min(std::string_view layer, Value x, int rank, std::string_view shape);
 /// The size of an axis, which has to be a number.
 int64_t fixed_size(std::string_view layer, Value x, int axis);

@@ -9,7 +9,7 @@
 namespace shoal::nn {
 namespace {
 
-/// Called for every element.
+/// Adds one element to `totals`; called for every element.
 using Add = void (*)(double label, double prediction, double weight, std::span<double> totals);
 
 Metric of_pairs(const std::string& who, const LabelsAndPredictions& of, const MetricOptions& options, size_t totals,

@@ -44,7 +44,7 @@ struct AdamWOptions {
   LearningRate learning_rate = 0.001;
   double beta1 = 0.9;          ///< A number in [0, 1).
   double beta2 = 0.999;        ///< A number in [0, 1).
-  double epsilon = 1e-7;       ///< A number > 0, used as Adam's.
+  double epsilon = 1e-7;       ///< A number > 0, used as in Adam.
   double weight_decay = 0.01;  ///< A number >= 0.
 };
 /// w = (1 - rate * weight_decay) * w, then Adam's step. To exclude biases from decay, group() two train ops over different
