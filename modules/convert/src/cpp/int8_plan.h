@@ -48,7 +48,7 @@ class Int8Plan {
   void find_readers(const std::vector<NodeId>& nodes);
 
   const Graph& graph_;
-  std::map<NodeId, Int8Layer> layers_;  // By their last nodes.
+  std::map<NodeId, Int8Layer> layers_;  // The key is the last node of a layer.
   std::set<NodeId> inside_, reads_;
   std::set<Place> read_;
   std::vector<Value> ranged_;

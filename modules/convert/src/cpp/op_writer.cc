@@ -78,7 +78,7 @@ namespace {
 
 struct LoopLevel {
   int64_t count;
-  std::vector<int64_t> strides;  // Of each operand.
+  std::vector<int64_t> strides;  // The stride of each operand.
 };
 
 /// Drops axes of size 1, and merges neighbouring axes where one stride walks through both in every operand.

@@ -25,7 +25,7 @@ struct ProductText {
 
 std::string strides_text(int64_t down, int64_t right) { return "{" + int_text(down) + ", " + int_text(right) + "}"; }
 
-/// y[rows, out] = x[rows, in] w[out, in]^T + bias.
+/// Writes y[rows, out] = x[rows, in] w[out, in]^T + bias.
 void write_dense_product(OpWriter& w, const ProductText& text, const ProductSizes& sizes) {
   const auto& [rows, out, in] = sizes;
   const std::vector<std::string> arguments{text.x, text.w, text.bias, text.y, int_text(rows), int_text(out), int_text(in)};

@@ -19,7 +19,7 @@ class WeightArrays {
   struct Array {
     std::string name;    ///< w0, w1, ...
     std::string origin;  ///< The name of the variable or constant, and its layout.
-    std::string type;    ///< Of C++.
+    std::string type;    ///< The type in C++.
     Shape shape;
     std::vector<std::byte> bytes;
     size_t offset = 0;  ///< The array's position in the file of weights.

@@ -7,7 +7,7 @@ namespace {
 
 float epsilon_of(const Lowering& node) { return float(node.attributes().get_real("epsilon")); }
 
-/// (x - mean) / sqrt(variance + epsilon) * scale + shift along the last axis.
+/// Returns (x - mean) / sqrt(variance + epsilon) * scale + shift, where channels are the last axis.
 std::string normalized(Lowering& node, const std::string& x, const std::string& mean, const std::string& variance,
                        const std::string& scale, const std::string& shift) {
   const std::string deviation = node.add("Sqrt", {node.add("Add", {variance, node.constant(epsilon_of(node))})});

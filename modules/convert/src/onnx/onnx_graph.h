@@ -18,14 +18,14 @@
 
 namespace shoal::convert {
 
-/// The constants of an ONNX node, in the order in which they are written.
+/// The attributes of an ONNX node, in the order in which they are written.
 using OnnxAttribute = std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<std::string>>;
 using OnnxAttributes = std::vector<std::pair<std::string, OnnxAttribute>>;
 
 /// Names of ONNX nodes begin with the name of the Shoal node from which they were made: "/dense_1/dense/Gemm".
 class OnnxGraph {
  public:
-  /// The domains that a file may use: ops of ONNX itself, and those for text.
+  /// The domains that a file may use: kOnnx has the ops of ONNX itself, kMl (ai.onnx.ml) has ops for text.
   enum class Domain { kOnnx, kMl };
 
   /// Sets the prefix of the names of all nodes that are added from now on.
@@ -43,9 +43,9 @@ class OnnxGraph {
   std::string initializer(const std::string& name, const TensorView& tensor);
   std::string constant(float value);
   std::string constant(int64_t value);                           ///< A scalar.
-  std::string constant(const std::vector<int64_t>& values);      ///< Of rank 1.
-  std::string constant(const std::vector<float>& values);        ///< Of rank 1.
-  std::string constant(const std::vector<std::string>& values);  ///< Of rank 1.
+  std::string constant(const std::vector<int64_t>& values);      ///< A tensor of rank 1.
+  std::string constant(const std::vector<float>& values);        ///< A tensor of rank 1.
+  std::string constant(const std::vector<std::string>& values);  ///< A tensor of rank 1.
 
   void add_input(const std::string& name, DType dtype, const DimShape& shape);
   void add_output(const std::string& name, DType dtype, const DimShape& shape);

@@ -146,7 +146,7 @@ struct Times {
       return T(uint64_t(a) * uint64_t(b));
   }
 };
-/// The divisor is not 0.
+/// Divides. The divisor of integers must not be 0.
 struct Over {
   template <class T>
   T operator()(T a, T b) const {
@@ -226,7 +226,7 @@ Result<void> run_logic(Call& call) {
   return give_pairs<bool>(call, [](bool a, bool b) { return bool(Of()(a, b)); });
 }
 
-/// min(max(x, low), high)
+/// Computes min(max(x, low), high).
 Result<void> run_clip(Call& call) {
   SHOAL_TRY_VOID(call.want_one_type());
   return with_number(call, 0, [&]<class T>(T) -> Result<void> {

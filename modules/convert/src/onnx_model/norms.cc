@@ -72,7 +72,7 @@ Result<void> run_layer_normalization(Call& call) {
   return {};
 }
 
-/// of(x - maximum, sum of e^(x - maximum)) along an axis.
+/// Computes of(x - maximum, sum of e^(x - maximum)) along an axis.
 template <class Of>
 Result<void> softmax(Call& call, Of of) {
   SHOAL_TRY_VOID(call.want(0, DType::kFloat32));

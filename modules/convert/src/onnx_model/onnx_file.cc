@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the fields of an ONNX file. Their numbers come from onnx.proto, which promises never to change them. The reader refuses an
-// unknown field that can change the results of the file, and skips other fields, such as documentation and shapes of inner values.
+// Reads the fields of an ONNX file by their numbers in onnx.proto, which promises never to change these. The reader refuses
+// an unknown field that can change the results of the file, and skips others (documentation, shapes of inner values).
 #include "onnx_model/onnx_file.h"
 
 #include "onnx_model/element_types.h"

@@ -30,7 +30,7 @@ struct CppOptions {
   std::map<std::string, int64_t> axes = {};
   /// True: weights are not in the source but in CppSource::weights, a file that the program loads and passes to the source.
   bool weights_apart = false;
-  /// With examples: dense layers, convolutions, pools and relus compute in eight bits (docs/how-to/plain-cpp.md), the rest in float.
+  /// If set, dense layers, convolutions, pools and relus compute in eight bits (docs/how-to/plain-cpp.md), others in float.
   std::optional<Calibration> int8 = {};
 };
 
