@@ -51,7 +51,7 @@ Blocks merge_replacements(std::span<const PlannedValue> values, std::vector<int3
   return result;
 }
 
-/// A block that has an offset. The struct is small, since the search for a place of each further block reads all of them.
+/// A block that has an offset. The struct is small, since the search for a place of each further block reads all Placed.
 struct Placed {
   int32_t first;
   int32_t last;
@@ -101,7 +101,7 @@ std::vector<size_t> order_by(const std::vector<Block>& blocks, Key key) {
 }
 
 size_t largest_sum(const std::vector<Block>& blocks) {
-  // Pairs of a step and the bytes that are added in it; they are subtracted in the step after the block's last.
+  // Pairs of a step and bytes: added in the first step of a block, and subtracted in the step after its last.
   std::vector<std::pair<int32_t, int64_t>> changes;
   for (const Block& block : blocks) {
     changes.emplace_back(block.first, int64_t(block.bytes));

@@ -19,7 +19,7 @@ struct PlannedValue {
 };
 
 struct MemoryPlan {
-  std::vector<size_t> offsets;    ///< The offset of each value, a multiple of 64.
+  std::vector<size_t> offsets;    ///< The offset of each value in bytes, a multiple of 64.
   std::vector<int32_t> replaced;  ///< The value whose memory each value has taken over, or -1.
   size_t arena_bytes = 0;
   /// The largest sum of live values in any step, each rounded up to 64 bytes; a value that took over the memory of another
