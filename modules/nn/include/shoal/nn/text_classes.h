@@ -15,8 +15,8 @@ namespace shoal::nn {
 /// A prediction of text, made on the host from a prediction of class ids. A value type.
 class TextPrediction {
  public:
-  /// `key` is the name of the result, `source` that of the prediction with the ids. Without a vocabulary, ids are written
-  /// as digits.
+  /// `key` is the name of the result, `source` the name of the prediction with the ids. Without a vocabulary, ids are
+  /// written as digits.
   TextPrediction(std::string key, std::string source, std::shared_ptr<const Vocabulary> vocabulary)
       : key_(std::move(key)), source_(std::move(source)), vocabulary_(std::move(vocabulary)) {}
   /// A text prediction by position: element i of the last axis of `source`, whatever its value, becomes the name of id i.
