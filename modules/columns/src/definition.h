@@ -20,10 +20,10 @@ class Inputs {
   Graph& graph() const { return features_.begin()->second.graph(); }
   /// The feature with this key. If there is none, raises InvalidArgument with the column and the names of all features.
   Value feature(const std::string& key, const std::string& column) const;
-  /// The values of each example as a list: [batch, L]. InvalidArgument for more than two dimensions.
+  /// Returns the values of each example as a list: [batch, L]. InvalidArgument for more than two dimensions.
   Value list_of(Value feature, const std::string& column) const;
-  /// These record in the model's meaning how a column uses the feature with this key, and what the column with this name is
-  /// made of.
+  /// feature_means() records in the model's meaning how a column uses the feature with this key, column_means() what the
+  /// column with this name is made of.
   void feature_means(const std::string& key, MeaningFact fact) {
     graph().meaning().add("features/" + key, std::move(fact));
   }
@@ -42,7 +42,7 @@ struct Ids {
   Value weights = {};  ///< Float32 with the shape of `ids`; invalid: all are 1.
 };
 
-/// The part of a column that has ids, so that weights can be looked up for it.
+/// The part of a column that has ids. A layer looks up weights for these ids.
 class Categories {
  public:
   virtual ~Categories() = default;
@@ -52,7 +52,7 @@ class Categories {
   virtual bool may_be_crossed() const { return true; }
 };
 
-/// The part of a column that has numbers, so that a deep part can use it.
+/// The part of a column that has numbers. A deep part takes these numbers as its input.
 class Numbers {
  public:
   virtual ~Numbers() = default;
@@ -66,8 +66,8 @@ class Definition {
   explicit Definition(std::string name) : name_(std::move(name)) {}
   virtual ~Definition() = default;
   const std::string& name() const { return name_; }
-  virtual std::string kind() const = 0;                  ///< "numeric", for summaries and errors.
-  virtual std::vector<std::string> sources() const = 0;  ///< Keys of features, or names of columns.
+  virtual std::string kind() const = 0;                  ///< A word such as "numeric", for summaries and errors.
+  virtual std::vector<std::string> sources() const = 0;  ///< Keys of the features, or names of the columns, that it uses.
   virtual const Categories* categories() const { return nullptr; }
   virtual const Numbers* numbers() const { return nullptr; }
 
@@ -75,7 +75,7 @@ class Definition {
   std::string name_;
 };
 
-/// The column's categories. If it has none, raises InvalidArgument with its name and `who` asks.
+/// Returns the column's categories. If it has none, raises InvalidArgument with the column's name and `who`, the caller.
 const Categories& categories_of(const Column& column, const std::string& who);
 /// Returns "sum", "mean" or "sqrt_n".
 std::string combiner_name(ops::Combiner combiner);

@@ -26,7 +26,7 @@ class Indicator final : public Definition, public Numbers {
 
 class Embedding final : public Definition, public Numbers {
  public:
-  /// `scope` is the scope of the table. If columns share a table, only the first counts its parameters.
+  /// Says whose table it is: the column's own, or a shared one, whose parameters only the first of its columns counts.
   enum class Table : uint8_t { kOwn, kFirstOfShared, kShared };
   Embedding(std::string name, Column of, std::string scope, Table table, EmbeddingOptions options)
       : Definition(std::move(name)),

@@ -23,7 +23,7 @@ std::vector<Column> ordered(const std::string& layer, const nn::ValueMap& featur
   return columns;
 }
 
-/// Records in the model's meaning which columns a layer puts side by side, since its weights belong to them in this order.
+/// Records in the model's meaning which columns a layer puts side by side: its weights belong to the columns in this order.
 void note_columns(Graph& graph, const std::string& name, const std::vector<Column>& columns, MeaningFact fact) {
   std::vector<std::string> texts;
   for (const Column& column : columns) {
@@ -42,7 +42,7 @@ constexpr const char* kBias = "bias";
 /// The scope of a column's weights: its name, unless that is the name of the layer's own variable.
 std::string scope_of(const Column& column) { return column.name() == kBias ? "bias_column" : column.name(); }
 
-/// The contribution of one column to linear logits.
+/// Returns what one column adds to the logits of a linear layer.
 Value linear_part(Inputs& inputs, const Column& column, const LinearLayerOptions& options) {
   Graph& graph = inputs.graph();
   const auto scope = graph.scope(scope_of(column));

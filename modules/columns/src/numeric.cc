@@ -21,7 +21,7 @@ class Numeric final : public Definition, public Numbers {
     inputs.feature_means(name(), {.kind = "numeric", .values = meaning()});
     return normalized(inputs, false);
   }
-  /// The properties that the meaning of weights depends on, apart from the normalizer's own numbers.
+  /// Returns the properties on which the meaning of weights depends, apart from the normalizer's own numbers.
   std::map<std::string, std::string> meaning() const {
     std::map<std::string, std::string> values;
     if (options_.shape != Shape{1}) values["shape"] = to_string(options_.shape);
@@ -29,7 +29,7 @@ class Numeric final : public Definition, public Numbers {
     return values;
   }
 
-  /// Returns [batch, width]. NaN is replaced or refused, or kept with `nan_allowed`.
+  /// Returns the numbers as [batch, width]. NaN is replaced or refused, or stays if `nan_allowed`.
   Value normalized(Inputs& inputs, bool nan_allowed) const {
     Value x = row(inputs.feature(name(), name()));
     if (options_.default_value) {
@@ -110,7 +110,7 @@ class Bucketized final : public Definition, public Categories, public Numbers {
     if (options_.missing_bucket) fact.values["missing_bucket"] = "yes";
     return fact;
   }
-  /// The number of buckets for one number.
+  /// The number of buckets into which one number may fall.
   int64_t buckets() const { return int64_t(boundaries_.size()) + 1 + (options_.missing_bucket ? 1 : 0); }
 
   std::shared_ptr<const Numeric> numeric_;

@@ -62,7 +62,7 @@ Result<void> check_names(const data::TensorMap& tensors) {
 struct Gathered {
   std::map<std::string, NumbersSoFar> numbers;
   std::map<std::string, TextStatistics> texts;
-  std::map<std::string, bool> unused = {};  ///< The names that are left out, and whether they have occurred.
+  std::map<std::string, bool> unused = {};  ///< Names of the features not to measure, and whether each has occurred.
 
   Result<void> add(const data::TensorMap& tensors, const StatisticsOptions& options) {
     if (numbers.empty() && texts.empty()) SHOAL_TRY_VOID(check_names(tensors));
@@ -77,7 +77,7 @@ struct Gathered {
         case DType::kInt64: add_elements<int64_t>(tensor, numbers[name]); break;
         case DType::kInt32: add_elements<int32_t>(tensor, numbers[name]); break;
         case DType::kUInt8: add_elements<uint8_t>(tensor, numbers[name]); break;
-        default: break;  // Truth values need no normalization.
+        default: break;  // Booleans need no normalization.
       }
     }
     return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The contents of Statistics. Not in a public header, since maps make those slow to compile (docs/decisions/light-headers.md).
+/// The contents of Statistics, kept out of the public header because maps compile slowly (docs/decisions/light-headers.md).
 #include <map>
 #include <string>
 

@@ -43,42 +43,42 @@ class Column {
 };
 
 struct NumericOptions {
-  Shape shape = {1};  ///< The shape of one example's numbers, which become one row.
+  Shape shape = {1};  ///< The shape of the feature's numbers in one example; they become one row.
   std::optional<double> default_value =
-      {};  ///< Replaces NaN, a missing number. Nothing: NaN ends the step with InvalidArgument.
-  std::function<Value(Value)> normalizer = {};  ///< Applied last; see statistics.h. Empty: none.
+      {};  ///< Replaces NaN, a missing number. Unset: NaN ends the step with InvalidArgument.
+  std::function<Value(Value)> normalizer = {};  ///< A function that is applied last; see statistics.h. Empty: none.
 };
-/// Numbers, used as they are: float32, or integers, which are converted. Name: the key.
+/// A column of numbers as they are: float32, or integers, which are converted. Its name is the key.
 Column numeric(std::string key, NumericOptions options = {});
 
 struct BucketizedOptions {
   bool missing_bucket = false;  ///< True: NaN gets a bucket of its own, the last one. False: NaN is in no bucket.
 };
-/// The interval in which a number of a numeric column (after its normalizer) lies: below b1, [b1, b2), ..., at or above bn.
-/// Boundaries ascend, are finite and are compared as float32. The numeric column may contain NaN here even without a
-/// default value. Name: "<key>_bucketized". It has ids, and is one-hot in a deep part.
+/// A column whose ids say in which interval a number of `numeric` (after its normalizer) lies: below b1, [b1, b2), ..., at
+/// or above bn. Boundaries ascend, are finite and are compared as float32. `numeric` may contain NaN here even without a
+/// default value. Its name is "<key>_bucketized". In a deep part it is one-hot.
 Column bucketized(const Column& numeric, std::vector<double> boundaries, BucketizedOptions options = {});
 
 struct IdentityOptions {
   int64_t count = 0;                       ///< Ids lie in [0, count). There is no default.
-  std::optional<int64_t> default_id = {};  ///< Replaces other ids. Nothing: they end the step with InvalidArgument.
+  std::optional<int64_t> default_id = {};  ///< Replaces other ids. Unset: they end the step with InvalidArgument.
 };
-/// Integers that are ids already. Name: the key.
+/// A column of integers that are ids already. Its name is the key.
 Column categorical_by_identity(std::string key, IdentityOptions options);
 
 struct VocabularyOptions {
-  /// The number of additional ids, after those of the vocabulary, among which texts that it lacks are divided by their
-  /// hash. They learn only if the training data contain such texts, so leave rare texts out of the vocabulary; otherwise
-  /// their weights keep initial values.
+  /// The number of additional ids, after those of the vocabulary. A text that the vocabulary lacks gets one of them by its
+  /// hash. These ids learn only if the training data contain such texts, so leave rare texts out of the vocabulary;
+  /// otherwise the weights of these ids keep their initial values.
   int64_t oov_buckets = 0;
-  int64_t default_id = -1;                  ///< Without such buckets: the id of unknown texts. -1: they have none.
-  std::vector<std::string> missing = {""};  ///< Texts that mean that the value is missing.
+  int64_t default_id = -1;                  ///< Without oov_buckets: the id of unknown texts. -1: no id.
+  std::vector<std::string> missing = {""};  ///< Texts that stand for a missing value.
   /// True: a missing value gets an id of its own, the last one. False: it has no id.
   bool missing_bucket = false;
 };
-/// Text, or integers as their digits, by its position in a list. Name: the key.
+/// A column of text, or of integers as their digits; the id is the position in the vocabulary. Its name is the key.
 Column categorical_by_vocabulary(std::string key, std::vector<std::string> vocabulary, VocabularyOptions options = {});
-/// As above, with the lines of a file as the vocabulary, plain or compressed. The file is read now (data::read_text()).
+/// As above, with the lines of a file (plain or compressed) as the vocabulary. This call reads it (data::read_text()).
 /// Raises NotFound, DataLoss for a line that occurs twice, and FailedPrecondition for a file that is not lines of text.
 Column categorical_by_vocabulary_file(std::string key, const std::string& path, VocabularyOptions options = {});
 
@@ -87,7 +87,7 @@ struct HashOptions {
   std::vector<std::string> missing = {""};
   bool missing_bucket = false;  ///< True: a missing text gets a further id, the last one. False: it has no id.
 };
-/// Text, or integers as their digits, by hash64() (random.h) modulo `buckets`, equal on every platform. Name: the key.
+/// A column of text, or of integers as their digits; the id is hash64() (random.h) modulo `buckets`. Its name is the key.
 Column categorical_by_hash(std::string key, HashOptions options);
 
 /// An operand of crossed(): a feature of text or integers, given by its key, or a column with ids that is neither hashed
@@ -106,36 +106,36 @@ class CrossKey {
 };
 struct CrossedOptions {
   int64_t buckets = 0;                      ///< The number of ids. There is no default.
-  std::vector<std::string> missing = {""};  ///< Texts that mean that the value is missing, so that there is no combination.
+  std::vector<std::string> missing = {""};  ///< Texts that stand for a missing value: no combination.
 };
-/// The combinations of two or more operands: ops::cross_ids() of the whole hashes of texts (hash64()) and the ids of
-/// columns, in the order of their names. Name: these names, joined by "_X_".
+/// A column of the combinations of two or more operands. Its ids are ops::cross_ids() of the hashes of texts (hash64()) and
+/// of the ids of columns, in the order of the operands' names. Its name is these names, joined by "_X_".
 Column crossed(std::vector<CrossKey> keys, CrossedOptions options);
 
-/// The ids of a categorical column with weights from a float32 feature that has the shape of the ids.
-/// Name: "<name>_weighted_by_<weight_key>".
+/// A column with the ids of a categorical column, each with a weight from a float32 feature of the same shape. Its name is
+/// "<name>_weighted_by_<weight_key>".
 Column weighted(const Column& categorical, std::string weight_key);
 
-/// How often (or with what weights) each id of a categorical column occurs in an example. Name: "<name>_indicator".
+/// A column that says how often, or with what weight, each id occurs in an example. Its name is "<name>_indicator".
 Column indicator(const Column& categorical);
 
 struct EmbeddingOptions {
   int64_t dimension = 0;  ///< The size of each row, >= 1. There is no default.
   ops::Combiner combiner = ops::Combiner::kMean;
-  /// Nothing: a truncated normal with standard deviation 1 / sqrt(dimension).
+  /// How the table begins. Unset: a truncated normal distribution with standard deviation 1 / sqrt(dimension).
   std::optional<nn::InitializerSpec> initializer = std::nullopt;
   bool trainable = true;
 };
-/// A learned row for each id of a categorical column; the rows of an example are combined (ops::embedding_bag()). Adds the
-/// variable "<name>/table" [ids, dimension]. Name: "<name>_embedding".
+/// A column with a learned row for each id of a categorical column; ops::embedding_bag() combines the rows of an example.
+/// Adds the variable "<name>/table" [ids, dimension]. Its name is "<name>_embedding".
 Column embedding(const Column& categorical, EmbeddingOptions options);
-/// One table for several categorical columns with the same number of ids. Returns a column for each, in their order, named
-/// "<name>_shared_embedding". The scope of the table is their names, sorted and joined by "_", followed by
-/// "_shared_embedding".
+/// Makes one table for several categorical columns with the same number of ids. Returns an embedding column for each, in
+/// the order given, named "<name>_shared_embedding". The scope of the table is the names of the columns, sorted and joined
+/// by "_", followed by "_shared_embedding".
 std::vector<Column> shared_embedding(const std::vector<Column>& categorical, EmbeddingOptions options);
 
-/// A table for people: each column, what it is made of, its number of ids, its number of values per example, and its
-/// parameters in a deep part.
+/// Returns a table for people to read: each column, its sources, its number of ids, its number of values per example, and
+/// the number of its parameters in a deep part.
 std::string summary(const std::vector<Column>& columns);
 
 }  // namespace shoal::columns

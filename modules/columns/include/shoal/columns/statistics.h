@@ -20,19 +20,19 @@ struct StatisticsText;
 
 namespace shoal::columns {
 
-/// For NumericOptions::normalizer: (x - mean) / stddev, or x - mean if stddev is 0.
+/// Returns a function for NumericOptions::normalizer: (x - mean) / stddev, or x - mean if stddev is 0.
 std::function<Value(Value)> standardizer(double mean, double stddev);
-/// (x - low) / (high - low), or x - low if both are equal.
+/// Returns a normalizer: (x - low) / (high - low), or x - low if both limits are equal.
 std::function<Value(Value)> rescaler(double low, double high);
-/// log(1 + x), for counts and amounts >= 0 with a long tail.
+/// Returns a normalizer: log(1 + x), for counts and amounts >= 0 with a long tail.
 std::function<Value(Value)> log1p_normalizer();
 
 /// Statistics of a feature of numbers, over all its elements in all examples.
 struct NumberStatistics {
   int64_t count = 0;    ///< The number of elements without NaN.
   int64_t missing = 0;  ///< The number of NaN elements.
-  double mean = 0;      ///< 0 if there are no numbers, as the next members.
-  double stddev = 0;    ///< The standard deviation of the population: divided by count.
+  double mean = 0;      ///< This and the members below are 0 if there are no numbers.
+  double stddev = 0;    ///< The standard deviation of the population (the sum is divided by count).
   double min = 0;
   double max = 0;
 
@@ -42,31 +42,31 @@ struct NumberStatistics {
 
 /// Statistics of a feature of text.
 struct TextStatistics {
-  int64_t count = 0;  ///< The number of texts without missing ones.
+  int64_t count = 0;  ///< The number of texts that are not missing.
   int64_t missing = 0;
   std::map<std::string, int64_t> counts;  ///< How often each text occurs.
 
-  /// The texts that occur at least `count_min` times, the most frequent first, equally frequent ones by bytes; at most
-  /// `size_max`.
+  /// Returns the texts that occur at least `count_min` times, the most frequent first and equally frequent ones in byte
+  /// order; at most `size_max` texts.
   std::vector<std::string> vocabulary(int64_t count_min = 1, int64_t size_max = INT64_MAX) const;
 };
 
 struct StatisticsOptions {
-  std::vector<std::string> missing = {""};  ///< Texts that mean that the value is missing.
-  int64_t distinct_max = 1'000'000;         ///< More distinct texts in one feature are InvalidArgument.
-  /// Names of features that are left out, such as ids. All others are measured, even if nobody asks for them. A feature of
-  /// text costs memory for its distinct texts and, with RunConfig::learned(), space in the model directory.
+  std::vector<std::string> missing = {""};  ///< Texts that stand for a missing value.
+  int64_t distinct_max = 1'000'000;         ///< A feature with more distinct texts is InvalidArgument.
+  /// Names of features that are not measured, such as ids. All others are, even if the program does not use the result. A
+  /// text feature takes memory for its distinct texts and, with RunConfig::learned(), space in the model directory.
   std::vector<std::string> unused{};
   /// The environment in which the dataset is read, and whose stop ends the pass (Cancelled): RunConfig::environment().
-  /// Null: this machine, which in a test with a World does not have the task's files.
+  /// Null: this machine; a test with a World (a simulated cluster) has the task's files elsewhere.
   std::shared_ptr<Environment> env = nullptr;
 };
 
 /// Statistics of each feature, and of labels by their names ("" for a single tensor without a name). An immutable value.
 class Statistics {
  public:
-  /// Raises NotFound, listing the names, for an unknown name, and also for a feature of text if numbers are asked for, or
-  /// the reverse.
+  /// Raises NotFound, which lists the names, for an unknown name, for number() of a text feature, and for text() of a
+  /// numeric feature.
   const NumberStatistics& number(const std::string& feature) const;
   const TextStatistics& text(const std::string& feature) const;
   const NumberStatistics& label_number(const std::string& label = "") const;
@@ -94,8 +94,8 @@ Statistics statistics_of(const data::Dataset& dataset, const StatisticsOptions& 
 
 namespace shoal {
 
-/// A run may keep statistics: `config.learned("statistics", [&] { return columns::statistics_of(training); })`. As news
-/// count texts that were not in the data when the statistics were made.
+/// Lets a run keep statistics: `config.learned("statistics", [&] { return columns::statistics_of(training); })`. news()
+/// counts the texts that were not in the data when the kept statistics were made.
 template <>
 struct Learned<columns::Statistics> {
   static std::string encode(const columns::Statistics& value);

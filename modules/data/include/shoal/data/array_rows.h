@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The arrays of an NPY, NPZ or IDX file, row by row, so that arrays that are larger than memory can be looked through.
+/// Reads the arrays of an NPY, NPZ or IDX file row by row, so that a program can go through arrays larger than memory.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -19,21 +19,21 @@ namespace shoal::data {
 /// One array of a file. A thread may use it only while no other thread uses any array of the same file.
 class ArrayRows {
  public:
-  /// The arrays of the file, whose format is kNpy, kNpz or kIdx, in the order of the file. Their headers are read now. Errors are
-  /// those of read_npy(), read_npz() and read_idx().
+  /// Opens a file, whose format is kNpy, kNpz or kIdx, and reads the headers of its arrays. Returns the arrays in the order
+  /// of the file. Errors are those of read_npy(), read_npz() and read_idx().
   static Result<std::vector<ArrayRows>> open(Storage& storage, const std::string& path, FileFormat format);
   ArrayRows(ArrayRows&&) noexcept;
   ArrayRows& operator=(ArrayRows&&) noexcept;
   ~ArrayRows();
 
-  const std::string& name() const;  ///< In an NPZ file; otherwise empty.
+  const std::string& name() const;  ///< The array's name in an NPZ file; empty for other files.
   /// The type in the file, by NumPy's names: "float64", "uint8", "S10", "U5".
   const std::string& type() const;
   const Shape& shape() const;
-  int64_t rows() const;  ///< The first axis; 1 for a scalar, 0 where rows have no elements.
-  /// The next row, by the types of read_npy(), of the shape without its first axis. False behind the last row. A row of more than
-  /// 256 MiB is InvalidArgument. An array in Fortran's order, and one of an IDX file, is read as a whole by the first call, and is
-  /// InvalidArgument if it has more than 1 GiB. Other errors are those of read_npy(); they name file, array and row.
+  int64_t rows() const;  ///< The size of the first axis; 1 for a scalar, 0 if rows have no elements.
+  /// Reads the next row, with the types of read_npy() and the array's shape without its first axis. False behind the last row.
+  /// InvalidArgument for a row of more than 256 MiB. The first call reads an array in Fortran's order, or of an IDX file, as a
+  /// whole: InvalidArgument if it has more than 1 GiB. Other errors are read_npy()'s; they name file, array and row.
   Result<bool> next(Tensor& row);
 
  private:

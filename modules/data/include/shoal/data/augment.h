@@ -44,7 +44,7 @@ struct RandomCropOptions {
   int64_t height = 0;   ///< Pixels, >= 1, at most those of the image with its padding.
   int64_t width = 0;    ///< The same.
   int64_t padding = 0;  ///< Pixels that are put around each of the four sides before the crop, >= 0.
-  float fill = 0;       ///< The value of the pixels around it, in the units of the image.
+  float fill = 0;       ///< The value of these added pixels, in the units of the image.
 };
 /// Returns a part of this height and width. Its place is drawn uniformly from all places in the padded image. Raises
 /// InvalidArgument where the padded image is smaller than the part.
@@ -70,18 +70,18 @@ enum class ResizeMethod {
   kBilinear,  ///< A new pixel is the weighted mean of old ones around it. No old pixel is left out.
   kNearest,   ///< A new pixel is the old one whose centre is nearest to its own.
 };
-/// Returns the image with the sides of `size`, both >= 1. The weights of kBilinear fall to both sides of the new pixel's
-/// centre in a straight line, and reach 0 at the distance of one pixel: a new one where the image gets smaller, else an old
-/// one. Rows are resized first, then columns. Pillow's BILINEAR rounds uint8 after the rows, and so differs by 1 at most.
+/// Returns the image with the sides of `size`, both >= 1. The weights of kBilinear fall linearly with the distance from the
+/// new pixel's centre, and are 0 from the width of one pixel on: of a new pixel where the image shrinks, else of an old
+/// one. Rows are resized first, then columns. Pillow's BILINEAR rounds uint8 after the rows, and so differs by at most 1.
 Tensor resize(const Tensor& image, ImageSize size, ResizeMethod method = ResizeMethod::kBilinear);
 
 struct RandomResizedCropOptions {
   int64_t height = 0;  ///< Height of the result in pixels, >= 1.
   int64_t width = 0;   ///< The same.
-  /// The area of the part, as a share of the image's: drawn uniformly. 0 < area_min <= area_max <= 1.
+  /// The share of the image's area that the part has, drawn uniformly. 0 < area_min <= area_max <= 1.
   double area_min = 0.08;
   double area_max = 1;
-  /// The width of the part by its height: its logarithm is drawn uniformly. 1e-6 <= ratio_min <= ratio_max <= 1e6.
+  /// The width of the part divided by its height; the logarithm is drawn uniformly. 1e-6 <= ratio_min <= ratio_max <= 1e6.
   double ratio_min = 3.0 / 4;
   double ratio_max = 4.0 / 3;
 };
@@ -92,8 +92,8 @@ struct RandomResizedCropOptions {
 Tensor random_resized_crop(const Tensor& image, const RandomResizedCropOptions& options, RandomStream& random);
 
 struct RotateOptions {
-  double degrees = 0;  ///< Counter-clockwise, any finite number.
-  float fill = 0;      ///< The value of new pixels whose centre lies outside of the old image, in its units.
+  double degrees = 0;  ///< The angle, counter-clockwise; any finite number.
+  float fill = 0;      ///< The value of new pixels whose centre lies outside of the old image.
 };
 /// Returns the image turned about its middle. It keeps its height and width, and new pixels are weighted means of four old
 /// ones (bilinear).
@@ -113,12 +113,12 @@ Tensor adjust_contrast(const Tensor& image, float factor);
 Tensor adjust_saturation(const Tensor& image, float factor);
 
 struct ColorJitterOptions {
-  float brightness = 0;  ///< x >= 0: the factor is drawn uniformly from max(0, 1 - x) to 1 + x.
+  float brightness = 0;  ///< If it is x >= 0, the factor is drawn uniformly from max(0, 1 - x) to 1 + x.
   float contrast = 0;    ///< The same.
   float saturation = 0;  ///< The same.
 };
-/// Adjusts brightness, contrast and saturation, each by a factor of its own that is drawn. The order of the three is drawn,
-/// too.
+/// Adjusts brightness, contrast and saturation, each by a factor that is drawn for it alone. The order of the three
+/// adjustments is drawn, too.
 Tensor color_jitter(const Tensor& image, const ColorJitterOptions& options, RandomStream& random);
 
 // ---- Numbers ---------------------------------------------------------------------------------------------------
@@ -134,11 +134,11 @@ Tensor normalize(const Tensor& image, std::span<const float> mean, std::span<con
 Tensor one_hot(const Tensor& labels, int64_t classes);
 
 struct MixUpOptions {
-  double alpha = 0.2;  ///< 1e-6 to 1e6. For a small alpha most mixtures are nearly one of their two examples.
+  double alpha = 0.2;  ///< 1e-6 to 1e6. If alpha is small, most mixtures are close to one of the examples.
 };
-/// Mixes each example x of a batch with an example x' of it: lambda x + (1 - lambda) x', for features and labels. The
-/// examples x' are those of the batch in an order that is drawn uniformly, and lambda is drawn once for the batch, from the
-/// distribution Beta(alpha, alpha). Call this in a map() behind Dataset::batch().
+/// Mixes each example x of a batch with another example x' of that batch: lambda x + (1 - lambda) x', for features and
+/// labels. The examples x' are those of the batch in an order that is drawn uniformly (x' may be x), and one lambda is
+/// drawn for the whole batch from the distribution Beta(alpha, alpha). Call this in a map() behind Dataset::batch().
 ///
 ///   batch      features: a lone float32 tensor [n, ...]; labels: a lone float32 tensor [n, classes] (one_hot())
 ///   returns    the same names, types and shapes

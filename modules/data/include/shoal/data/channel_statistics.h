@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Mean and standard deviation of the channels of images, in one pass, to normalize images by.
+/// Measures the mean and the standard deviation of each channel of images in one pass, to normalize images by them.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -13,29 +13,29 @@
 
 namespace shoal::data {
 
-/// For normalize(image, statistics.mean, statistics.stddev).
+/// The mean and standard deviation of each channel, for normalize(image, statistics.mean, statistics.stddev).
 struct ChannelStatistics {
-  int64_t pixel_count = 0;       ///< The pixels of all images together.
+  int64_t pixel_count = 0;       ///< The number of pixels of all images together.
   std::vector<float> mean = {};  ///< Mean of each channel. Values of uint8 images are divided by 255 first.
   std::vector<float> stddev =
       {};  ///< Standard deviation of each channel, divided by the number of pixels; 0 where all values are equal.
 };
 
 struct ChannelStatisticsOptions {
-  std::string feature = {};  ///< The name of the feature that has the images. "": the lone one.
+  std::string feature = {};  ///< The name of the feature that has the images. "": the only feature, without a name.
   /// The environment whose storage is read and whose stop ends the reading (Cancelled): RunConfig::environment(). Null:
   /// files of this machine.
   std::shared_ptr<Environment> env = nullptr;
 };
 
-/// Reads all images of `dataset`, uint8 or float32 [height, width, channels] or batches of such images, which must end. The
-/// images may have different heights and widths. The same images in the same order give the same bits on every machine.
+/// Reads all images of `dataset`, which must end: uint8 or float32 [height, width, channels], or batches of these. Images
+/// may have different heights and widths. The same images in the same order give the same bits on every machine.
 ///
 /// Returns InvalidArgument if the dataset does not end (repeat()) or has no images, if an image has another type or shape, or if two
 /// images differ in their type or their number of channels. Errors of the dataset are returned as they are. Source: Chan, Golub,
 /// LeVeque, "Algorithms for computing the sample variance" (1983).
 Result<ChannelStatistics> measure_channels(const Dataset& dataset, const ChannelStatisticsOptions& options = {});
-/// Does the same and raises its errors, for programs.
+/// As measure_channels(), but raises the errors: for programs.
 ///
 ///   const auto channels = config.learned("channels", [&] { return data::channel_statistics(images); });
 ChannelStatistics channel_statistics(const Dataset& dataset, const ChannelStatisticsOptions& options = {});
@@ -44,7 +44,7 @@ ChannelStatistics channel_statistics(const Dataset& dataset, const ChannelStatis
 
 namespace shoal {
 
-/// A run keeps statistics of channels (RunConfig::learned()). New is another number of channels.
+/// Lets a run keep statistics of channels (RunConfig::learned()). news() reports another number of channels.
 template <>
 struct Learned<data::ChannelStatistics> {
   static std::string encode(const data::ChannelStatistics& value);

@@ -16,10 +16,10 @@
 
 namespace shoal::data {
 
-/// Fills its argument as far as there are bytes, waiting for one at least; returns how many. 0: the end.
+/// Fills its argument with as many bytes as there are, and waits for at least one; returns how many. 0: the end.
 using ReadBytes = std::function<Result<size_t>(std::span<std::byte>)>;
 
-/// Records as Dataset::csv() reads them. One thread at a time.
+/// Reads records as Dataset::csv() does. One thread at a time.
 ///
 ///   shoal::data::CsvReader reader(read, "standard input", options);
 ///   const auto names = reader.header();     // Where the text has one.
@@ -31,28 +31,28 @@ class CsvReader {
   /// reads the header lines of the options; if that call is next(), the last header line names the columns, as CsvOptions
   /// says. Without columns in the options, call expect() before next().
   static Result<CsvReader> open(Storage& storage, const std::string& path, CsvOptions options);
-  /// Reads the uncompressed text that `read` returns. Errors use `name` as the place.
+  /// Reads the uncompressed text that `read` returns. Errors call the text `name`.
   CsvReader(ReadBytes read, std::string name, CsvOptions options);
   CsvReader(CsvReader&&) noexcept;
   CsvReader& operator=(CsvReader&&) noexcept;
   ~CsvReader();
 
-  /// For columns that are called `names` from left to right, whatever the header lines say. Before the first record. Gives
-  /// the fields of the last of these lines, if it is the header of so many columns, else none. InvalidArgument, with both
-  /// lists, if it has one of the names over another column.
+  /// Gives the columns the names `names` from left to right, whatever the header lines say. Call it before the first
+  /// record. Returns the fields of the last header line if that is a header of as many columns, else none. InvalidArgument,
+  /// with both lists, if it has one of the names over another column.
   Result<std::vector<std::string>> name_columns(const std::vector<std::string>& names);
-  /// The fields of the next record as text, however many there are; an empty line has one. None: the end.
+  /// Returns the fields of the next record as text, however many there are; an empty line has one. No fields: the end.
   Result<std::vector<std::string>> fields();
-  /// The fields of the next record, which names the columns. DataLoss if that record is blank, since the names then stand
-  /// behind it. When a later record has more or fewer fields, the error of next() also tells what the header was.
+  /// Returns the fields of the next record, which names the columns. DataLoss if that record is blank, since the names then
+  /// come after it. When a later record has more or fewer fields, the error of next() also quotes the header.
   Result<std::vector<std::string>> header();
-  /// Sets the columns that next() returns from now on; until then the options decide. InvalidArgument as in Dataset::csv().
+  /// Sets the columns of next(); before this call they are those of the options. InvalidArgument as in Dataset::csv().
   Result<void> expect(std::vector<CsvColumn> columns, std::vector<std::string> unused = {});
-  /// The next record that is not an empty line. False: the end. DataLoss, naming text and line, for one that does not fit.
+  /// Reads the next record that is not an empty line. False: the end. DataLoss, naming text and line, if it does not fit.
   Result<bool> next(Element& element);
-  /// An error about the record that next() or fields() gave last: "people.csv, line 12 (offset 1450): sentence".
+  /// Makes an error about the record that next() or fields() gave last: "people.csv, line 12 (offset 1450): sentence".
   Error damaged(const std::string& sentence) const;
-  /// A sentence about what of the file was not read, once next() has said that it ends; for warnings.
+  /// A sentence for a warning: which bytes of the file were not read. Call it after next() has returned false.
   std::optional<std::string> remark() const;
   /// The place of the record that next() returned last: "people.csv, line 12 (offset 1450)".
   std::string place() const;
@@ -63,9 +63,9 @@ class CsvReader {
   Hidden<State> state_;
 };
 
-/// "; is ";" the separator?" if a header that was read is one name with such a character in it, or nothing: for errors.
+/// A hint for errors: "; is ";" the separator?" if a header has only one name and that contains such a character; else "".
 std::string separator_hint(const std::vector<std::string>& names);
-/// `text` as one field of a record, quoted where it has to be (RFC 4180, 2.6 and 2.7).
+/// Returns `text` as one field of a record, in quotes where it needs them (RFC 4180, 2.6 and 2.7).
 std::string csv_field(std::string_view text, char separator = ',');
 /// Makes one record of fields that csv_field() made, without a line end. A single empty field is quoted, because a reader
 /// passes over empty lines.

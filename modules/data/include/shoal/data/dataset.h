@@ -29,24 +29,24 @@ namespace shoal::data {
 class Dataset;
 class Node;
 
-/// Writes the next element of a generator; false: there are no more. May throw.
+/// Writes the next element of a generator into `element`. Returns false if there are no more. May throw.
 using GeneratorFn = std::function<Result<bool>(Element& element)>;
 /// Makes one element from another. The function must not keep state between elements, because a resume may or may not call
 /// it again for the same element. It may throw.
 using MapFn = std::function<Result<Element>(Element element)>;
-/// Decides whether an element stays. The function keeps no state, as a MapFn, and may throw.
+/// Decides whether an element stays. The function must not keep state, like a MapFn, and may throw.
 using FilterFn = std::function<Result<bool>(const Element& element)>;
 
-/// Makes one element from another with random numbers of that element's own. The numbers follow from the seed, the pass and
-/// the element's number, so they are the same on any number of threads and after a resume. Otherwise a RandomMapFn is as a
+/// Makes one element from another with random numbers of its own. The numbers follow from the seed, the pass and the
+/// element's number, so they are the same on any number of threads and after a resume. In all else a RandomMapFn is like a
 /// MapFn.
 using RandomMapFn = std::function<Result<Element>(Element element, RandomStream& random)>;
 using RandomFilterFn = std::function<Result<bool>(const Element& element, RandomStream& random)>;
 /// Makes one element from another and from a state that the stage carries from element to element. The function may throw.
 using ScanFn = std::function<Result<Element>(Element& state, Element element)>;
-/// Measures the length of an element. The function keeps no state, as a MapFn, and may throw.
+/// Measures the length of an element. The function must not keep state, like a MapFn, and may throw.
 using LengthFn = std::function<Result<int64_t>(const Element& element)>;
-/// A dataset from an element of another one. Called again for a resume: equal elements must give equal datasets. May throw.
+/// Makes a dataset from an element. A resume calls it again: equal elements must give equal datasets. May throw.
 using DatasetFn = std::function<Result<Dataset>(const Element& element)>;
 
 struct GeneratorOptions {
@@ -54,78 +54,78 @@ struct GeneratorOptions {
   bool depends_on_trainer = false;
 };
 struct ListFilesOptions {
-  bool shuffle = true;               ///< Shuffles all matches, anew at each pass. False: sorted by bytes.
-  std::optional<int64_t> seed = {};  ///< The seed of the shuffle. None: it differs per trainer.
+  bool shuffle = true;               ///< True: each pass shuffles all names anew. False: in byte order.
+  std::optional<int64_t> seed = {};  ///< The seed of the shuffle. Unset: each trainer has another.
 };
 struct MapOptions {
-  /// Calls at once, 1 to 1024, on the threads of Environment::pool(); as many elements are read ahead. 1: no threads. -1: the stage finds
-  /// the number: it begins with 2 and doubles it whenever an element is waited for, up to the threads of the pool, and 16 at most.
+  /// Calls that run at once, 1 to 1024, on the threads of Environment::pool(); as many elements are read ahead. 1: no threads. -1: the
+  /// stage begins with 2 calls and doubles their number when an element is waited for, up to the threads of the pool, and 16.
   int parallel = 1;
-  bool deterministic = true;  ///< False: what is ready first comes first.
-  /// For functions with random numbers; as ShuffleOptions::seed.
+  bool deterministic = true;  ///< False: results come in the order in which they are ready.
+  /// The seed of functions that draw random numbers; see ShuffleOptions::seed.
   std::optional<int64_t> seed = {};
 };
 struct InterleaveOptions {
-  int64_t cycle = 2;  ///< Datasets that are read in turn, 1 to 4096.
-  int64_t block = 1;  ///< Elements that each dataset gives at its turn, >= 1.
-  /// True: each is read in the background, up to `block` elements ahead, on the threads of Environment::pool(), and one more dataset than
-  /// `cycle` is open.
+  int64_t cycle = 2;  ///< How many datasets are read in turn, 1 to 4096.
+  int64_t block = 1;  ///< How many elements a dataset gives at its turn, >= 1.
+  /// True: each dataset is read in the background, up to `block` elements ahead, on the threads of Environment::pool(), and
+  /// one dataset more than `cycle` is open.
   bool parallel = false;
   bool deterministic = true;  ///< False: a parallel dataset that has no element ready loses its turn.
 };
 struct WindowOptions {
-  int64_t shift = 0;   ///< By how many elements a window begins after the one before, >= 1. 0: by its size, without overlap.
+  int64_t shift = 0;   ///< Elements from the begin of a window to that of the next, >= 1. 0: the window size.
   int64_t stride = 1;  ///< A window has every `stride`-th element, >= 1.
-  bool drop_remainder = false;  ///< True: windows of fewer elements, at the end, are not handed out.
+  bool drop_remainder = false;  ///< True: smaller windows, at the end, are not handed out.
 };
 struct BatchOptions {
-  bool drop_remainder = false;  ///< True: a last batch of fewer elements is not handed out.
+  bool drop_remainder = false;  ///< True: a smaller last batch is not handed out.
 };
 struct PaddedBatchOptions {
-  /// The sizes of the axes of an element, by tensor ("features" or "labels" for a lone one, else "features/<name>" and
-  /// "labels/<name>"). -1: the largest of the batch, as of all axes of tensors that are not named here.
+  /// The sizes of an element's axes, by tensor ("features" or "labels" for a single one, else "features/<name>" and
+  /// "labels/<name>"). -1, and every axis of a tensor that is not named here: the largest size in the batch.
   std::map<std::string, std::vector<int64_t>> sizes = {};
   /// The padding of each tensor, by its name: a scalar of the tensor's type. Default: 0, false or "".
   std::map<std::string, Tensor> values = {};
   /// Sizes that are -1 in `sizes`, and all sizes of tensors that `sizes` does not name, are rounded up to a multiple of this,
   /// >= 1. A model is then compiled for fewer different sizes.
   int64_t multiple_of = 1;
-  bool drop_remainder = false;  ///< True: a last batch of fewer elements is not handed out.
+  bool drop_remainder = false;  ///< True: a smaller last batch is not handed out.
 };
 struct BucketOptions {
   /// Ascending. Bucket 0 has the lengths below boundaries[0], bucket i those of [boundaries[i - 1], boundaries[i]), the last all others.
   std::vector<int64_t> boundaries = {};
-  /// The number of elements in a batch of each bucket, one number more than boundaries; or one number for all buckets.
+  /// The number of elements in a batch of each bucket: one number more than there are boundaries; or one for all buckets.
   std::vector<int64_t> batch_sizes = {};
   PaddedBatchOptions padding = {};
 };
 struct SampleOptions {
-  /// A number >= 0 for each dataset: how often it is drawn, next to the others. Default: all alike.
+  /// One number >= 0 for each dataset, in proportion to which it is drawn. Default: all are equally likely.
   std::vector<double> weights = {};
-  std::optional<int64_t> seed = {};   ///< As ShuffleOptions::seed.
-  /// True: the result ends when a dataset is drawn that has ended. False: the result continues with the other datasets.
+  std::optional<int64_t> seed = {};   ///< See ShuffleOptions::seed.
+  /// True: the result ends when a dataset that has ended is drawn. False: the result continues with the other datasets.
   bool stops_with_the_first = false;
 };
 struct ShuffleOptions {
-  /// The order of every trainer alike. None: each trainer has an order of its own, drawn from the config's seed, or from a
-  /// fresh one.
+  /// Set: all trainers shuffle in the same order. Unset: each trainer has an order of its own, drawn from the seed of the
+  /// RunConfig, or from a fresh seed.
   std::optional<int64_t> seed = {};
   bool reshuffle_each_iteration = true;  ///< False: every pass has the same order.
 };
 struct CacheOptions {
-  /// Compress blocks by zstd where the build has it. A build without zstd cannot read such a file.
+  /// True: blocks are compressed by zstd, if the build has it. A build without zstd cannot read such a file.
   bool compress = true;
 };
 struct SplitOptions {
-  int64_t seed = 0;  ///< Other seeds hold out other elements. The seed of a RunConfig has no part in it.
-  /// The name of a feature that tells elements apart, such as a column of ids: text, integers or float32. Then the side of an
-  /// element depends on that feature alone, and not on its position, so that it stays there when others are added or taken out
-  /// anywhere, and elements with one key (the visits of one patient) are on one side. "": by position.
+  int64_t seed = 0;  ///< Another seed holds out other elements. The seed of a RunConfig has no effect.
+  /// The name of a feature that tells elements apart, such as a column of ids: text, integers or float32. The side of an
+  /// element then depends on that feature alone, and not on its position: it stays there when other elements are added or
+  /// removed, and elements with the same key (the visits of one patient) are on one side. "": the position decides.
   std::string key = {};
 };
 struct Split;
 
-/// An immutable description, cheap to copy; each method returns a new one. Any thread. Iterating twice starts twice.
+/// An immutable description, cheap to copy; each method returns a new one. Any thread. Each iteration starts anew.
 class Dataset {
  public:
   // Sources.
@@ -133,43 +133,43 @@ class Dataset {
   /// Slices along the first dimension: element i has row i of every tensor. Raises InvalidArgument if a tensor is a
   /// scalar, sizes differ or there is no feature. The tensors are shared, not copied.
   static Dataset from_tensor_slices(TensorMap features, TensorMap labels = {});
-  /// The one element.
+  /// A dataset of one element, which has these tensors.
   static Dataset from_tensors(TensorMap features, TensorMap labels = {});
   /// The numbers begin, begin + step, ... before end, int64 scalars. Raises InvalidArgument for step 0.
   static Dataset range(int64_t begin, int64_t end, int64_t step = 1);
   static Dataset range(int64_t end) { return range(0, end); }
-  /// What the function that `open` returns gives; `open` is called once per pass. Cannot be resumed: save() fails with
-  /// FailedPrecondition.
+  /// The elements that a generator makes; each pass calls `open` once for its generator. Cannot be resumed: save() fails
+  /// with FailedPrecondition.
   static Dataset from_generator(std::function<GeneratorFn()> open, GeneratorOptions options = {});
-  /// The same for a generator that may have to wait, or takes long for an element. `stop` stops when the training is cancelled, and
-  /// when nobody wants more elements; the generator then returns shoal::cancelled(), or false, and the element counts as not yet
-  /// made. Where a generator without the token waits, a cancelled training waits, too.
+  /// As above, for a generator that may wait, or takes long for an element. `stop` stops when the training is cancelled,
+  /// and when no more elements are wanted; the generator then returns shoal::cancelled(), or false, and the element counts
+  /// as not yet made. While a generator without the token waits, a cancelled training waits, too.
   static Dataset from_generator(std::function<GeneratorFn(StopToken stop)> open, GeneratorOptions options = {});
-  /// The same where the generator says how to resume: open_at(n) must give a generator that starts with element n.
+  /// As above, for a generator that can be resumed: open_at(n) must return a generator that starts with element n.
   static Dataset from_resumable_generator(std::function<GeneratorFn(int64_t first)> open_at, GeneratorOptions options = {});
   static Dataset from_resumable_generator(std::function<GeneratorFn(int64_t first, StopToken stop)> open_at,
                                           GeneratorOptions options = {});
-  /// The names of the files that match any of `patterns` (* and ? and [a-z], in any part of a path; * does not cross a
-  /// slash), each once, as string scalars. iterate() fails with NotFound, naming the patterns, if nothing matches.
+  /// The names, as string scalars, of the files that match any of `patterns` (* and ? and [a-z], in any part of a path; *
+  /// does not cross a slash), each name once. iterate() fails with NotFound, which quotes the patterns, if nothing matches.
   static Dataset list_files(std::vector<std::string> patterns, ListFilesOptions options = {});
   static Dataset list_files(std::string pattern, ListFilesOptions options = {});
   /// The lines of files, one file after another, as string scalars without their line ends (\n or \r\n). gzip, zstd and
   /// lz4 are recognised by a file's first bytes. Iterating ends with NotFound for a missing file, and with DataLoss, naming file, line and
   /// offset, for a damaged file or a line beyond the limit. Raises InvalidArgument for no paths or options out of range.
   static Dataset text_lines(std::vector<std::string> paths, TextLinesOptions options = {});
-  /// The records of CSV files (RFC 4180), one file after another: a scalar for each column, by its name. A field may stand
-  /// in double quotes, and then contain separators, line ends and doubled quotes; elsewhere quotes are not allowed, unless
-  /// CsvOptions::quoting is off. Empty lines are passed over. Files are read as by text_lines; a record with another number
-  /// of fields, or a field that is no number where one is expected, is DataLoss too. Raises InvalidArgument for no paths or
-  /// options that contradict themselves.
+  /// The records of CSV files (RFC 4180), one file after another: each column becomes a scalar with the column's name. A
+  /// field may stand in double quotes, and then contain separators, line ends and doubled quotes; elsewhere quotes are not
+  /// allowed, unless CsvOptions::quoting is off. Empty lines are passed over. Files are read as by text_lines; a record
+  /// with another number of fields, or a field that is no number where one is expected, is DataLoss too. Raises
+  /// InvalidArgument for no paths or options that contradict themselves.
   static Dataset csv(std::vector<std::string> paths, CsvOptions options);
   /// The records of TFRecord files, one file after another, as string scalars of any bytes; checksums are compared. gzip, zstd and lz4 are
   /// recognised by a file's first bytes. Iterating ends with NotFound for a missing file, and with DataLoss, naming file, record and offset, for a damaged one and for
   /// a record beyond the limit. A record that is skipped is not compared with its checksum. Raises InvalidArgument for no paths or
   /// options out of range.
   static Dataset tf_records(std::vector<std::string> paths, TfRecordOptions options = {});
-  /// Records of `record_bytes` bytes each, one file after another, as uint8 [record_bytes]. Files are read as by tf_records; one that ends
-  /// within a record is DataLoss.
+  /// Records of `record_bytes` bytes each, one file after another, as uint8 [record_bytes]. Files are read as by
+  /// tf_records; a file that ends within a record is DataLoss.
   static Dataset fixed_length_records(std::vector<std::string> paths, FixedLengthOptions options);
   /// The samples of tar archives as WebDataset has them, one archive after another. Files that stand next to each other are
   /// one sample if their names are the same up to the first dot of the last part of the path. A sample has a feature for
@@ -198,85 +198,85 @@ class Dataset {
   /// The rows (along the first axis) of NPY files, one file after another, as tensors of the shape of a row and of the type that
   /// read_npy() would give. One row at a time is in memory. gzip, zstd and lz4 are recognised by a file's first bytes.
   ///
-  /// Iterating ends with the errors of read_npy(), which name file and row: those of the header, and of a length that does not fit it
-  /// where the file is not compressed, when the file is opened. Also: DataLoss for a row over options.row_bytes_max;
-  /// InvalidArgument, naming both files, where the rows of two have other types or shapes; FailedPrecondition for an array in
+  /// Iterating ends with the errors of read_npy(), which name file and row. Errors of the header, and of a length that does not fit
+  /// the header (if the file is not compressed), come when the file is opened. Also: DataLoss for a row over options.row_bytes_max;
+  /// InvalidArgument, naming both files, if two files have rows of other types or shapes; FailedPrecondition for an array in
   /// Fortran's order, for a scalar and for rows without elements. Raises InvalidArgument for no paths or options out of range.
   static Dataset npy_rows(std::vector<std::string> paths, NpyRowsOptions options = {});
-  /// The JSON objects of files that have one on each line (JSON Lines, NDJSON), one file after another: a tensor for each field of
-  /// the options, by its name. Files are read as by text_lines. Lines with nothing but blanks are passed over, as are members of
-  /// objects that no field names. JsonField says which values fit. Another value, a line that is no JSON object (RFC 8259) or nests
-  /// more than 100 deep, and an object that has a key twice are DataLoss, naming file, line, offset and field. Raises
-  /// InvalidArgument for no paths or options that contradict themselves.
+  /// The JSON objects of files with one object on each line (JSON Lines, NDJSON), one file after another: each field of the
+  /// options becomes a tensor with the field's name. Files are read as by text_lines. Blank lines are passed over, as are
+  /// members of objects that no field names. JsonField says which values fit. Another value, a line that is no JSON object
+  /// (RFC 8259) or nests more than 100 deep, and an object that has a key twice are DataLoss, naming file, line, offset and
+  /// field. Raises InvalidArgument for no paths or options that contradict themselves.
   static Dataset json_lines(std::vector<std::string> paths, JsonLinesOptions options);
-  /// Element by element of all inputs; features and labels are united. Ends with the shortest. A name that two inputs
-  /// have ends iteration with InvalidArgument. Raises InvalidArgument for no inputs.
+  /// Joins element i of all inputs into one element with all their features and labels. Ends with the shortest. A name that
+  /// two inputs have ends iteration with InvalidArgument. Raises InvalidArgument for no inputs.
   static Dataset zip(std::vector<Dataset> inputs);
-  /// The features of `features` with the features of `labels` as labels. Ends with the shortest.
+  /// The features of `features`, with the features of `labels` as their labels. Ends with the shorter input.
   static Dataset zip_labels(Dataset features, Dataset labels);
-  /// Each element from one of `datasets`, drawn at random. Raises InvalidArgument for none, and for weights that are not as many, negative
-  /// or not finite, or all 0.
+  /// Takes each element from one of `datasets`, drawn at random. Raises InvalidArgument for no datasets, for another number
+  /// of weights, and for weights that are negative, not finite, or all 0.
   static Dataset sample_from(std::vector<Dataset> datasets, SampleOptions options = {});
 
   // Transforms.
 
-  /// Calls `fn` on each element. Its error (or exception) ends iteration at that element's turn, and is told with the file and
-  /// line that the element was read from, or its number. A std::logic_error is InvalidArgument.
+  /// Calls `fn` on each element. Its error (or exception) ends iteration at that element's turn, and the error tells the
+  /// file and line that the element was read from, or its number. A std::logic_error is InvalidArgument.
   Dataset map(MapFn fn, MapOptions options = {}) const;
-  /// The same for a function that draws random numbers, as to augment pictures.
+  /// As above, for a function that draws random numbers, as to augment pictures.
   ///
   ///   pictures.map([](Element one, RandomStream& random) { return random.below(2) ? flipped(one) : one; }, {.parallel = 4})
   Dataset map(RandomMapFn fn, MapOptions options = {}) const;
   /// The elements for which fn is true. Errors are as map's.
   Dataset filter(FilterFn fn) const;
-  /// The same for a function that draws random numbers, which is called for every element, also where some are skipped. `seed`: as
-  /// ShuffleOptions::seed.
+  /// As above, for a function that draws random numbers. It is called for every element, even for skipped ones. For `seed`
+  /// see ShuffleOptions::seed.
   Dataset filter(RandomFilterFn fn, std::optional<int64_t> seed = {}) const;
-  /// Right behind a map or a filter: leaves out the elements for which its function fails, up to `count_max` of them in all passes (-1: any
-  /// number), and ends with the error of the next. The first is told in a warning, and their number at the end of each pass. Raises
-  /// InvalidArgument where something else comes before it.
+  /// Must come right after a map or a filter: leaves out the elements for which its function fails, up to `count_max` of
+  /// them in all passes (-1: any number); the next error ends iteration. A warning tells the first error, and another the
+  /// number of errors at the end of each pass. Raises InvalidArgument if the stage before is another one.
   Dataset ignore_errors(int64_t count_max) const;
-  /// Calls `fn` on each element, with a state that begins as `initial` and that it may change. Errors are as map's. Positions have the
-  /// state: where it takes more than 4096 bytes, save() fails with FailedPrecondition.
+  /// Calls `fn` on each element, with a state that begins as `initial` and that `fn` may change. Errors are as map's. Saved
+  /// positions contain the state: if it takes more than 4096 bytes, save() fails with FailedPrecondition.
   Dataset scan(Element initial, ScanFn fn) const;
   /// The elements before the first one for which fn is false. Errors are as map's.
   Dataset take_while(FilterFn fn) const;
-  /// The elements of the dataset that fn makes of the first element, then those of the second, and so on. Random operations in there that
-  /// have no seed draw otherwise in each dataset and pass. Errors of fn are as map's.
+  /// The elements of the dataset that fn makes of the first element, then those of the second dataset, and so on. Random
+  /// operations without a seed in these datasets draw other numbers in each dataset and pass. Errors of fn are as map's.
   ///
   ///   Dataset::list_files("data/*.csv").flat_map([&](const Element& name) {
   ///     return Dataset::csv({name.features.single().strings()[0]}, table); })
   Dataset flat_map(DatasetFn fn) const;
-  /// The same, but with several of these datasets open, which give `block` elements in turn. One that ends leaves its place to the dataset
-  /// of the next element, when it is that place's turn again. With 2 of 1, 2, 3, 4, 5, each 6 times, and blocks of 4:
-  /// 1111 2222 11 22 3333 4444 33 44 5555 55. Raises InvalidArgument for numbers out of range.
+  /// As above, but several of these datasets are open, and give `block` elements in turn. When one ends, the dataset of the
+  /// next element takes its place, at the next turn of that place. With 2 open of 1, 2, 3, 4, 5, each 6 times, and blocks
+  /// of 4: 1111 2222 11 22 3333 4444 33 44 5555 55. Raises InvalidArgument for numbers out of range.
   Dataset interleave(DatasetFn fn, InterleaveOptions options = {}) const;
-  /// Windows of `size` elements, which may overlap, each stacked along a new first dimension; those that begin less than `size` elements
-  /// before the end are smaller unless dropped. range(7).window(3, {.shift = 2}): (0 1 2)(2 3 4)(4 5 6)(6). Elements of different names,
-  /// types or shapes end iteration with InvalidArgument. Raises InvalidArgument for numbers out of range.
+  /// Windows of `size` elements, which may overlap; each is stacked along a new first dimension. Windows near the end have
+  /// fewer elements, unless drop_remainder is set. range(7).window(3, {.shift = 2}): (0 1 2)(2 3 4)(4 5 6)(6). Elements of
+  /// different names, types or shapes end iteration with InvalidArgument. Raises InvalidArgument for numbers out of range.
   Dataset window(int64_t size, WindowOptions options = {}) const;
   /// The first `count` elements; -1: all.
   Dataset take(int64_t count) const;
-  /// All but the first `count` elements; -1: none are left. Seeks where it can: functions are not called for them.
+  /// All but the first `count` elements; -1: none are left. Seeks where it can: functions are not called for the skipped.
   Dataset skip(int64_t count) const;
-  /// The elements of this, then those of `next`.
+  /// The elements of this dataset, then those of `next`.
   Dataset concatenate(Dataset next) const;
-  /// Adds a feature `name`: the number of the element, an int64 scalar.
+  /// Adds a feature `name` to each element: the element's number, an int64 scalar.
   Dataset enumerate(int64_t start = 0, std::string name = "index") const;
-  /// `size` consecutive elements stacked along a new first dimension; the last one is smaller unless dropped. Elements
-  /// of different names, types or shapes end iteration with InvalidArgument. Raises InvalidArgument for size < 1.
+  /// Stacks each `size` consecutive elements along a new first dimension; the last batch is smaller unless dropped.
+  /// Elements of different names, types or shapes end iteration with InvalidArgument. Raises InvalidArgument for size < 1.
   Dataset batch(int64_t size, BatchOptions options = {}) const;
-  /// As batch, of elements whose sizes differ: each is filled up at the ends of its axes. For Estimator::vary().
+  /// As batch, but for elements of different sizes: each is padded at the ends of its axes. For Estimator::vary().
   ///
   ///   sentences.padded_batch(32, {.sizes = {{"features/words", {-1}}}, .multiple_of = 16})    [32, 16], [32, 48], ...
   ///
-  /// Elements of other names, types or numbers of axes than the first of the batch, and elements that are larger than a
-  /// size that is given end iteration with InvalidArgument, as do names in the options that no tensor has. Raises
+  /// Elements whose names, types or numbers of axes differ from those of the batch's first element, and elements larger
+  /// than a given size, end iteration with InvalidArgument, as do names in the options that no tensor has. Raises
   /// InvalidArgument for numbers out of range, and for values that are no scalars.
   Dataset padded_batch(int64_t size, PaddedBatchOptions options = {}) const;
-  /// Batches of elements of similar lengths: an element waits until its bucket has enough of them. Rows are filled up as by padded_batch. At the
-  /// end of the input come those that wait, bucket by bucket, unless padding.drop_remainder. A resume reads again from the oldest element
-  /// that waits. Errors of `length` are as map's. Raises InvalidArgument for boundaries that do not ascend and batch sizes < 1.
+  /// Batches of elements of similar lengths: an element waits in the bucket of its length until that has enough for a batch. Rows are padded as
+  /// by padded_batch. At the end of the input each bucket gives the elements that wait, unless padding.drop_remainder. A resume reads from the
+  /// oldest waiting element on. Errors of `length` are as map's. Raises InvalidArgument for boundaries that do not ascend and batch sizes < 1.
   ///
   ///   sentences.bucket_by_length([](const Element& one) { return one.features["words"].elements(); },
   ///                              {.boundaries = {10, 20, 40}, .batch_sizes = {128, 64, 32, 16}})
@@ -285,42 +285,42 @@ class Dataset {
   Dataset unbatch() const;
   /// Batches of another size: unbatch(), then batch().
   Dataset rebatch(int64_t size, BatchOptions options = {}) const { return unbatch().batch(size, options); }
-  /// `count` passes; -1: for ever; 0: none. A pass without elements ends it.
+  /// Repeats the dataset: `count` passes; -1: for ever; 0: none. A pass without elements is the last one.
   Dataset repeat(int64_t count = -1) const;
-  /// Keeps a buffer of `buffer` elements; each output is drawn uniformly from it and replaced by the next input.
-  /// At least as large as the input: every order is equally likely. 1 changes nothing. Raises InvalidArgument for
-  /// buffer < 1. More than 2^32 - 1 counts as that.
+  /// Keeps a buffer of `buffer` elements; each output is drawn uniformly from the buffer and replaced by the next input. If
+  /// the buffer is at least as large as the input, every order is equally likely. 1 changes nothing. Raises InvalidArgument
+  /// for buffer < 1. A number over 2^32 - 1 counts as 2^32 - 1.
   Dataset shuffle(int64_t buffer, ShuffleOptions options = {}) const;
-  /// The elements whose position modulo `count` is `index`. Belongs before any shuffle. Raises InvalidArgument unless
-  /// 0 <= index < count.
+  /// The elements whose position modulo `count` is `index`. Call it before any shuffle. Raises InvalidArgument unless 0 <=
+  /// index < count.
   Dataset shard(int64_t count, int64_t index) const;
-  /// Holds each element out with the probability `held_out`, drawn from its position (or its key) and the seed: on every run
-  /// and every trainer the same ones, so what is evaluated on was never trained on. Shuffle and repeat what it gives, behind it.
+  /// Holds each element out with the probability `held_out`, drawn from its position (or key) and the seed, alike in every
+  /// run and trainer: no trainer trains on evaluation data. Call shuffle and repeat on the two results.
   ///
   ///   const auto [training, held_out] = Dataset::csv({file}, table).split(0.1, {.key = "id"});
   ///
-  /// By position, elements change sides where others before them are added or taken out. With a key, an element is held out
-  /// if XXH3 of the key's text (64 bits, with the seed), divided by 2^64, is less than `held_out`; the text of a number is
-  /// its shortest one that reads back the same ("7", "0.5").
+  /// Without a key, elements change sides when elements before them are added or removed. With a key, an element is held
+  /// out if XXH3 of the key's text (64 bits, with the seed), divided by 2^64, is less than `held_out`; the text of a number
+  /// is the shortest one that reads back as the same number ("7", "0.5").
   ///
-  /// Raises InvalidArgument unless 0 < held_out < 1, and, without a key, where an element may come at another position another
-  /// time, since it would then be held out and trained on: behind a shuffle (but for a seeded one with
+  /// Raises InvalidArgument unless 0 < held_out < 1, and, without a key, if an element may come at different positions in
+  /// different passes or runs, since it could then be held out and trained on: after a shuffle (except a seeded one with
   /// reshuffle_each_iteration false), a repeat, or a map that is not deterministic. Iterating ends with InvalidArgument if
-  /// there is no such feature, or it is no scalar, as behind batch, and with DataLoss where a key is missing.
+  /// there is no such feature or it is no scalar (as after batch), and with DataLoss if a key is missing.
   Split split(double held_out, SplitOptions options = {}) const;
   /// Prepares the next `count` elements in the background; 0: off; -1: chosen automatically (2, and up to 16 while the
   /// consumer has to wait).
   Dataset prefetch(int64_t count = -1) const;
-  /// Remembers the first complete pass in memory; later passes read it. Put it before shuffle.
+  /// Keeps the elements of the first complete pass in memory, from which later passes read. Put it before shuffle.
   Dataset cache() const;
-  /// Remembers the first complete pass in a file, which later passes and later runs read, until somebody deletes it. While it is being
-  /// written it has the name `path` with ".unfinished" behind it, and whoever writes it holds `path` with ".lock" behind it, a file that
-  /// stays: others that come meanwhile take their elements from the input. A file that cannot be written is a warning, and the pass goes
-  /// on without. Iterating ends with DataLoss, naming file and offset, for a damaged file, and with FailedPrecondition for one with the
-  /// elements of another pipeline, by fingerprint(): who changes a function or the data deletes the file. Trainers whose elements differ
-  /// (shard, or a shuffle before it) need a file each. A run that resumes within its first pass reads the elements before once more, to
-  /// write them; where the file was deleted or replaced by other elements meanwhile, its input begins anew, with a warning. Raises
-  /// InvalidArgument for an empty path, or a dataset that never ends.
+  /// Writes the elements of the first complete pass to a file, which later passes and later runs read until somebody deletes it. An
+  /// unfinished file has the name `path` with ".unfinished" behind it. Its writer locks the file `path` with ".lock" behind it, which
+  /// stays on the disk; iterators that come meanwhile take their elements from the input. A file that cannot be written is a warning,
+  /// and the pass goes on without it. Iterating ends with DataLoss, naming file and offset, for a damaged file, and with
+  /// FailedPrecondition if fingerprint() shows that another pipeline wrote it: delete the file after a change of a function or of the
+  /// data. Trainers whose elements differ (shard, or a shuffle before it) need one file each. A run that resumes in its first pass reads
+  /// the elements before once more, to write them; if the file was deleted or replaced by other elements meanwhile, the input begins
+  /// anew, with a warning. Raises InvalidArgument for an empty path, or a dataset that never ends.
   Dataset cache(std::string path, CacheOptions options = {}) const;
 
   // Iterating.
@@ -329,16 +329,16 @@ class Dataset {
   ///
   ///   for (const shoal::data::Element& element : dataset.elements()) ...
   ///
-  /// Files are this machine's, warnings go to standard error. Threads (prefetch, parallel maps) are the loop's own, and are gone when
-  /// it ends, however it ends. Raises what iterate() and Iterator::next() return.
+  /// Files are those of this machine; warnings go to standard error. The loop has its own threads (prefetch, parallel
+  /// maps), which end with it, even if it is left early. Raises the errors of iterate() and Iterator::next().
   Elements elements(IterateOptions options = {}) const;
-  /// The same with errors as values, and with positions: a new iterator at the beginning.
+  /// As elements(), with errors as values, and with positions: returns a new iterator at the beginning.
   Result<std::unique_ptr<Iterator>> iterate(IterateOptions options = {}) const;
-  /// A new iterator at the beginning, with the files, threads and log of `env`, which outlives it (RunConfig::environment()).
-  /// NotFound, DataLoss, ... from sources that look at files.
+  /// Returns a new iterator at the beginning, with the files, threads and log of `env`, which must outlive it
+  /// (RunConfig::environment()). NotFound, DataLoss, ... from sources that open files now.
   Result<std::unique_ptr<Iterator>> iterate(Environment& env, IterateOptions options = {}) const;
 
-  // Questions for progress, and for the warnings that trainers may all see the same elements, or may never end.
+  // Properties for progress reports, and for warnings that trainers may all see the same elements, or may never end.
 
   bool has_unseeded_shuffle() const;
   bool has_shard() const;
@@ -346,18 +346,18 @@ class Dataset {
   bool depends_on_trainer() const;
   /// True if elements that each trainer shuffles in its own order are then divided by shard (some are lost, some repeat).
   bool unseeded_shuffle_before_shard() const;
-  /// True if this and `other` both take parts of the elements by position (take, skip) behind one shuffle that has another order
-  /// in each iteration or pass: elements of one part then come in the other as well. Elements behind functions (map, filter,
-  /// generators) count as the same if all else is.
+  /// True if this and `other` both take parts of the elements by position (take, skip) behind one shuffle whose order
+  /// changes with each iteration or pass: elements of one part then appear in the other, too. Functions (map, filter,
+  /// generators) of the two count as equal if all else is equal.
   bool overlaps_by_shuffle(const Dataset& other) const;
-  /// Whether it ends; nullopt if that is not known (generators).
+  /// Whether the dataset ends; nullopt if that is not known (generators).
   std::optional<bool> is_finite() const;
-  /// True if it ends only should there be nothing to repeat: repeat() without a count, of anything.
+  /// True for repeat() without a count, behind any other stages: such a dataset ends only if its input is empty.
   bool repeats_for_ever() const;
-  /// The number of elements, where it is known without reading them and finite.
+  /// The number of elements, if it is finite and known without reading them.
   std::optional<int64_t> cardinality() const;
-  /// A hash of what determines contents and order of the pipeline (not of tensor contents, nor of functions). A position
-  /// saved under another fingerprint is refused.
+  /// A hash of what determines contents and order of the pipeline, except the contents of tensors and functions. A position
+  /// that was saved under another fingerprint is refused.
   uint64_t fingerprint() const;
 
  private:
@@ -365,7 +365,7 @@ class Dataset {
   std::shared_ptr<const Node> node_;
 };
 
-/// What Dataset::split() makes: each element is in one of them, in the order that it had.
+/// The two results of Dataset::split(): each element is in one of them, and the order stays.
 struct Split {
   Dataset training;
   Dataset held_out;

@@ -10,11 +10,11 @@
 
 namespace shoal::data {
 
-/// Tensors by name, in byte order of the names. A lone tensor has the name "".
+/// Tensors by name, in byte order of the names. A single tensor without a name has the name "".
 class TensorMap {
  public:
   TensorMap() = default;
-  TensorMap(Tensor tensor);  // NOLINT: a tensor is one
+  TensorMap(Tensor tensor);  // NOLINT: a tensor converts to a map of one tensor
   TensorMap(std::initializer_list<std::pair<std::string, Tensor>> tensors);
 
   bool empty() const { return size() == 0; }
@@ -24,14 +24,14 @@ class TensorMap {
   void erase(std::string_view name);  ///< Does nothing if there is no such tensor.
   const Tensor* find(std::string_view name) const;
   Tensor* find(std::string_view name);
-  /// The tensor of that name; it may be replaced, or written to where nobody shares its storage. Raises InvalidArgument
-  /// listing the names if there is none.
+  /// The tensor of that name. It may be replaced, or written to if nobody shares its storage. Raises InvalidArgument,
+  /// listing the names, if there is none.
   const Tensor& operator[](std::string_view name) const;
   Tensor& operator[](std::string_view name);
-  /// The lone tensor. Raises InvalidArgument listing the names if tensors have names, or there is none.
+  /// The only tensor, without a name. Raises InvalidArgument, listing the names, if tensors have names or there is none.
   const Tensor& single() const;
   Tensor& single();
-  /// The names, for errors.
+  /// The names as text, for errors.
   std::string names() const;
   const std::pair<std::string, Tensor>* begin() const { return tensors_.data(); }
   const std::pair<std::string, Tensor>* end() const { return tensors_.data() + tensors_.size(); }
@@ -42,10 +42,10 @@ class TensorMap {
   std::vector<std::pair<std::string, Tensor>> tensors_;
 };
 
-/// One element of a dataset, which is a batch where the last stage batches.
+/// One element of a dataset. If the last stage makes batches, it is a batch.
 struct Element {
   TensorMap features;
-  TensorMap labels;  ///< Empty: there are none.
+  TensorMap labels;  ///< Empty: the element has no labels.
 };
 using Batch = Element;
 

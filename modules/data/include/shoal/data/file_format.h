@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Tells by the contents of a file what format it has.
+/// Recognises the format of a file by its contents.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,27 +14,27 @@ class Storage;
 namespace shoal::data {
 
 enum class FileFormat {
-  kText,       ///< Lines of text that are no table.
+  kText,       ///< Lines of text that form no table.
   kCsv,        ///< Dataset::csv()
-  kJsonLines,  ///< Dataset::json_lines()
-  kTfExample,  ///< Dataset::tf_records() whose records are tf.Example.
-  kTfRecord,   ///< Dataset::tf_records() whose records are something else.
+  kJsonLines,  ///< Read by Dataset::json_lines().
+  kTfExample,  ///< Records of tf.Example, read by Dataset::tf_records().
+  kTfRecord,   ///< Other records, read by Dataset::tf_records().
   kNpy,        ///< read_npy()
   kNpz,        ///< read_npz()
-  kTar,        ///< Dataset::tar_samples()
+  kTar,        ///< Read by Dataset::tar_samples().
   kIdx,        ///< read_idx()
   kImage,      ///< read_image()
 };
 
 /// "text", "csv", "json-lines", "tf-example", "tf-record", "npy", "npz", "tar", "idx", "image".
 std::string_view to_string(FileFormat format);
-/// The format of that name.
+/// The format with that name; nothing if there is none.
 std::optional<FileFormat> file_format_from(std::string_view name);
 
 /// How a CSV file separates its fields.
 struct CsvLook {
   char separator = ',';
-  /// True if no field of the first record is empty or a number, so that the record looks like names.
+  /// True if no field of the first record is empty or a number: the record is probably a header.
   bool has_header = true;
 };
 
@@ -43,16 +43,16 @@ struct RecognisedFile {
   CsvLook csv{};  ///< For kCsv.
 };
 
-/// Looks at the first 64 KiB of what the file holds, behind gzip, zstd or lz4; its name does not matter. A file of lines is a
-/// table if its first records, up to 20 of them and at least two, have equally many fields, and more than one, by one of the
-/// separators comma, tab, semicolon and bar. Lines of JSON begin with an object each. An empty file is text.
+/// Recognises a file by its first 64 KiB, uncompressed if it is gzip, zstd or lz4; its name does not matter. A file of
+/// lines is a table if its first records, at least two and up to 20, have equally many fields, and more than one, by one of
+/// the separators comma, tab, semicolon and bar. In JSON Lines each line begins with an object. An empty file is text.
 ///
-/// Errors name the file: those of Storage::open(); FailedPrecondition, with what helps, for a known format that Shoal does not
+/// Errors name the file: those of Storage::open(); FailedPrecondition, with advice, for a known format that Shoal does not
 /// read; DataLoss for bytes that are neither text nor of a known format.
 Result<RecognisedFile> recognise_file(Storage& storage, const std::string& path);
 
-/// How the fields of a file are told from each other that is a table, whatever it looks like: also one of a single column. Errors:
-/// those of Storage::open().
+/// Finds how the fields of a file are separated. The file counts as a table even if it does not look like one or has a
+/// single column. Errors: those of Storage::open().
 Result<CsvLook> look_at_csv(Storage& storage, const std::string& path, std::optional<char> separator);
 
 }  // namespace shoal::data

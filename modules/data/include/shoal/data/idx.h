@@ -14,15 +14,15 @@
 namespace shoal::data {
 
 struct IdxOptions {
-  /// The most bytes of the tensor. A header that asks for more is refused before anything is allocated.
+  /// The most bytes that the tensor may have. A header that asks for more is refused before memory is allocated.
   uint64_t bytes_max = uint64_t(4) << 30;
-  StopToken stop = {};  ///< Reading ends with Cancelled when it stops.
+  StopToken stop = {};  ///< When this token stops, reading ends with Cancelled.
 };
 
-/// The file as one tensor: unsigned bytes as uint8, signed bytes, shorts and ints as int32, floats and doubles as float32.
-/// gzip, zstd and lz4 are recognised by the first bytes, whatever the name. Errors name the file: NotFound; DataLoss with the offset, and
-/// expected and found sizes, for a bad header, a truncated or damaged file, or bytes after the end; InvalidArgument over
-/// options.bytes_max; FailedPrecondition for a compression that the build is without.
+/// Reads a file as one tensor: unsigned bytes as uint8, signed bytes, shorts and ints as int32, floats and doubles as
+/// float32. gzip, zstd and lz4 are recognised by the first bytes, whatever the name. Errors name the file: NotFound;
+/// DataLoss with offset, expected and found sizes, for a bad header, a truncated or damaged file, or bytes after the end;
+/// InvalidArgument over options.bytes_max; FailedPrecondition for a compression that the build does not support.
 Result<Tensor> read_idx(Storage& storage, const std::string& path, const IdxOptions& options = {});
 
 /// Labelled images in memory.
@@ -33,8 +33,8 @@ struct ImagesAndLabels {
   Dataset dataset() const { return Dataset::from_tensor_slices(images, labels); }
 };
 
-/// A pair of IDX files: uint8 images [count, height, width] and uint8 labels [count]. Errors as read_idx; DataLoss if type,
-/// rank or counts do not fit.
+/// Reads a pair of IDX files: uint8 images [count, height, width] and uint8 labels [count]. Errors are those of read_idx();
+/// DataLoss if type, rank or counts do not fit.
 Result<ImagesAndLabels> read_idx_images_labels(Storage& storage, const std::string& images_path,
                                                const std::string& labels_path, const IdxOptions& options = {});
 
