@@ -30,7 +30,7 @@ struct ArrayRows::State {
   std::optional<Tensor> all = {};
   int64_t row = 0;  ///< The number of the next row.
 
-  /// A header of a few bytes may promise any number of rows without elements.
+  /// 0 if rows have no elements: a header of a few bytes could promise any number of such rows.
   int64_t rows() const { return shape.rank() == 0 ? 1 : shape.elements() == 0 ? 0 : shape[0]; }
   Shape row_shape() const { return shape.rank() == 0 ? Shape{} : Shape(shape.dims().subspan(1)); }
   Result<bool> next(Tensor& out);
@@ -61,7 +61,7 @@ Result<std::string> idx_type_name(Storage& storage, const std::string& path) {
   SHOAL_TRY(const std::unique_ptr<ByteSource> source, open_bytes(storage, path));
   std::array<std::byte, 4> magic{};
   SHOAL_TRY(const size_t count, source->read(magic));
-  static_cast<void>(count);  // read_idx() tells of a file that is shorter.
+  static_cast<void>(count);  // read_idx() reports a file that is shorter.
   constexpr std::pair<int, const char*> kTypes[] = {{0x08, "uint8"}, {0x09, "int8"},    {0x0b, "int16"},
                                                     {0x0c, "int32"}, {0x0d, "float32"}, {0x0e, "float64"}};
   for (const auto& [code, name] : kTypes) {
@@ -96,7 +96,7 @@ Result<void> ArrayRows::State::copy_row(Tensor& out) {
   return {};
 }
 
-/// Compares what follows the last row with the format: nothing follows.
+/// Checks that nothing follows the last row.
 Result<void> ArrayRows::State::check_end() {
   if (!source) return {};
   std::array<std::byte, 1> extra{};
@@ -138,7 +138,7 @@ ArrayRows::~ArrayRows() = default;
 Result<std::vector<ArrayRows>> ArrayRows::open(Storage& storage, const std::string& path, FileFormat format) {
   std::vector<ArrayRows> arrays;
   const auto add = [&](State state) { arrays.push_back(ArrayRows(Hidden<State>(new State(std::move(state))))); };
-  /// `again` opens the same bytes once more.
+  /// `again` is a function that opens the same bytes once more.
   const auto add_npy = [&](State state, const std::function<Result<std::unique_ptr<ByteSource>>()>& again) -> Result<void> {
     SHOAL_TRY(state.source, again());
     SHOAL_TRY(state.header, read_npy_header(*state.source));

@@ -7,13 +7,13 @@ namespace shoal::data {
 
 class BackgroundStage : public Stage {
  public:
-  /// Begins to prepare elements, before the first is asked for.
+  /// Begins to prepare elements, before next() is called for the first one.
   virtual void start() = 0;
   /// True if next() would return at once.
   virtual bool is_ready() const = 0;
 };
 
-/// Prepares the next `count` elements of `input`; -1: chosen automatically. Its position is its input's.
+/// Makes a stage that prepares the next `count` elements of `input`; -1: it chooses. Its position is its input's.
 std::unique_ptr<BackgroundStage> make_background_stage(StageContext& context, std::unique_ptr<Stage> input, int64_t count);
 
 }  // namespace shoal::data

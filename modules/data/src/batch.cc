@@ -9,7 +9,7 @@ namespace {
 
 class BatchStage final : public Stage {
  public:
-  /// `padding`: null if all elements have to be alike; it outlives the stage.
+  /// `padding`, which outlives the stage, is null if all elements must have equal names, types and shapes.
   BatchStage(StageContext& context, std::unique_ptr<Stage> input, int64_t size, bool drop_remainder, const Padding* padding)
       : context_(context), input_(std::move(input)), size_(size), drop_remainder_(drop_remainder), padding_(padding) {}
 
@@ -32,8 +32,8 @@ class BatchStage final : public Stage {
   Result<void> load(StateReader& in) override { return input_->load(in); }
 
  private:
-  /// Copies elements into the batch as they come. rows_[0] is the first one. An element that does not fit is an error only once
-  /// all elements of the batch are there: one that is dropped has no errors.
+  /// Copies elements into the batch as they arrive; rows_[0] is the first. An element that does not fit becomes an error
+  /// only once the batch is complete, so an incomplete batch that is dropped raises no error.
   Result<bool> fill(Item& item) {
     Result<void> fits = filler_.begin(rows_[0], size_, item);
     if (fits) fits = filler_.add(rows_[0]);
@@ -49,7 +49,7 @@ class BatchStage final : public Stage {
     filler_.finish(item);
     return true;
   }
-  /// Makes the batch of elements that are all there: where their sizes decide what becomes of them, or they are large.
+  /// Makes the batch after all its elements have arrived: for padding, which needs all their sizes, and for large elements.
   Result<bool> collect(Item& item) {
     size_t count = 1;
     for (; int64_t(count) < size_; ++count) {

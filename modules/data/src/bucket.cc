@@ -13,7 +13,7 @@
 namespace shoal::data {
 namespace {
 
-/// Inputs between two anchors, at least.
+/// The least number of inputs between two anchors.
 constexpr uint64_t kBucketAnchorDistance = 256;
 
 class BucketStage final : public Stage {
@@ -91,7 +91,7 @@ class BucketStage final : public Stage {
     for (size_t i = 0; i < buckets_.size(); ++i) {
       if (int64_t(buckets_[i].size()) != waiting[i]) return damaged_position();
     }
-    if (ended) {  // The input saw its end, and may have acted upon it.
+    if (ended) {  // The input has met its end, and may have acted upon it.
       Item none;
       SHOAL_TRY(const bool more, input_->next(none));
       if (more) return damaged_position();
@@ -103,11 +103,11 @@ class BucketStage final : public Stage {
  private:
   struct Slot {
     Item item;
-    uint64_t number = 0;  ///< Among the inputs of this pass.
+    uint64_t number = 0;  ///< The element's number among the inputs of this pass.
   };
   using Bucket = std::deque<Slot>;
   struct Anchor {
-    uint64_t taken = 0;  ///< Inputs taken when `state` was saved.
+    uint64_t taken = 0;  ///< How many inputs had been taken when `state` was saved.
     std::string state;
   };
 
@@ -156,7 +156,7 @@ class BucketStage final : public Stage {
     return true;
   }
 
-  /// The anchor follows the oldest element that waits, so that an endless input is not replayed from its beginning.
+  /// Moves the anchor up to the oldest waiting element, so that no resume replays an endless input from its beginning.
   void move_anchor() {
     if (unsaved_ || ended_ || taken_ - anchor_.taken < kBucketAnchorDistance) return;
     uint64_t oldest = taken_;
@@ -188,7 +188,7 @@ class BucketStage final : public Stage {
   std::vector<Slot> spare_;  // Slots whose storage is reused.
   std::vector<Item> rows_;
   bool begun_ = false, ended_ = false, resumed_ = false;
-  uint64_t taken_ = 0;  // Inputs of this pass, or since the anchor of a position that was loaded.
+  uint64_t taken_ = 0;  // Inputs taken in this pass, or since the anchor of a loaded position.
   Anchor anchor_, next_anchor_;
   std::optional<Error> unsaved_;
 };

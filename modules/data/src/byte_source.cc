@@ -33,13 +33,13 @@ class PlainSource final : public ByteSource {
   uint64_t offset_ = 0;
 };
 
-/// The bytes of another source, in pieces between which somebody may ask for a stop.
+/// Reads the bytes of another source in pieces, and checks the stop token before each piece.
 class StoppableSource final : public ByteSource {
  public:
   StoppableSource(std::unique_ptr<ByteSource> source, StopToken stop)
       : source_(std::move(source)), stop_(std::move(stop)) {}
   Result<size_t> read(std::span<std::byte> out) override {
-    constexpr size_t kPieceBytes = 4 << 20;  // Milliseconds of reading, or some ten of unpacking.
+    constexpr size_t kPieceBytes = 4 << 20;  // It takes milliseconds to read, and about ten to unpack.
     size_t done = 0;
     do {
       if (stop_.stop_requested()) return cancelled();

@@ -14,20 +14,20 @@ namespace shoal::data {
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  /// Fills `out` as far as there are bytes; returns how many. DataLoss, naming file and offset, if the file is damaged.
+  /// Fills `out` with as many bytes as there are; returns how many. DataLoss, naming file and offset, for a damaged file.
   virtual Result<size_t> read(std::span<std::byte> out) = 0;
   /// Passes over up to `count` bytes, by seeking if it can. Returns how many it passed over: fewer only at the end of the file.
   virtual Result<uint64_t> skip(uint64_t count);
-  /// Bytes still to come, at most; for sizes that a header claims. UINT64_MAX if unknown.
+  /// The most bytes that may still come, to check sizes that a header claims. UINT64_MAX if unknown.
   virtual uint64_t left_max() const = 0;
   /// Returns true if exactly left_max() bytes are still to come. It is false for compressed files.
   virtual bool knows_its_end() const { return false; }
-  /// Bytes at the end of the file that do not belong to its contents; valid after read() has returned 0.
+  /// How many bytes at the end of the file do not belong to its contents; valid after read() has returned 0.
   virtual uint64_t passed_over() const { return 0; }
 };
 
-/// Recognises gzip, zstd and lz4 by the first bytes of a file, whatever its name is. FailedPrecondition for a compression that this build is
-/// without. Where `stop` can stop, it is asked before each piece is read, however much a call of read() wants at once: Cancelled.
+/// Opens a file, and recognises gzip, zstd and lz4 by its first bytes, whatever its name is. FailedPrecondition for a compression that the
+/// build does not support. If `stop` can stop, the source asks it before each piece, however large a read() is: Cancelled.
 Result<std::unique_ptr<ByteSource>> open_bytes(Storage& storage, const std::string& path, const StopToken& stop = {});
 
 /// Returns the bytes of `source`, and asks `stop` before each piece is read, as open_bytes() does. Returns `source` itself
@@ -38,8 +38,8 @@ std::unique_ptr<ByteSource> stoppable(std::unique_ptr<ByteSource> source, const 
 /// between and behind members, and over anything behind the last member; the latter counts as passed_over().
 Result<std::unique_ptr<ByteSource>> open_gzip(std::unique_ptr<ReadableFile> file, std::string path);
 
-/// The bytes that the frames of `file` hold, one frame after another; skippable frames are passed over. What is no frame is DataLoss, as
-/// zstd(1) and lz4(1) have it.
+/// Returns the bytes of the frames of `file`, one frame after another, and passes over skippable frames. Other bytes
+/// between frames are DataLoss, as in zstd(1) and lz4(1).
 Result<std::unique_ptr<ByteSource>> open_zstd(std::unique_ptr<ReadableFile> file, std::string path);
 Result<std::unique_ptr<ByteSource>> open_lz4(std::unique_ptr<ReadableFile> file, std::string path);
 

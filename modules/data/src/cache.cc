@@ -51,7 +51,7 @@ class CacheStage final : public Stage {
   }
 
  private:
-  /// True once element `index` (at most one past what is remembered) is in elements_; false past the end.
+  /// Makes sure that element `index` (at most one past the remembered ones) is in elements_; false past the end.
   Result<bool> have(size_t index) {
     if (index < elements_.size()) return true;
     if (complete_) return false;

@@ -17,16 +17,16 @@ namespace {
 
 constexpr std::string_view kCacheMagic = "shoal cache 1\n";
 constexpr std::string_view kEndMark = "shoalend";
-constexpr size_t kTailBytes = 16;  // The offset of the index, and the mark.
+constexpr size_t kTailBytes = 16;  // The tail has the offset of the index, and the mark.
 constexpr size_t kCacheHeaderBytes = kCacheMagic.size() + 9;
 constexpr size_t kBlockBytes = 256 << 10;
 constexpr uint64_t kFramingBytes = kRecordHeadBytes + kRecordTailBytes;
-/// The most that zstd makes of a byte: a block of four bytes holds 128 KiB.
+/// The most bytes that zstd unpacks from one byte: a block of four bytes holds 128 KiB.
 constexpr uint64_t kUnpackedMax = 32768;
 
 std::string_view view_of_bytes(const std::vector<char>& bytes) { return {bytes.data(), bytes.size()}; }
 
-/// zstd's fastest level: what is read from a disk again and again is worth little time to write.
+/// Compresses by zstd's fastest level: a smaller file would not be worth the time to write it.
 Result<std::string> packed([[maybe_unused]] std::string_view raw) {
 #if defined(SHOAL_DATA_ZSTD)
   std::string out(ZSTD_compressBound(raw.size()), '\0');

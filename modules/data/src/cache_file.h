@@ -13,13 +13,13 @@
 
 namespace shoal::data {
 
-/// Writes the file, element by element. Destroyed before finish(), it leaves a file that no reader takes.
+/// Writes the file, element by element. Without finish(), the file stays incomplete, and readers refuse it.
 class CacheFileWriter {
  public:
   /// Creates the file, or truncates an older one. `fingerprint` identifies the pipeline that makes the elements.
   static Result<CacheFileWriter> create(Storage& storage, const std::string& path, uint64_t fingerprint, bool compress);
   Result<void> append(const Element& element);
-  /// Returns once all of it is on the disk.
+  /// Returns once the whole file is on the disk.
   Result<void> finish();
 
  private:
@@ -39,18 +39,18 @@ class CacheFileWriter {
   std::vector<Block> blocks_;
 };
 
-/// Reads such a file. It holds one block in memory, and 16 bytes for each block of the file.
+/// Reads a file of cache(path). It holds one block in memory, and 16 bytes for each block of the file.
 class CacheFileReader {
  public:
-  /// NotFound if there is no file. DataLoss, naming the file and the offset, for a damaged one, also from all calls.
+  /// NotFound if there is no file. This and all other calls return DataLoss, with file and offset, for a damaged file.
   static Result<CacheFileReader> open(Storage& storage, std::string path);
   uint64_t fingerprint() const { return fingerprint_; }
   uint64_t elements() const { return elements_; }
-  /// A hash of all elements: two files with the same one hold the same.
+  /// A hash of all elements: files with equal hashes hold equal elements.
   uint64_t contents() const { return contents_; }
-  /// False at the end.
+  /// Reads the next element; false at the end.
   Result<bool> next(Element& element);
-  /// Element `number` is the next one; at most elements().
+  /// Makes element `number` the next one; `number` is at most elements().
   void go_to(uint64_t number) { next_ = number; }
   uint64_t next_number() const { return next_; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cache(path): the first complete pass is written to a file, and later passes, and later runs, read that file. A position in a pass that
-// writes has the input's position at the beginning of the pass, too: resuming writes the elements before it once more.
+// writes also has the input's position at the beginning of that pass: a resume writes the elements before the position again.
 #include <algorithm>
 
 #include "cache_file.h"
@@ -14,7 +14,7 @@ struct FileCache {
   CacheOptions options;
   uint64_t fingerprint;  ///< Of the input.
 
-  /// Whoever holds the lock of `lock_path()` writes to `unfinished_path()`, which is then renamed.
+  /// The iterator that holds the lock of `lock_path()` writes to `unfinished_path()`, and renames the file at the end.
   std::string unfinished_path() const { return path + ".unfinished"; }
   std::string lock_path() const { return path + ".lock"; }
 };
@@ -118,16 +118,16 @@ class FileCacheStage final : public Stage {
 
  private:
   enum class State : uint8_t {
-    kNew,      ///< At the beginning of a pass, and nothing was asked for yet.
-    kReading,  ///< The file is complete, and elements come from there.
-    kWriting,  ///< Elements come from the input, and unfinished_ gets each.
+    kNew,      ///< At the beginning of a pass, before the first call.
+    kReading,  ///< The file is complete, and elements come from it.
+    kWriting,  ///< Elements come from the input, and each is written to unfinished_.
     kPassing,  ///< Elements come from the input, and are not written.
     kEnded,    ///< The input has ended.
   };
 
   Storage& storage() { return context_.env.storage(); }
 
-  /// Takes the file if it is complete. False if there is none.
+  /// Opens the file if there is a complete one; else returns false.
   Result<bool> open_file() {
     Result<CacheFileReader> reader = CacheFileReader::open(storage(), cache_.path);
     if (!reader && reader.error().kind() == ErrorKind::kNotFound) return false;
@@ -153,7 +153,7 @@ class FileCacheStage final : public Stage {
     if (Result<void> saved = input_->save(writer); !saved) unsaved_ = std::move(saved).error();
     begin_writing();
     if (state_ != State::kWriting) return {};
-    // Another iterator may have finished the file between the first look and the lock.
+    // Another iterator may have finished the file between the first open_file() and the lock.
     SHOAL_TRY(const bool now_complete, open_file());
     if (!now_complete) return {};
     unfinished_.reset();
@@ -161,7 +161,7 @@ class FileCacheStage final : public Stage {
     return {};
   }
 
-  /// Without a file a pass is only slower, so that no training ends for one that cannot be written.
+  /// Begins to write the file. If that fails, the pass goes on without it: a slower pass is no reason to end a training.
   void begin_writing() {
     index_ = 0;
     Result<std::unique_ptr<UnfinishedCache>> begun = UnfinishedCache::begin(storage(), cache_);
@@ -257,11 +257,11 @@ class FileCacheStage final : public Stage {
   std::unique_ptr<Stage> input_;
   const FileCache& cache_;
   State state_ = State::kNew;
-  int64_t index_ = 0;  ///< Elements of this pass that came from the input.
+  int64_t index_ = 0;  ///< How many elements of this pass came from the input.
   std::unique_ptr<CacheFileReader> reader_;
   std::unique_ptr<UnfinishedCache> unfinished_;
-  std::string beginning_;         ///< The input's position at the beginning of the pass that is at work.
-  std::optional<Error> unsaved_;  ///< Set where the input cannot say that.
+  std::string beginning_;         ///< The input's position at the beginning of the current pass.
+  std::optional<Error> unsaved_;  ///< Set if the input cannot save its position.
 };
 
 class FileCacheNode final : public Node {

@@ -9,7 +9,7 @@
 namespace shoal::data {
 namespace {
 
-/// True for "1e400", false for "inf", which is meant to be infinite.
+/// True for a number in digits that is infinite, such as "1e400"; false for "inf", which is meant to be infinite.
 bool is_infinite_by_size(std::string_view text) {
   return std::isinf(field_number<float>(text).value_or(0)) && text.find_first_of("0123456789") != std::string_view::npos;
 }

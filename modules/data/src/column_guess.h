@@ -14,13 +14,13 @@ class ColumnGuess {
  public:
   /// Adds the next field of the record that `reader` returned last.
   void add(std::string_view field, const std::string& missing_text, const CsvReader& reader);
-  /// Gives `column`, which is text so far, its type, and what a missing field counts as.
+  /// Sets the type of `column`, which is text so far, and the value of its missing fields.
   void settle(CsvColumn& column) const;
   /// Warns if settle() made the column float32 and float32 changes its numbers.
   void tell(const std::string& name, Logger& log) const;
 
  private:
-  /// A field that float32 changes, and where it is.
+  /// A field whose number float32 changes, and the place of that field.
   struct Changed {
     std::string text;
     std::string place;

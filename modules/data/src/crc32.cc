@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eight bytes at a time by eight tables: M. E. Kounavis and F. L. Berry, "A Systematic Approach to Building High Performance
-// Software-based CRC Generators", 2005 ("slicing by 8").
+// Computes CRC-32 for eight bytes at a time by eight tables: M. E. Kounavis and F. L. Berry, "A Systematic Approach to
+// Building High Performance Software-based CRC Generators", 2005 ("slicing by 8").
 #include "crc32.h"
 
 #include <array>

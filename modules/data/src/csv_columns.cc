@@ -22,16 +22,16 @@ bool is_missing(const Tensor& tensor, const std::string& missing_text) {
   return number_text(tensor.strings()[0], missing_text).empty();
 }
 
-/// All columns as text, under the names of the file's header.
+/// Returns all columns as text, under the names in the file's header.
 std::vector<CsvColumn> named_by_header(const std::vector<std::string>& header) {
-  std::unordered_map<std::string_view, size_t> times;  // Looked up only, never walked.
+  std::unordered_map<std::string_view, size_t> times;  // Only looked up, never iterated.
   for (const std::string& name : header) ++times[name];
   std::vector<CsvColumn> columns;
   for (const std::string& name : header) columns.push_back({.name = name, .doubled = times[name] > 1});
   return columns;
 }
 
-/// All columns as text under the names that the program gives, and under those of the header, if it is one.
+/// Returns all columns as text, with the names that the program gives, and with the file's own names if it has a header.
 Result<std::vector<CsvColumn>> named_by_program(const std::vector<std::string>& names, CsvReader& reader) {
   SHOAL_TRY(const std::vector<std::string> header, reader.name_columns(names));
   std::vector<CsvColumn> columns;
@@ -49,13 +49,13 @@ Result<std::vector<CsvColumn>> name_columns(CsvReader& reader, const std::vector
   return named_by_header(header);
 }
 
-/// The columns by their names.
+/// Finds columns by their names.
 class ByName {
  public:
   ByName(const std::string& path, std::vector<CsvColumn>& columns) : path_(path), columns_(columns) {
     for (size_t i = 0; i < columns.size(); ++i) places_.emplace(columns[i].name, i);
   }
-  /// The one column of that name, which `option` names.
+  /// Returns the one column of that name. `option` is the option that has the name, for errors.
   Result<CsvColumn*> find(const std::string& name, const char* option) const {
     const auto at = places_.find(name);
     if (at == places_.end()) {
@@ -71,10 +71,10 @@ class ByName {
  private:
   const std::string& path_;
   std::vector<CsvColumn>& columns_;
-  std::unordered_map<std::string_view, size_t> places_;  // Looked up only, never walked.
+  std::unordered_map<std::string_view, size_t> places_;  // Only looked up, never iterated.
 };
 
-/// Makes numbers of those columns that the program says are.
+/// Makes the columns in CsvColumnsOptions::numbers float32.
 Result<void> set_numbers(const std::string& path, const CsvColumnsOptions& found, std::vector<CsvColumn>& columns) {
   const ByName by_name(path, columns);
   const NameSet texts = set_of(found.texts);
@@ -97,7 +97,7 @@ struct Look {
   bool label;  ///< True if the column must have a value in every record.
 };
 
-/// Looks are in the order of an element's features, which is the order of their names.
+/// Returns the Looks (states of columns) in the order of an element's features, which is the order of their names.
 std::vector<Look> looks_at(const std::vector<CsvColumn>& columns, const CsvOptions& options,
                            const CsvColumnsOptions& found) {
   const NameSet texts = set_of(found.texts), labels = set_of(options.labels);
@@ -113,7 +113,7 @@ std::vector<Look> looks_at(const std::vector<CsvColumn>& columns, const CsvOptio
   return looks;
 }
 
-/// The columns of the file as it is looked through; `reader` expects them from here on.
+/// Returns the columns with which csv_columns() reads the file; `reader` expects them from now on.
 Result<std::vector<CsvColumn>> begin_columns(const std::string& path, const CsvOptions& options,
                                              const CsvColumnsOptions& found, CsvReader& reader) {
   SHOAL_TRY(std::vector<CsvColumn> columns, name_columns(reader, found.names));

@@ -20,7 +20,7 @@ std::vector<std::string> names_in_file(const std::vector<CsvColumn>& columns) {
   return names;
 }
 
-/// The places of names in a header.
+/// Finds the places of names in a header.
 class Places {
  public:
   explicit Places(const std::vector<std::string>& header) {
@@ -29,7 +29,7 @@ class Places {
       if (!fresh) twice_.insert(header[i]);
     }
   }
-  /// kPassedOver: there is none.
+  /// Returns the place of `name`; kPassedOver if there is none.
   size_t of(std::string_view name) const {
     const auto at = first_.find(name);
     return at == first_.end() ? kPassedOver : at->second;
@@ -37,7 +37,7 @@ class Places {
   bool has_twice(std::string_view name) const { return twice_.contains(name); }
 
  private:
-  std::unordered_map<std::string_view, size_t> first_;  // Looked up only, never walked.
+  std::unordered_map<std::string_view, size_t> first_;  // Only looked up, never iterated.
   NameSet twice_;
 };
 

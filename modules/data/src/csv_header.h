@@ -12,7 +12,7 @@
 
 namespace shoal::data {
 
-/// Names that are looked up, never walked. Tables have 100,000 columns, so no name is looked for in a list.
+/// A set of names, for lookups only. Tables have up to 100,000 columns, so searching a list would be slow.
 using NameSet = std::unordered_set<std::string_view>;
 inline NameSet set_of(const std::vector<std::string>& names) { return {names.begin(), names.end()}; }
 
@@ -23,10 +23,10 @@ constexpr size_t kPassedOver = size_t(-1);
 /// The layout of a file whose fields are the columns, from left to right.
 CsvLayout layout_left_to_right(size_t columns);
 
-/// The layout of a file whose last header line has the fields `header`. Columns are found by their names
+/// Returns the layout of a file whose last header line has the fields `header`. Columns are found by their names
 /// (CsvColumn::header), in any order. Fields that belong to no column, or to an unused one, are passed over. A line that
-/// has none of the names is a remark if it looks like one or has another number of fields. InvalidArgument, with both lists
-/// of names, if the header lacks a column, has the name of one twice, or has other names.
+/// has none of the names is a remark if it looks like one or has another number of fields than there are columns.
+/// InvalidArgument, with both lists of names, if the header lacks a column, has its name twice, or has other names.
 Result<CsvLayout> layout_by_header(const std::vector<std::string>& header, const CsvOptions& options);
 
 /// Compares `names`, which the caller gave for the columns of a file from left to right, with the fields `header` of its last
@@ -36,7 +36,7 @@ Result<void> check_given_names(const std::vector<std::string>& names, const std:
 /// Whether a line whose first field is `first` is more likely a remark than a header.
 bool looks_like_remark(std::string_view first);
 
-/// "a, b, c", quoted where they have to be; of very many the first.
+/// Returns the names as "a, b, c", quoted where needed; of very many names only the first.
 std::string names_listed(const std::vector<std::string>& names);
 
 }  // namespace shoal::data

@@ -24,7 +24,7 @@ bool is_too_large(std::string_view text) {
   const std::string_view mantissa = text.substr(text.starts_with('-'), mark - text.starts_with('-'));
   const size_t first = mantissa.find_first_of("123456789"), point = std::min(mantissa.find('.'), mantissa.size());
   if (first == std::string_view::npos) return false;
-  // The number is 0.d... times ten to the power of this.
+  // The number is 0.d... times 10^order.
   const int64_t order = first < point ? int64_t(point - first) : -int64_t(first - point - 1);
   constexpr int64_t kExponentMax = int64_t(1) << 40;  // Far beyond any type, and far from an overflow of the sum.
   const std::string_view exponent = text.substr(std::min(mark + 1, text.size()));
@@ -32,7 +32,7 @@ bool is_too_large(std::string_view text) {
   return order + std::clamp(power, -kExponentMax, kExponentMax) > 0;
 }
 
-/// "0x1F" as "31"; nothing for what is no such number.
+/// Returns "0x1F" as "31"; nothing for a text that is no such number.
 std::optional<std::string> hexadecimal(std::string_view field) {
   const bool minus = field.starts_with('-');
   if (minus || field.starts_with('+')) field.remove_prefix(1);
@@ -54,7 +54,7 @@ bool groups_thousands(std::string_view field, char mark, size_t end) {
   return true;
 }
 
-/// "1,234.5" and "1.234,5" as "1234.5", "50,5" as "50.5". Where a comma may be either, both.
+/// Returns "1,234.5" and "1.234,5" as "1234.5", "50,5" as "50.5". If a comma may mean either, returns both readings.
 std::optional<std::string> with_a_point(std::string_view field) {
   const size_t comma = field.rfind(','), point = field.rfind('.');
   const auto number = [](std::string text) {
@@ -76,7 +76,7 @@ bool is_any_of(std::string_view field, std::initializer_list<std::string_view> w
   });
 }
 
-/// The hint for a field that is a number, but not one of `dtype`.
+/// Returns the hint for a field that is a number, but not one of `dtype`.
 std::string type_hint(double number, std::string_view field, DType dtype) {
   if (std::isnan(number) || std::isinf(number)) return "; a column with such values has to be float32";
   if (number != std::trunc(number)) return "; it has a fraction, so the column has to be float32";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Numbers as the fields of tables have them: this file decides what is a number, for csv_columns() as for those who read the
-/// columns that it found, and says what helps where a field is none.
+/// Numbers in the fields of tables. Only this file decides what a number is, both for csv_columns() and for readers of the
+/// columns that it found. It also makes hints for fields that are no numbers.
 #include <cmath>
 #include <concepts>
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace shoal::data {
 
-/// A whole number in the notation of numbers with fractions, which programs write that know no other: "70.0", "7e1".
+/// Reads a whole number in the notation of fractions ("70.0", "7e1"), as written by programs that know no other.
 template <class T>
 std::optional<T> whole_number(std::string_view field) {
   const size_t point = field.find('.');
@@ -31,21 +31,21 @@ std::optional<T> whole_number(std::string_view field) {
   return std::in_range<T>(whole) ? std::optional<T>(T(whole)) : std::nullopt;
 }
 
-/// The text of the number in a field, around which blanks never count; "" where the field is missing.
+/// Returns the text of the number in a field, without the blanks around it; "" if the field is missing.
 inline std::string_view number_text(std::string_view field, std::string_view missing_text) {
   const std::string_view text = without_blanks_around(field);
   return text == missing_text ? std::string_view() : text;
 }
 
-/// `text` without the plus that people write, too.
+/// Returns `text` without the plus sign that some people write before a number.
 std::string_view without_plus(std::string_view text);
 
-/// A number with a fraction, rounded to the nearest T as IEEE 754 rounds: beyond the range of T it is infinity, and 0 where
-/// it is nearer to that than to any other. "inf", "infinity" and "nan" are numbers, in letters of any case.
+/// Reads a number with a fraction, rounded to the nearest T as IEEE 754 rounds: infinity beyond the range of T, 0 if it is
+/// nearer to 0 than to any other T. "inf", "infinity" and "nan" are numbers, in letters of any case.
 template <std::floating_point T>
 std::optional<T> rounded_number(std::string_view text);
 
-/// All of `text`, in which number_text() left no blanks, as a T.
+/// Reads the whole of `text`, from which number_text() has removed blanks, as a T.
 template <class T>
 std::optional<T> field_number(std::string_view text) {
   if constexpr (std::is_integral_v<T>) {
@@ -61,16 +61,16 @@ std::optional<T> field_number(std::string_view text) {
 enum class Notation {
   kNone,      ///< It is no number.
   kWhole,     ///< A whole number in digits alone, within int64.
-  kFraction,  ///< Any other number, and one beyond int64. It is one for columns of float32.
+  kFraction,  ///< Any other number, also a whole one beyond int64; float32 takes it.
 };
-/// Each text of kWhole is an int64, and each of both kinds a float32, for field_number().
+/// Tells the notation of `text`. field_number() can read kWhole as int64, and both kinds as float32.
 Notation notation_of(std::string_view text);
 
-/// Whether `text` is a whole number in digits alone that float32 does not hold, so that it is read as a neighbour of it.
+/// Whether `text` is a whole number in digits alone that float32 does not hold, so that it is read as another number.
 bool is_changed_by_float32(std::string_view text);
 
-/// The end of an error about a `field` that is no number of `dtype`: "; ..." with what helps, or nothing if its look tells
-/// nothing.
+/// Returns the end of an error about a `field` that is no number of `dtype`: "; ..." with advice, or nothing if the field's
+/// text suggests none.
 std::string number_hint(std::string_view field, DType dtype);
 
 }  // namespace shoal::data

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of plain fields, which are most: they are read in one pass, without a look for separators first.
+// Reads records of plain fields, as most are, in one pass, without a search for separators first.
 #include <array>
 #include <charconv>
 #include <cstring>
@@ -80,7 +80,7 @@ bool CsvParser::take_plain_number(const char*& at, const char* end, Tensor& tens
     stop = behind;
   }
   if (std::string_view(at, size_t(stop - at)) == options_.missing_text) return false;
-  std::memcpy(const_cast<std::byte*>(tensor.view().data), &number, sizeof(number));  // tensor_for() made it ours alone.
+  std::memcpy(const_cast<std::byte*>(tensor.view().data), &number, sizeof(number));  // tensor_for() made it unshared.
   at = stop;
   return true;
 }

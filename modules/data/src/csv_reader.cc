@@ -27,8 +27,8 @@ struct HeaderRecord {
   std::string first = {};  ///< Its first field.
 };
 
-/// The end of an error about a record of `fields` fields, where the header has another number and looks like a remark; else
-/// nothing.
+/// Returns the end of an error about a record of `fields` fields if the header has another number of fields and looks like
+/// a remark; else nothing.
 std::string header_hint(const HeaderRecord& header, size_t fields) {
   const std::string& first = header.first;
   if (fields == header.fields || (header.fields > 1 && !looks_like_remark(first))) return "";
@@ -50,12 +50,12 @@ struct CsvReader::State {
   std::optional<HeaderRecord> header = std::nullopt;
   std::vector<std::string> passed = {};  // The fields of the last header line that was passed over.
 
-  /// The next record after the header lines; false at the end.
+  /// Reads the next record after the header lines; false at the end.
   Result<bool> next(std::string_view& record) {
     if (!began) SHOAL_TRY_VOID(pass_header_lines());
     return reader.next(record);
   }
-  /// Reads the header lines. The parser, if there is one by now, takes its columns as the last of them says.
+  /// Reads the header lines. If there is a parser by now, it takes its columns from the last of these lines.
   Result<void> pass_header_lines() {
     began = true;
     std::string_view record;

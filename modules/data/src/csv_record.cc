@@ -62,7 +62,7 @@ std::vector<std::string> names_of(const std::vector<CsvColumn>& columns) {
 }  // namespace
 
 Result<void> check_csv(const CsvOptions& options) {
-  std::unordered_map<std::string_view, bool> doubled;  // By name, whether it may be there twice.
+  std::unordered_map<std::string_view, bool> doubled;  // For each name: whether it may occur twice.
   const NameSet labels = set_of(options.labels), unused = set_of(options.unused);
   size_t features = 0;
   for (const CsvColumn& column : options.columns) {
@@ -160,7 +160,7 @@ CsvParser::CsvParser(CsvOptions options) : options_(std::move(options)), splitte
     if (target.used) (target.label ? label_names_ : feature_names_).push_back(column.name);
     targets_.push_back(target);
   }
-  std::sort(feature_names_.begin(), feature_names_.end());  // Maps are in byte order.
+  std::sort(feature_names_.begin(), feature_names_.end());  // TensorMap has names in byte order.
   std::sort(label_names_.begin(), label_names_.end());
   for (size_t i = 0; i < targets_.size(); ++i) {
     const auto& names = targets_[i].label ? label_names_ : feature_names_;
@@ -192,7 +192,7 @@ Result<void> CsvParser::split(std::string_view record) {
 Result<void> CsvParser::store_missing(const CsvColumn& column, bool label, Tensor& tensor) {
   const bool text = column.dtype == DType::kString;
   if (column.missing) {
-    SHOAL_CHECK(parse_field(*column.missing, tensor));  // check_csv() has seen to that.
+    SHOAL_CHECK(parse_field(*column.missing, tensor));  // check_csv() has checked that.
   } else if (text) {
     tensor.mutable_strings()[0].clear();
   }

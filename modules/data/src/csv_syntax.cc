@@ -62,7 +62,7 @@ Error CsvSplitter::stray_quote(std::string_view field, size_t begin, size_t in_f
                                      help + "; " + kNoQuoting);
 }
 
-/// A field whose opening quote is at `open`; returns where its separator, or the end, is.
+/// Takes a field whose opening quote is at `open`; returns the place of its separator, or the record's end.
 Result<size_t> CsvSplitter::take_quoted(std::string_view record, size_t open) {
   const size_t first = open + 1;
   const size_t kept = unquoted_.size();
@@ -72,7 +72,7 @@ Result<size_t> CsvSplitter::take_quoted(std::string_view record, size_t open) {
   for (; at < record.size() && state != CsvState::kFieldBegin && state != CsvState::kMistake; ++at) {
     const CsvState after = csv_state_after(state, record[at], syntax_);
     if (state == CsvState::kQuoted && after == CsvState::kQuote) close = at;
-    if (state == CsvState::kQuote && after == CsvState::kQuoted) {  // The second of two quotes: one of them counts.
+    if (state == CsvState::kQuote && after == CsvState::kQuoted) {  // The second of two quotes: they count as one.
       unquoted_.append(record.substr(from, at - from));
       from = at + 1;
     }

@@ -20,24 +20,24 @@ struct CsvSyntax {
 
 CsvSyntax syntax_of(const CsvOptions& options);
 
-/// `field` without the blanks and tabs at its ends.
+/// Returns `field` without the blanks and tabs at its ends.
 std::string_view without_blanks_around(std::string_view field);
 
-/// Text of a file as errors show it: its first 40 bytes, in which line ends and other control characters are written as
-/// escapes.
+/// Returns text of a file in the form for errors: its first 40 bytes, in which line ends and other control characters are
+/// written as escapes.
 std::string shown_text(std::string_view text);
 
-/// The place of a byte within its record.
+/// Where in the syntax of a record its next byte stands.
 enum class CsvState : uint8_t {
   kFieldBegin,  ///< No byte of the field was seen yet, except blanks that do not count.
   kUnquoted,    ///< Within a field without quotes.
   kQuoted,      ///< Between the quotes of a field.
-  kQuote,       ///< Behind a quote within a quoted field, which may be its end, or the first of two.
+  kQuote,       ///< Behind a quote in a quoted field: the closing one, or the first of two.
   kQuotedEnd,   ///< Behind the closing quote and blanks that do not count.
-  kMistake,     ///< Behind what cannot be, which the splitter tells. No quote counts up to the line end.
+  kMistake,     ///< Behind a syntax error, which the splitter reports. Quotes are ignored up to the line end.
 };
 
-/// The state behind the byte `c`. Outside of quotes, that is no LF, and a CR is a mistake unless LF follows.
+/// Returns the state behind the byte `c`. Outside of quotes, `c` is no LF, and a CR is a mistake unless LF follows.
 inline CsvState csv_state_after(CsvState state, char c, const CsvSyntax& syntax) {
   if (state == CsvState::kQuoted) return c == '"' ? CsvState::kQuote : CsvState::kQuoted;
   if (state == CsvState::kMistake || c == '\r') return CsvState::kMistake;
@@ -59,7 +59,7 @@ inline CsvState csv_state_after(CsvState state, char c, const CsvSyntax& syntax)
 class CsvSplitter {
  public:
   explicit CsvSplitter(CsvSyntax syntax) : syntax_(syntax) {}
-  /// InvalidArgument with a sentence about a quote or a CR that cannot stand where it does; error_at() is its place.
+  /// InvalidArgument with a sentence about a misplaced quote or CR; error_at() is the place of it.
   Result<void> split(std::string_view record);
   /// The fields of the last record. They view the record or, where quotes were doubled, the splitter's own memory.
   const std::vector<std::string_view>& fields() const { return fields_; }

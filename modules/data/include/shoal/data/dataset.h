@@ -59,7 +59,7 @@ struct ListFilesOptions {
 };
 struct MapOptions {
   /// Calls that run at once, 1 to 1024, on the threads of Environment::pool(); as many elements are read ahead. 1: no threads. -1: the
-  /// stage begins with 2 calls and doubles their number when an element is waited for, up to the threads of the pool, and 16.
+  /// stage begins with 2 calls and doubles their number when an element is waited for, up to the pool's threads, 16 at most.
   int parallel = 1;
   bool deterministic = true;  ///< False: results come in the order in which they are ready.
   /// The seed of functions that draw random numbers; see ShuffleOptions::seed.
@@ -342,7 +342,7 @@ class Dataset {
 
   bool has_unseeded_shuffle() const;
   bool has_shard() const;
-  /// True if trainers get different elements for another reason than an unseeded shuffle: shard, or a source that says so.
+  /// True if trainers get different elements for another reason than an unseeded shuffle: shard, or GeneratorOptions.
   bool depends_on_trainer() const;
   /// True if elements that each trainer shuffles in its own order are then divided by shard (some are lost, some repeat).
   bool unseeded_shuffle_before_shard() const;

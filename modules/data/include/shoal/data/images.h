@@ -16,7 +16,7 @@ class Storage;
 
 namespace shoal::data {
 
-/// Pixels from top to bottom, and from left to right.
+/// The sides of an image: rows from top to bottom, and columns from left to right.
 struct ImageSize {
   int64_t height = 0;
   int64_t width = 0;
@@ -48,13 +48,13 @@ struct ImageOptions {
   bool accept_damage = false;
 };
 
-/// Decodes the image in `bytes`, which are those of a JPEG or PNG file: uint8 [height, width, channels]. The first bytes
-/// tell which of the two it is. Colour profiles and gamma have no effect. The values of PNG files of 16 bits are rounded to
-/// 8. Of an animated PNG file the first image is read. JPEG files are decoded with the accurate integer transform and
+/// Decodes `bytes`, the bytes of a JPEG or PNG file, to uint8 [height, width, channels]. The first bytes tell which of the
+/// two formats it is. Colour profiles and gamma have no effect. The values of PNG files of 16 bits are rounded to 8 bits.
+/// Of an animated PNG file the first image is read. JPEG files are decoded with the accurate integer transform and
 /// smooth upsampling, by which libjpeg-turbo gives the same bits on every machine.
 ///
-/// DataLoss for damage, for an image of more than options.pixels_max pixels, and for bytes of another format, whose name is
-/// told where it is known. FailedPrecondition where the build has no library for the format. Raises InvalidArgument for
+/// DataLoss for damage, for an image of more than options.pixels_max pixels, and for bytes of another format, which the
+/// error names if it is known. FailedPrecondition if the build has no library for the format. Raises InvalidArgument for
 /// options out of range. Sources: ITU-T T.81 (JPEG), by libjpeg; PNG specification, second edition (W3C 2003), by libpng;
 /// Exif 2.3, section 4.6.4 (orientation).
 Result<Tensor> decode_image(std::string_view bytes, const ImageOptions& options = {});
@@ -64,13 +64,13 @@ Result<Tensor> decode_image(std::string_view bytes, const ImageOptions& options 
 Result<Tensor> read_image(Storage& storage, const std::string& path, const ImageOptions& options = {});
 
 /// Makes a function for Dataset::map() that replaces the bytes of an image file, such as a record of tf_records(), by the
-/// image. The bytes are the feature of this name, a string scalar; "" names the lone feature. Errors are those of
-/// decode_image(), and InvalidArgument where the feature is no string scalar.
+/// image. The bytes are the feature called `feature`, a string scalar; "" is the only feature, without a name. Errors are
+/// those of decode_image(), and InvalidArgument if the feature is no string scalar.
 MapFn decode_images(ImageOptions options = {}, std::string feature = {});
 
 struct ReadImagesOptions {
-  std::string feature = {};  ///< The name of the feature that has the path, a string scalar. "" names the lone feature.
-  std::shared_ptr<Storage> storage = nullptr;  ///< Where the files are. Null: on this machine.
+  std::string feature = {};  ///< The name of the feature that has the path, a string scalar. "" is the only feature.
+  std::shared_ptr<Storage> storage = nullptr;  ///< The storage of the files. Null: this machine.
 };
 
 /// Makes a function for Dataset::map() that replaces the path of an image file by the image. Errors are those of
@@ -81,13 +81,13 @@ struct ReadImagesOptions {
 MapFn read_images(ImageOptions options = {}, ReadImagesOptions from = {});
 
 /// Writes `image`, uint8 [height, width, channels], as a PNG file of 8 bits. 1 channel is grey, 2 are grey and alpha, 3 are
-/// colours, 4 are colours and alpha. FailedPrecondition where the build is without libpng. Raises InvalidArgument for
-/// another type or shape, and for no pixels.
+/// colours, 4 are colours and alpha. FailedPrecondition if the build has no libpng. Raises InvalidArgument for another type
+/// or shape, and for an image without pixels.
 Result<std::string> encode_png(const Tensor& image);
 
 /// Writes `image`, uint8 [height, width, channels] with 1 or 3 channels, as a JPEG file. The quality is 1 (a small file) to
-/// 100. Colours have half of the resolution in both directions. FailedPrecondition where the build is without libjpeg.
-/// Raises InvalidArgument for another type, shape or quality, for no pixels, and for a side of more than 65500 pixels.
+/// 100. Colours have half of the resolution in both directions. FailedPrecondition if the build has no libjpeg. Raises
+/// InvalidArgument for another type, shape or quality, for no pixels, and for a side of more than 65500 pixels.
 Result<std::string> encode_jpeg(const Tensor& image, int quality = 90);
 
 }  // namespace shoal::data

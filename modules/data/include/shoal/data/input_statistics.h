@@ -8,19 +8,19 @@
 
 namespace shoal::data {
 
-/// One stage of a pipeline since its iterator was made. Times are estimates: some calls of a stage are measured and count
-/// for the calls between them.
+/// The measurements of one stage of a pipeline since its iterator was made. Times are estimates: some calls of a stage are
+/// measured, and each counts for the calls since the one before.
 struct StageStatistics {
-  std::string name;       ///< The method of Dataset that made the stage: "map", "tf_records".
-  uint64_t elements = 0;  ///< Elements that the stage has handed out.
+  std::string name;       ///< The method of Dataset that made the stage, such as "map".
+  uint64_t elements = 0;  ///< The number of elements that the stage has returned.
   double seconds =
       0;  ///< The stage's own work on all its threads together, without earlier stages and without waiting.
   int threads = 1;  ///< The largest number of threads that share the work.
-  bool is_beside = false;  ///< True: a prefetch stands behind it, so that it works while the consumer does.
-  bool is_source = false;  ///< True: no stage stands before it.
+  bool is_beside = false;  ///< True: a later stage is a prefetch, so this one works while the consumer does.
+  bool is_source = false;  ///< True: the stage has no input.
 };
 
-/// The stages of a pipeline, each behind those that it takes its elements from. Empty where nobody measured (IterateOptions::measure).
+/// The stages of a pipeline, each after its inputs. Empty unless stages are measured (IterateOptions::measure).
 struct InputStatistics {
   std::vector<StageStatistics> stages;
 };
@@ -28,12 +28,12 @@ struct InputStatistics {
 /// The stage that a consumer waits for most.
 struct SlowestStage {
   std::string name;  ///< Empty: nothing was measured.
-  double share = 0;  ///< Of the time of all stages, 0 to 1; that of a stage with several threads counts by its threads.
+  double share = 0;  ///< Its share of the time of all stages, 0 to 1; a stage's time is divided by its number of threads.
   std::string
       advice;  ///< What to change in the program, as a part of a sentence: "give map more threads: {.parallel = 2}".
 };
 
-/// `cores`: how many threads may compute at once.
+/// Finds the stage that a consumer waits for most. `cores` is the number of threads that may compute at once.
 SlowestStage slowest_stage(const InputStatistics& statistics, int cores);
 
 }  // namespace shoal::data

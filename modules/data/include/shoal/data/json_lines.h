@@ -11,12 +11,12 @@
 
 namespace shoal::data {
 
-/// One member of the objects, which becomes one tensor.
+/// One member of the JSON objects, which becomes one tensor.
 ///
-/// Values are checked against the type: strings for kString; true and false for kBool; numbers for the others. A float32 is
-/// the nearest one to the number as it is written: 1e39 is infinity, which is DataLoss in a label, and 1e-59 is 0. A number
-/// that double does not hold, such as 1e400, is DataLoss. A whole number that int64 or int32 does not hold is DataLoss; one
-/// of a fraction of zero ("70.0", "7e1", up to 2^53) is that number. NaN and Infinity are no JSON.
+/// Values must fit the type: strings for kString; true and false for kBool; numbers for the others. A float32 is the
+/// nearest one to the number as it is written: 1e39 is infinity, which is DataLoss in a label, and 1e-59 is 0. A number
+/// that double does not hold, such as 1e400, is DataLoss. A whole number that int64 or int32 does not hold is DataLoss;
+/// "70.0" or "7e1" (up to 2^53), whose fraction is zero, is a whole number. NaN and Infinity are no JSON.
 struct JsonField {
   std::string name;              ///< The name of the feature or label.
   DType dtype = DType::kString;  ///< One of kString, kFloat32, kInt64, kInt32 and kBool.
@@ -24,20 +24,20 @@ struct JsonField {
   /// DataLoss.
   std::vector<int64_t> shape = {};
   bool variable = false;  ///< True: a list of any length, which gives the shape [length]. `shape` is {}.
-  /// Where an object has the value: keys with dots between them ("user.address.city") lead into nested objects. "": `name`
-  /// is the key, with its dots, if it has any.
+  /// The place of the value in an object: keys with dots between them ("user.address.city") lead into nested objects. "":
+  /// `name` is the key, even if it contains dots.
   std::string path = {};
-  /// What a missing field, or null, counts as: a tensor of the type and the shape of the field, or a scalar, which all
-  /// elements become. For a field of variable length: a list. None: a missing field is DataLoss. Null inside of a list
-  /// always is.
+  /// The value of a missing field, or of null: a tensor of the field's type and shape, or a scalar that all elements
+  /// become. For a field of variable length: a list. Unset: a missing field is DataLoss. Null inside of a list is always
+  /// DataLoss.
   std::optional<Tensor> missing = {};
 };
 
 struct JsonLinesOptions {
-  /// At least one that is no label. No two have one name or one path, and none lies inside of another.
+  /// At least one field is no label. Names and paths differ, and no path leads into the value of another.
   std::vector<JsonField> fields{};
-  std::vector<std::string> labels{};  ///< Names of fields that become labels; a lone one has the name "".
-  /// The most bytes of one line; a longer one is DataLoss, before more of it is kept. At least 1.
+  std::vector<std::string> labels{};  ///< Names of fields that become labels; a single label has the name "".
+  /// The most bytes of one line, at least 1. A longer line is DataLoss, and the reader stores no more of it.
   int64_t line_bytes_max = int64_t(1) << 20;
 };
 

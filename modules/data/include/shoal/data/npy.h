@@ -18,19 +18,19 @@ class Storage;
 namespace shoal::data {
 
 struct NpyOptions {
-  /// The most bytes of the tensor; of all tensors together for read_npz(). A file that asks for more is refused before
-  /// anything is allocated. A text counts with its bytes in the file and sizeof(std::string).
+  /// The most bytes of the tensor; for read_npz(), of all tensors together. A file that asks for more is refused before
+  /// memory is allocated. A text counts with its bytes in the file and sizeof(std::string).
   uint64_t bytes_max = uint64_t(4) << 30;
-  StopToken stop = {};  ///< Reading ends with Cancelled when it stops.
+  StopToken stop = {};  ///< When this token stops, reading ends with Cancelled.
 };
 
 struct NpyRowsOptions {
-  /// The most bytes of one row, counted as NpyOptions::bytes_max; longer rows are DataLoss, before anything is allocated.
-  /// At least 1.
+  /// The most bytes of one row, counted as for NpyOptions::bytes_max, at least 1. A longer row is DataLoss, before memory
+  /// is allocated.
   int64_t row_bytes_max = int64_t(256) << 20;
 };
 
-/// The array of an NPY file as a tensor of its shape, in C order whatever the order of the file. The types of NumPy become:
+/// Reads an NPY file as a tensor of the array's shape, in C order whatever the file's order. NumPy's types become:
 ///
 ///   bool                            bool; a byte that is neither 0 nor 1 is DataLoss
 ///   uint8                           uint8
@@ -44,32 +44,32 @@ struct NpyRowsOptions {
 /// its name is.
 ///
 /// Errors name the file: NotFound; DataLoss, with the offset, for a damaged header, a truncated file, bytes behind the
-/// array and the values above, which are told with their index in the order of the file; InvalidArgument for an array over
-/// options.bytes_max; FailedPrecondition for a file of another format, for arrays of objects, records, times, complex
-/// numbers and long doubles, and for more axes than Shape::kRankMax, with what to do.
+/// array, and the values named above, with their index in the order of the file; InvalidArgument for an array over
+/// options.bytes_max; FailedPrecondition, with advice, for a file of another format, for arrays of objects, records, times,
+/// complex numbers and long doubles, and for more axes than Shape::kRankMax.
 Result<Tensor> read_npy(Storage& storage, const std::string& path, const NpyOptions& options = {});
 
-/// Writes `tensor` as an NPY file of version 1.0, little-endian, in C order, in the place of a file that is there; readers
+/// Writes `tensor` as an NPY file of version 1.0, little-endian, in C order. It replaces an existing file at once: readers
 /// see the old or the new one. A tensor of strings becomes an array of str (U) if all its strings are UTF-8, else of bytes
-/// (S). float16 becomes float16.
+/// (S). float16 stays float16.
 ///
-/// InvalidArgument for bfloat16, which NumPy does not have; for a string that ends with a zero byte, which NumPy takes
-/// away; and for strings of more than 2^29 - 1 characters. Otherwise the errors of the storage.
+/// InvalidArgument for bfloat16, which NumPy does not have; for a string that ends with a zero byte, which NumPy would
+/// remove; and for strings of more than 2^29 - 1 characters. Other errors are those of the storage.
 Result<void> write_npy(Storage& storage, const std::string& path, const Tensor& tensor);
 
-/// The arrays of an NPZ file by their names, which are those of the archive without ".npy" at the end. Arrays become
+/// Reads the arrays of an NPZ file by their names: the names in the archive without ".npy" at the end. Arrays become
 /// tensors as by read_npy(). Members may be stored or deflated; their checksums are compared.
 ///
 /// Errors are as read_npy's, and name file and member. Also: DataLoss for a damaged archive, for members that overlap and
-/// for two of one name; FailedPrecondition for what is no NPY file by its name, for members that are encrypted or
-/// compressed by another method, for archives of several parts, and for deflated members where the build is without zlib.
+/// for two of one name; FailedPrecondition for a member whose name does not end in ".npy", for members that are encrypted
+/// or compressed otherwise, for archives of several parts, and for deflated members if the build has no zlib.
 Result<TensorMap> read_npz(Storage& storage, const std::string& path, const NpyOptions& options = {});
 
 /// Writes an NPZ file as numpy.savez does: members are stored, and dated 1980-01-01, so that equal tensors give equal
 /// files.
 ///
-/// InvalidArgument as write_npy; for names that are no UTF-8, have a zero byte, are longer than 65531 bytes, or are another
-/// one's name with ".npy" behind it, which numpy.load would take for that one.
+/// InvalidArgument as for write_npy(); for names that are no UTF-8, have a zero byte, or are longer than 65531 bytes; and
+/// for a name that is another one with ".npy" behind it, since numpy.load would mistake it for that other one.
 Result<void> write_npz(Storage& storage, const std::string& path, const TensorMap& tensors);
 
 }  // namespace shoal::data

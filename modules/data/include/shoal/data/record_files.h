@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What files of binary records are: options of Dataset::tf_records() and Dataset::fixed_length_records(); and a writer of TFRecord.
+/// Options of Dataset::tf_records() and Dataset::fixed_length_records(), which read files of binary records; a TFRecord writer.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -16,20 +16,20 @@ class WritableFile;
 namespace shoal::data {
 
 struct TfRecordOptions {
-  /// The most bytes of one record; a longer one is DataLoss, before more of it is kept. At least 1.
+  /// The most bytes of one record, at least 1. A longer record is DataLoss, and the reader stores no more of it.
   int64_t record_bytes_max = int64_t(256) << 20;
 };
 
 struct FixedLengthOptions {
-  int64_t record_bytes = 0;  ///< Bytes of each record, >= 1.
-  int64_t header_bytes = 0;  ///< Bytes that are passed over at the start of each file.
-  int64_t footer_bytes = 0;  ///< Bytes at its end that are no records. Not for a compressed file, of which nobody knows where it ends.
+  int64_t record_bytes = 0;  ///< The size of each record in bytes, >= 1.
+  int64_t header_bytes = 0;  ///< Bytes to pass over at the start of each file.
+  int64_t footer_bytes = 0;  ///< Bytes to ignore at the end of each file. Not for compressed files (unknown size).
 };
 
-/// Writes a TFRecord file, record by record. One thread at a time. Destroyed before finish(), it leaves a file that ends somewhere.
+/// Writes a TFRecord file, record by record. One thread at a time. Without finish() the file may end anywhere, even in a record.
 class TfRecordWriter {
  public:
-  /// A file of this machine, or one of `storage`. Truncates a file that is there.
+  /// Creates a file on this machine, or one in `storage`. Truncates an existing file.
   static Result<TfRecordWriter> create(const std::string& path);
   static Result<TfRecordWriter> create(Storage& storage, const std::string& path);
   TfRecordWriter(TfRecordWriter&&) noexcept;

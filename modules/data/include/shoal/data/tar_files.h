@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What tar archives of samples are: options of Dataset::tar_samples(); and a writer of tar archives.
+/// Options of Dataset::tar_samples(), which reads tar archives of samples; a writer of tar archives.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,9 +17,9 @@ class WritableFile;
 namespace shoal::data {
 
 struct TarOptions {
-  /// The most bytes of one file that is read; a larger one is DataLoss, before more of it is kept. At least 1.
+  /// The most bytes of one file to read, at least 1. A larger file is DataLoss, and the reader stores no more of it.
   int64_t member_bytes_max = int64_t(256) << 20;
-  /// The most bytes of all files of a sample that are read, together; more is DataLoss. At least 1.
+  /// The most bytes of all files to read of one sample together, at least 1. More is DataLoss.
   int64_t sample_bytes_max = int64_t(1) << 30;
   /// The extensions of the files to read, in lower case and without the dot before them: {"jpg", "seg.png"}. Other files
   /// are passed over without being read, and so are samples that have no file of these extensions. Empty: all files are
@@ -27,14 +27,14 @@ struct TarOptions {
   std::vector<std::string> extensions = {};
 };
 
-/// Writes a tar archive, file by file, as the "ustar" format of POSIX has it; a name that does not fit there, and a size of
-/// 8 GiB or more, stand in a pax header. All files have the mode 0644, the owner 0 and the time 0, so that equal files make
-/// equal archives. One thread at a time. Destroyed before finish(), it leaves an archive that ends somewhere.
+/// Writes a tar archive, file by file, in the "ustar" format of POSIX; a name that does not fit this format, or a size of 8
+/// GiB or more, is written in a pax header. All files have the mode 0644, the owner 0 and the time 0, so that equal files
+/// make equal archives. One thread at a time. Without finish() the archive may end anywhere.
 ///
 /// Source: POSIX.1-2017, the pax utility, "pax Interchange Format" and "ustar Interchange Format".
 class TarWriter {
  public:
-  /// A file of this machine, or one of `storage`. Truncates a file that is there.
+  /// Creates a file on this machine, or one in `storage`. Truncates an existing file.
   static Result<TarWriter> create(const std::string& path);
   static Result<TarWriter> create(Storage& storage, const std::string& path);
   TarWriter(TarWriter&&) noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// tf.Example: what most TFRecord files have as records. A record has a list of texts, of float32 or of int64 under each name.
+/// tf.Example, the usual format of records in TFRecord files: each name has a list of texts, of float32 or of int64.
 ///
 ///   Dataset::tf_records(files).map(data::tf_examples({.features = {{.name = "image", .dtype = DType::kUInt8, .shape = {28, 28, 1}},
 ///                                                                  {.name = "label", .dtype = DType::kInt64}},
@@ -17,28 +17,28 @@
 
 namespace shoal::data {
 
-/// One tensor that is made of a record.
+/// One tensor that is made from a record.
 struct TfFeature {
-  std::string name;  ///< The name in the record, and that of the tensor.
+  std::string name;  ///< The name of the list in the record, and of the tensor.
   /// kFloat32 from a list of float32, kInt64 and kInt32 from a list of int64, kString from a list of texts. kUInt8: from one text, whose bytes
-  /// are the values, as pictures that are not compressed are stored. A record with a list of another kind is DataLoss.
+  /// are the values, like the raw pixels of a picture. A record with a list of another kind is DataLoss.
   DType dtype = DType::kString;
-  /// A record has exactly as many values, in row-major order; else it is DataLoss. Default: one value, a scalar.
+  /// A record must have exactly as many values, in row-major order; else it is DataLoss. Default: one value, a scalar.
   Shape shape = {};
-  /// True: the tensor has rank 1 and as many values as the record; none where the name is missing. `shape` is not given then. Not kUInt8.
+  /// True: the tensor has rank 1 and all values of the record, or none if the name is missing. Without `shape`, and not for kUInt8.
   bool variable = false;
-  /// Where a record has only the values that are not zero: the name of its list of int64 with their positions, one for each. They are
-  /// counted in row-major order from 0. The tensor has `shape`, and `missing` elsewhere (default: 0 or ""). A position that is out of range, or there twice, is
-  /// DataLoss. Not kUInt8. Where `shape` would be too large for that, read both lists as variable.
+  /// For a record that lists only the values that are not zero: the name of its list of int64 with a position for each value, counted from 0 in row-major
+  /// order. The tensor has `shape`; other positions have `missing` (default: 0 or ""). A position that is out of range, or occurs twice, is DataLoss. Not for
+  /// kUInt8. If `shape` is too large for memory, read both lists as variable.
   std::string positions = {};
-  /// The values of a record that lacks the name, of type `dtype`: a scalar, for all of them, or a tensor of `shape`. None: such a record is
-  /// DataLoss, unless the feature is variable or has positions.
+  /// The values, of type `dtype`, if a record lacks the name: a scalar for all values, or a tensor of `shape`. Unset: such
+  /// a record is DataLoss, unless the feature is variable or has positions.
   std::optional<Tensor> missing = std::nullopt;
 };
 
 struct TfExampleOptions {
-  std::vector<TfFeature> features{};  ///< At least one. What else is in a record is passed over.
-  /// Names of the features that become labels; a lone one has the name "".
+  std::vector<TfFeature> features{};  ///< At least one. Other lists of a record are ignored.
+  /// Names of the features that become labels; a single label has the name "".
   std::vector<std::string> labels{};
 };
 
@@ -46,16 +46,16 @@ struct TfExampleOptions {
 /// InvalidArgument for options that contradict themselves.
 Result<Element> parse_tf_example(std::string_view record, const TfExampleOptions& options);
 
-/// The same as a function for map(), behind tf_records(). Raises InvalidArgument for options that contradict themselves.
+/// As parse_tf_example(), for map() after tf_records(). Raises InvalidArgument for options that contradict themselves.
 MapFn tf_examples(TfExampleOptions options);
 
-/// All lists of a record as tensors of rank 1, by their names: kString, kFloat32 or kInt64. A name without a list gives no values of
-/// kString. DataLoss for a record that is no tf.Example.
+/// Returns all lists of a record as tensors of rank 1, by their names: kString, kFloat32 or kInt64. A name without a list
+/// becomes an empty tensor of kString. DataLoss for a record that is no tf.Example.
 Result<TensorMap> tf_example_tensors(std::string_view record);
 
-/// The record of these tensors, for TfRecordWriter: texts of kString, float32 of kFloat32, int64 of kInt64, kInt32 and kBool, and one text with the
-/// bytes of kUInt8; of more than one dimension in row-major order. The names are in byte order, so that equal tensors give equal
-/// bytes. Raises InvalidArgument for other types.
+/// Makes a record of these tensors, for TfRecordWriter: texts from kString, float32 from kFloat32, int64 from kInt64,
+/// kInt32 and kBool, one text from the bytes of kUInt8. Values are in row-major order. Names are in byte order, so that
+/// equal tensors give equal bytes. Raises InvalidArgument for other types.
 std::string make_tf_example(const TensorMap& tensors);
 
 }  // namespace shoal::data
