@@ -8,7 +8,7 @@
 namespace shoal::data {
 namespace {
 
-/// The first place whose name is not before `name`.
+/// Finds the first tensor whose name does not come before `name`.
 template <class Tensors>
 auto place_of(Tensors& tensors, std::string_view name) {
   return std::lower_bound(tensors.begin(), tensors.end(), name,

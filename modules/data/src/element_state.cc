@@ -33,7 +33,7 @@ Result<Tensor> read_tensor(StateReader& in) {
     dims.push_back(dim);
   }
   const Result<Shape> shape = Shape::checked(dims);
-  // Every element takes a byte at least, so that no size is believed that the bytes do not have.
+  // Every element takes at least one byte, so a shape with more elements than bytes left is damage.
   if (!dtype || !shape || uint64_t(shape->elements()) > in.left()) return damaged_position();
   if (*dtype == DType::kString) {
     std::vector<std::string> texts;

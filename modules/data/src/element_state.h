@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// An element as bytes of a position.
+/// Writes an element as bytes of a position, and reads it back.
 #include <string>
 #include <string_view>
 

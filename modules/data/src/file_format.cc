@@ -39,7 +39,7 @@ constexpr std::pair<FileFormat, std::string_view> kNames[] = {
     {FileFormat::kImage, "image"},
 };
 
-/// The first bytes of what the file holds.
+/// The first bytes of a file's contents, uncompressed.
 struct Beginning {
   std::string bytes;
   bool is_all = false;
@@ -61,14 +61,14 @@ uint64_t little_endian(std::string_view bytes) {
   return value;
 }
 
-/// Whether the checksum of the first record's length is right, which no other file has by chance (TFRecord framing).
+/// Whether the checksum of the first record's length is right (TFRecord framing); other files hardly match it by chance.
 bool begins_as_tf_record(std::string_view begin) {
   constexpr size_t kHeaderBytes = 12;
   return begin.size() >= kHeaderBytes &&
          masked_crc(crc32c(begin.substr(0, 8))) == uint32_t(little_endian(begin.substr(8, 4)));
 }
 
-/// Whether the first record is a tf.Example. One that goes on behind `begin` counts as one if it begins as those do.
+/// Whether the first record is a tf.Example. If the record ends behind `begin`, its first bytes decide.
 bool has_tf_example(std::string_view begin) {
   const uint64_t bytes = little_endian(begin.substr(0, 8));
   const std::string_view record = begin.substr(12, bytes);
@@ -90,14 +90,14 @@ bool begins_as_tar(std::string_view begin) {
   return !is_zero_block(block) && parse_tar_header(block).has_value();
 }
 
-/// Whether the directory of an archive has arrays alone is for the reader to say; the first member has a name here.
+/// Only the first member's name is looked at here; the reader checks that the archive's other members are arrays, too.
 bool first_member_is_array(std::string_view begin) {
   constexpr size_t kNameLengthAt = 26, kNameAt = 30;
   if (begin.size() < kNameAt) return false;
   return begin.substr(kNameAt, little_endian(begin.substr(kNameLengthAt, 2))).ends_with(".npy");
 }
 
-/// The records at the beginning that are whole, at most as many as are compared; empty lines are none.
+/// Returns the whole records at the beginning, at most as many as are compared; empty lines do not count.
 std::vector<std::string_view> first_records(const Beginning& begin, const CsvSyntax& syntax) {
   std::vector<std::string_view> records;
   const std::string_view text = begin.bytes;
@@ -121,7 +121,7 @@ std::vector<std::string_view> first_records(const Beginning& begin, const CsvSyn
   return records;
 }
 
-/// How many fields each of the records has by this separator; 0 if they differ.
+/// Returns how many fields each of the records has with this separator; 0 if their numbers differ.
 size_t common_field_count(const std::vector<std::string_view>& records, const CsvSyntax& syntax) {
   CsvSplitter splitter(syntax);
   size_t count = 0;
@@ -142,7 +142,7 @@ bool is_header(std::string_view record, const CsvSyntax& syntax) {
   });
 }
 
-/// The separator by which the beginning is a table of most columns; none if it is no table.
+/// Finds the separator by which the beginning is a table with the most columns; none if it is no table.
 std::optional<CsvLook> table_in(const Beginning& begin) {
   std::optional<CsvLook> look;
   size_t most = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zstd (RFC 8878) and lz4 frames, by the libraries of those names. A build without one of them says so here.
+// zstd (RFC 8878) and lz4 frames, decoded by the libraries of those names. A build without one of them fails here.
 #include <algorithm>
 #include <vector>
 
@@ -24,7 +24,7 @@ struct Decoded {
   bool frame_ended = false;
 };
 
-/// The bytes of the frames of a file, one frame after another.
+/// Returns the bytes of the frames of a file, one frame after another.
 template <class Decoder>
 class FrameSource final : public ByteSource {
  public:
@@ -81,7 +81,7 @@ class FrameSource final : public ByteSource {
   Decoder decoder_;
   std::vector<std::byte> input_;
   size_t begin_ = 0, end_ = 0;  // The part of input_ that was read and not yet decoded.
-  uint64_t read_ = 0;           ///< Bytes of the file that were read.
+  uint64_t read_ = 0;           ///< How many bytes of the file were read.
   bool inside_ = false;  ///< True if a frame has begun and not ended.
 };
 
@@ -98,7 +98,7 @@ Result<std::unique_ptr<ByteSource>> open_frames(std::unique_ptr<ReadableFile> fi
 class ZstdDecoder {
  public:
   static constexpr const char* kName = "zstd";
-  /// A block has at least three bytes of a header and one of contents, and holds at most 128 KiB.
+  /// A block has at least three bytes of a header and one byte of contents, and unpacks to at most 128 KiB.
   static constexpr uint64_t kRatioMax = 32768;
   static constexpr uint64_t kPendingBytesMax = 256 << 10;
 
@@ -128,9 +128,9 @@ class ZstdDecoder {
 class Lz4Decoder {
  public:
   static constexpr const char* kName = "lz4";
-  /// A byte adds at most 255 to the length of a match.
+  /// A byte of input adds at most 255 bytes to the length of a match.
   static constexpr uint64_t kRatioMax = 256;
-  /// Two blocks of the largest size.
+  /// The decoder may hold back two blocks of the largest size.
   static constexpr uint64_t kPendingBytesMax = 8 << 20;
 
   Lz4Decoder() = default;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sources that are a function of the user's.
+// Sources whose elements are made by a function of the user.
 #include "nodes.h"
 
 namespace shoal::data {

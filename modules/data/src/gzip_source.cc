@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gzip (RFC 1952) by zlib. A build without zlib says so here.
+// Reads gzip (RFC 1952) by zlib. A build without zlib fails here.
 #include "byte_source.h"
 
 #if defined(SHOAL_DATA_ZLIB)
@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kChunkBytes = 64 << 10;
 constexpr size_t kGzipMagicBytes = 2;
 constexpr Bytef kGzipMagic[kGzipMagicBytes] = {0x1f, 0x8b};
-/// DEFLATE makes at most 1032 bytes of one.
+/// DEFLATE unpacks one byte to at most 1032 bytes.
 constexpr uint64_t kDeflateRatioMax = 1032;
 
 class GzipSource final : public ByteSource {
@@ -30,7 +30,7 @@ class GzipSource final : public ByteSource {
 
   Result<void> start() {
     stream_.next_in = input_.data();
-    // 16: expect a gzip header and check its CRC and length.
+    // Adding 16 tells zlib to expect a gzip header and to check its CRC and length.
     if (inflateInit2(&stream_, 16 + MAX_WBITS) != Z_OK) return unavailable(path_ + ": zlib has no memory");
     return {};
   }
@@ -93,7 +93,7 @@ class GzipSource final : public ByteSource {
     return false;
   }
 
-  /// Reads on until there are `least` bytes, or all that are left.
+  /// Reads on until at least `least` bytes are in the buffer, or all that are left.
   Result<void> refill(size_t least) {
     if (stream_.avail_in >= least) return {};
     std::memmove(input_.data(), stream_.next_in, stream_.avail_in);
@@ -111,7 +111,7 @@ class GzipSource final : public ByteSource {
   std::unique_ptr<ReadableFile> file_;
   const std::string path_;
   std::vector<Bytef> input_;
-  uint64_t read_ = 0;  ///< Bytes of the file that were read.
+  uint64_t read_ = 0;  ///< How many bytes of the file were read.
   uint64_t passed_over_ = 0;
   bool between_members_ = false;
   z_stream stream_{};

@@ -34,7 +34,7 @@ struct Header {
   size_t bytes = 0;  ///< Bytes of the header itself.
 };
 
-/// Reads all of `out`, or DataLoss with what was expected and found.
+/// Reads all of `out`. DataLoss, with the expected and the found size, if the file ends before.
 Result<void> read_exactly(ByteSource& source, std::span<std::byte> out, uint64_t offset, const std::string& what) {
   SHOAL_TRY(const size_t count, source.read(out));
   if (count == out.size()) return {};
@@ -46,7 +46,7 @@ uint32_t big_endian(const std::byte* bytes) {
   return uint32_t(bytes[0]) << 24 | uint32_t(bytes[1]) << 16 | uint32_t(bytes[2]) << 8 | uint32_t(bytes[3]);
 }
 
-/// Bytes per element in the file and the tensor's type; 0 for an unknown type.
+/// Returns the bytes per element in the file and the tensor's type; 0 for an unknown type.
 std::pair<size_t, DType> element_of(IdxType type) {
   switch (type) {
     case IdxType::kUInt8: return {1, DType::kUInt8};
@@ -59,7 +59,7 @@ std::pair<size_t, DType> element_of(IdxType type) {
   return {0, DType::kUInt8};
 }
 
-/// Names the kind of a file that is no IDX file, if it is known. `magic`: its first bytes; some kinds take more of them.
+/// Names the kind of a file that is no IDX file, if it is known. `magic` has the first bytes; some kinds need more bytes.
 std::optional<std::string> what_begins_with(std::span<const std::byte> magic, ByteSource& source) {
   std::string begin(512, '\0');
   std::memcpy(begin.data(), magic.data(), magic.size());
@@ -94,7 +94,7 @@ Result<Header> read_header(ByteSource& source) {
   return header;
 }
 
-/// Compares what the header asks for with the limit and with what the file can hold, before anything is allocated.
+/// Compares the size in the header with the limit and with what the file can hold, before memory is allocated.
 Result<size_t> payload_bytes(const Header& header, const ByteSource& source, const IdxOptions& options) {
   const auto elements = uint64_t(header.shape.elements());
   const size_t widest = std::max(header.width, size_of(header.dtype));
@@ -138,7 +138,7 @@ float to_float32(IdxType type, const std::byte* bytes) {
   return float(std::bit_cast<double>(load_big_endian<uint64_t>(bytes)));
 }
 
-/// Types other than uint8, in pieces: the file's bytes are never in memory as a whole.
+/// Reads types other than uint8 in pieces: the file's bytes are never in memory as a whole.
 Result<void> read_converted(ByteSource& source, const Header& header, MutableTensorView out) {
   constexpr size_t kPiece = 8192;
   std::vector<std::byte> piece(kPiece * header.width);
@@ -174,7 +174,7 @@ Result<Tensor> read_tensor(ByteSource& source, const IdxOptions& options) {
   return tensor;
 }
 
-/// The file's name before the sentence, unless a lower layer named it already.
+/// Puts the file's name before the sentence, unless a lower layer named it already.
 Error in_file(Error error, const std::string& path) {
   if (error.message().starts_with(path)) return error;
   return std::move(error).with_context(path);

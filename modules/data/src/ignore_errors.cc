@@ -6,7 +6,7 @@
 namespace shoal::data {
 namespace {
 
-/// Counts the elements that it left out, over all passes.
+/// index_ counts the elements that were left out, over all passes.
 class IgnoreErrorsStage final : public OneInputStage {
  public:
   IgnoreErrorsStage(StageContext& context, std::unique_ptr<Stage> input, int64_t count_max)
@@ -30,7 +30,7 @@ class IgnoreErrorsStage final : public OneInputStage {
   Result<void> restart() override { return input_->restart(); }
 
  private:
-  /// At the end of a pass.
+  /// Warns at the end of a pass.
   void tell() {
     if (index_ > told_) {
       context_.env.log().warning("ignore_errors has left out " + std::to_string(index_) + " elements so far");

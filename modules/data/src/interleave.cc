@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// flat_map and interleave: each element of the input becomes a dataset, and the elements of some of these come in turn.
+// flat_map and interleave: each element of the input becomes a dataset, and several of these give their elements in turn.
 //
 // A position holds the input's position before the oldest element whose dataset is open, the number of elements that were taken since, and
 // for each open dataset the number of its element and its own position. After a resume the datasets are made again from their elements.
@@ -44,7 +44,7 @@ class InterleaveStage final : public Stage {
         continue;
       }
       if (item.row_of_tensors() >= 0)
-        item.materialise(context_.env.buffers());  // The dataset may end before the item does.
+        item.materialise(context_.env.buffers());  // The item may outlive the dataset.
       if (++given_ == options_.block) go_on();
       return true;
     }
@@ -152,7 +152,7 @@ class InterleaveStage final : public Stage {
     }
   }
 
-  /// In the background, all begin at once.
+  /// In the background, all datasets begin to prepare elements at once.
   void open_all() {
     for (std::optional<Open>& slot : slots_) {
       if (slot || ahead_error_) continue;
@@ -165,7 +165,7 @@ class InterleaveStage final : public Stage {
     }
   }
 
-  /// The dataset of the next element; nothing at the end. In the background, the one after it begins already.
+  /// Opens the dataset of the next element; nothing at the end. In the background, the dataset after it begins already.
   Result<std::optional<Open>> open_next() {
     std::optional<Open> open = std::exchange(ahead_, std::nullopt);
     if (!open) {
@@ -254,7 +254,7 @@ class InterleaveStage final : public Stage {
   bool ended_ = false;       // The input has no more elements.
   int64_t next_number_ = 0;  // The number of the input's next element.
   size_t turn_ = 0;          // The slot whose turn it is.
-  int64_t given_ = 0;        // Elements of it in this turn.
+  int64_t given_ = 0;        // How many elements that slot gave in this turn.
   std::vector<std::optional<Open>> slots_;
   std::optional<Open> ahead_;  // Begun, in the background, for the next slot that becomes free. Not part of the position.
   std::optional<Error> ahead_error_;  // The error of the element behind those that are open or read ahead.
@@ -271,7 +271,7 @@ class InterleaveNode final : public Node {
     return std::make_unique<InterleaveStage>(context, std::move(stage), fn_, options_, name_, key);
   }
   std::string_view kind() const override { return "interleave"; }
-  /// In order it is the same with and without the background.
+  /// In a fixed order, the background changes neither elements nor positions.
   RandomKey fold_parameters(RandomKey key) const override {
     key = fold_in(key, options_.deterministic ? "interleave" : "interleave/any order");
     return fold_in(fold_in(key, uint64_t(options_.cycle)), uint64_t(options_.block));

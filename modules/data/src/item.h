@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What flows between stages: an element of its own, or a reference to one that is copied only where it is needed. So a
-/// shuffle of rows moves 96 bytes per example, and batch copies each row once, from the source into the batch.
+/// What stages hand on: an element of its own, or a reference to one, which is copied only if needed. So a shuffle of rows
+/// moves 96 bytes per example, and batch copies each row once, from the source into the batch.
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -14,7 +14,7 @@
 
 namespace shoal::data {
 
-/// One tensor of an element, or one row of one: where it is and what it is.
+/// A description of one tensor of an element, or of one row: name, type, shape and where its values are.
 struct Column {
   const std::string* name = nullptr;
   DType dtype = DType::kFloat32;
@@ -23,25 +23,25 @@ struct Column {
   const std::string* strings = nullptr;  ///< Set if dtype is kString.
 };
 
-/// Tensors seen as rows. Immutable. A node of the dataset owns it, and so it outlives all stages and items of an iterator, which
-/// holds the nodes. Items therefore refer to it without a share of it: counting shares would cost a row of a source more than its
-/// copy into a batch.
+/// Tensors seen as rows. Immutable. A node of the dataset owns them, and an iterator holds the nodes, so they outlive all
+/// its stages and items. Items therefore refer to a Rows without sharing ownership: counting owners would cost more for
+/// each row than copying the row into a batch.
 class Rows {
  public:
-  /// Every tensor has a first dimension, all of one size. There is at least one.
+  /// Every tensor must have a first dimension, equal for all. There must be at least one tensor.
   explicit Rows(Element tensors);
   Rows(const Rows&) = delete;
   Rows& operator=(const Rows&) = delete;
   int64_t count() const { return count_; }
   size_t features() const { return tensors_.features.size(); }
   size_t columns() const { return columns_.size(); }
-  /// Features first, then labels.
+  /// Describes a tensor's row. Indices count features first, then labels.
   Column column(size_t index, int64_t row) const;
-  /// Where the values of a row lie. The column is not one of strings.
+  /// Returns where the values of a row are. The column must not hold strings.
   const std::byte* address(size_t index, int64_t row) const {
     return columns_[index].data + size_t(row) * row_bytes_[index];
   }
-  /// The same for a column of strings.
+  /// Returns where the strings of a row are, for a column of strings.
   const std::string* texts(size_t index, int64_t row) const {
     return columns_[index].strings + size_t(row) * row_strings_[index];
   }
@@ -57,7 +57,7 @@ class Rows {
 /// InvalidArgument unless `tensors` can be a Rows.
 Result<void> check_rows(const Element& tensors);
 
-/// A record of a file, as a number that StageContext::place_of() turns into words; 0: no record of a file is known.
+/// A record of a file as a number, which StageContext::place_of() turns into text; 0: no record is known.
 using RecordId = uint64_t;
 
 /// An element and the records of files that it was read from.
@@ -76,17 +76,17 @@ struct Held {
 class Item {
  public:
   void refer(const Rows& rows, int64_t row) { rows_ = &rows, row_ = row, shared_ = nullptr; }
-  /// Refers to an element that other items may refer to as well. The item keeps the element alive: the stage that made it may drop
-  /// it (a cache whose pass is broken off, in a repeat) while a batch or a shuffle further on still holds the item.
+  /// Refers to an element that other items may refer to as well, and keeps it alive: the stage that made the element may
+  /// drop it (as a cache does when its pass is broken off in a repeat) while a later batch or shuffle still holds the item.
   void refer(std::shared_ptr<const Held> shared) { rows_ = nullptr, shared_ = std::move(shared); }
-  /// The item's own element, to be filled; its storage may be reused. It comes from no record until set_record() says so.
+  /// The item's own element, to be filled; its storage may be reused. It has no record until set_record() gives it one.
   Element& own() { return rows_ = nullptr, shared_ = nullptr, held_.forget_records(), held_.element; }
 
   /// The record that the element comes from.
   RecordId record() const { return rows_ ? 0 : held().record; }
   /// The record that row `row` of a batch comes from.
   RecordId record_of_row(int64_t row) const;
-  /// The row of the tensors that the item refers to, as those of from_tensor_slices do; -1: it refers to none.
+  /// The row to which the item refers (from_tensor_slices makes such items); -1: it refers to no row.
   int64_t row_of_tensors() const { return rows_ ? row_ : -1; }
   bool has_records() const { return !rows_ && (held().record != 0 || (held().rows && !held().rows->empty())); }
   /// Sets the record of the item's own element.
@@ -101,20 +101,20 @@ class Item {
   size_t features() const { return rows_ ? rows_->features() : element().features.size(); }
   size_t columns() const;
   Column column(size_t index) const;
-  /// The tensors that the item refers to a row of; null: it refers to none.
+  /// The tensors to one of whose rows the item refers; null: it refers to none.
   const Rows* rows() const { return rows_; }
   /// The element that the item owns or refers to as a whole; rows() is null.
   const Element& whole() const { return element(); }
   /// The element that belongs to the item alone, if it has one; else null.
   Element* owned() { return rows_ || shared_ ? nullptr : &held_.element; }
-  /// True if both have the same names, types and shapes without looking.
+  /// True if both are rows of the same tensors, and so have the same names, types and shapes.
   bool alike(const Item& other) const { return rows_ && rows_ == other.rows_; }
 
-  /// Makes the item own its element, alone: copies what it refers to, into storage of its own that nobody else holds.
+  /// Makes the item the only owner of its element: copies what it refers to into its own storage.
   Element& materialise(BufferPool& pool);
-  /// Does as materialise(), for reading: copies only rows.
+  /// As materialise(), but for reading only: copies rows, and nothing else.
   const Element& readable(BufferPool& pool);
-  /// Moves the element out, with its records, for several items to refer to.
+  /// Moves the element out, with its records, so that several items can refer to it.
   std::shared_ptr<const Held> share(BufferPool& pool);
 
  private:
@@ -127,8 +127,8 @@ class Item {
   Held held_;
 };
 
-/// Whether two names are equal, for loops over the columns of each element: most names are short, and a call would take
-/// longer than to compare them.
+/// Whether two names are equal, for loops over an element's columns: most names are short, and a function call would take
+/// longer than the comparison.
 inline bool same_name(const std::string& a, const std::string& b) {
   constexpr size_t kShort = 8;
   if (a.size() != b.size()) return false;
@@ -139,11 +139,11 @@ inline bool same_name(const std::string& a, const std::string& b) {
   return true;
 }
 
-/// Gives `map` tensors of these columns' names; each is then made ready by ready_tensor().
+/// Gives `map` tensors with these columns' names; ready_tensor() then prepares each of them.
 void ready_names(TensorMap& map, const Item& like, size_t first, size_t count);
-/// The same for tensors of `names`, which are in byte order. A map that has these names stays as it is.
+/// As above, for tensors called `names`, in byte order. A map that has these names already stays as it is.
 void ready_names(TensorMap& map, const std::vector<std::string>& names);
-/// A tensor that may be written, of this type and shape: `tensor` itself if it is one, else new from `pool`.
+/// Makes `tensor` a writable tensor of this type and shape: itself if it is one already, else a new one from `pool`.
 void ready_tensor(Tensor& tensor, DType dtype, const Shape& shape, BufferPool& pool);
 /// A tensor of this type and shape, whose memory is from `pool`.
 Tensor new_tensor(DType dtype, const Shape& shape, BufferPool& pool);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Iterator that users hold: keeps errors and the end, counts, and wraps the stages' state into a Position.
+// The Iterator that users hold: remembers errors and the end, counts, and packs the stages' state into a Position.
 #include "shoal/data/iterator.h"
 
 #include "nodes.h"
@@ -8,7 +8,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr size_t kPositionBytesMax = (64 << 10) - sizeof(uint64_t);  // With its ordinal it fits into 64 KiB.
+constexpr size_t kPositionBytesMax = (64 << 10) - sizeof(uint64_t);  // With the ordinal a Position fits into 64 KiB.
 constexpr uint64_t kPositionFormat = 1;
 
 /// Position::state is: format, fingerprint, ended, the stages' numbers, and a check of all that (eight bytes).
@@ -103,8 +103,8 @@ class PipelineIterator final : public Iterator {
   }
 
  private:
-  /// A stop leaves the stages somewhere on the way to the next element, where they have no position. So the one before it is kept.
-  /// It costs a few numbers written into a string for each batch of a training.
+  /// A stop interrupts the stages on the way to the next element, where they have no position. So the position before it is
+  /// kept. That costs a few numbers written into a string for each batch of a training.
   void remember_place() {
     if (!context_->options.stop.stop_possible() || no_place_) return;
     place_.clear();
@@ -122,7 +122,7 @@ class PipelineIterator final : public Iterator {
     return *failure_;
   }
 
-  /// A generator may have ended because of a stop, so that an end is not believed then: it comes again after a restore().
+  /// A generator may end because of a stop, so that end is not believed: after a restore() the generator runs again.
   Result<bool> settle(Result<bool> more) {
     if (was_stopped(more) || (more && !*more && stop_requested())) return stop();
     if (!more) return fail(std::move(more).error());
@@ -136,7 +136,7 @@ class PipelineIterator final : public Iterator {
     return *failure_;
   }
 
-  /// The reader behind format and fingerprint, or why not.
+  /// Returns a reader of what follows format and fingerprint, or an error if these do not fit.
   Result<StateReader> open(std::string_view state) const {
     if (state.size() < 8 || state.size() > kPositionBytesMax) return damaged_position();
     const std::string_view body = state.substr(0, state.size() - 8);
@@ -156,7 +156,7 @@ class PipelineIterator final : public Iterator {
     return in;
   }
 
-  /// Begins anew, after a position that looked right but did not fit.
+  /// Begins anew after a restore() whose position looked right but did not fit.
   Result<void> start_over() {
     context_->stopping.request_stop();
     stage_.reset();
@@ -185,14 +185,14 @@ class PipelineIterator final : public Iterator {
   std::optional<Error> no_place_;
 };
 
-/// An iterator in an environment that nobody else has.
+/// An iterator together with an environment that it owns.
 class OwnIterator final : public Iterator {
  public:
   OwnIterator(std::unique_ptr<Environment> env, std::unique_ptr<Iterator> inner)
       : env_(std::move(env)), inner_(std::move(inner)) {}
 
   Result<bool> next(Batch& batch) override {
-    // The same mode as in training and on threads of the pool, so that every thread computes equal numbers.
+    // The compute mode of training and of the pool's threads, so that every thread computes equal numbers.
     const ComputeMode mode;
     return inner_->next(batch);
   }

@@ -29,7 +29,7 @@ class JsonGatherer {
   Result<void> string(std::string& text);
   Result<void> begin_list();
   Result<void> end_list();
-  /// The value is of another kind than the field takes here.
+  /// Makes the error that the value is of another kind than the field takes here.
   Error mismatch(JsonKind found, std::string_view text = {}) const;
 
   /// Writes the elements into `tensor`, whose storage is reused if it has the type and the shape.
@@ -40,7 +40,7 @@ class JsonGatherer {
   bool wants_element() const { return int64_t(counts_.size()) == rank(); }
   /// The size that the innermost list must have; -1: any.
   int64_t wanted_size() const { return field_->variable ? -1 : field_->shape[counts_.size() - 1]; }
-  /// Behind an element, or behind a list.
+  /// Counts a value after its end: an element, or a list.
   Result<void> count_one();
   template <class T>
   Result<void> add(T value);
@@ -56,10 +56,10 @@ class JsonGatherer {
   std::vector<std::string> strings_;  // Longer than elements_ where earlier values had more of them.
 };
 
-/// What a field that is missing counts as. `field` has a value for that.
+/// Stores the value that a missing field counts as. `field` must have such a value.
 void store_missing(const JsonField& field, Tensor& tensor);
 
-/// InvalidArgument unless the type, the shape and the value for missing ones fit each other.
+/// InvalidArgument unless a field's type, shape and value for missing fields fit together.
 Result<void> check_json_field(const JsonField& field);
 
 }  // namespace shoal::data

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kJsonDepthMax = 100;
 
-/// The keys that lead to a field.
+/// Returns the keys that lead to a field.
 std::vector<std::string> keys_of(const JsonField& field) {
   if (field.path.empty()) return {field.name};
   std::vector<std::string> keys(1);
@@ -96,7 +96,7 @@ JsonLineParser::JsonLineParser(const JsonLinesOptions& options)
     targets_.push_back({.label = label});
     (label ? label_names_ : feature_names_).push_back(field.name);
   }
-  std::ranges::sort(feature_names_);  // Maps are in byte order.
+  std::ranges::sort(feature_names_);  // TensorMap has names in byte order.
   std::ranges::sort(label_names_);
   for (size_t i = 0; i < targets_.size(); ++i) {
     const auto& names = targets_[i].label ? label_names_ : feature_names_;
@@ -127,7 +127,7 @@ JsonLineParser::Place JsonLineParser::place_of_value() {
   return Place::kField;
 }
 
-/// A value, or the begin of one, that is no object. `give` gives it to the gatherer.
+/// Handles a value that is no object, or the begin of a list. `give` passes it to the gatherer.
 template <class Give>
 Result<void> JsonLineParser::give(JsonKind kind, const Give& give_it) {
   switch (place_of_value()) {
@@ -174,7 +174,7 @@ Result<void> JsonLineParser::null() {
     case Place::kField: break;
   }
   if (!is_whole) return gatherer_.mismatch(JsonKind::kNull);
-  gathering_ = JsonTree::kNowhere;  // From here on the field counts as absent.
+  gathering_ = JsonTree::kNowhere;  // From now on the field counts as missing.
   return {};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// One line with a JSON object to one element.
+/// Makes one element from a line with a JSON object.
 #include <cstddef>
 #include <map>
 #include <string>
@@ -14,24 +14,24 @@
 
 namespace shoal::data {
 
-/// InvalidArgument for options that cannot be: no fields, a name or a path twice, a field inside of another, a type that
-/// JSON does not have, a value for missing ones that does not fit.
+/// InvalidArgument for invalid options: no fields, a name or a path that occurs twice, a field inside of another, a type
+/// that JSON does not have, a value for missing fields that does not fit.
 Result<void> check_json_lines(const JsonLinesOptions& options);
 
-/// Which fields lie where in an object: a tree of keys.
+/// A tree of keys that tells where in an object the fields are.
 class JsonTree {
  public:
   static constexpr size_t kRoot = 0, kNowhere = size_t(-1);
   struct Node {
     std::map<std::string, size_t, std::less<>> children;
-    size_t field = kNowhere;  ///< The field whose value stands here. Then there are no children.
+    size_t field = kNowhere;  ///< The field whose value is at this node, which then has no children.
   };
   /// InvalidArgument where two fields have one path, or one lies inside of another.
   static Result<JsonTree> of(const std::vector<JsonField>& fields);
   const Node& operator[](size_t index) const { return nodes_[index]; }
   /// The node that `key` leads to from `node`; kNowhere if no field lies there.
   size_t child(size_t node, std::string_view key) const;
-  /// A field that lies at or below a node, for errors.
+  /// Returns a field that is at or below a node, for errors.
   size_t field_below(size_t node) const;
 
  private:
@@ -39,11 +39,11 @@ class JsonTree {
   std::vector<Node> nodes_ = std::vector<Node>(1);
 };
 
-/// Makes elements of lines: each field becomes a feature or a label. `options` are checked.
+/// Makes elements of lines: each field becomes a feature or a label. The caller has checked `options`.
 class JsonLineParser final : json::Events {
  public:
   explicit JsonLineParser(const JsonLinesOptions& options);
-  /// InvalidArgument or DataLoss with a sentence about what does not fit; the caller knows file and line.
+  /// InvalidArgument or DataLoss with a sentence about what does not fit; the caller adds file and line.
   Result<void> parse(std::string_view line, Element& element);
 
  private:
@@ -64,8 +64,8 @@ class JsonLineParser final : json::Events {
   Result<void> end_object() override;
 
   enum class Place { kNowhere, kField, kObject };
-  /// Where a value that begins here belongs: to no field, to one (which the gatherer is then at), or to an object with
-  /// fields.
+  /// Returns where a value that begins here belongs: to no field, to one field (for which the gatherer is then ready), or
+  /// to an object with fields.
   Place place_of_value();
   template <class Give>
   Result<void> give(JsonKind kind, const Give& give_it);
@@ -83,8 +83,8 @@ class JsonLineParser final : json::Events {
   Element* element_ = nullptr;
   std::vector<size_t> objects_;            // The nodes of the open objects that have fields.
   size_t next_ = JsonTree::kRoot;          // The node that the next value belongs to.
-  size_t passed_over_ = 0;                 // How many lists and objects are open of a value that no field has.
-  size_t gathering_ = JsonTree::kNowhere;  // The field whose value has begun and not ended.
+  size_t passed_over_ = 0;                 // How many lists and objects are open in a value without a field.
+  size_t gathering_ = JsonTree::kNowhere;  // The field whose value is being read.
   JsonGatherer gatherer_;
 };
 

@@ -9,7 +9,7 @@
 namespace shoal::data {
 namespace {
 
-/// JsonLineParser as TextStage uses it.
+/// Adapts JsonLineParser to TextStage.
 class JsonRecordParser {
  public:
   explicit JsonRecordParser(const JsonLinesOptions& options) : parser_(options) {}

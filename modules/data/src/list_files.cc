@@ -10,7 +10,7 @@ namespace {
 
 bool has_wildcard(std::string_view part) { return part.find_first_of("*?[") != std::string_view::npos; }
 
-/// Adds what `pattern` matches below `folder` ("" or with its slash at the end).
+/// Adds the files that `pattern` matches below `folder` ("" or a path with a slash at the end).
 Result<void> expand(const StageContext& context, const std::string& folder, std::string_view pattern,
                     std::vector<std::string>& found) {
   SHOAL_TRY_VOID(check_stopping(context));

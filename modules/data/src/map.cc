@@ -40,7 +40,7 @@ class MapStage final : public Stage {
   StageContext& context_;
   std::unique_ptr<Stage> input_;
   const MapFn& fn_;
-  ElementNumber next_;  // For errors alone, which is why positions do not have it.
+  ElementNumber next_;  // Only for errors, so positions do not contain it.
   bool failed_ = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stage with a meter around it.
+// Measures the time of a stage's calls.
 #include <chrono>
 
 #include "stage.h"
@@ -16,7 +16,7 @@ class MeasuredStage final : public Stage {
 
   Result<bool> next(Item& item) override {
     Result<bool> more = next_.measured(*this, [&] { return stage_->next(item); });
-    if (more && *more) {  // One thread at a time writes the count.
+    if (more && *more) {  // Only one thread at a time writes the count.
       meter_.elements.store(meter_.elements.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
     return more;
@@ -30,12 +30,12 @@ class MeasuredStage final : public Stage {
   Result<void> load(StateReader& in) override { return stage_->load(in); }
 
  private:
-  /// A prime, so that no batch or buffer has its border at every measured call.
+  /// One of so many calls is measured: a prime, so that measured calls do not always meet the border of a batch or buffer.
   static constexpr uint64_t kInterval = 17;
-  /// Next to a call of this length reading the clock takes nothing, and every call is measured.
+  /// Reading the clock takes no time compared with a call of this length, so then every call is measured.
   static constexpr int64_t kDearNanoseconds = 10'000;
 
-  /// The calls of one function.
+  /// Measurements of the calls of one function.
   struct Calls {
     uint64_t all = 0, measured_last = 0;  // The number of calls, now and at the last measured call.
     uint64_t interval = 1;

@@ -37,7 +37,7 @@ class FilterStage final : public OneInputStage {
  private:
   StageContext& context_;
   const FilterFn& fn_;
-  ElementNumber next_;  // For errors alone, which is why positions do not have it.
+  ElementNumber next_;  // Only for errors, so positions do not contain it.
   bool failed_ = false;
 };
 
@@ -87,7 +87,7 @@ class TakeWhileStage final : public OneInputStage {
  private:
   StageContext& context_;
   const FilterFn& fn_;
-  ElementNumber next_;  // For errors alone, which is why positions do not have it.
+  ElementNumber next_;  // Only for errors, so positions do not contain it.
 };
 
 /// Counts 1 once the first elements are gone.

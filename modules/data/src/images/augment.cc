@@ -27,7 +27,7 @@ void fill_box(Tensor& image, ImageBox box, float value) {
   });
 }
 
-/// The part of `box` that lies within an image of these sides.
+/// Returns the part of `box` that lies within an image of these sides.
 ImageBox within(ImageBox box, const ImageShape& image) {
   const int64_t top = std::clamp<int64_t>(box.top, 0, image.height), left = std::clamp<int64_t>(box.left, 0, image.width);
   const int64_t bottom = std::clamp<int64_t>(box.top + box.height, top, image.height);
@@ -35,7 +35,7 @@ ImageBox within(ImageBox box, const ImageShape& image) {
   return {top, left, bottom - top, right - left};
 }
 
-/// The pixels in `box`, which may go beyond the image: there they are `fill`.
+/// Returns the pixels in `box`; those beyond the image have the value `fill`.
 Tensor part_of(const Tensor& image, const ImageShape& shape, ImageBox box, float fill) {
   Tensor part(image.dtype(), Shape{box.height, box.width, shape.channels});
   const ImageBox inside = within(box, shape);

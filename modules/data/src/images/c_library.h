@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Parts that libjpeg and libpng both need: a way out of their functions at an error, and memory that they write to.
+/// Parts for both libjpeg and libpng: a way to leave their functions at an error, and memory into which they write.
 #include <algorithm>
 #include <array>
 #include <csetjmp>
@@ -14,8 +14,8 @@ namespace shoal::data {
 /// Both libraries call a function at an error, and that function must not return. An exception may not pass through the
 /// code of a C library, so the function calls leave(), which jumps back into finishes().
 ///
-/// A jump runs no destructors. Whatever lies between finishes() and leave(), which is the step and the library, therefore
-/// makes no object that has one: memory is taken before, and belongs to the caller of finishes().
+/// A jump runs no destructors. The code between finishes() and leave(), which is the step and the library, therefore makes
+/// no object that has one: the caller of finishes() allocates all memory before, and owns it.
 struct ErrorExit {
   std::jmp_buf back;
   std::array<char, 256> sentence{};  ///< The library's sentence about the error.
@@ -30,7 +30,7 @@ struct ErrorExit {
   }
 };
 
-/// Calls `step`, which calls functions of the library. Returns false if these left it by `exit`.
+/// Calls `step`, which calls functions of the library. Returns false if one of them fails, and so jumps out by `exit`.
 template <class Step>
 [[gnu::noinline]] bool finishes(ErrorExit& exit, const Step& step) {
   if (setjmp(exit.back) != 0) return false;  // NOLINT(cert-err52-cpp)
@@ -38,7 +38,7 @@ template <class Step>
   return true;
 }
 
-/// Bytes that grow while a library writes them. Growing throws nothing, so that it may be called by a C library.
+/// Bytes that grow while a library writes them. Growing throws nothing, so a C library may call it.
 class WrittenBytes {
  public:
   WrittenBytes() = default;
@@ -46,7 +46,7 @@ class WrittenBytes {
   WrittenBytes& operator=(const WrittenBytes&) = delete;
   ~WrittenBytes() { std::free(data_); }
 
-  /// Returns false where there is no memory.
+  /// Appends `count` bytes. Returns false if there is no memory.
   bool append(const void* bytes, size_t count) {
     if (count > capacity_ - size_ && !grow(size_ + count)) return false;
     if (count > 0) std::memcpy(data_ + size_, bytes, count);

@@ -11,7 +11,7 @@
 namespace shoal::data {
 namespace {
 
-/// Some numbers: their mean, and the sum of their squared deviations from it.
+/// The mean of some numbers, and the sum of their squared deviations from it.
 struct Moments {
   double count = 0, mean = 0, deviations = 0;
 
@@ -23,8 +23,8 @@ struct Moments {
   }
 };
 
-/// Every `step`-th number. Sums of bytes and of their squares are whole numbers, and exact: an image has less than 2^45
-/// bytes.
+/// Returns the moments of every `step`-th number. Sums of bytes and of their squares are exact whole numbers, since an
+/// image has less than 2^45 bytes.
 Moments moments_of(std::span<const uint8_t> values, size_t first, size_t step) {
   uint64_t count = 0, sum = 0, squares = 0;
   for (size_t i = first; i < values.size(); i += step) {
@@ -74,7 +74,7 @@ class ChannelsSoFar {
     ChannelStatistics result{.pixel_count = int64_t(channels_[0].count)};
     for (const Moments& channel : channels_) {
       result.mean.push_back(float(channel.mean));
-      // Rounding may take the sum of squares of equal numbers below 0.
+      // Rounding may make the sum of squared deviations of equal numbers negative.
       result.stddev.push_back(float(std::sqrt(std::max(0.0, channel.deviations / channel.count))));
     }
     return result;

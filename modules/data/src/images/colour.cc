@@ -20,7 +20,7 @@ ImageShape coloured_shape(const Tensor& image, const char* function, float facto
   return shape;
 }
 
-/// base + (x - base) * factor for each value x of a pixel; base_of(pixel) gives the base.
+/// Computes base + (x - base) * factor for each value x of a pixel; base_of(pixel) returns the base.
 template <class T, class BaseOf>
 Tensor moved_from(const Tensor& image, const ImageShape& shape, float factor, BaseOf base_of) {
   Tensor result(image.dtype(), image.shape());
@@ -35,7 +35,7 @@ Tensor moved_from(const Tensor& image, const ImageShape& shape, float factor, Ba
   return result;
 }
 
-/// The mean luma. Of uint8 it is exact, and then rounded.
+/// Returns the mean luma. For uint8 it is summed exactly, and then rounded.
 template <class T>
 float mean_luma(const T* pixels, const ImageShape& shape) {
   double sum = 0;

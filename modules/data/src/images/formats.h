@@ -9,14 +9,14 @@
 
 namespace shoal::data {
 
-/// `bytes` begin as a file of the format does. Options are in their ranges.
+/// Decode `bytes`, which begin as a file of the format does. The caller has checked the options' ranges.
 Result<Tensor> decode_jpeg(std::string_view bytes, const ImageOptions& options);
 Result<Tensor> decode_png(std::string_view bytes, const ImageOptions& options);
 
-/// DataLoss where an image has more pixels than `pixels_max`.
+/// Returns DataLoss if an image has more pixels than `pixels_max`.
 Result<void> check_pixels(ImageSize size, int64_t pixels_max);
 
-/// FailedPrecondition: the build is without `library`, which Debian has in `package`.
+/// Makes a FailedPrecondition: the build is without `library`, which is in Debian's `package`.
 Error without_image_library(std::string_view format, std::string_view library, std::string_view package);
 
 }  // namespace shoal::data

@@ -18,10 +18,10 @@ bool names_an_image(const std::string& name) {
   return ending == "jpg" || ending == "jpeg" || ending == "png";
 }
 
-/// Names that begin with a dot are those of programs: ".cache", "._photo.jpg" of macOS.
+/// Programs make files whose names begin with a dot: ".cache", "._photo.jpg" of macOS.
 bool is_passed_over(const FileInfo& file) { return file.name.starts_with('.'); }
 
-/// Adds the images in the folder of the class `label`.
+/// Adds the images of the class `label`, which are in the class's folder.
 Result<void> add_class(Storage& storage, const std::string& folder, int64_t label, ImageFolder& found) {
   SHOAL_TRY(std::vector<FileInfo> files, storage.list(folder));
   const size_t before = found.paths.size();
@@ -51,7 +51,7 @@ Result<std::vector<std::string>> classes_in(Storage& storage, const std::string&
   return classes;
 }
 
-/// Whether the folders are those of the classes that somebody names.
+/// Checks that the folders are those of the classes that the caller names.
 Result<void> check_classes(const std::string& folder, const std::vector<std::string>& folders,
                            const std::vector<std::string>& classes) {
   std::vector<std::string> sorted = classes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Tensors as images: their sides, and what is said of those that are none.
+/// Tensors as images: their sides, and the errors for tensors that are no images.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,14 +14,14 @@ struct ImageShape {
   int64_t pixels() const { return height * width; }
 };
 
-/// Raises InvalidArgument unless `condition`: `function` refuses `image`, and `advice` says what to give.
+/// Raises InvalidArgument unless `condition` holds. The error names `function` and `image`; `advice` says what to pass.
 void require_image(bool condition, std::string_view function, const Tensor& image, std::string_view advice);
 
-/// The sides of an image. Raises InvalidArgument, in the name of `function`, unless it is uint8 or float32 [height, width,
+/// Returns the sides of an image. Raises InvalidArgument, naming `function`, unless it is uint8 or float32 [height, width,
 /// channels] with at least one pixel and one channel.
 ImageShape image_shape(const Tensor& image, std::string_view function);
 
-/// fn(T()) for the type T of the pixels of an image that image_shape() has seen.
+/// Calls fn(T()) with the type T of the pixels. image_shape() must have accepted the image before.
 template <class Fn>
 auto by_pixel_type(const Tensor& image, Fn&& fn) {
   return image.dtype() == DType::kUInt8 ? fn(uint8_t()) : fn(float());

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-/// Formats that are known and not read, by the bytes that stand in a file from `offset` on.
+/// A known format that Shoal does not read, and the bytes that its files have from `offset` on.
 struct OtherFormat {
   size_t offset;
   std::string_view magic;
@@ -98,7 +98,7 @@ Result<std::string> text_of_feature(const TensorMap& features, const std::string
 }  // namespace
 
 Result<void> check_pixels(ImageSize size, int64_t pixels_max) {
-  // No format has a side of 2^31 or more, so that this does not overflow.
+  // No format has a side of 2^31 or more, so this product does not overflow.
   if (size.height * size.width <= pixels_max) return {};
   return data_loss("the image has " + std::to_string(size.height) + " x " + std::to_string(size.width) +
                    " pixels, more than pixels_max, " + std::to_string(pixels_max));

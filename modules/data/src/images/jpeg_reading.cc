@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JPEG files, by libjpeg (libjpeg-turbo in Debian).
+// Reads JPEG files by libjpeg (libjpeg-turbo in Debian).
 #include "formats.h"
 
 #if defined(SHOAL_DATA_JPEG)
@@ -21,7 +21,7 @@ namespace shoal::data {
 #if defined(SHOAL_DATA_JPEG)
 namespace {
 
-/// More scans than a program writes: each takes time for the whole image, and may have a few bytes.
+/// No program writes so many scans. A scan of a few bytes takes time for the whole image, so a file could cost hours.
 constexpr int kScansMax = 100;
 
 /// The functions that libjpeg calls at errors and warnings. libjpeg hands this object to them as `client_data`.
@@ -38,7 +38,7 @@ struct JpegErrors {
     errors.exit.out_of_memory = library->err->msg_code == JERR_OUT_OF_MEMORY;
     errors.exit.leave();
   }
-  /// Warnings have the level -1. Those of a version or a marker that is not known say nothing of damaged pixels.
+  /// Warnings have the level -1. Warnings about unknown versions or markers do not mean damaged pixels.
   static void on_message(j_common_ptr library, int level) {
     const int code = library->err->msg_code;
     if (level >= 0 || code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM || of(library).accept_damage) return;
@@ -52,7 +52,7 @@ struct JpegErrors {
   }
 };
 
-/// Four inks become three colours in their place. Adobe's programs write how much of an ink is missing.
+/// Replaces four inks by three colours in place. Adobe's programs store inverted inks: how much of each is missing.
 void inks_to_colours(uint8_t* pixels, size_t count, bool inverted) {
   uint8_t* to = pixels;
   for (const uint8_t* from = pixels; from != pixels + 4 * count; from += 4) {
@@ -105,7 +105,7 @@ class JpegDecoder {
   }
 
  private:
-  // These functions may be left by errors_.exit at any call of the library, so they make no objects with destructors.
+  // A library call may jump out of these functions by errors_.exit, so they make no objects with destructors.
 
   void read_header() {
     jpeg_create_decompress(&library_);
@@ -117,7 +117,7 @@ class JpegDecoder {
     jpeg_read_header(&library_, TRUE);
   }
 
-  /// A libjpeg may support only some of the scales M/8; it then takes the next larger one.
+  /// Some versions of libjpeg support only a few of the scales M/8, and then take the next larger one.
   void choose_output(bool turned) {
     const int64_t height_min = turned ? options_.at_least.width : options_.at_least.height;
     const int64_t width_min = turned ? options_.at_least.height : options_.at_least.width;

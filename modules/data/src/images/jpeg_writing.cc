@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JPEG files, by libjpeg (libjpeg-turbo in Debian).
+// Writes JPEG files by libjpeg (libjpeg-turbo in Debian).
 #include "formats.h"
 #include "image_tensor.h"
 
@@ -60,7 +60,7 @@ class JpegEncoder {
     self.target_.next_output_byte = self.block_;
     self.target_.free_in_buffer = sizeof self.block_;
   }
-  // These functions may be left by exit_, so they make no objects with destructors.
+  // A library call may jump out of these functions by exit_, so they make no objects with destructors.
   void append(j_compress_ptr library, size_t count) {
     if (!written_.append(block_, count)) ERREXIT1(library, JERR_OUT_OF_MEMORY, 0);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mixtures of examples.
+// Mixes examples of a batch (mixup).
 #include <cmath>
 #include <string>
 #include <utility>
@@ -11,22 +11,22 @@
 namespace shoal::data {
 namespace {
 
-/// Uniform in (0, 1), 32 bits.
+/// Draws a number uniformly from (0, 1), with 32 bits.
 double open_uniform(RandomStream& random) { return (double(random.next_u32()) + 0.5) * 0x1p-32; }
 
-/// Johnk's method, in logarithms, so that nothing becomes 0 for small alpha. Half of the tries or more are taken for alpha
-/// up to 1.
+/// Draws Beta(alpha, alpha) by Johnk's method, in logarithms, so that nothing becomes 0 for small alpha. At least half of
+/// the tries succeed for alpha up to 1.
 double beta_of_small_alpha(double alpha, RandomStream& random) {
   for (;;) {
     const double log_x = double_log(open_uniform(random)) / alpha, log_y = double_log(open_uniform(random)) / alpha;
     const double larger = log_x > log_y ? log_x : log_y;
     const double x = double_exp(log_x - larger), y = double_exp(log_y - larger);
-    // x + y <= 1, with both e^larger times as large as here.
+    // This means x + y <= 1, where both x and y were divided by e^larger.
     if (larger + double_log(x + y) <= 0) return x / (x + y);
   }
 }
 
-/// Cheng's algorithm BB for two equal parameters, without its quick tests, which change nothing but the time.
+/// Draws by Cheng's algorithm BB for two equal parameters, without its quick tests, which would only save time.
 double beta_of_large_alpha(double alpha, RandomStream& random) {
   const double beta = 1 / std::sqrt(alpha), gamma = alpha + std::sqrt(alpha);
   const double log_four = 1.3862943611198906;
@@ -39,7 +39,7 @@ double beta_of_large_alpha(double alpha, RandomStream& random) {
   }
 }
 
-/// The numbers below `count` in an order that is drawn uniformly. Source: Durstenfeld, algorithm 235 (1964).
+/// Returns the numbers 0 to count - 1 in a random order, drawn uniformly. Source: Durstenfeld, algorithm 235 (1964).
 std::vector<size_t> random_order(size_t count, RandomStream& random) {
   std::vector<size_t> order(count);
   for (size_t i = 0; i < count; ++i) order[i] = i;

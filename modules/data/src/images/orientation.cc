@@ -7,7 +7,7 @@
 namespace shoal::data {
 namespace {
 
-/// Numbers of a TIFF file, which says in its first bytes in which order their bytes stand. What lies beyond the end is 0.
+/// Reads numbers of a TIFF file, whose first bytes tell the byte order. Numbers beyond the end of the data are 0.
 class TiffNumbers {
  public:
   explicit TiffNumbers(std::string_view bytes) : bytes_(bytes), is_big_endian_(bytes.starts_with("MM")) {}
@@ -26,7 +26,7 @@ class TiffNumbers {
   bool is_big_endian_;
 };
 
-/// Where the pixel (row, column) of the upright image stands in one of `height` and `width`.
+/// Finds the place of the upright image's pixel (row, column) in a stored image of `height` and `width`.
 struct PixelPlace {
   int64_t row, column;
 };

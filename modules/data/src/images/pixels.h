@@ -11,16 +11,16 @@ inline uint8_t luma_of(const uint8_t* rgb) {
 }
 inline float luma_of(const float* rgb) { return 0.299f * rgb[0] + 0.587f * rgb[1] + 0.114f * rgb[2]; }
 
-/// a b / 255, rounded, for a and b from 0 to 255: the product of two fractions of 255.
+/// Returns a * b / 255, rounded, for a and b from 0 to 255: the product of two fractions, each in units of 1/255.
 inline uint8_t product_of_bytes(uint8_t a, uint8_t b) {
   const unsigned product = unsigned(a) * b + 128u;
   return uint8_t((product + (product >> 8)) >> 8);
 }
 
-/// The whole number from 0 to 255 that is nearest to `x`, the larger of two. No number becomes 0.
+/// Returns the whole number from 0 to 255 that is nearest to `x`; of two, the larger. NaN becomes 0.
 inline uint8_t nearest_byte(float x) { return x > 0.0f ? (x < 255.0f ? uint8_t(x + 0.5f) : uint8_t(255)) : uint8_t(0); }
 
-/// A result of arithmetic as the type of a pixel.
+/// Converts a result of arithmetic to the type of a pixel.
 template <class T>
 T to_pixel(float x);
 template <>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PNG files, by libpng.
+// Reads PNG files by libpng.
 #include "formats.h"
 
 #if defined(SHOAL_DATA_PNG)
@@ -57,18 +57,18 @@ class PngDecoder {
     self.read_ += count;
   }
 
-  // These functions may be left by exit_ at any call of the library, so they make no objects with destructors.
+  // A library call may jump out of these functions by exit_, so they make no objects with destructors.
 
   void read_header() {
     constexpr png_alloc_size_t kChunkBytesMax = 8 << 20;
     constexpr png_uint_32 kChunksMax = 100;
     png_set_read_fn(library_, this, &on_read);
     png_set_crc_action(library_, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
-    png_set_user_limits(library_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);  // check_size() says more.
+    png_set_user_limits(library_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);  // check_size() checks the limits.
     png_set_chunk_cache_max(library_, kChunksMax);
     png_set_chunk_malloc_max(library_, kChunkBytesMax);
-    // Texts, profiles and the like are passed over, but for their checksums: a bad profile is nothing to refuse an image
-    // for.
+    // Chunks of texts, profiles and the like are passed over, except for their checksums: a bad profile is no reason to
+    // refuse an image.
     png_set_keep_unknown_chunks(library_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
     if (options_.apply_orientation) {
       png_set_keep_unknown_chunks(library_, PNG_HANDLE_CHUNK_AS_DEFAULT, reinterpret_cast<png_const_bytep>("eXIf"), 1);
@@ -103,7 +103,7 @@ class PngDecoder {
     }
   }
 
-  /// Compares with the limit, and with what the file can hold: deflate makes at most 1032 bytes of one.
+  /// Compares the size with the limit, and with what the file can hold: deflate unpacks one byte to at most 1032 bytes.
   Result<void> check_size() const {
     constexpr uint64_t kPngRatioMax = 1032;
     const uint64_t height = png_get_image_height(library_, info_), width = png_get_image_width(library_, info_);

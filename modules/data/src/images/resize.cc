@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images of other sizes.
+// Resizes images.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -12,7 +12,7 @@
 namespace shoal::data {
 namespace {
 
-/// Which pixels of a line become one, and with which weights, whose sum is 1.
+/// The old pixels of a line that make one new pixel, and their weights, whose sum is 1.
 struct Neighbours {
   int64_t first = 0;
   std::vector<float> weights;
@@ -41,7 +41,7 @@ std::vector<Neighbours> neighbours(int64_t old_size, int64_t size) {
   return all;
 }
 
-/// [height, width, channels] to [height, new width, channels], as float.
+/// Resizes [height, width, channels] to [height, new width, channels], as float.
 template <class T>
 std::vector<float> resized_rows(const T* from, const ImageShape& shape, const std::vector<Neighbours>& columns) {
   std::vector<float> rows(size_t(shape.height) * columns.size() * size_t(shape.channels));
@@ -62,7 +62,7 @@ std::vector<float> resized_rows(const T* from, const ImageShape& shape, const st
   return rows;
 }
 
-/// Rows of `width` values to one for each of `rows`.
+/// Makes each of the new `rows` from old rows, which have `width` values.
 template <class T>
 void resize_columns(const std::vector<float>& from, size_t width, const std::vector<Neighbours>& rows, T* to) {
   std::vector<float> sums(width);
@@ -87,7 +87,7 @@ Tensor resized_bilinear(const Tensor& image, const ImageShape& shape, ImageSize 
   return result;
 }
 
-/// The old pixel in whose area the centre of the new one lies.
+/// Returns the old pixel in whose area the centre of the new pixel lies.
 int64_t nearest(int64_t i, int64_t old_size, int64_t size) { return (2 * i + 1) * old_size / (2 * size); }
 
 Tensor resized_nearest(const Tensor& image, const ImageShape& shape, ImageSize size) {
@@ -109,7 +109,7 @@ double uniform_between(double low, double high, RandomStream& random) {
   return low + (high - low) * double(random.next_float());
 }
 
-/// The largest part in the middle whose ratio is in the range.
+/// Returns the largest part in the middle of the image whose ratio is in the range.
 ImageBox part_in_the_middle(const ImageShape& shape, const RandomResizedCropOptions& options) {
   const double ratio = double(shape.width) / double(shape.height);
   ImageBox box{0, 0, shape.height, shape.width};
@@ -128,7 +128,7 @@ ImageBox random_part(const ImageShape& shape, const RandomResizedCropOptions& op
   for (int i = 0; i < kTries; ++i) {
     const double area = double(shape.pixels()) * uniform_between(options.area_min, options.area_max, random);
     const double ratio = double_exp(uniform_between(log_min, log_max, random));
-    // std::sqrt is rounded correctly everywhere.
+    // std::sqrt is correctly rounded on every machine.
     const double width = std::sqrt(area * ratio) + 0.5, height = std::sqrt(area / ratio) + 0.5;
     if (width < 1 || height < 1 || width >= double(shape.width + 1) || height >= double(shape.height + 1)) continue;
     ImageBox box{0, 0, int64_t(height), int64_t(width)};

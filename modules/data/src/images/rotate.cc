@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images at other angles.
+// Rotates images.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -13,15 +13,15 @@
 namespace shoal::data {
 namespace {
 
-/// The cosine of any angle in degrees, exact at multiples of 90. fmod() is exact, and so equal everywhere.
+/// Returns the cosine of an angle in degrees, exact at multiples of 90. fmod() is exact, and so equal on every machine.
 double cosine_of_degrees(double degrees) {
   double turned = std::fmod(std::abs(degrees), 360.0);
   if (turned > 180) turned = 360 - turned;
   return double_cos(std::numbers::pi * (turned / 180));
 }
 
-/// The value of channel 0 at (y, x), where the centre of the first pixel is at (0, 0); pixels at the border go on beyond
-/// it.
+/// Returns the value of channel 0 at (y, x); the centre of the first pixel is at (0, 0). Beyond the border, the border's
+/// pixels go on.
 template <class T>
 class Sampler {
  public:
