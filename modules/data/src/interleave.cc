@@ -256,7 +256,7 @@ class InterleaveStage final : public Stage {
   size_t turn_ = 0;          // The slot whose turn it is.
   int64_t given_ = 0;        // How many elements that slot gave in this turn.
   std::vector<std::optional<Open>> slots_;
-  std::optional<Open> ahead_;  // Begun, in the background, for the next slot that becomes free. Not part of the position.
+  std::optional<Open> ahead_;  // In the background: the dataset for the next free slot, already begun. Not in the position.
   std::optional<Error> ahead_error_;  // The error of the element behind those that are open or read ahead.
   std::optional<Error> unsaved_;
 };

@@ -11,13 +11,13 @@ using namespace std::string_view_literals;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 struct Kind {
-  std::string_view magic;  ///< The bytes that such a file begins with.
+  std::string_view magic;  ///< The bytes with which such a file begins.
   const char* sentence;
 };
 
 constexpr const char* kWorkbook = "is a workbook or document of Microsoft Office; save the sheet as CSV (UTF-8) there";
 
-/// The longer one comes first where one begins as another does.
+/// If one kind begins like another, the one with more bytes comes first.
 constexpr Kind kKinds[] = {
     {"PK\x03\x04"sv, "is a zip archive (.xlsx and .ods files are, too); unpack it with unzip, or save the sheet as CSV"},
     {"PK\x05\x06"sv, "is a zip archive with nothing in it"},
@@ -72,11 +72,11 @@ constexpr Kind kKinds[] = {
 
 constexpr size_t kTarMagicAt = 257;  // POSIX.1-1988 ("ustar"): the header of an archive's first file.
 constexpr std::string_view kTarMagic = "ustar";
-constexpr std::string_view kBzip2Block = "1AY&SY";  // Behind "BZh" and a digit.
+constexpr std::string_view kBzip2Block = "1AY&SY";  // It follows "BZh" and a digit.
 
 constexpr size_t kZerosLookedAt = 256;
 
-/// "UTF-16LE" or "UTF-16BE" for text in it, whose Latin letters have a zero byte each, all at even places or all at odd ones.
+/// Returns "UTF-16LE" or "UTF-16BE" for such text: each Latin letter has a zero byte, all at even places or all at odd ones.
 std::optional<std::string> utf_16_of(std::string_view begin) {
   begin = begin.substr(0, kZerosLookedAt);
   size_t zeros[2] = {};
@@ -86,7 +86,7 @@ std::optional<std::string> utf_16_of(std::string_view begin) {
   return zeros[0] > 0 ? "UTF-16BE" : "UTF-16LE";
 }
 
-/// Three of four bytes are zero where the letters are Latin.
+/// Recognises UTF-32, in which three of the four bytes of each Latin letter are zero.
 std::optional<std::string> utf_32_of(std::string_view begin) {
   begin = begin.substr(0, std::min(kZerosLookedAt, begin.size() / 4 * 4));
   size_t letters[4] = {};
@@ -106,7 +106,7 @@ std::optional<std::string> other_encoding(std::string_view begin) {
 constexpr const char* kLoneCr =
     "has lines that end with CR alone, as those of old Macintosh programs; make them LF, for example with tr '\\r' '\\n'";
 
-/// Whether the first line goes on after a CR that stands outside of quotes.
+/// Whether more of the first line follows a CR that is outside of quotes.
 bool has_lone_cr(std::string_view begin, const CsvSyntax& syntax) {
   CsvState state = CsvState::kFieldBegin;
   for (size_t i = 0; i < begin.size() && (begin[i] != '\n' || state == CsvState::kQuoted); ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Tells by a file's first bytes what it is: text with or without a byte order mark, or no text at all (an archive, an image, a
-/// table of another program).
+/// Recognises by a file's first bytes what it is: text with or without a byte order mark, or no text at all (an archive, an
+/// image, a table of another program).
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,22 +10,22 @@
 
 namespace shoal::data {
 
-/// The bytes of a byte order mark that `begin`, the first bytes of a file, begins with: 3 for that of UTF-8 (RFC 3629,
-/// section 6), which spreadsheets write, else 0. The mark is no part of the text.
+/// Returns the size in bytes of the byte order mark at the start of `begin`, the first bytes of a file: 3 for UTF-8 (RFC
+/// 3629, section 6; spreadsheets write it), 0 if there is none. The mark is no part of the text.
 size_t byte_order_mark_in(std::string_view begin);
-/// Whether `begin` is less than a mark, and more bytes may make it one.
+/// Whether `begin` is the beginning of a mark, so that more bytes may complete the mark.
 bool may_become_byte_order_mark(std::string_view begin);
 
-/// For a file that is compressed, an archive, a document of another program or in another encoding: what it is and what
-/// helps, as the end of a sentence that begins with the file's name ("is a zip archive; ..."). Nothing for text of UTF-8,
-/// and for what is not known. `begin`: the first bytes, the more the better.
+/// For a compressed file, an archive, or a document of another program or encoding: says what the file is and what helps,
+/// as the end of a sentence that begins with the file's name ("is a zip archive; ..."). Nothing for UTF-8 text and for
+/// unknown formats. `begin`: the first bytes, the more the better.
 std::optional<std::string> what_is_no_text(std::string_view begin);
 
-/// As what_is_no_text(), for a file of lines, which in addition is not in UTF-16 without a mark, and does not have lines
-/// that all end with CR alone.
+/// As what_is_no_text(), for a file of lines. It also refuses UTF-16 without a mark, and text whose lines all end with CR
+/// alone.
 std::optional<std::string> what_are_no_lines(std::string_view begin);
 
-/// As what_is_no_text(), for a CSV file, which in addition has no zero bytes, no lines that end with CR alone, and is no JSON.
+/// As what_is_no_text(), for a CSV file. It also refuses zero bytes, lines that end with CR alone, and JSON.
 std::optional<std::string> what_is_no_table(std::string_view begin, const CsvSyntax& syntax);
 
 }  // namespace shoal::data

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Makers of nodes, one per method of Dataset that has one. Parameters were checked by the caller.
+/// Functions that make the nodes of Dataset's methods. The caller has checked the parameters.
 #include "stage.h"
 #include "user_call.h"
 
@@ -11,7 +11,7 @@ using NodePtr = std::shared_ptr<const Node>;
 // Defined in iterator.cc.
 Result<std::unique_ptr<Iterator>> make_iterator(NodePtr node, uint64_t fingerprint, Environment& env,
                                                 IterateOptions options);
-/// `iterator`, which runs in `env`, together with that.
+/// Returns `iterator`, which runs in `env`, as an iterator that owns `env`.
 std::unique_ptr<Iterator> make_iterator_of_its_own(std::unique_ptr<Environment> env, std::unique_ptr<Iterator> iterator);
 // Defined in sources.cc.
 NodePtr make_slices_node(Element tensors);
@@ -38,12 +38,12 @@ NodePtr make_zip_node(std::vector<NodePtr> inputs);
 NodePtr make_zip_labels_node(NodePtr features, NodePtr labels);
 NodePtr make_concatenate_node(NodePtr first, NodePtr second);
 // Defined in map.cc and parallel_map.cc.
-/// Replaces the element of `item` by `fn` of it; what `fn` throws comes back as an Error.
+/// Replaces the element of `item` by fn(element). If `fn` throws, returns the exception as an Error.
 Result<void> apply(const MapFn& fn, Item& item, const StageContext& context, ElementNumber number);
 NodePtr make_map_node(NodePtr input, MapFn fn);
 NodePtr make_parallel_map_node(NodePtr input, MapFn fn, MapOptions options);
 // Defined in select.cc.
-/// Calls `fn` on the element of `item`, which stays what it is. `what` ("the function of filter") is what errors call `fn`.
+/// Calls `fn` on the element of `item`, which stays unchanged. Errors call the function `what` ("the function of filter").
 Result<bool> ask(const FilterFn& fn, Item& item, const StageContext& context, std::string_view what, ElementNumber number);
 NodePtr make_filter_node(NodePtr input, FilterFn fn);
 NodePtr make_take_node(NodePtr input, int64_t count);
@@ -62,9 +62,9 @@ NodePtr make_ignore_errors_node(NodePtr input, int64_t count_max);
 NodePtr make_scan_node(NodePtr input, Element initial, ScanFn fn);
 NodePtr make_sample_node(std::vector<NodePtr> inputs, SampleOptions options);
 using NodeFn = std::function<Result<NodePtr>(const Element& element)>;
-/// `name` is the method's name for errors.
+/// `name` is the method's name, for errors.
 NodePtr make_interleave_node(NodePtr input, NodeFn fn, InterleaveOptions options, std::string_view name);
-/// Dataset::fingerprint() of a node.
+/// Returns Dataset::fingerprint() of a node.
 uint64_t fingerprint_of(const Node& node);
 // Defined in split.cc and split_by_key.cc.
 NodePtr make_split_node(NodePtr input, double held_out, uint64_t seed, bool wants_held_out);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kNpySuffix = ".npy";
 
-/// The name of the array that a member of an archive holds.
+/// Returns the name of the array that a member of an archive holds.
 Result<std::string> array_name(const ZipEntry& entry) {
   if (!entry.name.ends_with(kNpySuffix)) {
     return failed_precondition("the member is no array by its name, which does not end with .npy; take it out with zip -d");

@@ -11,10 +11,10 @@
 namespace shoal::data {
 namespace {
 
-/// Elements that are decoded or encoded at once: the bytes of a file are never in memory as a whole.
+/// How many elements are decoded or encoded at once, so that the bytes of a file are never in memory as a whole.
 constexpr size_t kNpyPiece = 8192;
 
-/// Compares what the header asks for with the limit and with what the file can hold, before anything is allocated.
+/// Compares the size in the header with the limit and with what the file can hold, before memory is allocated.
 Result<void> check_size(const NpyHeader& header, const ByteSource& source, uint64_t bytes_max) {
   const uint64_t memory = uint64_t(header.shape.elements()) * header.type.memory_bytes();
   if (memory > bytes_max || memory > std::numeric_limits<size_t>::max()) {
@@ -43,7 +43,7 @@ Result<void> expect_no_more(ByteSource& source, uint64_t offset) {
                    "; it is damaged, or holds several arrays: save those by numpy.savez");
 }
 
-/// Where the elements of a file in Fortran's order, whose first axis varies fastest, lie in a tensor in C order.
+/// Finds where the elements of a file in Fortran's order (the first axis varies fastest) are in a tensor in C order.
 class TransposedPlaces {
  public:
   explicit TransposedPlaces(const Shape& shape) : shape_(shape) {
@@ -84,7 +84,7 @@ void scatter(Tensor& from, size_t count, TransposedPlaces& places, Tensor& to) {
   for (size_t i = 0; i < count; ++i) std::memcpy(out + places.next() * width, in + i * width, width);
 }
 
-/// All elements in pieces, each decoded and, where the file is in Fortran's order, moved to its place.
+/// Reads all elements in pieces, decodes each piece and, if the file is in Fortran's order, moves it to its place.
 Result<void> read_pieces(ByteSource& source, const NpyHeader& header, Tensor& tensor) {
   const auto elements = size_t(tensor.elements());
   const size_t width = header.type.width, piece_elements = std::min(elements, std::max<size_t>(1, kNpyPiece * 4 / width));
@@ -162,7 +162,7 @@ Result<void> write_in_its_place(Storage& storage, const std::string& path,
   Result<void> written = write();
   if (written) written = storage.rename(temporary, path);
   if (!written) {
-    // Removing the file is a best effort: the caller reports the first error.
+    // If the file cannot be removed, it stays: the caller reports the first error.
     static_cast<void>(storage.remove(temporary));
     return written;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Reads and writes the bytes of one NPY file. These bytes are a file of their own, or a member of an NPZ archive.
+/// Reads and writes the bytes of one NPY array, which are a file of their own, or a member of an NPZ archive.
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -12,18 +12,18 @@
 
 namespace shoal::data {
 
-/// Reads the array that `source` holds from its start to its end, as read_npy() documents it. Errors do not name the file.
-/// `bytes_max`: what is left of NpyOptions::bytes_max.
+/// Reads the array in `source` from its start to its end, as documented at read_npy(). Errors do not name the file.
+/// `bytes_max` is what other arrays have left of NpyOptions::bytes_max.
 Result<Tensor> read_npy_array(ByteSource& source, uint64_t bytes_max);
 
 /// The bytes of an NPY file that holds a tensor, made piece by piece.
 class NpyImage {
  public:
-  /// The errors are those of write_npy(). `tensor` outlives the image.
+  /// Errors are those of write_npy(). `tensor` must outlive the image.
   static Result<NpyImage> of(const Tensor& tensor);
   uint64_t bytes() const { return header_.size() + uint64_t(tensor_->elements()) * type_.width; }
   using Sink = std::function<Result<void>(std::span<const std::byte> bytes)>;
-  /// Gives all bytes to `sink`, in order. Ends with the first error of `sink`.
+  /// Passes all bytes to `sink`, in order. Returns the first error of `sink`.
   Result<void> write(const Sink& sink) const;
 
  private:
@@ -33,12 +33,12 @@ class NpyImage {
   std::string header_;
 };
 
-/// Writes `path` by `fill` under another name, and gives it its own name once all is on the disk: readers see the old or
-/// the new file, and after an error the old one is still there.
+/// Writes a file by `fill` under another name, and renames it to `path` once all of it is on the disk: readers see the old
+/// or the new file, and after an error the old one is still there.
 Result<void> write_in_its_place(Storage& storage, const std::string& path,
                                 const std::function<Result<void>(WritableFile& file)>& fill);
 
-/// The name of the file before the sentence, unless a lower layer named it already.
+/// Puts the name of the file before the sentence, unless a lower layer named the file already.
 Error in_npy_file(Error error, const std::string& path);
 
 }  // namespace shoal::data

@@ -19,7 +19,7 @@ uint16_t reversed(uint16_t bits) { return __builtin_bswap16(bits); }
 uint32_t reversed(uint32_t bits) { return __builtin_bswap32(bits); }
 uint64_t reversed(uint64_t bits) { return __builtin_bswap64(bits); }
 
-/// Elements to decode, and the memory that they go to.
+/// Elements to decode, and the memory for the results.
 struct Decoding {
   const NpyType& type;
   std::span<const std::byte> bytes;
@@ -36,7 +36,7 @@ struct Decoding {
   }
 };
 
-/// Numbers of as many bits as `Bits` has: value_of(bits) gives what is stored.
+/// Decodes numbers of as many bits as `Bits` has; value_of(bits) returns the value to store.
 template <class Bits, class To, class ValueOf>
 void decode_numbers(const Decoding& what, const ValueOf& value_of) {
   const bool swapped = what.type.big_endian != (std::endian::native == std::endian::big);
@@ -48,7 +48,7 @@ void decode_numbers(const Decoding& what, const ValueOf& value_of) {
   }
 }
 
-/// Denormal numbers are kept in any thread, also in one that takes them for zero where it computes.
+/// Denormal numbers stay as they are, even in a thread that computes with denormal numbers as zero.
 void decode_floats(const Decoding& what) {
   const ComputeMode mode(Denormals::kKept);
   switch (what.type.width) {
@@ -113,7 +113,7 @@ Result<void> decode_texts(const Decoding& what) {
 Result<NpyType> text_type_for(const std::vector<std::string>& texts) {
   constexpr size_t kBytesMax = INT32_MAX;  // NumPy counts the bytes of an element as an int.
   const bool is_utf8 = std::ranges::none_of(texts, [](const std::string& text) { return find_no_utf8(text).has_value(); });
-  size_t longest = 1;  // NumPy has no elements of no bytes.
+  size_t longest = 1;  // NumPy has no elements of zero bytes.
   for (size_t i = 0; i < texts.size(); ++i) {
     longest = std::max(longest, is_utf8 ? characters_in(texts[i]) : texts[i].size());
     if (!texts[i].ends_with('\0')) continue;

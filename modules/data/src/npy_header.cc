@@ -17,10 +17,10 @@ namespace {
 
 constexpr std::string_view kNpyMagic = "\x93NUMPY";
 constexpr size_t kNpyVersionEnd = 8;
-/// NumPy itself refuses texts of more than 10,000 bytes from strangers.
+/// NumPy itself refuses texts of more than 10,000 bytes from untrusted sources.
 constexpr uint32_t kNpyTextBytesMax = 1 << 20;
 
-/// Reads the text of a header, which begins at the offset `begin` of its file.
+/// Parses the text of a header, which begins at the offset `begin` of its file.
 class NpyDict {
  public:
   NpyDict(std::string_view text, size_t begin) : text_(text), begin_(begin) {}
@@ -69,7 +69,7 @@ class NpyDict {
     return expected("True or False");
   }
 
-  /// A tuple: "()", "(3,)", "(3, 4)". Python 2 wrote some sizes with an L behind them.
+  /// Reads a tuple: "()", "(3,)", "(3, 4)". Python 2 wrote an L behind some sizes.
   Result<Shape> read_shape() {
     if (!take('(')) return expected("a tuple of sizes");
     std::vector<int64_t> sizes;
@@ -150,7 +150,7 @@ Result<NpyType> NpyDict::read_type() {
   return type_of(descr);
 }
 
-/// What to do with an array of a kind that tensors do not have; nothing for an unknown one.
+/// Returns advice for an array of a kind that tensors do not have; nothing for an unknown kind.
 std::optional<std::string> refusal_of(char kind) {
   switch (kind) {
     case 'O':
@@ -165,7 +165,7 @@ std::optional<std::string> refusal_of(char kind) {
   }
 }
 
-/// The type of a tensor that holds such elements. Nothing if a file cannot have them.
+/// Returns the type of a tensor for such elements; nothing if no file can have such elements.
 std::optional<DType> dtype_for(NpyType::Kind kind, size_t width) {
   const bool is_power = width == 1 || width == 2 || width == 4 || width == 8;
   switch (kind) {
@@ -202,7 +202,7 @@ Result<NpyType> NpyDict::type_of(std::string_view descr) const {
   return type;
 }
 
-/// Reads all of `out`, which is `what` and begins at `offset`.
+/// Reads all of `out`, a part of the file that errors call `what`; it begins at `offset`.
 Result<void> read_part(ByteSource& source, std::span<char> out, uint64_t offset, const char* what) {
   SHOAL_TRY(const size_t count, source.read(std::as_writable_bytes(out)));
   if (count == out.size()) return {};
@@ -210,7 +210,7 @@ Result<void> read_part(ByteSource& source, std::span<char> out, uint64_t offset,
                    " bytes from offset " + std::to_string(offset) + ", and there are " + std::to_string(count));
 }
 
-/// `begin`: the first bytes of the file, which are not those of an NPY file; more of them are read to tell its kind.
+/// Makes the error for a file that is no NPY file. `begin` has its first bytes; more bytes are read to tell its kind.
 Error no_npy(std::string begin, ByteSource& source) {
   const size_t had = begin.size();
   begin.resize(512);
@@ -278,7 +278,7 @@ std::string npy_header_text(const NpyType& type, const Shape& shape) {
   for (int axis = 0; axis < shape.rank(); ++axis)
     text += std::to_string(shape[axis]) + (axis + 1 < shape.rank() ? ", " : "");
   text += shape.rank() == 1 ? ",), }" : "), }";
-  // A shape has at most eight sizes of 19 digits, so that version 1.0 holds every text.
+  // A shape has at most eight sizes of 19 digits, so every text is short enough for version 1.0.
   const size_t size =
       (kNpyVersionEnd + 2 + text.size() + 1 + kAlignment - 1) / kAlignment * kAlignment - kNpyVersionEnd - 2;
   text.resize(size - 1, ' ');

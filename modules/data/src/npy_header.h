@@ -31,20 +31,20 @@ struct NpyType {
   bool big_endian = false;
   DType dtype = DType::kFloat32;  ///< The type of the tensor.
 
-  /// Bytes that one element takes in a tensor, or while it is read if that is more. Texts count with what they have beside
-  /// their bytes.
+  /// The bytes that one element takes in a tensor, or while it is read if that is more. A text counts with its bytes and
+  /// its std::string object.
   size_t memory_bytes() const;
-  /// The text by which files name the type: "<f4".
+  /// Returns the name of the type in files: "<f4".
   std::string descr() const;
 };
 
 struct NpyHeader {
   NpyType type;
-  bool fortran_order = false;  ///< The first axis varies fastest.
+  bool fortran_order = false;  ///< True: the first axis varies fastest.
   Shape shape;
-  uint64_t bytes = 0;  ///< Bytes before the first element.
+  uint64_t bytes = 0;  ///< How many bytes come before the first element.
 
-  /// Bytes of all elements; read_npy_header() has seen to it that they can be counted.
+  /// The bytes of all elements; read_npy_header() has checked that this number does not overflow.
   uint64_t data_bytes() const { return uint64_t(shape.elements()) * type.width; }
 };
 

@@ -12,7 +12,7 @@
 namespace shoal::data {
 namespace {
 
-/// A file of records as read_npy_header() reads it.
+/// Lets read_npy_header() read from a file of records.
 class HeaderBytes final : public ByteSource {
  public:
   explicit HeaderBytes(RecordFile& file) : file_(file) {}
@@ -23,7 +23,7 @@ class HeaderBytes final : public ByteSource {
   RecordFile& file_;
 };
 
-/// Type and shape that the rows of all files share.
+/// The type and the shape that the rows of all files have.
 struct RowType {
   std::string path;  ///< The file that was opened first.
   DType dtype = DType::kFloat32;
@@ -110,7 +110,7 @@ class NpyRowsFormat {
     }
     return {};
   }
-  /// False behind the last row.
+  /// Begins the next row; false behind the last one.
   Result<bool> begin_row(RecordFile& file) const {
     file.begin_record();
     if (file.offset() < end_) return true;
@@ -119,7 +119,7 @@ class NpyRowsFormat {
     if (count == 0) return false;
     return data_loss(file.path() + ": the file goes on behind its array, which ends at offset " + std::to_string(end_));
   }
-  /// The one tensor of `element`, whose storage is reused.
+  /// Returns the only tensor of `element`, whose storage is reused.
   Tensor& row_of(Element& element) const {
     if (!element.features.is_single()) element.features = TensorMap(Tensor());
     element.labels = TensorMap();

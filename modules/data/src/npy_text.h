@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Text in UTF-32, of which NumPy makes its arrays of str, and the same in UTF-8 (RFC 3629).
+/// Converts text between UTF-32, as in NumPy's arrays of str, and UTF-8 (RFC 3629).
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace shoal::data {
 
-/// Replaces `text` by the characters of `utf32`, four bytes each, without the zeros at its end. Returns the first number
-/// that is no character: a half of a surrogate pair, or one beyond U+10FFFF.
+/// Replaces `text` by the characters of `utf32`, four bytes each, without the zeros at the end. Returns the first number
+/// that is no character, if there is one: half of a surrogate pair, or a number beyond U+10FFFF.
 std::optional<uint32_t> utf8_from_utf32(std::span<const std::byte> utf32, bool big_endian, std::string& text);
 
 /// The number of characters of `utf8`, which must be valid.

@@ -8,7 +8,7 @@
 
 namespace shoal::data {
 
-/// A stage with one input, whose position is its own counters and then its input's.
+/// A stage with one input. Its position consists of its own counters, followed by the position of its input.
 class OneInputStage : public Stage {
  public:
   explicit OneInputStage(std::unique_ptr<Stage> input) : input_(std::move(input)) {}

@@ -9,17 +9,17 @@
 
 namespace shoal::data {
 
-/// The rules of PaddedBatchOptions, for columns of items.
+/// Applies PaddedBatchOptions to the tensors of items.
 class Padding {
  public:
   explicit Padding(PaddedBatchOptions options) : options_(std::move(options)) {}
-  /// InvalidArgument if the options name a tensor that is not there, with another number of axes, or a value of another
-  /// type.
+  /// InvalidArgument if the options name a tensor that is not there, give it another number of axes, or a padding value of
+  /// another type.
   Result<void> check_names(const Item& element) const;
-  /// The smallest shape into which column `index` of all these items fits. InvalidArgument if one is larger than the given
-  /// size.
+  /// Returns the smallest shape into which column `index` of each item fits. InvalidArgument if a column is larger than the
+  /// size given in the options.
   Result<Shape> common_shape(std::span<const Item> items, size_t index) const;
-  /// Sets all of `target` to what column `index` of `like` is padded with.
+  /// Fills all of `target` with the padding value of column `index` of `like`.
   void fill(const Item& like, size_t index, Tensor& target) const;
   RandomKey fold_parameters(RandomKey key) const;
 
@@ -27,7 +27,7 @@ class Padding {
   PaddedBatchOptions options_;
 };
 
-/// Copies `column` into the corner of row `row` of `target` where all indices begin.
+/// Copies `column` to the beginning of all axes of row `row` of `target`.
 void copy_into_corner(const Column& column, Tensor& target, int64_t row);
 
 }  // namespace shoal::data

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// map() with threads: up to `parallel` calls at once. The consumer takes inputs, jobs (or the consumer itself, when
-// nobody was quicker) call the function. The position is that of what was handed out, without what was read ahead.
+// map() with threads: up to `parallel` calls run at once. The consumer takes inputs; background jobs (or the consumer, if
+// no job was quicker) call the function. The position is that of the elements handed out, not of those read ahead.
 #include <algorithm>
 #include <chrono>
 #include <deque>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kAutomaticCallsFirst = 2, kAutomaticCallsMax = 16;
 
-/// The most calls at once. A stage that finds the number itself needs no more than the pool has threads.
+/// Returns the most calls at once. If the stage finds the number itself, it needs no more than the pool has threads.
 int calls_max(const MapOptions& options, const JobPool& pool) {
   if (options.parallel > 0) return options.parallel;
   return std::clamp(pool.threads(), 1, kAutomaticCallsMax);
@@ -39,7 +39,7 @@ class ParallelMapStage final : public Stage {
     bool has_waited = false;
     while (true) {
       drop_gone();
-      if (slots_.empty()) {  // All inputs that were taken had been handed out before the position was saved, or there are none.
+      if (slots_.empty()) {  // No input waits: a restored position may have handed out all that were taken, or none was taken.
         if (ended_) return false;
         read_ahead(lock);
         continue;
@@ -98,11 +98,11 @@ class ParallelMapStage final : public Stage {
     std::string position;  ///< The input's position after `item`.
     State state = State::kQueued;
     ElementNumber number;
-    bool was_read = false;  ///< The error, if there is one, is the function's.
+    bool was_read = false;  ///< True: the input was read, so that an error is the function's.
     std::optional<Error> error;
   };
 
-  /// Position before the first element; `gone_` of a restored position applies from here.
+  /// Saves the input's position before the first element. The `gone_` of a restored position counts from here.
   void begin() {
     begun_ = true;
     read_ = 0;
@@ -116,14 +116,14 @@ class ParallelMapStage final : public Stage {
     if (Result<void> saved = input_->save(writer); !saved) unsaved_ = std::move(saved).error();
   }
 
-  /// The consumer has to wait: lets more calls work at once where the stage finds the number.
+  /// Called when the consumer has to wait: allows more calls at once if the stage finds the number itself.
   void allow_more_calls(Workers::Lock& lock) {
     if (calls_ == calls_max_) return;
     calls_ = std::min(2 * calls_, calls_max_);
     read_ahead(lock);
   }
 
-  /// Takes inputs until as many are being worked on as may be at once.
+  /// Takes inputs until as many are queued or at work as may be at once.
   void read_ahead(Workers::Lock& lock) {
     while (!ended_ && int(slots_.size()) < calls_) {
       std::unique_ptr<Slot> slot = spare_.empty() ? std::make_unique<Slot>() : std::move(spare_.back());
@@ -138,7 +138,7 @@ class ParallelMapStage final : public Stage {
     }
   }
 
-  /// False at the end and for an error, which then waits for its turn in the slot.
+  /// Reads an input into `slot`. False at the end and for an error, which stays in the slot until its turn.
   bool read(Slot& slot) {
     slot.error.reset();
     slot.was_read = false;
@@ -162,7 +162,7 @@ class ParallelMapStage final : public Stage {
     return *more;
   }
 
-  /// Calls the function for the oldest input that waits. Called by the workers.
+  /// Called by the workers: calls the function for the oldest input that waits.
   bool work(Workers::Lock& lock) {
     for (const std::unique_ptr<Slot>& slot : slots_) {
       if (slot->state != State::kQueued) continue;
@@ -192,7 +192,7 @@ class ParallelMapStage final : public Stage {
     return called;
   }
 
-  /// The slot to hand out next, or to wait for.
+  /// Returns the slot to hand out next, or the slot to wait for.
   Slot& wanted() {
     if (!options_.deterministic) {
       for (const std::unique_ptr<Slot>& slot : slots_) {
@@ -225,7 +225,7 @@ class ParallelMapStage final : public Stage {
     }
   }
 
-  /// Says which inputs after the position were handed out already, as distances from it: without order there are such.
+  /// Saves the inputs behind the position that were handed out already (if order does not matter), as distances from it.
   void save_gone(StateWriter& out) const {
     const Workers::Lock lock = workers_.lock();
     std::vector<int64_t> ahead;
@@ -262,7 +262,7 @@ class ParallelMapStage final : public Stage {
   }
 
   StageContext& context_;
-  std::unique_ptr<Stage> input_;  ///< Used by the consumer only.
+  std::unique_ptr<Stage> input_;  ///< Only the consumer uses it.
   const MapFn& fn_;
   const MapOptions options_;
   StageMeter* const meter_;  // Null where nobody measures.
@@ -273,17 +273,17 @@ class ParallelMapStage final : public Stage {
   int calls_;  ///< How many calls may be at work at once; grows up to calls_max_.
   bool begun_ = false;
   bool ended_ = false;
-  bool failed_ = false;   ///< The last error was the function's.
+  bool failed_ = false;   ///< True: the last error was the function's.
   std::string position_;  ///< The input's position before slots_.front().
   ElementNumber first_;  ///< The number of the first input since begin().
-  int64_t read_ = 0;      ///< Inputs taken since begin().
-  int64_t dropped_ = 0;  ///< Inputs since begin() that were handed out and have left slots_.
-  /// Used without order only: inputs since begin() that an earlier life handed out, ascending.
+  int64_t read_ = 0;      ///< How many inputs were taken since begin().
+  int64_t dropped_ = 0;  ///< How many inputs since begin() were handed out and have left slots_.
+  /// Only without order: the inputs since begin() that were handed out before the saved position, ascending.
   std::vector<int64_t> gone_;
   std::optional<Error> unsaved_;
   std::vector<std::unique_ptr<Slot>> spare_;
 
-  // Changed by the consumer, read by jobs; each slot belongs to who set it kRunning. Guarded by the workers' mutex.
+  // Changed by the consumer, read by jobs. The thread that sets a slot kRunning owns it. Guarded by the workers' mutex.
   std::deque<std::unique_ptr<Slot>> slots_;
 
   // The workers are the last member, because their destructor waits for jobs that use the other members.
@@ -303,7 +303,7 @@ class ParallelMapNode final : public Node {
     return std::make_unique<ParallelMapStage>(context, std::move(stage), fn_, options_);
   }
   std::string_view kind() const override { return "map"; }
-  /// A map in order is the same as the map without threads: a run may resume with more or fewer.
+  /// A map in order is the same as a map without threads, so a run may resume with another number of threads.
   RandomKey fold_parameters(RandomKey key) const override {
     return fold_in(key, options_.deterministic ? "map" : "map/any order");
   }

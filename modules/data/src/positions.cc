@@ -7,13 +7,13 @@
 namespace shoal::data {
 namespace {
 
-/// A shuffle behind which a dataset is cut.
+/// A shuffle with a take or a skip behind it.
 struct CutShuffle {
   const Node* node;
   bool changes;  ///< True if the order of elements differs between two iterators, or between passes.
 };
 
-/// `cut`, `repeated`: whether there is a cut, or more than one pass, behind `node`.
+/// `cut` and `repeated` tell whether there is a take or skip, or a repetition, behind `node`.
 void find_cut_shuffles(const Node& node, bool cut, bool repeated, std::vector<CutShuffle>& found) {
   const bool moves = !node.moves_elements().empty();
   const bool repeats = moves && !node.is_shuffle();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Tells whether elements keep their positions, on which every division of a dataset by position relies.
+/// Tells whether elements keep their positions; every division of a dataset by position relies on that.
 #include <string_view>
 
 #include "stage.h"
 
 namespace shoal::data {
 
-/// Why an element of `node` may come at another position another time; empty: it does not.
+/// Returns why an element of `node` may come at different positions in different passes or runs; empty if it may not.
 std::string_view why_elements_move(const Node& node);
 
 /// Implements Dataset::overlaps_by_shuffle().

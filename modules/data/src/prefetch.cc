@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// prefetch: the next elements are prepared by a background job. The position is that of what was handed out: each element
-// waits together with the position after it.
+// prefetch: a background job prepares the next elements. The position is that of the elements handed out: each prepared
+// element is stored together with the position after it.
 #include <algorithm>
 #include <deque>
 
@@ -81,7 +81,7 @@ class PrefetchStage final : public BackgroundStage {
     std::string position;  ///< The input's position after `item`.
   };
 
-  /// The background has not started, so the consumer may use the input.
+  /// Called before the background starts, so the consumer may use the input.
   void begin() {
     begun_ = true;
     unsaved_ = save_input(position_);
@@ -94,10 +94,10 @@ class PrefetchStage final : public BackgroundStage {
     return std::nullopt;
   }
 
-  /// False before begin(): after a restart a job of the pass before may still arrive.
+  /// False before begin(): after a restart, a job of the previous pass may still call this.
   bool may_prepare() const { return begun_ && !preparing_ && !final_ && int64_t(ready_.size()) < limit_; }
 
-  /// Moves one element into `ready_`, or the end or an error into `final_`.
+  /// Moves one element into `ready_`; moves the end or an error into `final_`.
   bool prepare(Workers::Lock& lock) {
     if (!may_prepare()) return false;
     preparing_ = true;
@@ -134,9 +134,9 @@ class PrefetchStage final : public BackgroundStage {
   }
 
   StageContext& context_;
-  std::unique_ptr<Stage> input_;  ///< The input; the thread that set `preparing_` uses it.
+  std::unique_ptr<Stage> input_;  ///< The input. Only the thread that set `preparing_` uses it.
   const bool automatic_;
-  std::string position_;  ///< The input's position after what was handed out.
+  std::string position_;  ///< The input's position after the element handed out last.
 
   // Guarded by the workers' mutex.
   bool begun_ = false;
@@ -144,8 +144,8 @@ class PrefetchStage final : public BackgroundStage {
   bool preparing_ = false;
   std::deque<Slot> ready_;
   std::vector<Slot> spare_;
-  std::optional<Result<bool>> final_;  ///< False or an error, which comes after `ready_`.
-  std::optional<Error> unsaved_;       ///< Set where the input cannot say where it is.
+  std::optional<Result<bool>> final_;  ///< The end (false) or an error, which comes after `ready_`.
+  std::optional<Error> unsaved_;       ///< Set if the input cannot save its position.
 
   // The workers are the last member, because their destructor waits for jobs that use the other members.
   mutable Workers workers_;
@@ -160,7 +160,7 @@ class PrefetchNode final : public Node {
     return std::make_unique<PrefetchStage>(context, std::move(stage), count_);
   }
   std::string_view kind() const override { return "prefetch"; }
-  /// Contents, order and position are the input's: a run may resume with another prefetch.
+  /// Contents, order and position are those of the input, so a run may resume with another prefetch.
   RandomKey fold_parameters(RandomKey key) const override { return key; }
 
  private:

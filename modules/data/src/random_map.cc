@@ -10,7 +10,7 @@ namespace {
 // The name of the feature that carries an element's key from KeyStage to the function.
 constexpr std::string_view kKeyName = "\x01random key";
 
-/// The keys of the elements of a stage's input.
+/// Makes the keys of the elements of a stage's input.
 class Keys {
  public:
   explicit Keys(RandomKey key) : key_(key) {}
@@ -31,7 +31,7 @@ class Keys {
   uint64_t pass_ = 0;
 };
 
-/// A stage whose elements have keys. It counts the elements of its input.
+/// A stage that makes a key for each element. It counts the elements of its input.
 class KeyedStage : public OneInputStage {
  public:
   KeyedStage(StageContext& context, std::unique_ptr<Stage> input, RandomKey key)

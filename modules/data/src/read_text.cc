@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A text file as a whole.
+// Reads a whole text file.
 #include <algorithm>
 
 #include "byte_source.h"

@@ -11,7 +11,7 @@
 namespace shoal::data {
 namespace {
 
-/// length, its checksum, the record, its checksum.
+/// A record of TFRecord is: the length, the checksum of the length, the bytes, the checksum of the bytes.
 class TfRecordFormat {
  public:
   explicit TfRecordFormat(const TfRecordOptions& options) : options_(options) {}
@@ -66,7 +66,7 @@ class TfRecordFormat {
     return true;
   }
 
-  /// The one text of `element`, whose storage is reused.
+  /// Returns the only text of `element`, whose storage is reused.
   static std::string& text_of(Element& element) {
     if (!element.features.is_single()) element.features = TensorMap(Tensor());
     element.labels = TensorMap();
@@ -119,7 +119,7 @@ class FixedLengthFormat {
   }
 
  private:
-  /// False where only the footer is left.
+  /// Begins a record. False if only the footer is left.
   Result<bool> begin_record(RecordFile& file) const {
     file.begin_record();
     const auto footer = uint64_t(options_.footer_bytes);

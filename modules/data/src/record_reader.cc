@@ -40,7 +40,7 @@ Result<void> RecordReader::go_to(Place place) {
   return {};
 }
 
-/// More bytes after what is there; false at the end of the file.
+/// Reads more bytes behind those in the buffer; false at the end of the file.
 Result<bool> RecordReader::refill() {
   if (begin_ > 0) {
     std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
@@ -53,8 +53,8 @@ Result<bool> RecordReader::refill() {
   return count > 0;
 }
 
-/// A mark is of the file, and not of its first record. Nothing is waited for once it is clear that there is none: a pipe
-/// may give one short record, and wait for its answer.
+/// Passes over a byte order mark, which belongs to the file, not to its first record. Waits for no more bytes than needed
+/// to see that there is none: a program may write one short record to a pipe and wait for the answer.
 Result<void> RecordReader::pass_over_mark() {
   for (;;) {
     const std::string_view seen(buffer_.data() + begin_, end_ - begin_);
@@ -67,7 +67,7 @@ Result<void> RecordReader::pass_over_mark() {
   }
 }
 
-/// An error of the first record, too, may come of a file that is no text, and then that is what helps.
+/// Even an error of the first record may mean that the file is no text. Then the error says so, since that helps more.
 Result<bool> RecordReader::next(std::string_view& record) {
   if (place_.offset > 0) return find(record);
   SHOAL_TRY_VOID(pass_over_mark());
@@ -104,15 +104,15 @@ Result<bool> RecordReader::find(std::string_view& record) {
   }
 }
 
-/// Goes on to the record's line end, or to the end of what was read; whether the line end was found. walk.size does not
-/// count it.
+/// Goes on to the record's line end, or to the end of the bytes read. Returns whether it found the line end, which
+/// walk.size does not count.
 bool RecordReader::find_end(Walk& walk) const {
   const std::string_view text(buffer_.data() + begin_, end_ - begin_);
   while (walk.size < text.size()) {
     const std::string_view rest = text.substr(walk.size);
     const size_t line_end = rest.find('\n');
     const std::string_view line = rest.substr(0, line_end);
-    // Most records are one line without a quote, in which no byte needs a look.
+    // Most records are one line without a quote, whose bytes need no check.
     const bool plain =
         walk.state != CsvState::kQuoted && line_end != std::string_view::npos && line.find('"') == std::string_view::npos;
     if (options_.table && !plain) {

@@ -17,47 +17,47 @@ struct RecordOptions {
   int64_t record_bytes_max = 0;
   /// Set for a table: a line end inside of a quoted field belongs to the record. None: each line is a record.
   std::optional<CsvSyntax> table = std::nullopt;
-  /// Asked before each piece of the file is read (see open_bytes()). Not heeded by a reader that is made of a source.
+  /// This token is asked before each piece of the file is read (see open_bytes()). A reader made from a source ignores it.
   StopToken stop = {};
 };
 
-/// Reads the records of one file, from its start or from a place told by an earlier reader. Lines end with LF or CR LF;
-/// the last one may lack it. A byte order mark at the start of the file is passed over.
+/// Reads the records of one file, from its start or from a place that an earlier reader saved. Lines end with LF or CR LF;
+/// the last line may lack its end. A byte order mark at the start of the file is passed over.
 class RecordReader {
  public:
   /// The place where a record starts.
   struct Place {
-    uint64_t offset = 0;  ///< Bytes from the start (of the text, where the file is compressed).
+    uint64_t offset = 0;  ///< Bytes from the start of the text (uncompressed).
     uint64_t line = 1;    ///< Counted from 1.
   };
 
   static Result<RecordReader> open(Storage& storage, std::string path, RecordOptions options);
-  /// Reads what `source` returns; errors call it `path`.
+  /// Reads the bytes that `source` returns. Errors call the file `path`.
   RecordReader(std::unique_ptr<ByteSource> source, std::string path, RecordOptions options);
-  /// Moves there from the start of the file; FailedPrecondition if the file ends before.
+  /// Moves from the start of the file to `place`; FailedPrecondition if the file ends before it.
   Result<void> go_to(Place place);
 
-  /// The next record, without its line end, valid until the next call. False at the end of the file. DataLoss, naming the
-  /// file, line and offset, if it is too long or ends inside quotes. FailedPrecondition for a file that is no text (an
-  /// archive, another encoding), told at its first record. Cancelled when RecordOptions::stop is.
+  /// Returns the next record, without its line end; it is valid until the next call. False at the end of the file.
+  /// DataLoss, naming file, line and offset, if it is too long or ends inside quotes. FailedPrecondition at the first
+  /// record of a file that is no text (an archive, another encoding). Cancelled when RecordOptions::stop stops.
   Result<bool> next(std::string_view& record);
   /// The place of the record that next() returned last; place() is the place of the next record.
   Place last() const { return last_; }
   Place place() const { return place_; }
   const std::string& path() const { return path_; }
-  /// An error such as "file.csv, line 12 (offset 1450): sentence", about the record that next() gave last.
+  /// Makes an error about the record that next() gave last, such as "file.csv, line 12 (offset 1450): sentence".
   Error damaged(const std::string& sentence) const { return damaged(sentence, last_); }
-  /// A sentence about what of the file was not read, once next() has said that it ends; for warnings.
+  /// A sentence for a warning: which bytes of the file were not read. Call it after next() has returned false.
   std::optional<std::string> remark() const;
-  /// The place of that record as text: "file.csv, line 12 (offset 1450)".
+  /// The place of the last record as text: "file.csv, line 12 (offset 1450)".
   std::string place_text() const { return text_of(last_); }
-  /// The same error about byte `at` of that record, which may lie in a later line; call it before the next next().
+  /// Makes such an error about byte `at` of the last record, which may be in a later line; call it before the next next().
   Error damaged_at(const std::string& sentence, std::string_view record, size_t at) const;
 
  private:
   /// The state of find() while it looks for the end of a record.
   struct Walk {
-    size_t size = 0;     ///< The bytes looked at so far.
+    size_t size = 0;     ///< How many bytes were looked at so far.
     uint64_t lines = 0;  ///< Line ends in them.
     CsvState state = CsvState::kFieldBegin;
     Place open = {};  ///< The place where the last quoted field began.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A source whose elements are the records of files, one file after another. A format reads one record: RecordStage does the rest.
+/// A source whose elements are the records of files, one file after another. A format reads one record; RecordStage does all else.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -15,13 +15,13 @@
 
 namespace shoal::data {
 
-/// One file of records, read from its start through a buffer, so that many small reads cost one call of the system.
+/// A file of records, read from its start through a buffer, so that many small reads need only one system call.
 class RecordFile {
  public:
   RecordFile(std::unique_ptr<ByteSource> source, std::string path)
       : source_(std::move(source)), path_(std::move(path)), buffer_(kBufferBytes) {}
   uint64_t offset() const { return offset_; }
-  /// Bytes still to come, at most.
+  /// The most bytes that may still come.
   uint64_t left_max() const {
     const uint64_t left = source_->left_max();
     return left > UINT64_MAX - buffered() ? UINT64_MAX : left + buffered();
@@ -29,7 +29,7 @@ class RecordFile {
   bool knows_its_end() const { return source_->knows_its_end(); }
   const std::string& path() const { return path_; }
 
-  /// Fills `out`; returns false at the end of the file, with nothing left. DataLoss if the file ends within `out`.
+  /// Fills `out`; returns false if the file ends before the first byte of it. DataLoss if the file ends within `out`.
   Result<bool> read(std::span<char> out, std::string_view what) {
     SHOAL_TRY(const size_t count, read_up_to(std::as_writable_bytes(out)));
     if (count == out.size()) return true;
@@ -49,7 +49,7 @@ class RecordFile {
     SHOAL_TRY(const uint64_t skipped, skip_up_to(wanted));
     return skipped == wanted ? Result<void>() : damaged_position();
   }
-  /// read_up_to() and skip_up_to() return how many bytes there were, so that a format can say itself what is wrong.
+  /// read_up_to() and skip_up_to() return how many bytes there were, so that a format can make its own error.
   Result<size_t> read_up_to(std::span<std::byte> out) {
     SHOAL_TRY(const size_t count, read_some(out));
     offset_ += count;
@@ -66,7 +66,7 @@ class RecordFile {
     return skipped;
   }
 
-  /// Counts records, for errors.
+  /// Counts the record that begins here, for errors.
   void begin_record() { begin_ = offset_, ++number_; }
   void set_number(uint64_t number) { number_ = number; }
   uint64_t number() const { return number_; }
@@ -102,8 +102,8 @@ class RecordFile {
   uint64_t number_ = 0;  // Counted from 1.
 };
 
-/// True for a Format (see RecordStage) that reads beyond the record that it gives. It has three members more. A position
-/// then has the offset that the format says, and what the format saves; `load` is called before `resume`.
+/// True for a Format (see RecordStage) that reads beyond the record that it returns. Such a Format has three more members.
+/// A position then has the Format's own offset and state; `load` is called before `resume`.
 ///
 ///   uint64_t next_offset() const;  // Where the next record begins.
 ///   void save(StateWriter& out) const;
@@ -208,7 +208,7 @@ class RecordStage final : public Stage {
   std::optional<RecordFile> file_;  // None: it is not opened yet.
 };
 
-/// `kind` is a literal.
+/// The description of such a source. `kind` is a literal.
 template <class Format>
 class RecordNode final : public Node {
  public:

@@ -55,7 +55,7 @@ class RepeatStage final : public Stage {
   }
 
  private:
-  /// A pass ended. For ever over an empty input would spin: an empty pass ends it.
+  /// Begins the next pass. A pass without elements is the last: an endless repeat of nothing would never return.
   Result<void> next_pass() {
     if (empty_ || (passes_ > 0 && pass_ + 1 >= passes_)) {
       ended_ = true;
@@ -70,7 +70,7 @@ class RepeatStage final : public Stage {
   std::unique_ptr<Stage> input_;
   const int64_t passes_;  ///< -1: for ever.
   int64_t pass_ = 0;
-  bool empty_ = true;  ///< True while this pass has given nothing.
+  bool empty_ = true;  ///< True while this pass has given no element.
   bool ended_ = false;
 };
 
@@ -86,7 +86,7 @@ class RepeatNode final : public Node {
   std::optional<bool> is_finite() const override {
     if (passes_ == 0 || input().cardinality() == 0) return true;
     if (passes_ > 0) return input().is_finite();
-    // An endless repeat ends only if its input is empty, and only a known number of elements shows that the input is not.
+    // An endless repeat ends only if its input is empty, and only a known number of elements shows that it is not empty.
     if (input().is_finite() == false || input().cardinality()) return false;
     return std::nullopt;
   }

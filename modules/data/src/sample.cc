@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sample_from: each element from one of several inputs, drawn by weights.
+// sample_from: takes each element from one of several inputs, drawn by weights.
 #include <bit>
 
 #include "nodes.h"
@@ -23,7 +23,7 @@ class SampleStage final : public Stage {
         ++draws_;
         return true;
       }
-      ended_[*input] = true;  // The same draw then decides among the other datasets.
+      ended_[*input] = true;  // The same draw then chooses among the other inputs.
       over_ = options_.stops_with_the_first;
     }
     return false;

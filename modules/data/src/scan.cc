@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// scan: each element from one before it and a state that goes along.
+// scan: makes each element from an input and from a state that the stage carries along.
 #include "element_state.h"
 #include "nodes.h"
 #include "one_input_stage.h"
@@ -7,7 +7,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr size_t kStateBytesMax = 4096;  // Positions go with each gradient.
+constexpr size_t kStateBytesMax = 4096;  // A position is sent with each gradient.
 
 class ScanStage final : public OneInputStage {
  public:

@@ -41,7 +41,7 @@ class FilterStage final : public OneInputStage {
   bool failed_ = false;
 };
 
-/// Hands out the first elements, and counts them.
+/// Hands out the first elements. index_ counts them.
 class TakeStage final : public OneInputStage {
  public:
   TakeStage(std::unique_ptr<Stage> input, int64_t count) : OneInputStage(std::move(input)), count_(count) {}
@@ -61,7 +61,7 @@ class TakeStage final : public OneInputStage {
   const int64_t count_;
 };
 
-/// Counts 1 once an element was refused.
+/// index_ becomes 1 once an element was refused.
 class TakeWhileStage final : public OneInputStage {
  public:
   TakeWhileStage(StageContext& context, std::unique_ptr<Stage> input, const FilterFn& fn)
@@ -90,7 +90,7 @@ class TakeWhileStage final : public OneInputStage {
   ElementNumber next_;  // Only for errors, so positions do not contain it.
 };
 
-/// Counts 1 once the first elements are gone.
+/// index_ becomes 1 once the first elements are passed over.
 class SkipStage final : public OneInputStage {
  public:
   SkipStage(std::unique_ptr<Stage> input, int64_t count) : OneInputStage(std::move(input)), count_(count) {}
@@ -117,7 +117,7 @@ class SkipStage final : public OneInputStage {
   const int64_t count_;
 };
 
-/// Counts elements taken from the input, modulo `count`.
+/// index_ counts the elements taken from the input, modulo `count`.
 class ShardStage final : public OneInputStage {
  public:
   ShardStage(std::unique_ptr<Stage> input, int64_t count, int64_t shard)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// shuffle: a buffer, each output drawn uniformly from it and replaced by the next input.
+// shuffle: keeps a buffer; each output is drawn uniformly from it, and the next input takes its place.
 //
 // Draw number s of a pass is a pure function of (key, s). So what the buffer holds is a pure function of the number of
 // draws, and a position is that number and a place of the input at or before the oldest element in the buffer (the
@@ -14,15 +14,15 @@ namespace {
 
 constexpr uint64_t kBufferMax = UINT32_MAX;
 constexpr uint64_t kHole = ~uint64_t(0);
-/// Inputs between two anchors, at least: a small buffer would save its input at every draw.
+/// The least number of inputs between two anchors: without it, a small buffer would save its input at every draw.
 constexpr uint64_t kAnchorDistance = 256;
 
-/// The draws of one pass.
+/// The random draws of one pass.
 class Draws {
  public:
   explicit Draws(RandomKey key) : key_(key) {}
 
-  /// Draw number `number`, uniform in [0, bound), unbiased (Lemire 2019); bound in [1, kBufferMax].
+  /// Returns draw number `number`, uniform in [0, bound), unbiased (Lemire 2019). `bound` is in [1, kBufferMax].
   size_t at(uint64_t number, uint64_t bound) {
     uint64_t product = uint64_t(word(number)) * bound;
     if (uint32_t(product) < bound) [[unlikely]] {
@@ -48,14 +48,14 @@ class Draws {
   std::array<uint32_t, 4> block_{};
 };
 
-/// The counters of a pass: everything its state depends on.
+/// The counters of a pass, on which everything else in its state depends.
 struct Progress {
-  uint64_t inputs = 0;  ///< Elements taken from the input.
+  uint64_t inputs = 0;  ///< How many elements were taken from the input.
   uint64_t draws = 0;   ///< Elements handed out.
   bool ended = false;   ///< True once the input's end was seen.
 };
 
-/// Inputs and draws fit each other. A draw leaves a hole; the next call fills it, so reading stays one draw behind.
+/// Whether the counters fit each other. A draw leaves a hole that the next call fills, so reading stays one draw behind.
 bool is_possible(const Progress& at, uint64_t capacity) {
   if (at.draws == 0) return at.inputs == 0;
   if (!at.ended) return at.inputs >= capacity && at.inputs - capacity == at.draws - 1;
@@ -63,14 +63,14 @@ bool is_possible(const Progress& at, uint64_t capacity) {
   return at.draws <= at.inputs && at.draws > replaced;
 }
 
-/// Which input each slot of the buffer holds, kHole for the slot of the last draw.
+/// Returns which input each slot of the buffer holds; kHole for the slot of the last draw.
 std::vector<uint64_t> buffered_inputs(RandomKey key, const Progress& at, uint64_t capacity) {
   if (at.draws == 0) return {};
   Draws draws(key);
   const uint64_t filled = std::min(capacity, at.inputs);
   const uint64_t replaced = at.inputs - filled;  // Draws whose slot got the next input.
   std::vector<uint64_t> slots(size_t(filled), kHole);
-  // Backwards: the last draw of a slot decides. All slots are met after about filled * ln(filled) draws.
+  // Goes backwards, since the last draw of a slot decides. About filled * ln(filled) draws meet all slots.
   uint64_t unknown = filled;
   for (uint64_t draw = replaced; draw-- > 0 && unknown > 0;) {
     uint64_t& slot = slots[draws.at(draw, filled)];
@@ -149,10 +149,10 @@ class ShuffleStage final : public Stage {
  private:
   struct Slot {
     Item item;
-    uint64_t input = kHole;  ///< The number of the element among the inputs of this pass.
+    uint64_t input = kHole;  ///< The element's number among the inputs of this pass.
   };
   struct Anchor {
-    uint64_t input = 0;  ///< Inputs taken when `state` was saved.
+    uint64_t input = 0;  ///< How many inputs had been taken when `state` was saved.
     std::string state;
   };
 
@@ -220,7 +220,7 @@ class ShuffleStage final : public Stage {
     older_ = buffer_.size();
   }
 
-  /// Re-creates the buffer from the counters, with the input at the anchor: takes what is needed, passes over the rest.
+  /// Makes the buffer again from the counters: reads the input from the anchor on, and passes over what the buffer lacks.
   Result<void> refill() {
     const std::vector<uint64_t> slots = buffered_inputs(pass_key(), at_, capacity_);
     std::vector<size_t> order;
@@ -244,7 +244,7 @@ class ShuffleStage final : public Stage {
     return at_.ended ? see_end() : Result<void>();
   }
 
-  /// The input saw its end, and may have acted upon it (cache does).
+  /// Reads on to the input's end, since the input may act upon it (cache does).
   Result<void> see_end() {
     Item none;
     SHOAL_TRY(const bool more, input_->next(none));
@@ -265,13 +265,13 @@ class ShuffleStage final : public Stage {
   RandomKey key_;
   uint64_t pass_ = 0;
 
-  // Members of this pass.
+  // The members below belong to the current pass.
   bool begun_ = false;
   Progress at_;
   Draws draws_;
   std::vector<Slot> buffer_;
   std::optional<size_t> hole_;
-  Anchor anchor_;       ///< A saved place: no element in the buffer is older.
+  Anchor anchor_;       ///< A saved position of the input; no element in the buffer is older.
   Anchor next_anchor_;  ///< The anchor that takes over when `older_` elements have left the buffer.
   size_t older_ = 0;
   std::optional<Error> anchor_error_;
@@ -284,7 +284,7 @@ class ShuffleNode final : public Node {
 
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
     SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
-    // A buffer beyond the input's size changes nothing, and a position may not ask for more memory than the input has.
+    // A buffer beyond the input's size changes nothing, and a position must not demand more memory than the input needs.
     const uint64_t capacity = std::min(buffer_, uint64_t(std::max<int64_t>(input().cardinality().value_or(INT64_MAX), 1)));
     return std::make_unique<ShuffleStage>(context, std::move(stage), capacity, options_.reshuffle_each_iteration,
                                           context.next_random_key(options_.seed));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sources that need nothing from outside: slices of tensors, one element, numbers.
+// Sources that read nothing from outside the program: slices of tensors, one element, numbers.
 #include <algorithm>
 #include <cstring>
 
@@ -126,7 +126,7 @@ class RangeNode final : public Node {
     int64_t begin_, step_;
   };
 
-  /// Computed in unsigned arithmetic: end - begin may not fit int64.
+  /// Computed without signs, since end - begin may not fit int64.
   int64_t count() const {
     if (step_ > 0 ? begin_ >= end_ : begin_ <= end_) return 0;
     const uint64_t distance = step_ > 0 ? uint64_t(end_) - uint64_t(begin_) : uint64_t(begin_) - uint64_t(end_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dataset::split: two datasets of the elements of one, by their positions.
+// Dataset::split: makes two datasets of the elements of one, by their positions.
 #include <bit>
 
 #include "nodes.h"
@@ -8,12 +8,12 @@
 namespace shoal::data {
 namespace {
 
-// Elements that are passed over between two looks at the stop token.
+// The most elements to pass over before the stop token is checked again.
 constexpr int64_t kAtOnceMax = 4096;
-// Dataset::cardinality() counts one by one here, which is to take milliseconds.
+// Up to this number, Dataset::cardinality() counts the elements one by one, which takes milliseconds.
 constexpr int64_t kCountedMax = int64_t(1) << 22;
 
-/// The side that an element is on is a function of its position alone.
+/// Decides, by the position alone, on which side an element is.
 struct SplitRule {
   double held_out = 0;
   RandomKey key = 0;
@@ -51,7 +51,7 @@ class SplitStage final : public OneInputStage {
   }
 
  private:
-  /// Up to the next element to take. False: the input has ended.
+  /// Passes over elements of the other side. False: the input has ended.
   Result<bool> pass_others() {
     while (!rule_.takes(uint64_t(index_))) {
       SHOAL_TRY_VOID(check_stopping(context_));

@@ -28,7 +28,7 @@ std::string_view digits_of(T number, std::span<char> into) {
   return {into.data(), size_t(written.ptr - into.data())};
 }
 
-/// The text to hash: the same number has the same text in every type that holds it. None for a missing key.
+/// Returns the text to hash: a number has the same text in every type that holds it. None for a missing key.
 std::optional<std::string_view> text_of_key(const Column& key, std::span<char> into) {
   const auto number = [&key](auto like) { return *reinterpret_cast<const decltype(like)*>(key.data); };
   std::string_view text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows go straight from where they are into the batch.
+// Copies rows straight from their tensors into the batch.
 #include "stack.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::vector<Column> columns_of(const Item& item) {
   return columns;
 }
 
-/// `expected`: the columns of element 0, of which the first `features` are features. Element `row` is `other`.
+/// InvalidArgument unless element `row`, `other`, has the columns of element 0, of which the first `features` are features.
 Result<void> check_alike(std::string_view what, std::span<const Column> expected_columns, size_t features,
                          const Item& other, size_t row, bool padded) {
   const std::string where = std::string(what) + ": element " + std::to_string(row) + " of the batch ";
@@ -142,7 +142,7 @@ Result<void> BatchFiller::add(Item& next) {
   return {};
 }
 
-/// False where the element is not like the first one. Then some of its values may have been copied.
+/// Copies an element. False if it is not like the first one; some of its values may have been copied by then.
 bool BatchFiller::copy_whole(Item& next) {
   const Element& element = next.whole();
   if (element.features.size() != features_ || features_ + element.labels.size() != columns_.size()) return false;
@@ -161,7 +161,7 @@ bool BatchFiller::copy_whole(Item& next) {
       }
       std::string* const to = target.texts + records_.size() * target.row_elements;
       if (owned && tensor.unique()) {
-        auto& texts = const_cast<Tensor&>(tensor).mutable_strings();  // The item is ours to change.
+        auto& texts = const_cast<Tensor&>(tensor).mutable_strings();  // The item owns this tensor, so it may change.
         std::swap_ranges(texts.begin(), texts.end(), to);
       } else {
         std::ranges::copy(tensor.strings(), to);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Elements as the rows of one: what batch, padded_batch, window and bucket_by_length make.
+/// Makes one element whose rows are other elements, for batch, padded_batch, window and bucket_by_length.
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,12 +11,12 @@
 
 namespace shoal::data {
 
-/// Stacks `rows`, at least one, along a new first dimension into `item`'s own element, whose storage is reused, with the records that
-/// the rows come from. `padding`: null if all have to be alike. InvalidArgument, beginning with `what` ("batch"), if they cannot be
-/// stacked.
+/// Stacks `rows`, at least one, along a new first dimension into `item`'s own element, whose storage is reused; `item` gets
+/// the records of the rows. `padding` is null if all rows must have equal shapes. InvalidArgument, beginning with `what`
+/// ("batch"), if the rows cannot be stacked.
 Result<void> stack(std::string_view what, std::span<const Item> rows, const Padding* padding, BufferPool& pool, Item& item);
 
-/// Makes what stack() makes without padding, of elements that need not stay: each is copied into the batch when it comes.
+/// Makes what stack() makes without padding, but copies each element into the batch at once, so that none need stay.
 ///
 ///   SHOAL_TRY_VOID(filler.begin(first, rows_max, batch));
 ///   SHOAL_TRY_VOID(filler.add(next));  // For each element, the first one too.
@@ -28,10 +28,10 @@ class BatchFiller {
   static bool is_small(const Item& first, int64_t rows_max);
   /// Begins a batch of up to `rows_max` elements like `first`, in the own element of `batch`.
   Result<void> begin(const Item& first, int64_t rows_max, Item& batch);
-  /// The next element. Texts that nobody else holds are taken out of it, so that it has other texts then. InvalidArgument if
-  /// it is not like the first one.
+  /// Adds the next element. Texts that nobody else holds are swapped with old texts of the batch, so `next` changes.
+  /// InvalidArgument if `next` is not like the first one.
   Result<void> add(Item& next);
-  /// Ends the batch with as many rows as there were elements.
+  /// Ends the batch; it gets as many rows as elements were added.
   void finish(Item& batch);
 
  private:

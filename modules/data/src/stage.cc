@@ -14,9 +14,9 @@ Result<int64_t> Stage::skip(int64_t count) {
 
 namespace {
 
-// A record is a line in the lower bits, and a file's number above them.
+// The lower bits of a RecordId are a line, the bits above them are the file's number.
 constexpr int kLineBits = 40;
-constexpr uint64_t kNumbered = uint64_t(1) << (kLineBits - 1);  // Set where it is the number of a record, and no line.
+constexpr uint64_t kNumbered = uint64_t(1) << (kLineBits - 1);  // Set: the number of a record, not a line.
 constexpr uint64_t kLineMax = kNumbered - 1;
 
 }  // namespace
@@ -33,7 +33,7 @@ uint64_t StageContext::add_files(const std::vector<std::string>& paths) {
     for (const std::string& path : paths) root->files_.push_back(&path);
     return first;
   }
-  // Every pass makes the same dataset, and its files need no second number.
+  // Every pass makes the same dataset again, so its files keep the number that they got first.
   std::string list;
   for (const std::string& path : paths) list.append(path).push_back('\0');
   const auto [known, is_new] = root->kept_lists_.try_emplace(std::move(list), first);

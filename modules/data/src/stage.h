@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The inside of a dataset: Node describes (immutable, shared), Stage walks (one per node and iterator).
+/// The inside of a dataset: a Node describes it (immutable, shared), a Stage walks through it (one per node and iterator).
 ///
-/// One thread uses a stage at a time. After an error of a stage only ignore_errors asks that stage again: the iterator stays at
-/// the error.
+/// One thread at a time uses a stage. After an error, only ignore_errors calls that stage again; an iterator returns the
+/// same error from then on.
 #include <atomic>
 #include <deque>
 #include <map>
@@ -27,22 +27,22 @@ namespace shoal::data {
 class Stage {
  public:
   virtual ~Stage() = default;
-  /// The next element into `item`; false at the end of the pass, and again whenever asked after it.
+  /// Writes the next element into `item`; false at the end of the pass, and in all later calls of the pass.
   virtual Result<bool> next(Item& item) = 0;
-  /// Passes over up to `count` elements and returns how many there were. The default calls next(); how often it asks for a
-  /// stop bounds how late a stop is noticed.
+  /// Passes over up to `count` elements and returns how many there were. The default calls next(). Long skips must check
+  /// for a stop often, so that a stop is noticed soon.
   virtual Result<int64_t> skip(int64_t count);
   /// After an error of next(): returns true if only that one element failed. Then next() may be called for the element behind it.
   virtual bool fails_for_one_element() const { return false; }
-  /// Begins the next pass, from wherever the stage is.
+  /// Begins the next pass, wherever in a pass the stage is.
   virtual Result<void> restart() = 0;
-  /// The position after the last element handed out. At most a few hundred bytes per stage.
+  /// Writes the position after the last element handed out: at most a few hundred bytes per stage.
   virtual Result<void> save(StateWriter& out) const = 0;
-  /// The reverse, on a new stage of an equal node or an old one. Bytes come from a file: every number is checked.
+  /// Reads what save() wrote, into a new or used stage of an equal node. Bytes come from a file: every number is checked.
   virtual Result<void> load(StateReader& in) = 0;
 };
 
-/// State that the stages of one iterator share while they are made and while they run.
+/// The state that the stages of one iterator share, while they are made and while they run.
 class StageContext {
  public:
   StageContext(Environment& environment, IterateOptions iterate_options)
@@ -53,26 +53,26 @@ class StageContext {
   /// their own use `key`, the key of that element. `parent` outlives it.
   StageContext(StageContext& parent, RandomKey key);
 
-  /// The sequence of the next random operation, in construction order: by the operation's own seed, else by the run's.
+  /// Returns the key of the next random operation, in construction order: by the operation's own seed, else by the run's.
   RandomKey next_random_key(std::optional<int64_t> operation_seed);
 
-  /// Called while stages are made, for the files that one of them reads; the paths outlive the context, unless it has a parent. Gives the
-  /// number of the first among the files of all stages. Any thread.
+  /// Registers the files that a stage reads, while the stage is made; the paths must outlive the context, unless it has a
+  /// parent. Returns the number of the first of these files. Any thread.
   uint64_t add_files(const std::vector<std::string>& paths);
-  /// The record that begins at `line` (counted from 1) of the file with that number.
+  /// Returns the record that begins at `line` (counted from 1) of file number `file`.
   static RecordId record_at(uint64_t file, uint64_t line);
-  /// The record with this number, counted from 1, of a file without lines.
+  /// Returns record number `number`, counted from 1, of a file without lines.
   static RecordId numbered_record(uint64_t file, uint64_t number);
-  /// "jan.csv, line 12"; empty if no record is known. Any thread.
+  /// Returns text such as "jan.csv, line 12"; empty if no record is known. Any thread.
   std::string place_of(RecordId record) const;
 
   Environment& env;
   const IterateOptions options;
-  /// Set if stages are measured. The stages of datasets that a stage makes have none: their work counts for that stage.
+  /// Set if stages are measured. Stages of datasets that a stage makes have no meters: their work counts for that stage.
   std::optional<StageMeters> meters;
-  /// Stops where somebody asks for it (IterateOptions::stop), and where the iterator is being destroyed.
+  /// Stops when the user's token does (IterateOptions::stop), and when the iterator is destroyed.
   const StopSource stopping{options.stop};
-  /// For what waits, or is given away: generators, and readers of files.
+  /// For code that may wait, and for generators and readers of files, which get a copy.
   const StopToken stop = stopping.token();
   bool is_stopping() const { return is_stopping_.load(std::memory_order_relaxed); }
 
@@ -88,12 +88,12 @@ class StageContext {
   // Guards the list of files, which only the outermost context has.
   mutable std::mutex files_mutex_;
   std::vector<const std::string*> files_;
-  std::deque<std::string> kept_paths_;  // Names of files whose datasets do not live as long as the iterator.
-  std::map<std::string, uint64_t> kept_lists_;  // The first file of each list of paths, by all its paths.
+  std::deque<std::string> kept_paths_;  // Paths of datasets that end before the iterator.
+  std::map<std::string, uint64_t> kept_lists_;  // For each list of paths, its first file's number.
 };
 
-/// Returns Cancelled when the iterator is to stop. Every source calls this for each element, and so does every loop of a
-/// stage that may run without an element of a source, as when it skips.
+/// Returns Cancelled if the iterator has to stop. Every source calls this for each element, and so does every loop of a
+/// stage that may run without taking an element from a source, as in a skip.
 inline Result<void> check_stopping(const StageContext& context) {
   if (context.is_stopping()) return cancelled();
   return {};
@@ -109,14 +109,14 @@ class Node {
 
   /// `context` outlives the stage. Inputs first, left to right, so that random operations are numbered alike everywhere.
   virtual Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const = 0;
-  /// Makes the stage, and measures it if the context measures. Nodes call this to make the stages of their inputs.
+  /// As make_stage(), but also measures the stage if the context has meters. Nodes call this for their inputs.
   Result<std::unique_ptr<Stage>> stage(StageContext& context) const;
-  /// The method of Dataset that made it, for statistics; a literal.
+  /// The method of Dataset that made the node, for statistics; a literal.
   virtual std::string_view kind() const = 0;
-  /// Kind and parameters, folded into `key`; nothing for a stage that changes neither contents nor order nor position.
+  /// Folds kind and parameters into `key`; returns `key` itself for a stage that changes no contents, order or position.
   virtual RandomKey fold_parameters(RandomKey key) const = 0;
-  /// Dataset::is_finite and Dataset::cardinality of this node, from those of its inputs. The default is that of the only
-  /// input.
+  /// Dataset::is_finite() and Dataset::cardinality() of this node, from those of its inputs. The default is the value of
+  /// the only input.
   virtual std::optional<bool> is_finite() const { return inputs_.at(0)->is_finite(); }
   virtual std::optional<int64_t> cardinality() const { return inputs_.at(0)->cardinality(); }
 
@@ -124,16 +124,16 @@ class Node {
   virtual bool has_errors_of_elements() const { return false; }
   virtual bool is_shuffle() const { return false; }
   virtual bool is_unseeded_shuffle() const { return false; }
-  /// Why an element of the input may come at another position in another iteration, or in another pass of one; empty: it does not.
+  /// Returns why an element may come at different positions in different iterations or passes; empty if it may not.
   virtual std::string_view moves_elements() const { return {}; }
-  /// Whether a node selects elements by their positions: take and skip, whose opposite parts people use for evaluation.
+  /// Whether a node selects elements by position: take and skip, often used to divide data into training and evaluation.
   virtual bool cuts_by_position() const { return false; }
-  /// True if `other`, a node of the same kind, parameters and inputs, has the same data, which fold_parameters() leaves
-  /// out.
+  /// True if the data of `other`, a node of equal kind, parameters and inputs, are this node's, too. fold_parameters()
+  /// leaves data out.
   virtual bool has_data_of(const Node&) const { return true; }
   virtual bool is_shard() const { return false; }
   virtual bool depends_on_trainer() const { return false; }
-  /// Dataset::repeats_for_ever of this node.
+  /// Dataset::repeats_for_ever() of this node.
   virtual bool repeats_for_ever() const { return inputs_.size() == 1 && input().repeats_for_ever(); }
 
   const Inputs& inputs() const { return inputs_; }

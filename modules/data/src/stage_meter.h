@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Measures stages while they work. Reading a clock takes as long as a cheap stage does, so that not every call is measured: a measured call
-/// stands for those since the one before.
+/// Measures stages while they work. Reading a clock takes as long as a cheap stage does, so not every call is measured: a
+/// measured call counts for all calls since the one measured before.
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -15,30 +15,30 @@ namespace shoal::data {
 /// Measurements of one stage. Threads that use the stage write them one at a time; any thread reads.
 struct StageMeter {
   std::string_view kind = {};       ///< A literal.
-  std::vector<size_t> inputs = {};  ///< Numbers of the meters of its inputs.
+  std::vector<size_t> inputs = {};  ///< The numbers of its inputs' meters.
   /// True if the stage's calls only wait for work of other threads: their time counts for nothing.
   bool waits = false;
-  /// A prefetch: its inputs work beside the consumer.
+  /// True for a prefetch: its inputs work while the consumer does.
   bool is_border = false;
   int threads = 1;  ///< The number of threads that share the stage's own work.
   std::atomic<uint64_t> elements = 0;
-  std::atomic<int64_t> nanoseconds = 0;  ///< Time of the stage's calls, with the calls of its inputs in them.
+  std::atomic<int64_t> nanoseconds = 0;  ///< Time of the stage's calls, including the calls of its inputs.
   std::atomic<int64_t> work_nanoseconds = 0;  ///< Time of functions that the stage has called on other threads.
 };
 
-/// The meters of a pipeline. begin() and end() are called around the making of each stage, inputs inside.
+/// The meters of a pipeline. begin() and end() enclose the making of each stage, which includes the making of its inputs.
 class StageMeters {
  public:
   StageMeter& begin(std::string_view kind);
   void end() { open_.pop_back(); }
   /// The meter of the stage that is being made.
   StageMeter& open() { return meters_[open_.back()]; }
-  /// Any thread, once all stages are made.
+  /// Any thread may call this once all stages are made.
   InputStatistics statistics() const;
 
  private:
   std::deque<StageMeter> meters_;
-  std::vector<size_t> open_;  // Numbers of those whose stages are being made, outermost first.
+  std::vector<size_t> open_;  // Numbers of the meters whose stages are being made, outermost first.
 };
 
 }  // namespace shoal::data

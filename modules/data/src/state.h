@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The bytes of a Position: little-endian base-128 numbers (at most ten bytes each), as each stage writes them, one stage
-/// after another.
+/// The bytes of a Position: each stage writes little-endian base-128 numbers (at most ten bytes each) behind those of the
+/// stage before.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -20,7 +20,7 @@ class StateWriter {
   }
   void flag(bool value) { number(value); }
   void raw(std::string_view bytes) { out_.append(bytes); }
-  /// Bytes of any number.
+  /// Writes bytes of any length.
   void text(std::string_view bytes) {
     number(bytes.size());
     raw(bytes);
@@ -45,7 +45,7 @@ class StateReader {
     }
     return damaged_position();
   }
-  /// A number that fits int64 and is at most `max`.
+  /// Reads a number that fits int64 and is at most `max`.
   Result<int64_t> count(int64_t max = INT64_MAX) {
     SHOAL_TRY(const uint64_t value, number());
     if (value > uint64_t(max)) return damaged_position();
@@ -62,7 +62,7 @@ class StateReader {
     left_.remove_prefix(bytes);
     return taken;
   }
-  /// The next text that the writer's text() wrote, as a view into the bytes.
+  /// Reads the next text that StateWriter::text() wrote, as a view into the bytes.
   Result<std::string_view> text() {
     SHOAL_TRY(const int64_t size, count());
     return raw(size_t(size));

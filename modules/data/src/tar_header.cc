@@ -17,15 +17,15 @@ constexpr std::string_view kUstarMagic("ustar\0", 6);
 
 std::string_view field_of(const TarBlock& block, TarField field) { return {block.data() + field.begin, field.bytes}; }
 
-/// The bytes of a field before its first zero byte.
+/// Returns the bytes of a field before its first zero byte.
 std::string_view text_of_field(const TarBlock& block, TarField field) {
   const std::string_view text = field_of(block, field);
   return text.substr(0, text.find('\0'));
 }
 
-/// Octal digits, between blanks and before a zero byte; none of them is 0. Or, where the first bit is set, the other bits
-/// as one number, the highest first, which is how GNU tar writes what is too large for the digits. Nothing for a number of
-/// 2^63 or more, and for a negative one.
+/// Reads octal digits, between blanks and before a zero byte; a field without digits is 0. Or, if the first bit is set, all
+/// other bits as one big-endian number, which is how GNU tar writes numbers too large for the digits. Nothing for a number
+/// of 2^63 or more, and for a negative one.
 std::optional<uint64_t> number_of_field(const TarBlock& block, TarField field) {
   std::string_view text = field_of(block, field);
   if (uint8_t(text[0]) >= 0x80) {
@@ -48,8 +48,8 @@ std::optional<uint64_t> number_of_field(const TarBlock& block, TarField field) {
   return value;
 }
 
-/// Compares with the sum of all bytes, among which the checksum counts as blanks. Some programs of old added up signed
-/// bytes.
+/// Compares the checksum with the sum of all bytes, in which the checksum itself counts as blanks. Some old programs summed
+/// signed bytes.
 bool has_its_checksum(const TarBlock& block) {
   int64_t unsigned_sum = 0, signed_sum = 0;
   for (size_t i = 0; i < block.size(); ++i) {
@@ -111,7 +111,7 @@ Result<TarHeader> parse_tar_header(const TarBlock& block) {
   }
   TarHeader header;
   header.kind = kind_of(block[kTypeAt]);
-  // GNU tar, whose magic is "ustar  ", may have other things where the prefix is.
+  // GNU tar, whose magic is "ustar  ", may store other things in the field of the prefix.
   if (field_of(block, kMagicField) == kUstarMagic && block[kPrefix.begin] != 0) {
     header.name.append(text_of_field(block, kPrefix)).push_back('/');
   }

@@ -11,7 +11,7 @@
 
 namespace shoal::data {
 
-/// The place where an entry begins, with the headers before it that belong to it.
+/// The place where an entry begins, including the headers that come before the entry and belong to it.
 struct TarPlace {
   uint64_t offset = 0;   ///< Bytes from the start of the archive.
   uint64_t entries = 0;  ///< How many entries come before that place.
@@ -19,25 +19,25 @@ struct TarPlace {
 
 /// A file in an archive.
 struct TarEntry {
-  std::string name;    ///< A path with slashes, of any bytes.
+  std::string name;    ///< A path with slashes; its bytes may be any.
   uint64_t bytes = 0;  ///< How many bytes its contents have.
 };
 
-/// Errors are DataLoss for a damaged archive, and FailedPrecondition for one that has what this reader does not read: files
-/// that are stored without their holes, and global pax headers with a name or a size. Both name the archive, the entry,
-/// counted from 1, and the offset at which the entry begins.
+/// Errors are DataLoss for a damaged archive, and FailedPrecondition for features that this reader lacks: files that are
+/// stored without their holes, and global pax headers with a name or a size. Both name the archive, the entry, counted from
+/// 1, and the offset at which the entry begins.
 class TarReader {
  public:
-  /// The next entry of the file that is given to the other methods begins at `place`.
+  /// Makes `place` the begin of the next entry, in the file that the other methods get.
   void start_at(TarPlace place);
-  /// Writes the next file into `entry`. Passes over what is left of the entry before it, and over folders, links and
-  /// devices. Returns false at the end: at a block of zeros, or where the archive ends between two entries.
+  /// Writes the next file into `entry`. Passes over the unread rest of the previous entry, and over folders, links and
+  /// devices. Returns false at the end: at a block of zeros, or if the archive ends between two entries.
   Result<bool> next(RecordFile& file, TarEntry& entry);
   /// Reads the contents of the file that next() gave last. Call it at most once for each.
   Result<void> read(RecordFile& file, std::string& contents);
-  /// Where the entry that next() gave last begins; behind the last entry, where the end begins.
+  /// The place of the entry that next() gave last; after the last entry, the place of the archive's end.
   TarPlace place() const { return place_; }
-  /// An error of `kind` that says where the entry stands.
+  /// Makes an error of `kind` that tells the entry's place.
   Error error(ErrorKind kind, const RecordFile& file, const std::string& what) const;
   Error damaged(const RecordFile& file, const std::string& what) const { return error(ErrorKind::kDataLoss, file, what); }
 
@@ -58,12 +58,12 @@ class TarReader {
   PaxValues pax_;
   std::optional<std::string> long_name_;
   bool is_extended_ = false;
-  // Bytes of contents that were not read, and those behind them to the end of their last block.
+  // Unread bytes of the contents, and the zeros behind the contents up to the end of their last block.
   uint64_t left_ = 0, padding_ = 0;
   bool has_ended_ = false;
 };
 
-/// A name of an archive, as an error shows it: in quotes, cut where it is long, and without bytes that are no printable
+/// Returns a name in an archive as errors show it: in quotes, cut if it is long, and with ? for bytes that are no printable
 /// text.
 std::string shown_tar_name(std::string_view name);
 

@@ -21,7 +21,7 @@ namespace shoal::data {
 #if defined(SHOAL_DATA_JPEG)
 namespace {
 
-/// No program writes so many scans. A scan of a few bytes takes time for the whole image, so a file could cost hours.
+/// No program writes so many scans. Each scan takes time for the whole image, even if it has only a few bytes.
 constexpr int kScansMax = 100;
 
 /// The functions that libjpeg calls at errors and warnings. libjpeg hands this object to them as `client_data`.
@@ -163,7 +163,7 @@ class JpegDecoder {
 
   Error failed() const {
     if (errors_.exit.out_of_memory) return unavailable("libjpeg has no memory for the image");
-    // At the end libjpeg is given a marker that does not stand in the file, which it may still have before it.
+    // At the end of the data, libjpeg gets an end marker that is not in the file, and may not have read it yet.
     const size_t left = library_.src ? std::min(library_.src->bytes_in_buffer, bytes_.size()) : bytes_.size();
     const bool at_end = errors_.manager.msg_code == JWRN_JPEG_EOF;
     return data_loss("the JPEG file is damaged near byte " + std::to_string(at_end ? bytes_.size() : bytes_.size() - left) +

@@ -18,8 +18,8 @@ struct Neighbours {
   std::vector<float> weights;
 };
 
-/// For each pixel of a line of `size` pixels, those of a line of `old_size` that it is made of. A triangle stands over each
-/// new pixel; where the line gets shorter it is as wide as two new pixels, else as two old ones.
+/// Returns for each of `size` new pixels of a line the old pixels, of `old_size`, that it is made from. The weights form a
+/// triangle around its centre, as wide as two new pixels if the line gets shorter, else as two old ones.
 std::vector<Neighbours> neighbours(int64_t old_size, int64_t size) {
   const double scale = double(old_size) / double(size);
   const double reach = std::max(scale, 1.0);
