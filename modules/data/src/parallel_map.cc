@@ -39,7 +39,7 @@ class ParallelMapStage final : public Stage {
     bool has_waited = false;
     while (true) {
       drop_gone();
-      if (slots_.empty()) {  // No input waits: a restored position may have handed out all that were taken, or none was taken.
+      if (slots_.empty()) {  // No input waits: none was taken, or all were handed out before the save.
         if (ended_) return false;
         read_ahead(lock);
         continue;

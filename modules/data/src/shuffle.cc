@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // shuffle: keeps a buffer; each output is drawn uniformly from it, and the next input takes its place.
 //
-// Draw number s of a pass is a pure function of (key, s). So what the buffer holds is a pure function of the number of
-// draws, and a position is that number and a place of the input at or before the oldest element in the buffer (the
-// anchor); contents are never saved. The anchor follows the input: an endless input is not replayed from its beginning.
+// Draw number s of a pass is a pure function of (key, s). So the buffer's contents are a pure function of the number of
+// draws, and a position is that number and an input position at or before the oldest element in the buffer (the anchor);
+// contents are never saved. The anchor follows the input, so no resume replays an endless input from its start.
 #include <algorithm>
 #include <array>
 
@@ -213,7 +213,7 @@ class ShuffleStage final : public Stage {
     return true;
   }
 
-  /// No element before the next anchor is left in the buffer, so that anchor takes over; the one after it is here.
+  /// The buffer has no element from before the next anchor, so that anchor takes over. The next one is saved here.
   void move_anchor() {
     if (next_anchor_.input > anchor_.input) std::swap(anchor_, next_anchor_);
     remember(next_anchor_);

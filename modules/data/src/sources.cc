@@ -126,7 +126,7 @@ class RangeNode final : public Node {
     int64_t begin_, step_;
   };
 
-  /// Computed without signs, since end - begin may not fit int64.
+  /// Computed in unsigned arithmetic: end - begin may not fit int64.
   int64_t count() const {
     if (step_ > 0 ? begin_ >= end_ : begin_ <= end_) return 0;
     const uint64_t distance = step_ > 0 ? uint64_t(end_) - uint64_t(begin_) : uint64_t(begin_) - uint64_t(end_);

@@ -107,7 +107,7 @@ class Node {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  /// `context` outlives the stage. Inputs first, left to right, so that random operations are numbered alike everywhere.
+  /// `context` outlives the stage. Inputs come first, left to right, so random operations have the same numbers everywhere.
   virtual Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const = 0;
   /// As make_stage(), but also measures the stage if the context has meters. Nodes call this for their inputs.
   Result<std::unique_ptr<Stage>> stage(StageContext& context) const;

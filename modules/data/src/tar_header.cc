@@ -23,9 +23,9 @@ std::string_view text_of_field(const TarBlock& block, TarField field) {
   return text.substr(0, text.find('\0'));
 }
 
-/// Reads octal digits, between blanks and before a zero byte; a field without digits is 0. Or, if the first bit is set, all
-/// other bits as one big-endian number, which is how GNU tar writes numbers too large for the digits. Nothing for a number
-/// of 2^63 or more, and for a negative one.
+/// Reads octal digits, between blanks and before a zero byte; a field without digits is 0. If the first bit is set, reads
+/// the other bits as one big-endian number, as GNU tar writes numbers too large for the digits. Nothing for a number of
+/// 2^63 or more, and for a negative one.
 std::optional<uint64_t> number_of_field(const TarBlock& block, TarField field) {
   std::string_view text = field_of(block, field);
   if (uint8_t(text[0]) >= 0x80) {

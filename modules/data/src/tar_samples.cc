@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The samples of tar archives: files that stand next to each other and share a name but for its extension.
+// The samples of tar archives: adjacent files whose names are equal except for the extension.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -14,19 +14,19 @@ namespace {
 constexpr const char* kSampleKey = "__key__";
 constexpr size_t kSampleFilesMax = 4096;
 
-/// The name of a file of a sample, taken apart.
+/// The parts of the name of a sample's file.
 struct MemberName {
   std::string_view key, extension;
 };
 
-/// True for names that WebDataset keeps for what is about the archive: those whose first part, up to the end or a slash,
-/// begins and ends with two underscores.
+/// True for names that WebDataset reserves for data about the archive: the first part of the path begins and ends with two
+/// underscores.
 bool is_about_the_archive(std::string_view name) {
   const std::string_view first = name.substr(0, name.find('/'));
   return first.size() >= 4 && first.starts_with("__") && first.ends_with("__");
 }
 
-/// Returns nothing for a file that belongs to no sample.
+/// Splits a file's name. Returns nothing for a file that belongs to no sample.
 std::optional<MemberName> split_member_name(std::string_view name) {
   if (is_about_the_archive(name)) return std::nullopt;
   const size_t slash = name.rfind('/');
@@ -42,8 +42,8 @@ std::string in_lower_case(std::string_view text) {
   return lower;
 }
 
-/// A sample ends where another one begins. So this format has read the headers of a file of the next sample when it gives a
-/// sample. That file waits in `member_`, and a position is the place where its entry begins.
+/// A sample ends where another one begins. So when this format returns a sample, it has read the headers of the next
+/// sample's first file. That file waits in `member_`, and a position is the place where its entry begins.
 class TarFormat {
  public:
   explicit TarFormat(const TarOptions& options) : options_(options) {}
@@ -84,7 +84,7 @@ class TarFormat {
     return {};
   }
 
-  /// The next sample that has a file to read. Its files are read if `features` is not null.
+  /// Finds the next sample that has a file to read, and reads its files if `features` is not null.
   Result<bool> next_sample(RecordFile& file, TensorMap* features) {
     if (!std::exchange(has_started_, true)) SHOAL_TRY_VOID(next_member(file));
     for (bool found = false; !found;) {
@@ -105,7 +105,7 @@ class TarFormat {
     return true;
   }
 
-  /// The next file that belongs to a sample.
+  /// Moves `member_` to the next file that belongs to a sample.
   Result<void> next_member(RecordFile& file) {
     for (TarEntry entry;;) {
       member_.reset();

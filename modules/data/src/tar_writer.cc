@@ -14,17 +14,17 @@ namespace {
 constexpr size_t kUstarNameBytes = 100, kUstarPrefixBytes = 155;
 constexpr uint64_t kUstarSizeMax = (uint64_t(1) << 33) - 1;  // Eleven octal digits.
 
-/// A path in two parts, with a slash between them. The prefix may be empty, and then there is no slash.
+/// A path in two parts with a slash between them. If the prefix is empty, there is no slash.
 struct SplitName {
   std::string_view prefix, name;
 };
 
-/// Returns nothing if the parts do not fit into a header block.
+/// Splits a path. Returns nothing if the parts do not fit into a header block.
 std::optional<SplitName> split_name(std::string_view path) {
   if (path.size() <= kUstarNameBytes) return SplitName{"", path};
   if (path.size() > kUstarPrefixBytes + 1 + kUstarNameBytes) return std::nullopt;
-  // The first slash behind which the rest fits leaves the shortest prefix. An empty prefix would lose the slash at the
-  // start of a path.
+  // The first slash whose rest fits gives the shortest prefix. The search begins at 1, since an empty prefix would lose the
+  // slash at the start of a path.
   const size_t slash = path.find('/', std::max<size_t>(path.size() - kUstarNameBytes - 1, 1));
   if (slash == std::string_view::npos || slash > kUstarPrefixBytes) return std::nullopt;
   return SplitName{path.substr(0, slash), path.substr(slash + 1)};
@@ -34,7 +34,7 @@ void put_text(TarBlock& block, size_t begin, std::string_view text) {
   std::memcpy(block.data() + begin, text.data(), text.size());
 }
 
-/// `digits` octal digits; the byte behind them stays 0.
+/// Writes `value` as `digits` octal digits; the byte behind them stays 0.
 void put_octal(TarBlock& block, size_t begin, size_t digits, uint64_t value) {
   for (size_t i = digits; i-- > 0; value >>= 3) block[begin + i] = char('0' + (value & 7));
 }
@@ -60,7 +60,7 @@ std::string header_block(char type, const SplitName& name, uint64_t bytes) {
   return {block.data(), block.size()};
 }
 
-/// The length at the start of a record counts its own digits.
+/// Makes a record. The length at its start counts the length's own digits, too.
 std::string pax_record(std::string_view key, std::string_view value) {
   const std::string text = " " + std::string(key) + "=" + std::string(value) + "\n";
   size_t length = text.size();
@@ -82,7 +82,7 @@ std::string encode_tar_header(std::string_view name, uint64_t bytes) {
   if (bytes > kUstarSizeMax) pax += pax_record("size", std::to_string(bytes));
   std::string header;
   if (!pax.empty()) header = header_block('x', {"", "././@PaxHeader"}, pax.size()) + padded(pax);
-  const SplitName cut{"", name.substr(0, kUstarNameBytes)};  // For programs that know no pax headers.
+  const SplitName cut{"", name.substr(0, kUstarNameBytes)};  // For programs without pax headers.
   return header + header_block('0', split.value_or(cut), bytes > kUstarSizeMax ? 0 : bytes);
 }
 

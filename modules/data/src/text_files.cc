@@ -7,7 +7,7 @@
 namespace shoal::data {
 namespace {
 
-/// A line is the element.
+/// Each line is an element.
 struct LineParser {
   static bool is_passed_over(std::string_view) { return false; }
   static size_t error_at() { return 0; }
@@ -57,7 +57,7 @@ class CsvNode final : public TextNode {
     key =
         fold_in(fold_in(fold_in(key, uint64_t(options_.separator)), options_.missing_text), uint64_t(options_.trim_blanks));
     if (options_.by_position) key = fold_in(key, "by_position");
-    return options_.quoting ? key : fold_in(key, "no quoting");  // Positions of before these options stay good.
+    return options_.quoting ? key : fold_in(key, "no quoting");  // Positions saved before these options existed stay valid.
   }
 
  private:

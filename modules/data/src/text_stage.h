@@ -13,7 +13,7 @@
 
 namespace shoal::data {
 
-/// Which files are read, and how.
+/// The files to read, and the options for reading them.
 struct TextFiles {
   std::vector<std::string> paths;
   RecordOptions records;

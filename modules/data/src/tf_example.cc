@@ -79,7 +79,7 @@ void check_options(const TfExampleOptions& options) {
   }
 }
 
-/// The tensor where a record has nothing: `missing` everywhere, or zeros.
+/// Makes a tensor for a record with only some values: `missing` everywhere, or zeros.
 Tensor filled(const TfFeature& feature) {
   if (feature.missing && feature.missing->shape() == feature.shape) return feature.missing->clone();
   Tensor tensor = Tensor::zeros(feature.dtype, feature.shape);
@@ -94,7 +94,7 @@ Tensor filled(const TfFeature& feature) {
   return tensor;
 }
 
-/// Copies all `values` into `tensor`, which has room for exactly these.
+/// Copies all `values` into `tensor`, which must have exactly as many elements.
 Result<void> copy_values(const TfValues& values, Tensor& tensor) {
   const auto count = size_t(tensor.elements());
   switch (tensor.dtype()) {
@@ -126,7 +126,7 @@ Result<void> check_kind(const TfValues& values, TfList wanted) {
                    std::string(to_string(wanted)));
 }
 
-/// The bytes of the one text of `values`.
+/// Returns the bytes of the only text of `values`.
 Result<Tensor> bytes_of_text(const TfFeature& feature, const TfValues& values) {
   SHOAL_TRY(const int64_t count, values.count());
   if (count != 1) return data_loss("the record has " + std::to_string(count) + " texts there, and not one with the bytes");
@@ -162,7 +162,7 @@ void copy_element(const Tensor& from, size_t source, Tensor& to, size_t target) 
   std::memcpy(to.mutable_view().data + target * width, from.view().data + source * width, width);
 }
 
-/// The values at their positions, and what is missing elsewhere.
+/// Makes a tensor with the values at their positions, and with `missing` or zeros at all others.
 Result<Tensor> scattered(const TfFeature& feature, const TfValues* values, const TfRecord& record) {
   const TfValues none{.name = feature.name, .list = list_of(feature.dtype)};
   const TfValues* positions = record.find(feature.positions);
@@ -209,7 +209,7 @@ Result<Tensor> tensor_of(const TfFeature& feature, const TfRecord& record) {
   return feature.dtype == DType::kUInt8 ? bytes_of_text(feature, *values) : list_tensor(feature, *values);
 }
 
-/// The options, checked.
+/// As parse_tf_example(), for options that were checked.
 Result<Element> parse(std::string_view bytes, const TfExampleOptions& options) {
   TfRecord record;
   SHOAL_TRY_VOID(record.read(bytes));
@@ -321,12 +321,12 @@ std::string make_tf_example(const TensorMap& tensors) {
   {
     pbf_writer example(record);
     pbf_writer features(example, 1);
-    for (const auto& [name, tensor] : tensors) {  // A TensorMap has its names in byte order.
+    for (const auto& [name, tensor] : tensors) {  // TensorMap has names in byte order.
       const TfList kind = writable_list_of(name, tensor);
       pbf_writer entry(features, 1);
       entry.add_string(1, name);
       pbf_writer feature(entry, 2);
-      // protozero leaves out a message in which nothing was written, and a list without values is still a list.
+      // protozero drops a message into which nothing is written, but a list without values must stay.
       std::string values;
       pbf_writer list(values);
       write_values(list, tensor);

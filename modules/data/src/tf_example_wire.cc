@@ -18,7 +18,7 @@ std::string_view view_of(pbf_reader& message) {
   return {view.data(), view.size()};
 }
 
-/// Calls `read`, in which protozero throws where bytes are no protocol buffer.
+/// Calls `read`, in which protozero throws if the bytes are no protocol buffer, and returns DataLoss then.
 template <class Read>
 auto caught(const Read& read) -> Result<decltype(read())> {
   try {
@@ -28,7 +28,7 @@ auto caught(const Read& read) -> Result<decltype(read())> {
   }
 }
 
-/// Calls one(message) for each value that is not packed, and packed(message) for each run of packed values of the form `form`.
+/// Calls one(message) for each unpacked value, and packed(message) for each run of packed values of the form `form`.
 template <class One, class Packed>
 void for_each_value(std::string_view bytes, Form form, const One& one, const Packed& packed) {
   pbf_reader message = reader_of(bytes);
@@ -62,7 +62,7 @@ int64_t count_values(const TfValues& values) {
       [&](pbf_reader& message) {
         if (values.list == TfList::kFloat) {
           count += int64_t(message.get_packed_float().size());
-        } else {  // Each number ends with the one byte of it whose highest bit is 0.
+        } else {  // A number ends with its only byte whose highest bit is 0.
           const std::string_view run = view_of(message);
           count += std::count_if(run.begin(), run.end(), [](char byte) { return (byte & 0x80) == 0; });
         }
@@ -70,7 +70,7 @@ int64_t count_values(const TfValues& values) {
   return count;
 }
 
-/// Puts values into `out` one after another; there are as many as count_values() said.
+/// Stores values into `out`, one after another; there are as many as count_values() returned.
 template <class T>
 class Sink {
  public:
@@ -86,7 +86,7 @@ class Sink {
   std::span<T> left_;
 };
 
-/// Reads one entry of the map into `values`. Of a kind that is there already the list is made longer.
+/// Reads one entry of the map into `values`. If `values` has a list of that kind already, the new values are appended.
 void read_entry(pbf_reader entry, TfValues& values, std::deque<std::string>& merged) {
   while (entry.next()) {
     if (entry.tag() == 1 && entry.wire_type() == kLengthDelimited) {
@@ -102,7 +102,7 @@ void read_entry(pbf_reader entry, TfValues& values, std::deque<std::string>& mer
         const std::string_view bytes = view_of(feature);
         if (values.list == list) {
           if (merged.empty() || values.bytes.data() != merged.back().data()) merged.emplace_back(values.bytes);
-          values.bytes = merged.back().append(bytes);  // In place, so that many pieces take no more than their bytes.
+          values.bytes = merged.back().append(bytes);  // In place: many pieces need no more memory than their bytes.
         } else {
           values.list = list;
           values.bytes = bytes;

@@ -23,18 +23,18 @@ enum class TfList : uint8_t { kNone = 0, kBytes = 1, kFloat = 2, kInt64 = 3 };
 /// "texts", "float32 values", "int64 values", "nothing".
 std::string_view to_string(TfList list);
 
-/// The list that a record has under a name, still encoded. Points into the record, or into the TfRecord that it is of.
+/// The list that a record has under a name, still encoded. It points into the record, or into its TfRecord.
 struct TfValues {
   std::string_view name;
-  TfList list = TfList::kNone;  ///< kNone: the record has the name, and no list under it.
+  TfList list = TfList::kNone;  ///< kNone: the record has the name, but no list under it.
   std::string_view bytes = {};
 
   /// The number of values. DataLoss if the bytes are damaged.
   Result<int64_t> count() const;
-  // As many values as count() says, of a list of that kind.
+  // Copies the values of a list of that kind. `out` has the size that count() returned.
   Result<void> copy_floats(std::span<float> out) const;
   Result<void> copy_int64s(std::span<int64_t> out) const;
-  /// Views into the record.
+  /// Copies views of the texts, which point into the record.
   Result<void> copy_texts(std::span<std::string_view> out) const;
 };
 
@@ -42,13 +42,13 @@ struct TfValues {
 /// kind counts, and lists of one kind are joined.
 class TfRecord {
  public:
-  /// `record` outlives what is read of it. DataLoss, with a sentence that does not name the record, if it is no tf.Example.
+  /// Reads a record, which must outlive its values. DataLoss, without the record's name, if it is no tf.Example.
   Result<void> read(std::string_view record);
   /// In the order of the record.
   const std::vector<TfValues>& values() const { return values_; }
-  /// nullptr if there is none of that name.
+  /// Returns nullptr if the record lacks that name.
   const TfValues* find(std::string_view name) const;
-  /// "a, b, c", at most a few, for errors.
+  /// Returns the first few names as "a, b, c", for errors.
   std::string names() const;
 
  private:

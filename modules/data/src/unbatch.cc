@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// unbatch: the rows of each element, one by one.
+// unbatch: hands out the rows of each element, one by one.
 #include <algorithm>
 
 #include "nodes.h"
@@ -15,7 +15,7 @@ class UnbatchStage final : public Stage {
     SHOAL_TRY(const bool more, find_row());
     if (!more) return false;
     item.refer(*rows_, row_);
-    item.materialise(context_.env.buffers());  // rows_ ends before what is downstream may look at it.
+    item.materialise(context_.env.buffers());  // rows_ may end before later stages read the item.
     item.set_record(item_.record_of_row(row_++));
     return true;
   }
@@ -34,7 +34,7 @@ class UnbatchStage final : public Stage {
     rows_.reset();
     return input_->restart();
   }
-  /// The input's position before the element that is open, and how many rows of it are gone.
+  /// Saves the input's position before the current element, and how many rows of that element were handed out.
   Result<void> save(StateWriter& out) const override {
     out.number(rows_ ? uint64_t(row_) : 0);
     if (!rows_) return input_->save(out);
@@ -54,7 +54,7 @@ class UnbatchStage final : public Stage {
   }
 
  private:
-  /// Makes row_ a row of rows_; false at the end.
+  /// Makes row_ a valid row of rows_, from the next element if needed; false at the end.
   Result<bool> find_row() {
     while (!rows_ || row_ == rows_->count()) {
       SHOAL_TRY_VOID(check_stopping(context_));
@@ -81,8 +81,8 @@ class UnbatchStage final : public Stage {
 
   StageContext& context_;
   std::unique_ptr<Stage> input_;
-  Item item_;                 ///< The element that is open gave its tensors to rows_, and keeps the records of its rows.
-  std::optional<Rows> rows_;  ///< The element that is open.
+  Item item_;                 ///< The current element: rows_ has its tensors, item_ keeps the records of its rows.
+  std::optional<Rows> rows_;  ///< The tensors of the current element.
   int64_t row_ = 0;           ///< The next row of rows_.
   std::string before_;        ///< The input's position before that element.
   std::optional<Error> unsaved_;

@@ -9,24 +9,24 @@
 
 namespace shoal::data {
 
-/// Adds to an `error` of a user's function which one it is (`what`: "the function of map"), if that is not told yet, and
-/// `where` the element was. An exception's kind becomes InvalidArgument if it is a std::logic_error, as those of std::stof() and
-/// at() are: the same element would give it again. A shoal::Exception tells all this itself from now on; any other exception of
-/// the user's stays what it is.
+/// Adds to an `error` of a user's function which function failed (`what`: "the function of map"), unless the error tells it
+/// already, and `where` the element was read. A std::logic_error, as std::stof() and at() throw, becomes InvalidArgument:
+/// the same element would throw it again. A shoal::Exception gets the new message itself; any other exception of the user
+/// stays as it is.
 Error in_user_function(Error error, std::string_view what, const std::string& where);
 
-/// Which element of a stage's input one is, counted from 0; after a `resumed` start it is counted from there.
+/// The number of an element in a stage's input, counted from 0, or after a `resumed` start from there.
 struct ElementNumber {
   int64_t number = 0;
   bool resumed = false;
 };
 
-/// Where an element was read, by the record and the row of tensors that its Item has: "jan.csv, line 12", or "row 3 of the
-/// tensors"; else its number in the input of `stage` ("map").
+/// Returns where an element was read, by its Item's record and row of tensors: "jan.csv, line 12", or "row 3 of the
+/// tensors"; else the element's number in the input of `stage` ("map").
 std::string place_of_element(const StageContext& context, RecordId record, int64_t row_of_tensors, std::string_view stage,
                              ElementNumber number);
 
-/// fn(), which returns a Result; `where` makes the text of the place only if there is an error.
+/// Calls fn(), which returns a Result; `where` makes the text of the place only if there is an error.
 template <class Fn, class Where>
 auto call_user_function(std::string_view what, Fn&& fn, Where&& where) -> std::invoke_result_t<Fn> {
   auto called = call_user(what, std::forward<Fn>(fn));

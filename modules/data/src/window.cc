@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// window: runs of elements, which may overlap, each stacked.
+// window: stacks runs of consecutive elements, which may overlap.
 #include <algorithm>
 
 #include "nodes.h"
@@ -25,7 +25,7 @@ class WindowStage final : public Stage {
     if (rows_.size() < rows) rows_.resize(rows);
     for (size_t row = 0; row < rows; ++row) std::swap(rows_[row], items_[row * size_t(options_.stride)]);
     if (options_.drop_remainder && int64_t(rows) < size_) {
-      count_ = 0;  // The position is the input's end.
+      count_ = 0;  // The position is now the input's end.
       return false;
     }
     SHOAL_TRY_VOID(stack("window", std::span(rows_).first(rows), nullptr, context_.env.buffers(), item));
@@ -38,7 +38,7 @@ class WindowStage final : public Stage {
     clear();
     return input_->restart();
   }
-  /// The input's position before the first element of the next window, and how many to pass over before that.
+  /// Saves the input's position before the first element of the next window, and how many elements to pass over before it.
   Result<void> save(StateWriter& out) const override {
     out.number(uint64_t(gap_));
     if (count_ == 0) return input_->save(out);
@@ -59,7 +59,7 @@ class WindowStage final : public Stage {
     return {};
   }
 
-  /// Reads what the next window spans, as far as there is so much.
+  /// Reads the elements that the next window spans, or as many as there are.
   Result<void> fill() {
     while (count_ < span_) {
       SHOAL_TRY_VOID(check_stopping(context_));
@@ -67,7 +67,7 @@ class WindowStage final : public Stage {
         items_.emplace_back();
         before_.emplace_back();
       }
-      // With a smaller shift windows overlap, and the input is saved at the start of each.
+      // If the shift is smaller than the span, windows overlap, and the input is saved before each element.
       if (options_.shift < span_) save_input(before_[size_t(count_)]);
       SHOAL_TRY(const bool more, input_->next(items_[size_t(count_)]));
       if (!more) return {};
@@ -100,9 +100,9 @@ class WindowStage final : public Stage {
   std::unique_ptr<Stage> input_;
   const int64_t size_;
   const WindowOptions options_;
-  const int64_t span_;               // From the first element of a window to its last.
-  std::vector<Item> items_;          // The first count_ are those from the next window's first on.
-  std::vector<std::string> before_;  // The input's position before each of them.
+  const int64_t span_;               // How many inputs lie from a window's first element to its last.
+  std::vector<Item> items_;          // The first count_ are inputs, from the next window's first on.
+  std::vector<std::string> before_;  // The input's position before each item.
   int64_t count_ = 0;
   int64_t gap_ = 0;  // Elements to pass over before the next window begins.
   std::vector<Item> rows_;

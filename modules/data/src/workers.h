@@ -17,24 +17,24 @@ namespace shoal::data {
 class Workers {
  public:
   using Lock = std::unique_lock<std::mutex>;
-  /// Claims and does one piece of work, giving up the lock meanwhile; false: there was none.
+  /// Claims and does one piece of work, with the lock released meanwhile. Returns false if there was no work.
   using Step = UniqueFunction<bool(Lock&)>;
 
   /// Runs at most `jobs_max` jobs at once, each of which calls `step` until it returns false.
   Workers(JobPool& pool, int jobs_max, Step step);
-  /// Waits for the pieces that are being worked on; queued jobs do nothing any more.
+  /// Waits for the pieces that are being worked on; jobs still in the pool's queue will do nothing.
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
   Lock lock() { return Lock(shared_->mutex); }
-  /// Says that there is work: adds a job unless there are enough jobs. Gives up the lock meanwhile, so state that the step
-  /// reads may change.
+  /// Tells the workers that there is work: submits a job unless enough jobs run. Releases the lock meanwhile, so the state
+  /// that the step reads may change.
   void call(Lock& lock);
-  /// Waits until somebody calls changed(). What is waited for is being worked on: user code bounds it, no deadline can.
+  /// Waits for changed(). Another thread does the awaited work, often a user's function, so no deadline can be set.
   void wait(Lock& lock) { shared_->changed.wait(lock); }
   void changed() { shared_->changed.notify_all(); }
-  /// Returns when no job works, and none takes up work before resume(); the consumer may not work either.
+  /// Returns once no job works; jobs then do no work before resume(). The consumer must not work either.
   void pause(Lock& lock);
   void resume();
 
@@ -42,9 +42,9 @@ class Workers {
   struct Shared {
     std::mutex mutex;
     std::condition_variable changed;
-    // Guarded by mutex.
+    // Guarded by the mutex.
     Step step;
-    int jobs = 0;     ///< Jobs submitted or working.
+    int jobs = 0;     ///< How many jobs are submitted or at work.
     int working = 0;  ///< Jobs inside `step`.
     bool paused = false;
   };

@@ -20,7 +20,7 @@ Error zip_damaged(uint64_t offset, const std::string& what) {
   return data_loss("the zip archive is damaged (offset " + std::to_string(offset) + "): " + what);
 }
 
-/// Takes numbers off the front of a text that is long enough.
+/// Takes numbers off the front of a text, which must be long enough.
 class ZipFields {
  public:
   explicit ZipFields(std::string_view text) : left_(text) {}
@@ -42,21 +42,21 @@ class ZipFields {
   std::string_view left_;
 };
 
-/// `bytes` bytes at `offset`, which lie in the file.
+/// Reads `bytes` bytes at `offset`; all of them must lie in the file.
 Result<std::string> read_text_at(const ReadableFile& file, uint64_t offset, size_t bytes) {
   std::string text(bytes, '\0');
   if (bytes > 0) SHOAL_TRY_VOID(file.read_at(offset, std::as_writable_bytes(std::span(text))));
   return text;
 }
 
-/// The place of the directory, by the records at the end of the archive.
+/// The place of the directory, as told by the records at the end of the archive.
 struct ZipEnd {
   uint64_t members = 0;
   uint64_t offset = 0, bytes = 0;  ///< Of the directory.
   uint64_t end_offset = 0;  ///< The offset of the first record behind the directory.
 };
 
-/// Tells what a file is that does not end as archives do.
+/// Makes the error for a file that does not end like a zip archive, and says what the file is.
 Error no_zip(const ReadableFile& file) {
   const auto begin = read_text_at(file, 0, size_t(std::min<uint64_t>(512, file.size())));
   if (!begin) return begin.error();
@@ -72,7 +72,7 @@ Error no_zip(const ReadableFile& file) {
                    "\", expected \"PK\"");
 }
 
-/// Finds the last record, behind which only its comment stands. `record` becomes the record itself.
+/// Finds the end record, behind which only its comment stands, and copies it into `record`. Returns its offset.
 Result<uint64_t> find_zip_end(const ReadableFile& file, std::string& record) {
   const auto looked_at = size_t(std::min<uint64_t>(kZipEndBytes + UINT16_MAX, file.size()));
   SHOAL_TRY(const std::string tail, read_text_at(file, file.size() - looked_at, looked_at));
@@ -86,7 +86,7 @@ Result<uint64_t> find_zip_end(const ReadableFile& file, std::string& record) {
   return no_zip(file);
 }
 
-/// Replaces the numbers of `end`, which ends at `end.end_offset`, by those of the zip64 record, where there is one.
+/// Replaces the numbers of `end`, whose record begins at `end.end_offset`, by those of the zip64 record, if there is one.
 Result<void> read_zip64_end(const ReadableFile& file, ZipEnd& end) {
   if (end.end_offset < kZip64LocatorBytes + kZip64EndBytes) return {};
   const uint64_t locator_offset = end.end_offset - kZip64LocatorBytes;
@@ -142,7 +142,7 @@ Result<ZipEnd> read_zip_end(const ReadableFile& file) {
   return end;
 }
 
-/// The numbers that the directory leaves to the extra field of zip64.
+/// Reads the numbers that the directory stores in the extra field of zip64.
 Result<void> read_zip64_extra(std::string_view extra, uint64_t offset, ZipEntry& entry) {
   for (ZipFields fields(extra); fields.left() >= 4;) {
     const auto id = fields.take<uint16_t>(), size = fields.take<uint16_t>();
@@ -172,7 +172,7 @@ Result<std::string> zip_name(std::string_view bytes, uint16_t flags, uint64_t of
   return std::string(bytes);
 }
 
-/// Reads one member of the directory from `left`, and takes it off there. `offset` is where `left` begins.
+/// Reads one member of the directory from `left`, and removes it there. `left` begins at `offset` in the file.
 Result<ZipEntry> read_zip_entry(std::string_view& left, uint64_t offset) {
   if (left.size() < kZipDirectoryBytes) return zip_damaged(offset, "its directory ends within a member");
   ZipFields fields(left);
@@ -187,7 +187,7 @@ Result<ZipEntry> read_zip_entry(std::string_view& left, uint64_t offset) {
   entry.bytes = fields.take<uint32_t>();
   const auto name_bytes = fields.take<uint16_t>(), extra_bytes = fields.take<uint16_t>(),
              comment_bytes = fields.take<uint16_t>();
-  fields.pass_over(8);  // The disk, which read_zip_end() has seen to be the only one, and attributes.
+  fields.pass_over(8);  // The disk (read_zip_end() has checked that there is one), and attributes.
   entry.offset = fields.take<uint32_t>();
   if (size_t(name_bytes) + extra_bytes + comment_bytes > fields.left())
     return zip_damaged(offset, "its directory ends within a member");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The directory of a zip archive, which lies behind its members.
+/// Reads the directory of a zip archive, which stands behind the members.
 #include <vector>
 
 #include "shoal/base/storage.h"
@@ -8,7 +8,7 @@
 
 namespace shoal::data {
 
-/// All members, in the order of the directory. The errors are those of ZipArchive::open(), without the name of the file.
+/// Returns all members, in the order of the directory. Errors are those of ZipArchive::open(), but do not name the file.
 Result<std::vector<ZipEntry>> read_zip_directory(const ReadableFile& file);
 
 }  // namespace shoal::data

@@ -5,7 +5,7 @@
 
 namespace shoal::data {
 
-/// A member, by the directory at the end of the archive.
+/// A member of an archive, as described by the directory at the end.
 struct ZipEntry {
   std::string name;  ///< In UTF-8.
   uint16_t flags = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The numbers of zip archives, for who reads and who writes them. All are little-endian.
-/// Source: PKWARE, "APPNOTE.TXT - .ZIP File Format Specification", version 6.3.10, section 4.3.
+/// The numbers in zip archives, for the reader and the writer. All are
+/// little-endian.
 ///
 ///   local header   signature, version needed, flags, method, time, date, CRC-32, packed bytes, bytes, lengths of the name
 ///                  and of the extra fields; name; extra fields; then the bytes of the member
@@ -27,7 +27,7 @@ inline constexpr uint16_t kZipStored = 0, kZipDeflated = 8;
 inline constexpr uint16_t kZipEncryptedFlag = 1 << 0, kZipPatchFlag = 1 << 5, kZipUtf8Flag = 1 << 11,
                           kZipMaskedFlag = 1 << 13;
 inline constexpr uint16_t kZip64ExtraId = 1;
-/// In the place of a number, it says that the number stands in the zip64 part.
+/// In the place of a number, it means that the number stands in the zip64 part.
 inline constexpr uint16_t kZip64Mark16 = 0xffff;
 inline constexpr uint32_t kZip64Mark32 = 0xffffffff;
 

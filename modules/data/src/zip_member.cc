@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Members that are stored, and members that are deflated (RFC 1951) by zlib. A build without zlib says so here.
+// Reads members that are stored, or deflated (RFC 1951; by zlib). A build without zlib fails here.
 #include "zip_member.h"
 
 #include <algorithm>
@@ -22,8 +22,8 @@ Error checksum_differs(uint32_t found, uint32_t expected) {
                    std::to_string(expected) + ": its bytes are damaged");
 }
 
-/// Counts the bytes of a member, and compares their checksum at the end. Unpacked makes the bytes: fill(out) fills all of
-/// `out`, and finish() is called behind the last one.
+/// Counts the bytes of a member, and compares their checksum at the end. Unpacked unpacks them: fill(out) fills all of
+/// `out`, and finish() is called behind the last byte.
 template <class Unpacked>
 class ZipMember final : public ByteSource {
  public:
@@ -111,7 +111,7 @@ class InflatedBytes {
   static constexpr uint64_t kInputBytesMax = 64 << 10;
 
   bool nothing_left() const { return stream_.avail_in == 0 && left_ == 0; }
-  /// Inflates one piece; returns how many bytes it made.
+  /// Inflates one piece; returns how many bytes that gave.
   Result<size_t> inflate_into(std::span<std::byte> out) {
     if (ended_) return size_t(0);
     if (stream_.avail_in == 0 && left_ > 0) {
@@ -139,7 +139,7 @@ class InflatedBytes {
   }
 
   const ReadableFile& file_;
-  uint64_t offset_, left_;  // The offset and the number of packed bytes that are not read yet.
+  uint64_t offset_, left_;  // The offset and the number of the unread packed bytes.
   std::vector<Bytef> input_;
   z_stream stream_{};
   bool ended_ = false;
@@ -168,7 +168,7 @@ Result<std::unique_ptr<ByteSource>> open_zip_member(const ReadableFile& file, co
         " of zip, and 0 (stored) and 8 (deflated) are read; pack it again, as by numpy.savez_compressed");
   }
 #if defined(SHOAL_DATA_ZLIB)
-  // DEFLATE makes at most 1032 bytes of one.
+  // DEFLATE unpacks one byte to at most 1032 bytes.
   constexpr uint64_t kRatioMax = 1032;
   if (entry.bytes / kRatioMax > entry.packed_bytes) {
     return data_loss("the member is said to have " + std::to_string(entry.bytes) + " bytes in " +

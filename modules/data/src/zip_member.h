@@ -6,8 +6,8 @@
 
 namespace shoal::data {
 
-/// The packed bytes of `entry` begin at `begin` of `file`, which outlives what is returned, and lie in it. The other errors
-/// are those of ZipArchive::open().
+/// The packed bytes of `entry` begin at offset `begin` of `file`, and lie in the file, which must outlive the result. The
+/// other errors are those of ZipArchive::open().
 Result<std::unique_ptr<ByteSource>> open_zip_member(const ReadableFile& file, const ZipEntry& entry, uint64_t begin);
 
 }  // namespace shoal::data

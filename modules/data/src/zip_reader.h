@@ -13,7 +13,7 @@
 
 namespace shoal::data {
 
-/// An archive and its members may be used by one thread at a time.
+/// One thread at a time may use an archive and its members.
 class ZipArchive {
  public:
   /// Reads the directory. DataLoss, naming the file and the offset, for a damaged archive, for members that overlap and for
@@ -21,11 +21,11 @@ class ZipArchive {
   static Result<ZipArchive> open(Storage& storage, std::string path, const StopToken& stop = {});
 
   const std::vector<ZipEntry>& entries() const { return entries_; }
-  /// The bytes of a member of this archive, which outlives what is returned. The read that reaches the end compares the
-  /// checksum. DataLoss where the member is damaged; FailedPrecondition where it is encrypted, or compressed by what this
-  /// build does not have. Errors do not name the file.
+  /// Opens a member of this archive, which must outlive the result. The read that reaches the end compares the checksum.
+  /// DataLoss if the member is damaged; FailedPrecondition if it is encrypted, or compressed by a method that this build
+  /// does not support. Errors do not name the file.
   Result<std::unique_ptr<ByteSource>> open(const ZipEntry& entry) const;
-  /// "file.npz, member x.npy (offset 0)" before the sentence, unless a lower layer named the file already.
+  /// Puts "file.npz, member x.npy (offset 0)" before the error, unless a lower layer named the file already.
   Error in_member(Error error, const ZipEntry& entry) const;
 
  private:

@@ -13,7 +13,7 @@ namespace {
 constexpr uint16_t kZipVersion = 20, kZip64Version = 45;  // 2.0 and 4.5, the first with zip64.
 constexpr uint16_t kZipTime = 0, kZipDate = 1 << 5 | 1;   // 00:00:00; year 1980 + 0, month 1, day 1.
 
-/// The numbers that a header does not hold itself, as its extra field of zip64.
+/// Returns the numbers that do not fit into a header as the header's extra field of zip64.
 std::string zip64_extra(const std::vector<uint64_t>& numbers) {
   std::string extra;
   if (numbers.empty()) return extra;
@@ -35,7 +35,7 @@ void append_member(std::string& out, const std::string& name, uint32_t crc, uint
   append_little_endian(out, kZipTime);
   append_little_endian(out, kZipDate);
   append_little_endian(out, crc);
-  append_little_endian(out, bytes);  // Packed, and unpacked.
+  append_little_endian(out, bytes);  // The packed size, and the unpacked size.
   append_little_endian(out, bytes);
   append_little_endian(out, uint16_t(name.size()));
   append_little_endian(out, uint16_t(extra_bytes));

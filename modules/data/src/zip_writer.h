@@ -12,7 +12,7 @@
 namespace shoal::data {
 
 struct ZipWriterOptions {
-  /// Sizes and offsets from here on, and as many members, are written as zip64 does. Tests give less than what needs it.
+  /// Sizes and offsets of at least this number, and so many members, are written in zip64 form. Tests set smaller numbers.
   uint64_t zip64_from = 0xffffffff;
   uint64_t zip64_members_from = 0xffff;
 };
@@ -20,13 +20,13 @@ struct ZipWriterOptions {
 class ZipWriter {
  public:
   using Sink = std::function<Result<void>(std::span<const std::byte> bytes)>;
-  /// `file`, which is at its start, outlives this.
+  /// `file` must be at its start, and outlive the writer.
   explicit ZipWriter(WritableFile& file, ZipWriterOptions options = {}) : file_(file), options_(options) {}
 
-  /// `write` gives `bytes` bytes to the sink, twice and alike: the checksum stands before them. `name` is UTF-8 of at most
-  /// 65535 bytes.
+  /// Adds a member. `write` passes `bytes` bytes to the sink. It is called twice and must pass the same bytes, since the
+  /// checksum comes before them. `name` is UTF-8 of at most 65535 bytes.
   Result<void> add(const std::string& name, uint64_t bytes, const std::function<Result<void>(const Sink& sink)>& write);
-  /// Writes the directory, behind which nothing may come.
+  /// Writes the directory. Nothing may be added afterwards.
   Result<void> finish();
 
  private:
