@@ -39,7 +39,7 @@ class Inputs {
 /// The ids of each example: [batch, L] int64, -1 where there is none.
 struct Ids {
   Value ids = {};
-  Value weights = {};  ///< Float32 with the shape of `ids`; invalid: all are 1.
+  Value weights = {};  ///< Float32 with the shape of `ids`. An invalid Value: all weights are 1.
 };
 
 /// The part of a column that has ids. A layer looks up weights for these ids.

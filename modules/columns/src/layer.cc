@@ -39,7 +39,7 @@ Value weights_of(Graph& graph, const Shape& shape) { return graph.variable("weig
 
 constexpr const char* kBias = "bias";
 
-/// The scope of a column's weights: its name, unless that is the name of the layer's own variable.
+/// Returns the scope of a column's weights: its name, unless that is the name of the layer's own variable.
 std::string scope_of(const Column& column) { return column.name() == kBias ? "bias_column" : column.name(); }
 
 /// Returns what one column adds to the logits of a linear layer.

@@ -50,7 +50,7 @@ Result<void> add_texts(const Tensor& tensor, const std::string& name, const Stat
   return {};
 }
 
-/// Names have to be UTF-8, since a run may keep statistics as JSON (RunConfig::learned()).
+/// Checks that names are UTF-8, since a run may keep statistics as JSON (RunConfig::learned()).
 Result<void> check_names(const data::TensorMap& tensors) {
   for (const auto& [name, tensor] : tensors) {
     SHOAL_TRY_VOID(check_utf8(name, "statistics: the name of a feature or label", kConvertToUtf8));
@@ -58,7 +58,7 @@ Result<void> check_names(const data::TensorMap& tensors) {
   return {};
 }
 
-/// The statistics of features, or of labels, so far.
+/// The statistics of features, or of labels, gathered so far.
 struct Gathered {
   std::map<std::string, NumbersSoFar> numbers;
   std::map<std::string, TextStatistics> texts;

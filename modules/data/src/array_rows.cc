@@ -28,7 +28,7 @@ struct ArrayRows::State {
   // An array that is read as a whole by the first call.
   std::function<Result<Tensor>()> read_all = {};
   std::optional<Tensor> all = {};
-  int64_t row = 0;  ///< The number of the next row.
+  int64_t row = 0;  ///< The number of the row to read next.
 
   /// 0 if rows have no elements: a header of a few bytes could promise any number of such rows.
   int64_t rows() const { return shape.rank() == 0 ? 1 : shape.elements() == 0 ? 0 : shape[0]; }

@@ -72,8 +72,8 @@ class StoppableSource final : public ByteSource {
 
 enum class Compression { kNone, kGzip, kZstd, kLz4 };
 
-/// True if the file begins with the length of a TFRecord and the length's checksum. One length in 65,536 begins with the
-/// bytes of gzip.
+/// True if the file begins with the length of a TFRecord and the length's checksum: one in 65,536 such lengths begins with
+/// the same bytes as gzip.
 Result<bool> begins_with_a_record(const ReadableFile& file) {
   std::array<char, kRecordHeadBytes> head{};
   if (file.size() < head.size()) return false;
@@ -82,7 +82,7 @@ Result<bool> begins_with_a_record(const ReadableFile& file) {
   return masked_crc(crc32c(text.substr(0, 8))) == load_little_endian<uint32_t>(text.substr(8));
 }
 
-/// Told by the first bytes. zstd and lz4 both allow skippable frames before the first one, as pzstd(1) writes: these are passed over.
+/// Recognises the compression by the first bytes. zstd and lz4 files may begin with skippable frames, as pzstd(1) writes.
 Result<Compression> compression_of(const ReadableFile& file) {
   constexpr uint32_t kZstdMagic = 0xfd2fb528, kLz4Magic = 0x184d2204, kSkippableMagic = 0x184d2a50,
                      kSkippableMask = 0xfffffff0;

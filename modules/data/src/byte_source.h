@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Bytes of a file from its start, plain or compressed.
+/// Reads the bytes of a plain or compressed file from its start.
 #include <cstdint>
 #include <memory>
 #include <span>

@@ -25,7 +25,7 @@ class CacheFileWriter {
  private:
   struct Block {
     uint64_t offset = 0;  ///< The offset of the block's record in the file.
-    uint64_t first_element = 0;  ///< The number of its first element.
+    uint64_t first_element = 0;  ///< The number of the block's first element.
   };
   CacheFileWriter(std::unique_ptr<WritableFile> file, bool compress) : file_(std::move(file)), compress_(compress) {}
   Result<void> write_block();

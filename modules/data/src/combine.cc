@@ -54,7 +54,7 @@ class ZipStage final : public Stage {
       }
     }
     ended_ = least < count;
-    if (failed && least > 0) return std::move(*failed);  // An error behind the end of another input does not matter.
+    if (failed && least > 0) return std::move(*failed);  // An error does not matter if another input has ended before.
     return least;
   }
   Result<void> restart() override {

@@ -20,7 +20,7 @@ inline NameSet set_of(const std::vector<std::string>& names) { return {names.beg
 using CsvLayout = std::vector<size_t>;
 constexpr size_t kPassedOver = size_t(-1);
 
-/// The layout of a file whose fields are the columns, from left to right.
+/// Returns the layout of a file whose fields are the columns, from left to right.
 CsvLayout layout_left_to_right(size_t columns);
 
 /// Returns the layout of a file whose last header line has the fields `header`. Columns are found by their names
@@ -33,7 +33,7 @@ Result<CsvLayout> layout_by_header(const std::vector<std::string>& header, const
 /// header line. InvalidArgument, with both lists, if the header has one of these names over another column.
 Result<void> check_given_names(const std::vector<std::string>& names, const std::vector<std::string>& header);
 
-/// Whether a line whose first field is `first` is more likely a remark than a header.
+/// Whether a line whose first field is `first` is more likely a remark (a comment in the file) than a header.
 bool looks_like_remark(std::string_view first);
 
 /// Returns the names as "a, b, c", quoted where needed; of very many names only the first.

@@ -26,7 +26,7 @@ bool is_too_large(std::string_view text) {
   if (first == std::string_view::npos) return false;
   // The number is 0.d... times 10^order.
   const int64_t order = first < point ? int64_t(point - first) : -int64_t(first - point - 1);
-  constexpr int64_t kExponentMax = int64_t(1) << 40;  // Far beyond any type, and far from an overflow of the sum.
+  constexpr int64_t kExponentMax = int64_t(1) << 40;  // Far beyond any type; sums with it do not overflow.
   const std::string_view exponent = text.substr(std::min(mark + 1, text.size()));
   const int64_t power = exponent.empty() ? 0 : clamped_number_from<int64_t>(without_plus(exponent)).value_or(0);
   return order + std::clamp(power, -kExponentMax, kExponentMax) > 0;

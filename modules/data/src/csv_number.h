@@ -24,7 +24,7 @@ std::optional<T> whole_number(std::string_view field) {
   const bool no_fraction =
       point != std::string_view::npos && point > 0 && field.find_first_not_of('0', point + 1) == std::string_view::npos;
   if (no_fraction) return number_from<T>(field.substr(0, point));
-  constexpr double kExactMax = 9007199254740992;  // 2^53: up to it, a double is one whole number and no other.
+  constexpr double kExactMax = 9007199254740992;  // 2^53: up to it, a double holds every whole number exactly.
   const auto number = number_from<double>(field);
   if (!number || std::trunc(*number) != *number || std::abs(*number) > kExactMax) return std::nullopt;
   const auto whole = int64_t(*number);

@@ -12,10 +12,10 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Reads "70", "-0.5" or "12.3456", which begins with a digit or a minus and a digit. Where all digits together are a whole
-/// number that float32 holds, the division by a power of ten, which float32 holds too, rounds once and so gives the nearest
-/// number, as std::from_chars does in several times as long. Returns the place behind the number; null for other numbers.
-/// Source: Clinger, "How to read floating point numbers accurately" (1990).
+/// Reads a number such as "70", "-0.5" or "12.3456", which begins with a digit or with a minus and a digit. If float32
+/// holds both the whole number of all its digits and the power of ten to divide by, the division rounds only once and so
+/// gives the nearest number, as std::from_chars does in several times as long. Returns the place behind the number; null
+/// for others. Source: Clinger, "How to read floating point numbers accurately" (1990).
 const char* short_number(const char* at, const char* end, float& number) {
   constexpr uint32_t kExactMax = 1 << 24;
   constexpr std::array<float, 8> kPowers = {1e0f, 1e1f, 1e2f, 1e3f, 1e4f, 1e5f, 1e6f, 1e7f};
@@ -52,7 +52,7 @@ Tensor& CsvParser::tensor_for(size_t column, Element& element) {
   return tensor;
 }
 
-/// Finds the field that begins at `at`, as text; false where it has doubled quotes, or a quote that may be a mistake.
+/// Finds the text of the field that begins at `at`; false if it has doubled quotes, or a quote that may be a mistake.
 bool CsvParser::take_plain_text(const char*& at, const char* end, bool quotes, std::string_view& field) const {
   const bool quoted = quotes && at != end && *at == '"';
   const char* const begin = quoted ? at + 1 : at;
@@ -67,7 +67,7 @@ bool CsvParser::take_plain_text(const char*& at, const char* end, bool quotes, s
   return true;
 }
 
-/// Reads a number in digits that begins at `at`; false where there is none that its type holds.
+/// Reads a number in digits that begins at `at`; false if there is none, or the type cannot hold it.
 template <class T>
 bool CsvParser::take_plain_number(const char*& at, const char* end, Tensor& tensor) const {
   if (at == end || !is_digit(*at == '-' && end - at > 1 ? at[1] : *at)) return false;

@@ -234,7 +234,7 @@ Result<std::vector<std::string>> fields_of(std::string_view record, const CsvOpt
 Result<void> follow_header(const RecordReader& reader, std::string_view record, CsvParser& parser) {
   if (parser.options().by_position) return {};
   const auto header = fields_of(record, parser.options());
-  if (!header && looks_like_remark(record)) return {};  // A remark may have any quotes; columns go from left to right.
+  if (!header && looks_like_remark(record)) return {};  // A remark may have any quotes: no layout is set.
   if (!header) {
     return reader.damaged("the header: " + header.error().message() +
                           "; if the line is no header, by_position takes columns from left to right");

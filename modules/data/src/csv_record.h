@@ -40,7 +40,7 @@ std::string odd_line_hint(std::string_view record);
 /// Returns the error sentence about a missing label.
 std::string missing_label(const std::string& column);
 
-/// Makes elements of records: each field becomes a feature or a label, by the place of its column.
+/// Makes elements of records: each field becomes a feature or a label, as its column says.
 class CsvParser {
  public:
   explicit CsvParser(CsvOptions options);
@@ -56,7 +56,7 @@ class CsvParser {
   size_t fields_found() const { return splitter_.fields().size(); }
 
  private:
-  /// The tensor that a column is written to.
+  /// The tensor into which a column is written.
   struct Target {
     bool used = true;
     bool label = false;

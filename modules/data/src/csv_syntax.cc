@@ -121,7 +121,7 @@ Result<void> CsvSplitter::split(std::string_view record) {
   unquoted_.reserve(record.size());
   has_quotes_ = record.find('"') != std::string_view::npos;
   has_cr_ = record.find('\r') != std::string_view::npos;
-  for (size_t at = 0; at <= record.size(); ++at) {  // Each turn takes a field, and steps over the separator behind it.
+  for (size_t at = 0; at <= record.size(); ++at) {  // Each step takes a field; ++at passes over its separator.
     size_t open = at;
     if (has_quotes_ && syntax_.quoting) {
       const auto counts_not = [&](char c) {

@@ -14,7 +14,7 @@ namespace shoal::data {
 
 struct CsvSyntax {
   char separator = ',';
-  bool quoting = true;       ///< False: a quote is a character as any other.
+  bool quoting = true;       ///< False: a quote is like any other character.
   bool trim_blanks = false;  ///< True: blanks and tabs around a field, or around its quotes, do not count.
 };
 
@@ -61,7 +61,7 @@ class CsvSplitter {
   explicit CsvSplitter(CsvSyntax syntax) : syntax_(syntax) {}
   /// InvalidArgument with a sentence about a misplaced quote or CR; error_at() is the place of it.
   Result<void> split(std::string_view record);
-  /// The fields of the last record. They view the record or, where quotes were doubled, the splitter's own memory.
+  /// The fields of the last record. They point into the record or, if quotes were doubled, into the splitter's memory.
   const std::vector<std::string_view>& fields() const { return fields_; }
   /// The place of split()'s error in the record, in bytes.
   size_t error_at() const { return error_at_; }
@@ -74,7 +74,7 @@ class CsvSplitter {
 
   const CsvSyntax syntax_;
   std::vector<std::string_view> fields_;
-  std::string unquoted_;                      // Fields whose quotes were doubled. It never grows while a record is split.
+  std::string unquoted_;                      // Fields with doubled quotes, undone. Never reallocated within a record.
   bool has_quotes_ = false, has_cr_ = false;  // True if the record has any quote, and any CR.
   size_t error_at_ = 0;
 };

@@ -72,7 +72,7 @@ bool begins_as_tf_record(std::string_view begin) {
 bool has_tf_example(std::string_view begin) {
   const uint64_t bytes = little_endian(begin.substr(0, 8));
   const std::string_view record = begin.substr(12, bytes);
-  if (record.size() < bytes) return record.starts_with('\n');  // Field 1, which has a length.
+  if (record.size() < bytes) return record.starts_with('\n');  // The tag of field 1, which has a length.
   TfRecord example;
   return example.read(record).has_value() && !example.values().empty();
 }

@@ -31,7 +31,7 @@ struct Header {
   size_t width = 0;  ///< Bytes of one element in the file.
   DType dtype{};     ///< The type of the tensor.
   Shape shape;
-  size_t bytes = 0;  ///< Bytes of the header itself.
+  size_t bytes = 0;  ///< The size of the header itself.
 };
 
 /// Reads all of `out`. DataLoss, with the expected and the found size, if the file ends before.

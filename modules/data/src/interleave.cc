@@ -98,7 +98,7 @@ class InterleaveStage final : public Stage {
     SHOAL_TRY(const int64_t since, in.count());
     turn_ = size_t(turn);
     next_number_ = first;
-    std::vector<std::pair<int64_t, size_t>> open;  // By element, counted from `first`.
+    std::vector<std::pair<int64_t, size_t>> open;  // Element (counted from `first`) and slot of each open dataset.
     for (size_t i = 0; i < slots_.size(); ++i) {
       SHOAL_TRY(const int64_t one_more, in.count(since));
       if (one_more > 0) open.emplace_back(one_more - 1, i);
@@ -126,12 +126,12 @@ class InterleaveStage final : public Stage {
   /// A dataset that is being read. Members refer to members above them.
   struct Open {
     int64_t number;  ///< The number of the dataset's element in the input.
-    std::string before;  ///< The input's position before that element.
+    std::string before;  ///< The input's position before the dataset's element.
     NodePtr node;
     uint64_t fingerprint;
     std::unique_ptr<StageContext> context;
     std::unique_ptr<Stage> stage;
-    BackgroundStage* background = nullptr;  ///< The same stage, if it works in the background.
+    BackgroundStage* background = nullptr;  ///< The stage above, if it works in the background.
   };
 
   int64_t taken() const { return next_number_ - (ahead_ ? 1 : 0); }

@@ -27,7 +27,7 @@ const std::pair<std::string, Tensor>& entry(const Element& element, size_t index
 
 std::string quoted(const std::string& name) { return name.empty() ? "the tensor" : "\"" + name + "\""; }
 
-/// The mutable tensor number `index`, features first.
+/// Returns the mutable tensor number `index`; features come first.
 Tensor& tensor_at(Element& element, size_t index) {
   const size_t features = element.features.size();
   return index < features ? element.features.begin()[ptrdiff_t(index)].second

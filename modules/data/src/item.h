@@ -54,7 +54,7 @@ class Rows {
   int64_t count_;
 };
 
-/// InvalidArgument unless `tensors` can be a Rows.
+/// InvalidArgument unless a Rows can be made of `tensors`.
 Result<void> check_rows(const Element& tensors);
 
 /// A record of a file as a number, which StageContext::place_of() turns into text; 0: no record is known.

@@ -172,7 +172,7 @@ class PipelineIterator final : public Iterator {
     return {};
   }
 
-  const NodePtr node_;  // Stages refer to nodes.
+  const NodePtr node_;  // Keeps the nodes alive, to which stages refer.
   const uint64_t fingerprint_;
   std::unique_ptr<StageContext> context_;
   std::unique_ptr<Stage> stage_;
@@ -180,7 +180,7 @@ class PipelineIterator final : public Iterator {
   uint64_t ordinal_ = 0;
   bool ended_ = false;
   std::optional<Error> failure_;
-  bool stopped_ = false;  // The failure is a stop that was asked for.
+  bool stopped_ = false;  // True: the failure is a stop that the user asked for.
   std::string place_;  // The position that the stages had before the last call.
   std::optional<Error> no_place_;
 };

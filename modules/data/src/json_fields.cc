@@ -103,7 +103,7 @@ Result<void> JsonGatherer::end_list() {
 }
 
 Result<void> JsonGatherer::count_one() {
-  elements_ += wants_element();  // After a list, another list or nothing may follow.
+  elements_ += wants_element();  // After a list, only another list, or nothing, may follow.
   if (counts_.empty()) {
     is_done_ = true;
     return {};

@@ -15,8 +15,8 @@ namespace shoal::data {
 /// The kinds of JSON values, for errors.
 enum class JsonKind { kNull, kBool, kNumber, kString, kList, kObject };
 
-/// Gathers the elements of one value after another: begin(), then a call for each element and for both ends of each list,
-/// until is_done(). Errors are InvalidArgument with a sentence that names the field; the caller knows file and line.
+/// Gathers the elements of one value after another: begin(), then one call for each element and for both ends of each list,
+/// until is_done(). Errors are InvalidArgument with a sentence that names the field; the caller adds file and line.
 class JsonGatherer {
  public:
   void begin(const JsonField& field);
@@ -53,7 +53,7 @@ class JsonGatherer {
   std::vector<int64_t> counts_;  // The number of values in each open list so far.
   int64_t elements_ = 0;
   std::vector<std::byte> bytes_;      // The elements, unless they are strings.
-  std::vector<std::string> strings_;  // Longer than elements_ where earlier values had more of them.
+  std::vector<std::string> strings_;  // May be longer than elements_, to keep the memory of earlier values.
 };
 
 /// Stores the value that a missing field counts as. `field` must have such a value.

@@ -26,7 +26,7 @@ class JsonTree {
     std::map<std::string, size_t, std::less<>> children;
     size_t field = kNowhere;  ///< The field whose value is at this node, which then has no children.
   };
-  /// InvalidArgument where two fields have one path, or one lies inside of another.
+  /// InvalidArgument if two fields have the same path, or one lies inside of another.
   static Result<JsonTree> of(const std::vector<JsonField>& fields);
   const Node& operator[](size_t index) const { return nodes_[index]; }
   /// The node that `key` leads to from `node`; kNowhere if no field lies there.
@@ -47,7 +47,7 @@ class JsonLineParser final : json::Events {
   Result<void> parse(std::string_view line, Element& element);
 
  private:
-  /// The tensor that a field is written to.
+  /// The tensor into which a field is written.
   struct Target {
     bool label = false;
     size_t index = 0;  ///< The tensor's index in its map.
@@ -79,7 +79,7 @@ class JsonLineParser final : json::Events {
   std::vector<Target> targets_;
   std::vector<std::string> feature_names_, label_names_;
 
-  // The state of the walk through a line.
+  // The members below are the state of parse() within a line.
   Element* element_ = nullptr;
   std::vector<size_t> objects_;            // The nodes of the open objects that have fields.
   size_t next_ = JsonTree::kRoot;          // The node that the next value belongs to.

@@ -62,7 +62,7 @@ class MapNode final : public Node {
 }  // namespace
 
 Result<void> apply(const MapFn& fn, Item& item, const StageContext& context, ElementNumber number) {
-  const RecordId record = item.record();  // A map of batches may put rows in another order: their records are forgotten.
+  const RecordId record = item.record();  // A map of batches may move rows, so the records of rows are dropped.
   const int64_t row = item.row_of_tensors();
   Element& element = item.materialise(context.env.buffers());
   const auto where = [&] { return place_of_element(context, record, row, "map", number); };

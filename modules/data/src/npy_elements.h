@@ -28,7 +28,7 @@ bool has_bytes_of_tensor(const NpyType& type);
 /// are those of write_npy().
 Result<NpyType> npy_type_for(const Tensor& tensor);
 
-/// Appends the elements begin, begin + 1, ... end - 1 of `tensor` to `out`. `type` is npy_type_for() of it.
+/// Appends the elements begin, begin + 1, ... end - 1 of `tensor` to `out`. `type` is the result of npy_type_for(tensor).
 void encode_npy(const Tensor& tensor, const NpyType& type, size_t begin, size_t end, std::string& out);
 
 }  // namespace shoal::data

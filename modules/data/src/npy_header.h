@@ -16,7 +16,7 @@
 
 namespace shoal::data {
 
-/// The elements of an NPY file.
+/// The type of the elements of an NPY file.
 struct NpyType {
   enum class Kind : char {
     kBool = 'b',
@@ -52,7 +52,7 @@ struct NpyHeader {
 /// damaged, FailedPrecondition for a file of another format, and for types and shapes that Shoal does not have.
 Result<NpyHeader> read_npy_header(ByteSource& source);
 
-/// A header of version 1.0 for elements in C order. The elements begin at a multiple of 64 bytes.
+/// Returns a header of version 1.0 for elements in C order. The elements begin at a multiple of 64 bytes.
 std::string npy_header_text(const NpyType& type, const Shape& shape);
 
 }  // namespace shoal::data

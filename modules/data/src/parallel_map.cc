@@ -58,7 +58,7 @@ class ParallelMapStage final : public Stage {
   bool fails_for_one_element() const override { return failed_; }
 
   Result<int64_t> skip(int64_t count) override {
-    if (begun_) return Stage::skip(count);  // Elements that were read ahead come first.
+    if (begun_) return Stage::skip(count);  // Elements that were read ahead must be skipped first.
     if (!gone_.empty()) return Stage::skip(count);
     SHOAL_TRY(const int64_t skipped, input_->skip(count));
     first_.number += skipped;
@@ -213,7 +213,7 @@ class ParallelMapStage final : public Stage {
     slot.state = State::kGone;
     drop_gone();
     if (error) return *error;
-    read_ahead(lock);  // The jobs work while the consumer does.
+    read_ahead(lock);  // So the jobs work while the consumer does.
     return true;
   }
 
@@ -265,11 +265,11 @@ class ParallelMapStage final : public Stage {
   std::unique_ptr<Stage> input_;  ///< Only the consumer uses it.
   const MapFn& fn_;
   const MapOptions options_;
-  StageMeter* const meter_;  // Null where nobody measures.
+  StageMeter* const meter_;  // Null if stages are not measured.
 
   const int calls_max_;
 
-  // Members that only the consumer uses.
+  // Only the consumer uses the members below.
   int calls_;  ///< How many calls may be at work at once; grows up to calls_max_.
   bool begun_ = false;
   bool ended_ = false;

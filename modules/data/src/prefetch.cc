@@ -138,7 +138,7 @@ class PrefetchStage final : public BackgroundStage {
   const bool automatic_;
   std::string position_;  ///< The input's position after the element handed out last.
 
-  // Guarded by the workers' mutex.
+  // The workers' mutex guards the members below.
   bool begun_ = false;
   int64_t limit_;
   bool preparing_ = false;

@@ -203,9 +203,9 @@ class RecordStage final : public Stage {
   const std::vector<std::string>& paths_;
   Format format_;
   StageContext& context_;
-  const uint64_t first_file_;  // The number that the iterator gave to the first file.
+  const uint64_t first_file_;  // The number of the first of these files among all files of the iterator.
   size_t at_ = 0;
-  std::optional<RecordFile> file_;  // None: it is not opened yet.
+  std::optional<RecordFile> file_;  // None: the file at at_ is not open yet.
 };
 
 /// The description of such a source. `kind` is a literal.

@@ -68,7 +68,7 @@ std::vector<uint64_t> buffered_inputs(RandomKey key, const Progress& at, uint64_
   if (at.draws == 0) return {};
   Draws draws(key);
   const uint64_t filled = std::min(capacity, at.inputs);
-  const uint64_t replaced = at.inputs - filled;  // Draws whose slot got the next input.
+  const uint64_t replaced = at.inputs - filled;  // How many draws had their slot refilled.
   std::vector<uint64_t> slots(size_t(filled), kHole);
   // Goes backwards, since the last draw of a slot decides. About filled * ln(filled) draws meet all slots.
   uint64_t unknown = filled;

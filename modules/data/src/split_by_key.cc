@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dataset::split with a key: the side of an element depends on one of its features alone, wherever the element stands.
+// Dataset::split with a key: the side of an element depends on one of its features alone, not on its position.
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -87,7 +87,7 @@ class SplitByKeyStage final : public OneInputStage {
   }
 
   Result<Column> find_key(const Item& item) {
-    if (at_ < item.features()) {  // Elements have the same features, as a rule.
+    if (at_ < item.features()) {  // Usually all elements have the same features.
       if (const Column key = item.column(at_); *key.name == rule_.key) return key;
     }
     std::string names;

@@ -35,7 +35,7 @@ class BatchFiller {
   void finish(Item& batch);
 
  private:
-  /// The tensor that a column is copied to.
+  /// The tensor into which a column is copied.
   struct Target {
     Tensor* tensor = nullptr;
     std::byte* data = nullptr;

@@ -62,7 +62,7 @@ std::string StageContext::place_of(RecordId record) const {
 RandomKey StageContext::next_random_key(std::optional<int64_t> operation_seed) {
   const uint64_t k = random_operations_++;
   const bool configured = options.seed.has_value();
-  if (operation_seed) {  // Every trainer obeys this seed, whatever the stage's place in the pipeline.
+  if (operation_seed) {  // Every trainer uses this seed, wherever the stage is in the pipeline.
     const RandomKey key = configured ? fold_in(RandomKey(*options.seed), "data/both") : fold_in(RandomKey(0), "data/op");
     return fold_in(key, uint64_t(*operation_seed));
   }

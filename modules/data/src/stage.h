@@ -85,7 +85,7 @@ class StageContext {
   StageContext* const parent_ = nullptr;
   const std::optional<RandomKey> key_;
 
-  // Guards the list of files, which only the outermost context has.
+  // Guards the members below: the list of files, which only the outermost context has.
   mutable std::mutex files_mutex_;
   std::vector<const std::string*> files_;
   std::deque<std::string> kept_paths_;  // Paths of datasets that end before the iterator.

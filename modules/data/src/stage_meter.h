@@ -12,7 +12,7 @@
 
 namespace shoal::data {
 
-/// Measurements of one stage. Threads that use the stage write them one at a time; any thread reads.
+/// Measurements of one stage. Only one thread at a time writes them; any thread may read them.
 struct StageMeter {
   std::string_view kind = {};       ///< A literal.
   std::vector<size_t> inputs = {};  ///< The numbers of its inputs' meters.

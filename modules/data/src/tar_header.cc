@@ -75,7 +75,7 @@ TarKind kind_of(char type) {
     case '6': return TarKind::kNoContents;
     case 'S': return TarKind::kSparse;
     case 'x':
-    case 'X': return TarKind::kPax;  // X is Solaris's, from before POSIX had pax headers.
+    case 'X': return TarKind::kPax;  // Solaris wrote X before POSIX had pax headers.
     case 'g': return TarKind::kGlobalPax;
     case 'L': return TarKind::kLongName;
     case 'K': return TarKind::kLongLink;

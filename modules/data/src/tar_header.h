@@ -28,8 +28,8 @@ enum class TarKind {
   kSparse,      ///< A sparse file, stored without its holes.
   kPax,         ///< A pax header for the next entry.
   kGlobalPax,   ///< A pax header for all entries behind it.
-  kLongName,    ///< GNU's long name of the next entry.
-  kLongLink,    ///< GNU's long name of the target of the next entry, which is a link.
+  kLongName,    ///< The long name of the next entry, as GNU tar writes it.
+  kLongLink,    ///< The long target of the next entry, a link, as GNU tar writes it.
 };
 
 struct TarHeader {

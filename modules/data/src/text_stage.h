@@ -110,9 +110,9 @@ class TextStage final : public Stage {
   const TextFiles& files_;
   Parser parser_;
   StageContext& context_;
-  const uint64_t first_file_;  // The number that the iterator gave to the first file.
+  const uint64_t first_file_;  // The number of the first of these files among all files of the iterator.
   size_t file_ = 0;
-  std::optional<RecordReader> reader_;  // Reads that file. None: it is not opened yet.
+  std::optional<RecordReader> reader_;  // Reads the current file. None: that file is not open yet.
 };
 
 inline RandomKey fold_files(RandomKey key, const TextFiles& files) {

@@ -20,7 +20,7 @@
 namespace shoal::data {
 
 enum class TfList : uint8_t { kNone = 0, kBytes = 1, kFloat = 2, kInt64 = 3 };
-/// "texts", "float32 values", "int64 values", "nothing".
+/// Returns "texts", "float32 values", "int64 values" or "nothing".
 std::string_view to_string(TfList list);
 
 /// The list that a record has under a name, still encoded. It points into the record, or into its TfRecord.
@@ -29,7 +29,7 @@ struct TfValues {
   TfList list = TfList::kNone;  ///< kNone: the record has the name, but no list under it.
   std::string_view bytes = {};
 
-  /// The number of values. DataLoss if the bytes are damaged.
+  /// Returns the number of values. DataLoss if the bytes are damaged.
   Result<int64_t> count() const;
   // Copies the values of a list of that kind. `out` has the size that count() returned.
   Result<void> copy_floats(std::span<float> out) const;
@@ -44,7 +44,7 @@ class TfRecord {
  public:
   /// Reads a record, which must outlive its values. DataLoss, without the record's name, if it is no tf.Example.
   Result<void> read(std::string_view record);
-  /// In the order of the record.
+  /// The lists, in the order of the record.
   const std::vector<TfValues>& values() const { return values_; }
   /// Returns nullptr if the record lacks that name.
   const TfValues* find(std::string_view name) const;

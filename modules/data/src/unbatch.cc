@@ -84,7 +84,7 @@ class UnbatchStage final : public Stage {
   Item item_;                 ///< The current element: rows_ has its tensors, item_ keeps the records of its rows.
   std::optional<Rows> rows_;  ///< The tensors of the current element.
   int64_t row_ = 0;           ///< The next row of rows_.
-  std::string before_;        ///< The input's position before that element.
+  std::string before_;        ///< The input's position before the current element.
   std::optional<Error> unsaved_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Calls functions of users from stages, and adds to their errors which function failed for which element.
+/// Calls functions of users from stages. Their errors get the function's name and the element for which it failed.
 #include <string>
 #include <string_view>
 #include <utility>

@@ -104,7 +104,7 @@ class WindowStage final : public Stage {
   std::vector<Item> items_;          // The first count_ are inputs, from the next window's first on.
   std::vector<std::string> before_;  // The input's position before each item.
   int64_t count_ = 0;
-  int64_t gap_ = 0;  // Elements to pass over before the next window begins.
+  int64_t gap_ = 0;  // How many elements to pass over before the next window begins.
   std::vector<Item> rows_;
   std::optional<Error> unsaved_;
 };

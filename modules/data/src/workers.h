@@ -52,7 +52,7 @@ class Workers {
 
   JobPool& pool_;
   const int jobs_max_;
-  std::shared_ptr<Shared> shared_;  // Jobs that the pool still holds outlive the stage.
+  std::shared_ptr<Shared> shared_;  // Shared, since jobs in the pool's queue may outlive the stage.
 };
 
 }  // namespace shoal::data

@@ -200,7 +200,7 @@ Result<ZipEntry> read_zip_entry(std::string_view& left, uint64_t offset) {
   return entry;
 }
 
-/// Sets ZipEntry::end. DataLoss where members overlap, or lie beyond the directory.
+/// Sets ZipEntry::end of each entry. DataLoss if members overlap, or lie beyond the directory.
 Result<void> check_zip_places(std::vector<ZipEntry>& entries, uint64_t directory_offset) {
   std::vector<ZipEntry*> by_offset;
   for (ZipEntry& entry : entries) by_offset.push_back(&entry);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of images, mirror images, and numbers.
+// Crops, mirrors, normalizes images and makes one-hot labels.
 #include "shoal/data/augment.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brightness, contrast and saturation.
+// Changes brightness, contrast and saturation.
 #include <algorithm>
 #include <string>
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The two formats of images, each of which has a source file for reading and one for writing. A build without a format's
-/// library says so there.
+/// Functions for the two formats of images. Each format has a source file for reading and one for writing, which returns
+/// FailedPrecondition if the build has no library for the format.
 #include <string>
 #include <string_view>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Turns features into the input of a deep part, or into the logits of a linear one.
+/// Turns features into the input of a deep part (a network of layers), or into the logits of a linear part.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,7 +22,7 @@ Value input_layer(const nn::ValueMap& features, const std::vector<Column>& colum
 
 struct LinearLayerOptions {
   int64_t units = 1;                             ///< The number of outputs, >= 1.
-  ops::Combiner combiner = ops::Combiner::kSum;  ///< How the weights of several ids of one column are combined.
+  ops::Combiner combiner = ops::Combiner::kSum;  ///< How the weights of a column's ids in one example are combined.
   std::string name = "linear";                   ///< The scope of the variables.
 };
 /// The sum of the weights of all columns, plus a bias: [batch, units] float32. Adds variables "<name>/<column>/weights",

@@ -29,7 +29,7 @@ std::function<Value(Value)> log1p_normalizer();
 
 /// Statistics of a feature of numbers, over all its elements in all examples.
 struct NumberStatistics {
-  int64_t count = 0;    ///< The number of elements without NaN.
+  int64_t count = 0;    ///< The number of elements that are not NaN.
   int64_t missing = 0;  ///< The number of NaN elements.
   double mean = 0;      ///< This and the members below are 0 if there are no numbers.
   double stddev = 0;    ///< The standard deviation of the population (the sum is divided by count).

@@ -27,7 +27,7 @@ class ArrayRows {
   ~ArrayRows();
 
   const std::string& name() const;  ///< The array's name in an NPZ file; empty for other files.
-  /// The type in the file, by NumPy's names: "float64", "uint8", "S10", "U5".
+  /// The type of the array's elements in the file, by NumPy's names: "float64", "uint8", "S10", "U5".
   const std::string& type() const;
   const Shape& shape() const;
   int64_t rows() const;  ///< The size of the first axis; 1 for a scalar, 0 if rows have no elements.

@@ -41,7 +41,7 @@ struct ImageBox {
 Tensor crop(const Tensor& image, ImageBox box);
 
 struct RandomCropOptions {
-  int64_t height = 0;   ///< Pixels, >= 1, at most those of the image with its padding.
+  int64_t height = 0;   ///< In pixels, >= 1, at most the height of the padded image.
   int64_t width = 0;    ///< The same.
   int64_t padding = 0;  ///< Pixels that are put around each of the four sides before the crop, >= 0.
   float fill = 0;       ///< The value of these added pixels, in the units of the image.
@@ -68,7 +68,7 @@ Tensor cut_out(const Tensor& image, const CutOutOptions& options, RandomStream& 
 
 enum class ResizeMethod {
   kBilinear,  ///< A new pixel is the weighted mean of old ones around it. No old pixel is left out.
-  kNearest,   ///< A new pixel is the old one whose centre is nearest to its own.
+  kNearest,   ///< A new pixel is the old one whose centre is nearest to the new one's.
 };
 /// Returns the image with the sides of `size`, both >= 1. The weights of kBilinear fall linearly with the distance from the
 /// new pixel's centre, and are 0 from the width of one pixel on: of a new pixel where the image shrinks, else of an old
@@ -129,7 +129,7 @@ Tensor color_jitter(const Tensor& image, const ColorJitterOptions& options, Rand
 /// each channel, or one for all, which are finite, and each stddev is > 0.
 Tensor normalize(const Tensor& image, std::span<const float> mean, std::span<const float> stddev);
 
-/// Makes a vector of each label: of int64 [...] it makes float32 [..., classes], with 1 at the class and 0 elsewhere.
+/// Makes a one-hot vector of each label: float32 [..., classes] from int64 [...], with 1 at the class and 0 elsewhere.
 /// Raises InvalidArgument for labels of another type, and for a label outside of [0, classes).
 Tensor one_hot(const Tensor& labels, int64_t classes);
 

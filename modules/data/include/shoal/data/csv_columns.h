@@ -44,10 +44,10 @@ struct CsvColumnsOptions {
 ///
 /// `options` say how to read it; their columns are not looked at. A column whose name the header has more than once becomes
 /// `options` say how to read the file; their columns are ignored. A column whose name the header has more than once becomes
-/// no feature (CsvColumn::doubled). InvalidArgument without names and header lines; if `numbers` or `texts` name no column,
-/// the same one, or one of several of that name; if a column's name is no UTF-8 and not among `unused`; and if given names
-/// stand over other columns in the header. DataLoss for a file that has no records or is damaged, for a field of `numbers`
-/// that is no number, and for a missing label (unless missing_labels is set); NotFound for a missing file.
+/// no feature (CsvColumn::doubled). InvalidArgument without names and header lines; if a name in `numbers` or `texts` is in
+/// both, or no column or several have it; if a column's name is no UTF-8 and not in `unused`; and if given names stand over
+/// other columns in the header. DataLoss for a file that has no records or is damaged, for a field of `numbers` that is no
+/// number, and for a missing label (unless missing_labels is set); NotFound for a missing file.
 Result<std::vector<CsvColumn>> infer_csv_columns(const std::string& path, const CsvOptions& options,
                                                  CsvColumnsOptions found = {});
 /// As infer_csv_columns(), but raises the errors: for programs.

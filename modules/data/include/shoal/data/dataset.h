@@ -4,8 +4,8 @@
 ///
 ///   Dataset::from_tensor_slices(images, labels).shuffle(60000).repeat().batch(32).prefetch(2)
 ///
-/// A mistake in the description (batch of 0) is raised where it is made, as
-/// InvalidArgument; what the outside world causes (files, data, the user's functions) comes out of Iterator::next().
+/// A mistake in the description (batch of 0) raises InvalidArgument where it is made; Iterator::next() returns errors that
+/// come from outside (files, data, the user's functions).
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -93,7 +93,7 @@ struct PaddedBatchOptions {
   bool drop_remainder = false;  ///< True: a smaller last batch is not handed out.
 };
 struct BucketOptions {
-  /// Ascending. Bucket 0 has the lengths below boundaries[0], bucket i those of [boundaries[i - 1], boundaries[i]), the last all others.
+  /// Ascending lengths. Bucket 0 is below boundaries[0], bucket i is [boundaries[i - 1], boundaries[i]), the last has the rest.
   std::vector<int64_t> boundaries = {};
   /// The number of elements in a batch of each bucket: one number more than there are boundaries; or one for all buckets.
   std::vector<int64_t> batch_sizes = {};
@@ -178,10 +178,10 @@ class Dataset {
   /// train/7.seg.PNG comes {"__key__": "train/7", "jpg": ..., "seg.png": ...}.
   ///
   /// Passed over are folders, links and devices, and files that belong to no sample: those whose last part of the path has
-  /// no dot, begins with a dot, or ends with its first dot; and those whose path begins with a part like "__index__".
-  /// WebDataset passes over the same files but for two kinds: it makes samples of files in folders whose name begins with a
-  /// dot, and of files whose extension is empty. A sample ends with its archive. Nothing behind the first block of zeros is
-  /// read, which is how tar(1) and tarfile of Python find the end.
+  /// no dot, begins with a dot, or has its first dot at the end; and those whose path begins with a part like "__index__".
+  /// WebDataset passes over the same files, but makes samples of files in folders whose name begins with a dot, and of
+  /// files whose extension is empty. A sample ends with its archive. Nothing after the first block of zeros is read, since
+  /// that block is the end for tar(1) and for tarfile of Python.
   ///
   /// Archives may be of the formats ustar, pax, GNU and Version 7, and compressed by gzip, zstd or lz4, which is recognised
   /// by a file's first bytes. skip() and shard() read the headers of what they pass over and seek behind its contents,
@@ -308,8 +308,8 @@ class Dataset {
   /// reshuffle_each_iteration false), a repeat, or a map that is not deterministic. Iterating ends with InvalidArgument if
   /// there is no such feature or it is no scalar (as after batch), and with DataLoss if a key is missing.
   Split split(double held_out, SplitOptions options = {}) const;
-  /// Prepares the next `count` elements in the background; 0: off; -1: chosen automatically (2, and up to 16 while the
-  /// consumer has to wait).
+  /// Prepares the next `count` elements in the background; 0: off; -1: the stage begins with 2, and goes up to 16 while the
+  /// consumer has to wait.
   Dataset prefetch(int64_t count = -1) const;
   /// Keeps the elements of the first complete pass in memory, from which later passes read. Put it before shuffle.
   Dataset cache() const;
@@ -344,7 +344,7 @@ class Dataset {
   bool has_shard() const;
   /// True if trainers get different elements for another reason than an unseeded shuffle: shard, or GeneratorOptions.
   bool depends_on_trainer() const;
-  /// True if elements that each trainer shuffles in its own order are then divided by shard (some are lost, some repeat).
+  /// True if trainers that shuffle in different orders then divide the elements by shard (some are lost, some repeat).
   bool unseeded_shuffle_before_shard() const;
   /// True if this and `other` both take parts of the elements by position (take, skip) behind one shuffle whose order
   /// changes with each iteration or pass: elements of one part then appear in the other, too. Functions (map, filter,

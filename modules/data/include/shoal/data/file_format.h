@@ -26,7 +26,7 @@ enum class FileFormat {
   kImage,      ///< read_image()
 };
 
-/// "text", "csv", "json-lines", "tf-example", "tf-record", "npy", "npz", "tar", "idx", "image".
+/// Returns "text", "csv", "json-lines", "tf-example", "tf-record", "npy", "npz", "tar", "idx" or "image".
 std::string_view to_string(FileFormat format);
 /// The format with that name; nothing if there is none.
 std::optional<FileFormat> file_format_from(std::string_view name);

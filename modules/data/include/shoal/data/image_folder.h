@@ -39,10 +39,10 @@ struct ImageFolder {
   Dataset dataset() const;
 };
 
-/// Finds the files that end in .jpg, .jpeg or .png, in small or large letters, in the folders that lie in `folder`. Without
-/// a storage `folder` is on this machine. NotFound, naming the folder, if there is no such folder, no class, or no image of
-/// one of the classes; InvalidArgument, naming the folder, for a subfolder that is not in options.classes, and for a class
-/// that occurs twice there.
+/// Finds the files that end in .jpg, .jpeg or .png, in small or large letters, in the subfolders of `folder`, one for each
+/// class. Without a storage, `folder` is on this machine. NotFound, naming the folder, if there is no such folder, no
+/// class, or no image of one of the classes; InvalidArgument, naming the folder, for a subfolder that is not in
+/// options.classes, and for a class that occurs twice there.
 Result<ImageFolder> images_by_class(const std::string& folder, const ImageFolderOptions& options = {});
 Result<ImageFolder> images_by_class(Storage& storage, const std::string& folder, const ImageFolderOptions& options = {});
 

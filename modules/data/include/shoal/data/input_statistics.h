@@ -15,7 +15,7 @@ struct StageStatistics {
   uint64_t elements = 0;  ///< The number of elements that the stage has returned.
   double seconds =
       0;  ///< The stage's own work on all its threads together, without earlier stages and without waiting.
-  int threads = 1;  ///< The largest number of threads that share the work.
+  int threads = 1;  ///< The most threads that share the work.
   bool is_beside = false;  ///< True: a later stage is a prefetch, so this one works while the consumer does.
   bool is_source = false;  ///< True: the stage has no input.
 };

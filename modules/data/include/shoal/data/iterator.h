@@ -35,7 +35,7 @@ struct IterateOptions {
   /// element, and before each piece of a file; a generator may ask for it (Dataset::from_generator). Functions of map() and filter()
   /// run to their ends. save() then gives the position after the last element returned. Any thread may stop it.
   StopToken stop = {};
-  bool measure = false;  ///< True: Iterator::statistics() measures stages, at the cost of some ns each.
+  bool measure = false;  ///< True: stages are measured, which takes some nanoseconds per element and stage.
 };
 
 /// One thread at a time may use an iterator. Destroying an iterator soon stops its jobs, and generators that take the stop

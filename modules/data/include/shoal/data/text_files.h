@@ -55,7 +55,7 @@ struct CsvOptions {
   char separator = ',';
   /// How many lines at the start of each file are not records. The last of these lines is the file's header.
   int64_t header_lines = 0;
-  bool by_position = false;       ///< True: columns are taken from left to right, whatever the header says.
+  bool by_position = false;       ///< True: columns are those of the file from left to right, whatever the header says.
   std::string missing_text = {};  ///< A text, such as "?", that counts as missing like an empty field.
   bool trim_blanks = false;       ///< True: blanks and tabs around fields, or around their quotes, do not count.
   /// False: a quote is like any other character (5" nails), and a field can contain no separator and no line end. True: a

@@ -42,8 +42,8 @@ struct TfExampleOptions {
   std::vector<std::string> labels{};
 };
 
-/// Makes the element of one record. DataLoss, naming the feature, for a record that does not fit, or is no tf.Example. Raises
-/// InvalidArgument for options that contradict themselves.
+/// Makes an element from one record. DataLoss, naming the feature, for a record that does not fit, or is no tf.Example.
+/// Raises InvalidArgument for options that contradict themselves.
 Result<Element> parse_tf_example(std::string_view record, const TfExampleOptions& options);
 
 /// As parse_tf_example(), for map() after tf_records(). Raises InvalidArgument for options that contradict themselves.
