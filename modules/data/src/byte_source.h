@@ -26,8 +26,8 @@ class ByteSource {
   virtual uint64_t passed_over() const { return 0; }
 };
 
-/// Opens a file, and recognises gzip, zstd and lz4 by its first bytes, whatever its name is. FailedPrecondition for a compression that the
-/// build does not support. If `stop` can stop, the source asks it before each piece, however large a read() is: Cancelled.
+/// Opens a file, and recognises gzip, zstd and lz4 by its first bytes. FailedPrecondition for a compression that the build
+/// does not support. If `stop` can stop, the source asks it before each piece, however large a read() is: Cancelled.
 Result<std::unique_ptr<ByteSource>> open_bytes(Storage& storage, const std::string& path, const StopToken& stop = {});
 
 /// Returns the bytes of `source`, and asks `stop` before each piece is read, as open_bytes() does. Returns `source` itself

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cache(path): the first complete pass is written to a file, and later passes, and later runs, read that file. A position in a pass that
-// writes also has the input's position at the beginning of that pass: a resume writes the elements before the position again.
+// cache(path): the first complete pass is written to a file, which later passes, and later runs, read. A position in that
+// pass also has the input's position at the beginning of the pass: a resume writes the elements before the position again.
 #include <algorithm>
 
 #include "cache_file.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A source whose elements are the records of files, one file after another. A format reads one record; RecordStage does all else.
+/// A source of the records of files, one file after another. A format reads one record; RecordStage does all else.
 #include <algorithm>
 #include <cstring>
 #include <optional>

@@ -58,8 +58,8 @@ struct ListFilesOptions {
   std::optional<int64_t> seed = {};  ///< The seed of the shuffle. Unset: each trainer has another.
 };
 struct MapOptions {
-  /// Calls that run at once, 1 to 1024, on the threads of Environment::pool(); as many elements are read ahead. 1: no threads. -1: the
-  /// stage begins with 2 calls and doubles their number when an element is waited for, up to the pool's threads, 16 at most.
+  /// Calls at once, 1 to 1024, on threads of Environment::pool(); as many elements are read ahead. 1: no threads. -1:
+  /// begins with 2 calls and doubles their number when an element is waited for, up to the pool's threads, 16 at most.
   int parallel = 1;
   bool deterministic = true;  ///< False: results come in the order in which they are ready.
   /// The seed of functions that draw random numbers; see ShuffleOptions::seed.
@@ -93,7 +93,7 @@ struct PaddedBatchOptions {
   bool drop_remainder = false;  ///< True: a smaller last batch is not handed out.
 };
 struct BucketOptions {
-  /// Ascending lengths. Bucket 0 is below boundaries[0], bucket i is [boundaries[i - 1], boundaries[i]), the last has the rest.
+  /// Ascending. Bucket 0: lengths below boundaries[0]; bucket i: [boundaries[i - 1], boundaries[i]); the last: the others.
   std::vector<int64_t> boundaries = {};
   /// The number of elements in a batch of each bucket: one number more than there are boundaries; or one for all buckets.
   std::vector<int64_t> batch_sizes = {};
@@ -198,10 +198,10 @@ class Dataset {
   /// The rows (along the first axis) of NPY files, one file after another, as tensors of the shape of a row and of the type that
   /// read_npy() would give. One row at a time is in memory. gzip, zstd and lz4 are recognised by a file's first bytes.
   ///
-  /// Iterating ends with the errors of read_npy(), which name file and row. Errors of the header, and of a length that does not fit
-  /// the header (if the file is not compressed), come when the file is opened. Also: DataLoss for a row over options.row_bytes_max;
-  /// InvalidArgument, naming both files, if two files have rows of other types or shapes; FailedPrecondition for an array in
-  /// Fortran's order, for a scalar and for rows without elements. Raises InvalidArgument for no paths or options out of range.
+  /// Iterating ends with the errors of read_npy(), which name file and row: on opening, for the header and for a length
+  /// that does not fit it (unless compressed). Also: DataLoss for a row over options.row_bytes_max; InvalidArgument, naming
+  /// both files, if their rows differ in type or shape; FailedPrecondition for an array in Fortran's order, for a scalar
+  /// and for rows without elements. Raises InvalidArgument for no paths or options out of range.
   static Dataset npy_rows(std::vector<std::string> paths, NpyRowsOptions options = {});
   /// The JSON objects of files with one object on each line (JSON Lines, NDJSON), one file after another: each field of the
   /// options becomes a tensor with the field's name. Files are read as by text_lines. Blank lines are passed over, as are

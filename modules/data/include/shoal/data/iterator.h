@@ -31,9 +31,9 @@ struct IterateOptions {
   /// The seed of the run. If `seed` is not set, operations without a seed of their own draw by this one, differently on
   /// each trainer. Default: a fresh seed, which no run can draw again.
   std::optional<int64_t> run_seed = {};
-  /// When this token stops, the current call ends with Cancelled, and so do all later calls. Sources of Shoal ask the token for each
-  /// element, and before each piece of a file; a generator may ask for it (Dataset::from_generator). Functions of map() and filter()
-  /// run to their ends. save() then gives the position after the last element returned. Any thread may stop it.
+  /// When this token stops, the current call and all later ones end with Cancelled. Sources of Shoal ask it for each
+  /// element, and before each piece of a file; a generator may ask for it (Dataset::from_generator). Functions of map() and
+  /// filter() run to their ends. save() then gives the position after the last element returned. Any thread may stop it.
   StopToken stop = {};
   bool measure = false;  ///< True: stages are measured, which takes some nanoseconds per element and stage.
 };

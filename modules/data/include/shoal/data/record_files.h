@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Options of Dataset::tf_records() and Dataset::fixed_length_records(), which read files of binary records; a TFRecord writer.
+/// Options of Dataset::tf_records() and Dataset::fixed_length_records(), which read binary records; a writer of TFRecord.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,7 +26,7 @@ struct FixedLengthOptions {
   int64_t footer_bytes = 0;  ///< Bytes to ignore at the end of each file. Not for compressed files (unknown size).
 };
 
-/// Writes a TFRecord file, record by record. One thread at a time. Without finish() the file may end anywhere, even in a record.
+/// Writes a TFRecord file, record by record. One thread at a time. Without finish() the file may end within a record.
 class TfRecordWriter {
  public:
   /// Creates a file on this machine, or one in `storage`. Truncates an existing file.

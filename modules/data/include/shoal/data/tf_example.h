@@ -25,7 +25,7 @@ struct TfFeature {
   DType dtype = DType::kString;
   /// A record must have exactly as many values, in row-major order; else it is DataLoss. Default: one value, a scalar.
   Shape shape = {};
-  /// True: the tensor has rank 1 and all values of the record, or none if the name is missing. Without `shape`, and not for kUInt8.
+  /// True: the tensor has rank 1 and all values of the record, or none if it lacks the name. Without `shape`. Not kUInt8.
   bool variable = false;
   /// For a record that lists only the values that are not zero: the name of its list of int64 with a position for each value, counted from 0 in row-major
   /// order. The tensor has `shape`; other positions have `missing` (default: 0 or ""). A position that is out of range, or occurs twice, is DataLoss. Not for
