@@ -118,7 +118,6 @@ class Job {
     cluster::RemoteStoreOptions options;
     options.identity = identity_of(env, trainer == 0 ? "chief" : "worker", std::max(0, trainer - 1));
     options.identity.trainer_index = trainer;
-    options.identity.global_id = uint32_t(trainer);
     options.servers = addresses_;
     options.ready_timeout = kJobPatience;
     auto store = cluster::make_remote_store(env, shards(), std::move(options));
