@@ -132,8 +132,8 @@ TEST(Certificate, NonsenseIsRefused) {
     return Certificate::parse({certificate, Secret(key)}, authorities);
   };
   const std::string& key = own.key.text();
-  expect_error(parse("", key, authority.certificate()), ErrorKind::kInvalidArgument, "there are 0 in PEM");
-  expect_error(parse(whole + whole, key, authority.certificate()), ErrorKind::kInvalidArgument, "there are 2 in PEM");
+  expect_error(parse("", key, authority.certificate()), ErrorKind::kInvalidArgument, "contains 0 in PEM");
+  expect_error(parse(whole + whole, key, authority.certificate()), ErrorKind::kInvalidArgument, "contains 2 in PEM");
   expect_error(parse(whole, "", authority.certificate()), ErrorKind::kInvalidArgument, "the key: the file contains none");
   expect_error(parse(whole, key, "x"), ErrorKind::kInvalidArgument, "the CA's certificate: the file contains none");
   for (size_t bytes = 0; bytes < whole.size() - 10; bytes += 7)

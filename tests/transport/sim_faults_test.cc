@@ -175,7 +175,7 @@ TEST_F(SimFaults, AcknowledgementsThatDoNotComeBackStopWhoSends) {
     if (!last) break;
     EXPECT_EQ(value_or_raise(receive(server, *both.server)).head.sequence, ++sent);
   }
-  expect_error(last, ErrorKind::kDeadlineExceeded, "does not take");
+  expect_error(last, ErrorKind::kDeadlineExceeded, "does not accept");
   EXPECT_EQ(sent, 3u);
   network->heal();
   expect_arrives(4, client, *both.client, server, *both.server);
@@ -335,7 +335,7 @@ TEST_F(SimFaults, AFrozenTaskIsNoticedByItsSilence) {
   uint64_t sent = 0;
   Done last;
   while (last) last = send(client, *both.client, weights_of(client, 40 * 1024, ++sent));
-  expect_error(last, ErrorKind::kDeadlineExceeded, "does not take");
+  expect_error(last, ErrorKind::kDeadlineExceeded, "does not accept");
   EXPECT_EQ(sent, 4u) << "its kernel takes what fits";
   expect_error(receive(client, *both.client), ErrorKind::kUnavailable, "silent for 15 s");
   EXPECT_EQ(now() - frozen, SimNetwork::kSilenceMax);

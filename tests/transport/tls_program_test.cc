@@ -56,9 +56,9 @@ class OpenSslProgram : public testing::Test {
             "-psk",
             key,
             "-psk_identity",
-            "shoal-5-" + derived(std::get<Token>(*options.credential), "shoal 5 tls13 identity", 16)};
+            "shoal-6-" + derived(std::get<Token>(*options.credential), "shoal 6 tls13 identity", 16)};
   }
-  std::string key() { return derived(std::get<Token>(*options.credential), "shoal 5 tls13 psk", 32); }
+  std::string key() { return derived(std::get<Token>(*options.credential), "shoal 6 tls13 psk", 32); }
   bool gets_in(const std::function<void()>& meet) { return guest_of(tasks.server(), *listener, meet).there; }
 };
 

@@ -79,7 +79,7 @@ TEST_F(Tls, AnObserverSeesNothingButItsBeginning) {
     for (const char* secret : {"SHOA", "SHFR", "SHL1", "plain text", "verb"})
       EXPECT_FALSE(contains(*bytes, secret)) << secret;
   }
-  EXPECT_TRUE(contains(seen.of_client, "shoal-5-"));  // The name of the key is no secret.
+  EXPECT_TRUE(contains(seen.of_client, "shoal-6-"));  // The name of the key is no secret.
 }
 
 TEST_F(Tls, ARecordedConnectionCannotBePlayedAgain) {

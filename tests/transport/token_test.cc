@@ -75,7 +75,7 @@ TEST(Token, SaysWhatIsWrong) {
   for (const char odd : {' ', '+', '/', '=', '\n', '\0', char(200)}) {
     std::string wrong = text;
     wrong[20] = odd;
-    expect_malformed(wrong, "character 21 is none");
+    expect_malformed(wrong, "character 21 does not occur in tokens");
   }
 }
 
@@ -119,7 +119,7 @@ TEST_F(TokenFile, SaysWhatIsWrongWithIt) {
   write(text + "\n" + text);
   expect_error(find_token({.file = path}), ErrorKind::kInvalidArgument, "111 characters");
   write(std::string(5000, ' ') + text);
-  expect_error(find_token({.file = path}), ErrorKind::kInvalidArgument, "too large");
+  expect_error(find_token({.file = path}), ErrorKind::kInvalidArgument, "larger than such a file can be");
 }
 
 TEST_F(TokenFile, AndVariableMayNotDiffer) {
