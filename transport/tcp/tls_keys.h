@@ -12,7 +12,7 @@ namespace shoal::transport::tcp {
 struct TlsKeys {
   static constexpr size_t kKeyBytes = 32;
   std::array<unsigned char, kKeyBytes> key;
-  std::string identity;  ///< "shoal-5-" and 32 hexadecimal digits, where 5 is the protocol version.
+  std::string identity;  ///< "shoal-6-" and 32 hexadecimal digits, where 6 is the protocol version.
 
   TlsKeys() = default;
   TlsKeys(const TlsKeys&) = default;
@@ -20,8 +20,8 @@ struct TlsKeys {
   ~TlsKeys();  ///< Wipes the key.
 };
 
-/// Derives key and identity by HKDF-SHA256 (RFC 5869) from the token's 32 bytes, without salt, with the infos "shoal 5
-/// tls13 psk" (32 bytes) and "shoal 5 tls13 identity" (16 bytes), where 5 is the protocol version. So peers of different
+/// Derives key and identity by HKDF-SHA256 (RFC 5869) from the token's 32 bytes, without salt, with the infos "shoal 6
+/// tls13 psk" (32 bytes) and "shoal 6 tls13 identity" (16 bytes), where 6 is the protocol version. So peers of different
 /// versions have different keys. The identity is sent unencrypted and reveals nothing of the key. Internal: OpenSSL fails.
 Result<TlsKeys> derive_tls_keys(const Token& token);
 

@@ -16,7 +16,7 @@ PATIENCE = 0.2 * SCALE  # seconds that an answer may take; no attack waits longe
 HELLO, CONTROL, PULL, CHUNK, ERROR = 1, 2, 3, 5, 7
 
 
-def preamble(protocol=5):
+def preamble(protocol=6):
     return struct.pack("<4sIHHI", b"SHOA", protocol, 0, 0, 0)
 
 
