@@ -234,7 +234,7 @@ TEST_F(PredictTable, SaysWhatIsWrong) {
   EXPECT_THAT(refusal({"--separator", "::"}, "x,colour\n"), HasSubstr("one character, or tab"));
   EXPECT_THAT(refusal({"--batch", "0"}, "x,colour\n"), HasSubstr("--batch"));
   EXPECT_THAT(refusal({folder + "/none.csv"}, ""), HasSubstr(folder + "/none.csv"));
-  EXPECT_THAT(refusal({"/dev/null"}, ""), HasSubstr("give - for its name"));
+  EXPECT_THAT(refusal({"/dev/null"}, ""), HasSubstr("give - as the name"));
   EXPECT_THAT(shoal_program({"predict", folder}).err, HasSubstr(folder + ": no export"));
 }
 

@@ -215,7 +215,7 @@ TEST_F(OwnOps, ThatAreNoViewsAreRefused) {
   view.gradient = [](const GradientRequest& request) -> std::vector<Value> { return {request.node.inputs[0] * 1.0}; };
   const Error error = error_of(view);
   EXPECT_EQ(error.kind(), ErrorKind::kInvalidArgument);
-  EXPECT_THAT(error.message(), HasSubstr("wide \"own\": it is a view, so its output has the bytes of its operand"));
+  EXPECT_THAT(error.message(), HasSubstr("wide \"own\": the output of a view must have as many bytes as its operand"));
 }
 
 TEST_F(OwnOps, AndAnOptimizerOfOnesOwnGoOnAfterARestartWithTheSameBits) {

@@ -151,7 +151,9 @@ Result<TuneOptions> tune_options_from(const Context& context, const TuneArgument
   SHOAL_TRY(header.space, space_from(context.storage, arguments));
   SHOAL_TRY(header.algorithm, tuning::parse_algorithm(arguments.algorithm));
   header.metric = arguments.metric;
-  SHOAL_TRY(header.goal, arguments.goal ? tuning::parse_goal(*arguments.goal) : tuning::goal_of(arguments.metric));
+  auto goal = arguments.goal ? tuning::parse_goal(*arguments.goal) : tuning::goal_of(arguments.metric);
+  if (!goal) return std::move(goal).error().with_context("--goal");
+  header.goal = *goal;
   header.seed = arguments.seed;
   header.program = context.program;
   SHOAL_TRY_VOID(tune::check_program(context.program, header.space));
