@@ -156,7 +156,10 @@ def main():
     launcher = folder / "build" / "launcher"
     if f"{launcher} --steps 5\n" not in run(launcher, "launch", "--dry-run", "--", "--steps", "5"):
         sys.exit("a program that links shoal::tools is not its own launcher")
-    if "launch" in run(folder / "build" / "rings", "--help"):
+    commands = "Commands, in the place of flags"  # The help of a flag may mention the launcher, too.
+    if commands not in run(launcher, "--help"):
+        sys.exit(f"the help of a program that links shoal::tools says nothing of \"{commands}\"")
+    if commands in run(folder / "build" / "rings", "--help"):
         sys.exit("a program that does not link shoal::tools has its commands")
 
     (user / "CMakeLists.txt").write_text(UNKNOWN)
