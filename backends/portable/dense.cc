@@ -320,7 +320,7 @@ bool grad_stays(int64_t out, int64_t in) { return out * in * kFloatBytes <= int6
 /// True if dW has so few rows that packed x would be read only a few times. Rows of x whose distance is a whole number of
 /// KiB evict each other from the first-level cache, so packing them pays earlier.
 bool reads_plain(int64_t out, int64_t in) { return out <= (in % 256 == 0 ? 96 : 512) || grad_stays(out, in); }
-/// True if SummedGradKernel is faster than PanelGradKernel, which passes large rows to the sink while they are in a cache.
+/// True if SummedGradKernel is faster than PanelGradKernel, which can pass on rows of dW while a cache still has them.
 bool sums_in_place(int64_t rows, int64_t out, int64_t in) {
   const bool deep = rows > kLeftBlockDepth && packed_floats(rows, in) * int64_t(sizeof(float)) > kOwnCacheBytes;
   return deep || (!update_counts(rows) && (grad_stays(out, in) || reads_plain(out, in)));

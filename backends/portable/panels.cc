@@ -9,7 +9,7 @@
 namespace shoal::backends::portable {
 namespace {
 
-// The depth that is summed at a time: this part of a panel stays in the first-level cache while all rows of a use it.
+// The depth that is summed at a time: this part of a panel stays in the first-level cache for all rows of `a`.
 constexpr int64_t kDepthBlock = kLeftBlockDepth;
 
 SHOAL_VECTOR_LOOP void pack_panel(const float* __restrict b, int64_t row_stride, int64_t column_stride, int64_t depth,

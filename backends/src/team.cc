@@ -78,7 +78,7 @@ class Team::CoreWatch {
     slept_ = {};
     return share_.look(wanted, core_use(), threads);
   }
-  /// Begins a new period after a pause, in which nothing was learnt about the core.
+  /// Begins a new period of measurement. Called after a pause, during which the team has measured nothing.
   void restart() {
     looked_ = Clock::now();
     slept_ = {};

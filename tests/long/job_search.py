@@ -76,7 +76,8 @@ def score_test(folder, data):
     rows, labels = people(data)
     table = io.StringIO()
     csv.writer(table).writerows([COLUMNS, *rows])
-    printed = subprocess.run([PROGRAMS / "shoal", "predict", folder / "best"], input=table.getvalue(), text=True, stdout=subprocess.PIPE, check=True).stdout
+    predict = [PROGRAMS / "shoal", "predict", folder / "best", "--missing", "?"]  # The example's reader takes ? for a missing value, too.
+    printed = subprocess.run(predict, input=table.getvalue(), text=True, stdout=subprocess.PIPE, check=True).stdout
     predictions = list(csv.DictReader(io.StringIO(printed)))
     name = next(column for column in ("logits", "logistic", "probabilities_1", "probabilities/1") if column in predictions[0])
     return auc([float(row[name]) for row in predictions], labels)

@@ -12,8 +12,8 @@
 namespace shoal {
 namespace {
 
-/// The functions of OpenMP 4.5 that describe its places. OpenMP comes with a backend or with the user's program, if at all,
-/// so the functions are looked up at run time rather than linked.
+/// The functions of OpenMP 4.5 that name the cores its threads may use ("places"). Only a backend or the user's program
+/// brings OpenMP along, so the functions are looked up at run time rather than linked.
 struct OpenMpPlaces {
   int (*count)() = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_num_places"));
   int (*size)(int) = reinterpret_cast<int (*)(int)>(dlsym(RTLD_DEFAULT, "omp_get_place_num_procs"));

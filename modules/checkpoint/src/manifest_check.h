@@ -8,8 +8,8 @@
 
 namespace shoal::checkpoint {
 
-/// Describes the first contradiction in `manifest` as the end of a sentence; nothing if there is none. Afterwards sizes can
-/// be computed without overflow, every piece lies inside of its file, and the pieces of each tensor are exactly its rows.
+/// Returns a description of the first contradiction in `manifest`; nothing if there is none. Sizes in a manifest without a
+/// contradiction do not overflow, each piece lies inside of its file, and the pieces of a tensor cover exactly its rows.
 std::optional<std::string> contradiction_in(const Manifest& manifest);
 
 /// The bytes of rows [0, rows) of such a tensor; nothing if they overflow, or for kString.

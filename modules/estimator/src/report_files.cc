@@ -18,27 +18,10 @@ std::shared_ptr<Storage> storage_of(const LedFolder& folder) {
   return folder.storage ? folder.storage : std::shared_ptr<Storage>(make_file_storage());
 }
 
-/// The path of the newest export of all exporters below `model_dir`; empty if there is none.
-std::string newest_export(Storage& storage, const std::string& model_dir) {
-  const std::string folder = join_path(model_dir, "export");
-  const auto exporters = storage.list(folder);
-  if (!exporters) return {};
-  std::string newest, path;
-  for (const FileInfo& exporter : *exporters) {
-    const std::string exports = join_path(folder, exporter.name);
-    const auto names = exporter.is_folder ? exports_in(storage, exports) : Result<std::vector<std::string>>({});
-    if (!names || names->empty() || names->back() <= newest)
-      continue;  // Names have ten digits, so texts compare as numbers.
-    newest = names->back();
-    path = join_path(exports, newest);
-  }
-  return path;
-}
-
 /// Adds to the report what only the files of the folder contain: the newest export, and the evaluations of earlier starts
 /// and of other tasks.
 void add_from_folder(ExperimentReport& report, Storage& storage, const std::string& eval_dir) {
-  report.export_path = newest_export(storage, report.model_dir);
+  report.export_path = newest_export_of_run(storage, report.model_dir).value_or("");
   report.last = report.metrics;
   if (!report.metrics.empty()) return;  // The task that evaluated has found the best one.
   const std::string evaluations = eval_dir.empty() ? join_path(report.model_dir, "eval") : eval_dir;

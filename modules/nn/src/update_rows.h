@@ -64,8 +64,8 @@ struct RuleRow {
 
 /// The row of a kind. Null for an unknown kind, which may come from a newer version.
 const RuleRow* find_row(UpdateRule::Kind kind);
-/// The row of a rule's kind. For an unknown kind a row without slots, since received rules are used before they are
-/// validated.
+/// Returns the row of the table for the kind of `rule`. An unknown kind gets a row without slots, because rules that a
+/// server has received are used before they are validated.
 const RuleRow& row_of(const UpdateRule& rule);
 
 /// Makes an error such as "update rule adam: beta1 is 1.000000, expected a number in [0, 1)".

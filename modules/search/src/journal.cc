@@ -3,6 +3,8 @@
 
 #include <span>
 
+#include "shoal/base/format.h"
+
 namespace shoal::tuning {
 namespace {
 
@@ -26,6 +28,10 @@ Result<void> append_durably(WritableFile& file, std::string_view line) {
 }
 
 }  // namespace
+
+std::string trial_folder(const std::string& folder, int64_t trial) {
+  return join_path(folder, "trials/" + formatted("%04lld", static_cast<long long>(trial)));
+}
 
 std::string difference(const SearchHeader& was, const SearchHeader& is) {
   const auto differ = [](const char* what, const std::string& before, const std::string& now) {

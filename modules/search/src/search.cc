@@ -4,7 +4,6 @@
 #include <deque>
 
 #include "shoal/base/environment.h"
-#include "shoal/base/format.h"
 #include "shoal/base/process_info.h"
 #include "shoal/base/time.h"
 
@@ -80,16 +79,12 @@ class SearchCall {
  private:
   void add(const tuning::TunerActions& actions) { actions_.insert(actions_.end(), actions.begin(), actions.end()); }
 
-  std::string folder_of(int64_t trial) const {
-    return join_path(options_.folder, "trials/" + formatted("%04lld", static_cast<long long>(trial)));
-  }
-
   Result<void> train(int64_t number) {
     if (options_.config.stop.stop_requested()) return cancelled();
     const WallTime begun = read_wall_clock();
     Result<Metrics> metrics = call_user("trial " + std::to_string(number), [&] {
       RunConfigOptions config = options_.config;
-      config.model_dir = folder_of(number);
+      config.model_dir = tuning::trial_folder(options_.folder, number);
       cluster::TaskConfig task;
       task.trial = std::to_string(number);
       return train_(params_of(tuner_.trials()[size_t(number)].parameters), RunConfig(std::move(config), std::move(task)));
@@ -118,7 +113,7 @@ class SearchCall {
     if (const Trial* best = tuner_.best()) {
       result.best = *best;
       result.best_params = params_of(best->parameters);
-      result.best_model_dir = folder_of(best->number);
+      result.best_model_dir = tuning::trial_folder(options_.folder, best->number);
     }
     return result;
   }

@@ -33,7 +33,7 @@ void LostSteps::heed(size_t task, std::string_view line) {
   ++fall.times;
 }
 
-/// Sums up the falls. Each trainer that was there reports the same fall, so for each fall the largest report counts.
+/// Sums up the falls of the global step. Trainers that ran report the same fall, so the largest report of it counts.
 std::string LostSteps::line() const {
   std::map<uint64_t, Fall> falls;
   for (const auto& task : tasks_) {

@@ -7,6 +7,7 @@
 #include "json_out.h"
 #include "launch/job_tasks.h"
 #include "shoal/base/error.h"
+#include "shoal/estimator/export_names.h"
 #include "shoal/json/values.h"
 #include "tune/search_table.h"
 #include "tune/trial_command.h"
@@ -35,7 +36,7 @@ Json best_json(Storage& storage, const TuneOptions& options, const Trial& best) 
             {"value", json::number_json(*best.value)},
             {"step", best.step},
             {"model_dir", folder}};
-  if (const auto newest = newest_export(storage, folder)) json["export"] = *newest;
+  if (const auto newest = newest_export_of_run(storage, folder)) json["export"] = *newest;
   return json;
 }
 
@@ -64,7 +65,7 @@ void print_text(Context& context, const TuneOptions& options, const tuning::Tune
               << options.header.metric << " " << tuning::text_of(*best->value) << " at step " << best->step << ", "
               << tuning::text_of(best->parameters) << "\n";
   const std::string link = launch::shell_word(join_path(options.folder, "best"));
-  const bool has_export = newest_export(context.storage, trial_folder(options, best->number)).has_value();
+  const bool has_export = newest_export_of_run(context.storage, trial_folder(options, best->number)).has_value();
   context.out << (has_export ? "Its newest export is " + link + ": " + context.name + " predict " + link + " FILE\n"
                              : "Its folder is " + link + "; the program exports nothing (an exporter of EvalSpec does)\n");
 }
@@ -77,7 +78,7 @@ Result<void> write_results(Storage& storage, const TuneOptions& options, const t
   const Trial* const best = tuner.best();
   if (!best) return {};
   const std::string folder = trial_folder(options, best->number);
-  const std::string target = newest_export(storage, folder).value_or(folder);
+  const std::string target = newest_export_of_run(storage, folder).value_or(folder);
   // The link is relative, so that the folder can be moved.
   return replace_link(target.substr(join_path(options.folder, "").size()), join_path(options.folder, "best"));
 }

@@ -5,7 +5,6 @@
 #include <array>
 
 #include "launch/program_command.h"
-#include "shoal/base/format.h"
 
 namespace shoal::cli::tune {
 namespace {
@@ -41,7 +40,7 @@ Result<void> check_program(const std::vector<std::string>& program, const tuning
 }
 
 std::string trial_folder(const TuneOptions& options, int64_t trial) {
-  return join_path(options.folder, "trials/" + formatted("%04lld", static_cast<long long>(trial)));
+  return tuning::trial_folder(options.folder, trial);
 }
 
 std::string report_file(const TuneOptions& options, int64_t trial) {

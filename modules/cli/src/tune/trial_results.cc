@@ -74,21 +74,4 @@ std::string last_words(Storage& storage, const std::string& log) {
   return error.empty() ? last : error;
 }
 
-std::optional<std::string> newest_export(Storage& storage, const std::string& trial_folder) {
-  const std::string exports = join_path(trial_folder, "export");
-  if (!storage.exists(exports)) return std::nullopt;
-  const auto exporters = storage.list(exports);
-  if (!exporters) return std::nullopt;
-  std::optional<std::string> newest, newest_name;
-  for (const FileInfo& exporter : *exporters) {
-    if (!exporter.is_folder) continue;
-    const std::string folder = join_path(exports, exporter.name);
-    const auto names = exports_in(storage, folder);
-    if (!names || names->empty() || (newest_name && names->back() <= *newest_name)) continue;
-    newest_name = names->back();
-    newest = join_path(folder, names->back());
-  }
-  return newest;
-}
-
 }  // namespace shoal::cli::tune

@@ -21,8 +21,4 @@ std::optional<TrialReport> read_report(Storage& storage, const std::string& file
 /// an empty log.
 std::string last_words(Storage& storage, const std::string& log);
 
-/// Returns the newest of all exports in a trial's folder, such as "DIR/trials/0007/export/best/1700000000"; nothing if
-/// there is none.
-std::optional<std::string> newest_export(Storage& storage, const std::string& trial_folder);
-
 }  // namespace shoal::cli::tune

@@ -136,7 +136,7 @@ class ServerState {
   void note_answered(const transport::PushId& id);
   bool was_answered(const transport::PushId& id) const;
   const std::map<transport::PushId, HeldPush>& kept() const { return kept_; }
-  /// The credits of pushes that are kept or arriving.
+  /// The limits on the bytes of pushes that the server still keeps or receives.
   PushCredits& credits() { return credits_; }
   /// True if the newest order about a push of `trainer` was a commit.
   bool counted(int trainer) const;

@@ -14,7 +14,7 @@
 
 namespace shoal::cluster {
 
-/// The variables whose gradients a program gives by rows. Allocates no memory after the largest batch was seen.
+/// Sums gradients by rows, and writes them into pushes. After the largest batch so far, it allocates no more memory.
 class RowPush {
  public:
   /// NotFound if the plan lacks a variable, FailedPrecondition if a variable is not planned for updates by rows.

@@ -36,4 +36,21 @@ Result<std::vector<std::string>> exports_in(Storage& storage, const std::string&
   return names;
 }
 
+std::optional<std::string> newest_export_of_run(Storage& storage, const std::string& model_dir) {
+  const std::string folder = join_path(model_dir, "export");
+  const auto exporters = storage.list(folder);
+  if (!exporters) return std::nullopt;
+  std::optional<std::string> newest, path;
+  for (const FileInfo& exporter : *exporters) {
+    if (!exporter.is_folder) continue;
+    const std::string exports = join_path(folder, exporter.name);
+    const auto names = exports_in(storage, exports);
+    if (!names || names->empty()) continue;
+    if (newest && names->back() <= *newest) continue;  // Names have ten digits, so texts compare as numbers.
+    newest = names->back();
+    path = join_path(exports, *newest);
+  }
+  return path;
+}
+
 }  // namespace shoal

@@ -41,7 +41,7 @@ struct ProductionOptions {
   /// When this stops, interrupted() stops too. For tasks that are threads of one process.
   StopToken stop;
   StopToken stop_also;                  ///< Does the same as `stop`, for a second source of requests.
-  StopToken leave;                      ///< When this stops, leaving() stops, and then interrupted().
+  StopToken leave;                      ///< A request for a stop here also stops leaving(), and after it interrupted().
   std::shared_ptr<BufferPool> buffers;  ///< Share one among the tasks of a process. Default: a new pool.
   std::optional<ProcessInfo> process;   ///< Default: read_process_info().
 };

@@ -34,7 +34,7 @@ struct Join {
   std::optional<Gathering> known;  ///< The address list, if the guest got it earlier.
 };
 struct SeatOffer {
-  std::string host;     ///< The host name by which other tasks find the guest.
+  std::string host;     ///< The host name by which other tasks find this task.
   std::string address;  ///< The guest's address, if this job has given it one before; else empty.
 };
 struct SeatTaken {

@@ -22,5 +22,8 @@ std::string export_name(int64_t number);
 /// The names of the exports in `folder`, the oldest first. Exports are the sub-folders named by exactly ten digits; all
 /// other entries are skipped. Errors: those of Storage::list(), NotFound for a folder that is missing.
 Result<std::vector<std::string>> exports_in(Storage& storage, const std::string& folder);
+/// The path of the newest export of all exporters of the run in `model_dir`, such as "DIR/export/best/0000000042"; nothing
+/// if there is none or the folder cannot be read.
+std::optional<std::string> newest_export_of_run(Storage& storage, const std::string& model_dir);
 
 }  // namespace shoal

@@ -20,8 +20,8 @@
 
 namespace shoal {
 
-/// Computes the types of the outputs from those of the inputs. Otherwise InvalidArgument with a sentence that says which
-/// input does not fit ("kernel [10, 20] takes 20 features, x [batch, 30] has 30"); the graph adds the node's name.
+/// Computes the types of the outputs from those of the inputs. If an input does not fit, returns InvalidArgument and says
+/// which one ("kernel [10, 20] takes 20 features, x [batch, 30] has 30"); the graph adds the node's name.
 using ShapeRule =
     std::function<Result<std::vector<ValueType>>(std::span<const ValueType> inputs, const Attributes& attributes)>;
 

@@ -53,7 +53,7 @@ struct TextEncoding {
 /// Raises InvalidArgument for any other value, and as TextEncoding::check().
 Value text_ids(Value text, const TextEncoding& encoding);
 
-/// The source of an encoded input, for code that feeds a graph.
+/// Says which text an input of ids stands for, and how that text is encoded. For code that feeds a graph.
 struct EncodedInput {
   std::string of;  ///< The name of the input with the text.
   TextEncoding encoding;

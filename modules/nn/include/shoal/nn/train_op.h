@@ -82,7 +82,7 @@ TrainOp group(std::vector<TrainOp> parts);
 VariableUpdate assign(Value variable, Value value);
 VariableUpdate assign_add(Value variable, Value value);
 /// variable -= rate * direction: SGD with a direction of your own instead of a gradient. The rate is scalar 0 of the train
-/// op, which minimize_by() (own_optimizer.h) or you have to add.
+/// op: minimize_by() (own_optimizer.h) adds that scalar, and a train op of your own has to add it itself.
 VariableUpdate descend(Value variable, Value direction);
 /// variable = decay * variable + (1 - decay) * value, decay in [0, 1].
 VariableUpdate moving_average(Value variable, Value value, double decay);

@@ -30,6 +30,8 @@ Result<Goal> parse_goal(std::string_view name);
 /// The goal that the name of a metric implies: kMin for names with "loss" or "error", kMax for names with "accuracy", "auc",
 /// "precision" or "recall". Another name gives InvalidArgument.
 Result<Goal> goal_of(std::string_view metric);
+/// The model_dir of a trial in the folder of its search: "DIR/trials/0007".
+std::string trial_folder(const std::string& folder, int64_t trial);
 
 /// The first line of a journal, which identifies the search. The number of trials is not part of it, so a search may get
 /// more trials later.
