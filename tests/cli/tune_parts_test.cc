@@ -4,6 +4,7 @@
 
 #include "fixture.h"
 #include "shoal/base/storage.h"
+#include "shoal/estimator/export_names.h"
 #include "tune/search_table.h"
 #include "tune/trial_command.h"
 #include "tune/trial_process.h"
@@ -102,11 +103,11 @@ TEST_F(TrialResults, FindsTheLastWordsOfALog) {
 }
 
 TEST_F(TrialResults, FindsTheNewestExport) {
-  EXPECT_FALSE(newest_export(*storage_, folder));
+  EXPECT_FALSE(newest_export_of_run(*storage_, folder));
   for (const char* path : {"export/best/0000000002", "export/final/0000000003", "export/final/other"}) {
     ASSERT_TRUE(storage_->make_folders(folder + "/" + path));
   }
-  EXPECT_EQ(newest_export(*storage_, folder), folder + "/export/final/0000000003");
+  EXPECT_EQ(newest_export_of_run(*storage_, folder), folder + "/export/final/0000000003");
 }
 
 TEST_F(TrialResults, LinksAreReplaced) {
