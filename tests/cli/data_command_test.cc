@@ -163,15 +163,6 @@ TEST_F(DataCommand, BenchNeedsAProgramThatIsThere) {
   EXPECT_THAT(missing.err, HasSubstr(path("none") + ": cannot be started: No such file"));
 }
 
-TEST(QuantileSketch, StandsForAllNumbersInBoundedMemory) {
-  QuantileSketch sketch(300);
-  for (int i = 0; i < 100'000; ++i) sketch.add(i);
-  uint64_t sum = 0;
-  for (const auto& one : sketch.sorted()) sum += one.weight;
-  EXPECT_EQ(sum, 100'000u);
-  EXPECT_LE(sketch.sorted().size(), 300u);
-}
-
 TEST(TextSummary, LongTextsAreToldApartAndCut) {
   TextSummary summary(10);
   const std::string text(5000, 'a');

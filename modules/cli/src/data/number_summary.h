@@ -6,37 +6,9 @@
 #include <limits>
 #include <vector>
 
+#include "shoal/base/quantile_sketch.h"
+
 namespace shoal::cli {
-
-/// Estimates quantiles. Keeps some of the numbers, each with a weight: the number of values that it represents. Up to
-/// `capacity` numbers it keeps all. Beyond, the rank of a quantile is wrong by at most 2.3 / (capacity / 3)^0.9 of the
-/// count, in 99 of 100 cases: 0.13 % for 12288. Equal numbers in equal order give equal results.
-///
-/// Source: Karnin, Lang, Liberty, "Optimal quantile approximation in streams" (FOCS 2016); the authors of the Apache
-/// DataSketches library measured the error.
-class QuantileSketch {
- public:
-  explicit QuantileSketch(size_t capacity) : capacity_(capacity), levels_(1) {}
-  void add(double number);
-  /// A number and how many values it represents.
-  struct Weighted {
-    double number;
-    uint64_t weight;
-  };
-  /// All kept numbers in ascending order.
-  std::vector<Weighted> sorted() const;
-  /// False once a number represents several values.
-  bool is_exact() const { return levels_.size() == 1; }
-
- private:
-  size_t capacity_of(size_t level) const;
-  void compress();
-
-  const size_t capacity_;
-  std::vector<std::vector<double>> levels_;  // A number of level i represents 2^i values.
-  size_t kept_ = 0;
-  uint64_t coin_ = 0x9e3779b97f4a7c15;  // The state of the generator of offsets (xorshift64).
-};
 
 class NumberSummary {
  public:
