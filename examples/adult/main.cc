@@ -48,7 +48,7 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
   }
   const Statistics statistics = config.learned("statistics", [&] { return statistics_of(training); });
 
-  std::vector<Column> wide{crossed({"education", "occupation"}, {.buckets = 1000})}, deep;
+  std::vector<Column> wide{crossed({"education", "occupation"}, {.buckets = 128})}, deep;
   for (const char* key : {"age", "education_num", "hours_per_week"}) {
     deep.push_back(numeric(key, {.normalizer = statistics.number(key).standardizer()}));
   }
@@ -57,14 +57,12 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
     wide.push_back(categorical_by_vocabulary(key, statistics.text(key).vocabulary(), {.missing_bucket = true}));
     deep.push_back(embedding(wide.back(), {.dimension = line.flags.get_int("embedding")}));
   }
-  const std::vector<double> dollars{1,    1500, 1700, 1850, 2000, 2200,  3000, 3500,
-                                    4500, 5000, 6000, 7000, 8000, 10000, 15000};
-  for (const Column& column :
-       {bucketized(numeric("age"), {18, 25, 30, 35, 40, 45, 50, 55, 60, 65}),
-        bucketized(numeric("hours_per_week"), {20, 35, 40, 41, 50, 60}), bucketized(numeric("capital_gain"), dollars),
-        bucketized(numeric("capital_loss"), dollars)}) {
-    wide.push_back(column);
-    deep.push_back(column);
+  const Boundaries boundaries = config.learned("boundaries", [&] {
+    return boundaries_of(training, {"age", "hours_per_week", "capital_gain", "capital_loss"}, {.buckets = 128});
+  });
+  for (const auto& [key, between] : boundaries) {
+    wide.push_back(bucketized(numeric(key), between));
+    deep.push_back(wide.back());
   }
   // Reads the files of --predict, which list people of unknown income: the same columns without the last one.
   const auto unknown = [table](const std::string& path) {

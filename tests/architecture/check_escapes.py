@@ -273,6 +273,7 @@ ALLOWED = {
         ("modules/estimator/src/report_files.cc", "edge", "the reports of a process, after its tasks have ended"),
         ("modules/estimator/src/task_reports.*", "lock", "what the threads of --cluster report"),
         ("modules/columns/src/categorical.cc", "edge", "a vocabulary file, while a program describes its columns"),
+        ("modules/columns/src/boundaries.cc", "edge", "boundaries_of(): a pass over data before training begins"),
         ("modules/columns/src/statistics.cc", "edge", "statistics_of(): a pass over data before training begins"),
         ("modules/data/src/dataset.cc", "edge", "elements() and iterate(): a walk of a program that has no environment"),
         ("modules/data/src/record_files.cc", "edge", "TfRecordWriter::create(): a program that writes data has no environment"),

@@ -74,6 +74,7 @@
 #include "shoal/data/tf_example.h"
 
 // Tables.
+#include "shoal/columns/boundaries.h"
 #include "shoal/columns/column.h"
 #include "shoal/columns/layer.h"
 #include "shoal/columns/statistics.h"

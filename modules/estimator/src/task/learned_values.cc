@@ -14,6 +14,21 @@ using json::Json;
 
 constexpr std::string_view kName = "value";  // The name of the value in error sentences.
 
+Json list_of_numbers(const std::vector<double>& numbers) {
+  Json list = Json::array();
+  for (const double number : numbers) list.push_back(json::exact_number(number));
+  return list;
+}
+
+Result<std::vector<double>> numbers_of(const Json& list, std::string_view name) {
+  SHOAL_TRY_VOID(json::list_of(list, name));
+  std::vector<double> numbers;
+  for (const Json& item : list) {
+    SHOAL_TRY(numbers.emplace_back(), json::exact_number_of(item, name));
+  }
+  return numbers;
+}
+
 }  // namespace
 
 std::string Learned<std::vector<std::string>>::encode(const std::vector<std::string>& value) {
@@ -48,17 +63,34 @@ std::string Learned<std::vector<std::string>>::news(const std::vector<std::strin
 }
 
 std::string Learned<std::vector<double>>::encode(const std::vector<double>& value) {
-  Json list = Json::array();
-  for (const double number : value) list.push_back(json::exact_number(number));
-  return json::text_of(list);
+  return json::text_of(list_of_numbers(value));
 }
 
 Result<std::vector<double>> Learned<std::vector<double>>::decode(std::string_view json) {
   SHOAL_TRY(const Json list, json::parse_value(json));
+  return numbers_of(list, kName);
+}
+
+// A list of [name, numbers], since names are any bytes and the keys of JSON are not.
+std::string Learned<std::map<std::string, std::vector<double>>>::encode(
+    const std::map<std::string, std::vector<double>>& value) {
+  Json list = Json::array();
+  for (const auto& [name, numbers] : value) {
+    list.push_back(Json::array({json::exact_text(name), list_of_numbers(numbers)}));
+  }
+  return json::text_of(list);
+}
+
+Result<std::map<std::string, std::vector<double>>> Learned<std::map<std::string, std::vector<double>>>::decode(
+    std::string_view json) {
+  SHOAL_TRY(const Json list, json::parse_value(json));
   SHOAL_TRY_VOID(json::list_of(list, kName));
-  std::vector<double> value;
+  std::map<std::string, std::vector<double>> value;
   for (const Json& item : list) {
-    SHOAL_TRY(value.emplace_back(), json::exact_number_of(item, kName));
+    SHOAL_TRY_VOID(json::list_of(item, kName));
+    if (item.size() != 2) return data_loss("value: each item must be a name and a list of numbers");
+    SHOAL_TRY(std::string name, json::exact_text_of(item[0], kName));
+    SHOAL_TRY(value[std::move(name)], numbers_of(item[1], kName));
   }
   return value;
 }

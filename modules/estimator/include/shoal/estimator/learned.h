@@ -3,6 +3,7 @@
 /// The plain types that a run can keep in its folder by RunConfig::learned(). shoal/columns/statistics.h adds the type for
 /// statistics; for a type of your own specialize Learned as shoal/base/learned.h says.
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,17 @@ struct Learned<std::vector<double>> {
   static std::string encode(const std::vector<double>& value);
   static Result<std::vector<double>> decode(std::string_view json);
   static std::string news(const std::vector<double>&, const std::vector<double>&) { return {}; }
+};
+
+/// Lists of numbers by name: what columns::boundaries_of() returns. A difference from the present data is not reported.
+template <>
+struct Learned<std::map<std::string, std::vector<double>>> {
+  static std::string encode(const std::map<std::string, std::vector<double>>& value);
+  static Result<std::map<std::string, std::vector<double>>> decode(std::string_view json);
+  static std::string news(const std::map<std::string, std::vector<double>>&,
+                          const std::map<std::string, std::vector<double>>&) {
+    return {};
+  }
 };
 
 /// A number, such as a mean.
