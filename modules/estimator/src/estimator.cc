@@ -160,7 +160,7 @@ Result<void> Estimator::try_train(const InputFn& input_fn, TrainOptions options)
       !outcome && is_interrupt(outcome.error()) && (distributed || env->interrupted().stop_requested());
   if (!outcome && !was_interrupted) return std::move(outcome).error();
   if (!outcome || outcome->interrupted) tell_interrupted(own.config(), model_dir_);
-  // Weights of an earlier call are older than a checkpoint that this one has written.
+  // If this call wrote checkpoints, weights that an earlier call left in memory are outdated and are dropped.
   if (outcome && (outcome->weights || config_.saves_checkpoints())) trained_ = outcome->weights;
   return {};
 }

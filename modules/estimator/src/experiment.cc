@@ -9,7 +9,7 @@
 namespace shoal {
 namespace {
 
-/// Returns `config` with a host that also gives `reports` the reports of the task.
+/// Returns `config` with a TaskHost that passes the task's reports to `reports`, too.
 Result<RunConfig> with_reports(const RunConfig& config, const std::shared_ptr<TaskReports>& reports) {
   std::shared_ptr<const TaskHost> given = config.host();
   if (!given) {

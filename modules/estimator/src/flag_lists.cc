@@ -13,8 +13,8 @@ namespace {
 constexpr std::string_view kBlanks = " \t";
 constexpr std::string_view kQuoteHint = "; put the element in double quotes, and write each quote in it twice";
 
-// The name is not `quoted`: a header of the library may include <iomanip>, and then std::quoted would fit a std::string
-// better.
+// The function is not named `quoted`: if a header of the library includes <iomanip>, a call with a std::string would
+// choose std::quoted instead.
 std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
 
 /// Reads the elements of a list's text one after another.

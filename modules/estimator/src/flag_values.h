@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Turns parsed flags into the configuration of a program's tasks, their host, and the values of the program's own flags.
+/// Turns parsed flags into the tasks' configuration, their TaskHost (what the process lends them) and the program's flags.
 #include "flags.h"
 #include "shoal/estimator/task_host.h"
 
@@ -11,7 +11,7 @@ CommandLine command_line(const ProgramInfo& program, const ParsedFlags& flags);
 /// The configuration that the flags ask for. InvalidArgument, naming SHOAL_ON_SIGTERM, if that variable decides and is
 /// wrong.
 Result<RunConfigOptions> run_config_options(const ProgramInfo& program, const ParsedFlags& flags);
-/// The host of this process's tasks, except its receiver of reports. Errors: those of find_credential() and
+/// The TaskHost of this process's tasks; the caller sets TaskHost::report. Errors: those of find_credential() and
 /// process_shoal_run().
 Result<TaskHost> task_host(const ParsedFlags& flags);
 

@@ -23,7 +23,7 @@ std::shared_ptr<Storage> storage_of(const LedFolder& folder) {
 void add_from_folder(ExperimentReport& report, Storage& storage, const std::string& eval_dir) {
   report.export_path = newest_export_of_run(storage, report.model_dir).value_or("");
   report.last = report.metrics;
-  if (!report.metrics.empty()) return;  // The task that evaluated has found the best one.
+  if (!report.metrics.empty()) return;  // The task that evaluated has set `best` already.
   const std::string evaluations = eval_dir.empty() ? join_path(report.model_dir, "eval") : eval_dir;
   const auto past = read_evaluations(storage, evaluations);
   if (!past || past->by_step.empty()) return;
@@ -74,7 +74,7 @@ bool is_still_ours(Storage& storage, const LedFolder& folder) {
   return newest && *newest == folder.start;
 }
 
-/// True if the program's error concerns this folder: it is the last one, or none of its tasks has reported its end.
+/// True if the program's error concerns `folder`: this is the last folder, or none of the folder's tasks reported its end.
 bool has_failed(const TaskReports& reports, const LedFolder& folder, const LedFolder& last) {
   return folder.model_dir == last.model_dir || !reports.has_report_of(folder.model_dir);
 }
@@ -94,7 +94,7 @@ Result<void> write_folder_report(const TaskReports& reports, const CommandLine& 
   };
   const ExperimentReport report = found();
   SHOAL_TRY_VOID(storage->write_atomically(path, report.to_json() + "\n"));
-  // An evaluator that ended after found() had read the evaluations had no report to which it could add its own.
+  // Reads once more: an evaluator that ended after the first found() saw no report to which it could add its evaluations.
   const ExperimentReport again = found();
   if (step_of_last(again) <= step_of_last(report)) return {};
   return storage->write_atomically(path, again.to_json() + "\n");
@@ -108,7 +108,7 @@ ExperimentReport program_report(const TaskReports& reports, const CommandLine& l
   if (failure) fail(report, *failure);
   const std::vector<LedFolder> folders = reports.led_folders();
   const auto led = std::ranges::find(folders, report.model_dir, &LedFolder::model_dir);
-  if (led == folders.end() && report.metrics.empty()) return report;  // A worker or a server knows of no evaluation.
+  if (led == folders.end() && report.metrics.empty()) return report;  // Nothing to add for a worker or server.
   const auto storage = led == folders.end() ? std::shared_ptr<Storage>(make_file_storage()) : storage_of(*led);
   add_from_folder(report, *storage, reports.eval_dir(report.model_dir));
   return report;

@@ -61,7 +61,7 @@ Ending run_threads(const ProgramCall& call, const TaskHost& host) {
                                                [&](RunConfig config) { call.begin_task(std::move(config)); });
   Ending ending;
   for (const TaskOutcome& outcome : outcomes) {
-    if (outcome.result || outcome.result.error().kind() == ErrorKind::kCancelled) continue;  // Gave way, and logged that.
+    if (outcome.result || outcome.result.error().kind() == ErrorKind::kCancelled) continue;  // The task gave way (logged).
     const int own = print_error(outcome.result.error(), outcome.task);
     if (ending.status == 0) ending = {own, outcome.task + ": " + outcome.result.error().message()};
   }
@@ -83,12 +83,12 @@ Ending run_one(const ProgramCall& call, const TaskHost& host) {
   };
   RunConfig config = RunConfig::from_environment(call.config, variables, &log, std::make_shared<TaskHost>(host));
   if (!host.predict && !host.measure_input) config = with_own_endpoint(config, log);
-  if (config.task_type() == cluster::kPsRole) give_back_code();  // A server only waits, perhaps with little memory.
+  if (config.task_type() == cluster::kPsRole) give_back_code();  // Frees memory: a server mostly waits.
   call.begin_task(std::move(config));
   return {};
 }
 
-/// Refuses flags that give another place in a job to a task that `shoal launch` has started, which has one by TF_CONFIG.
+/// Refuses flags that give this process a place in a job if `shoal launch` started it: TF_CONFIG gives it a place already.
 Result<void> check_place_of_launched(const ParsedFlags& flags) {
   if (!cluster::was_launched(cluster::process_getenv)) return {};
   constexpr const char* kHasPlace =

@@ -46,12 +46,12 @@ Result<void> check_replicas(const RunConfig& config) {
                              ": replicas are the trainers of one process without a cluster; a cluster has workers");
 }
 
-/// True if this process is one of several tasks that have to connect. The host of tasks within one process may connect them
-/// by other means.
+/// True if this process is one of several tasks that have to connect. False if its TaskHost (task_host.h) brings its own
+/// environment or the configured transport, since these may connect tasks within one process.
 bool meets_other_processes(const RunConfig& config) {
   const cluster::TaskConfig& task = config.task();
   if (task.in_process || task.mode == cluster::TaskMode::kLocal) return false;
-  // The cluster has one node.
+  // Only in a cluster of one node the task has no address.
   if (task.mode == cluster::TaskMode::kDistributed && config.rpc_address().empty()) return false;
   return !config.host() || !(config.host()->environment || config.host()->transports.contains(config.transport()));
 }
@@ -95,11 +95,11 @@ Result<void> check_task(const RunConfig& config) {
     return failed_precondition(
         "this task knows its rank, but no addresses of other tasks; RunConfig::from_environment() finds them");
   }
-  if (config.task().has_ended) return {};  // The task has no peers.
+  if (config.task().has_ended) return {};  // The job ended before this task came, so there is no peer.
   SHOAL_TRY_VOID(check_replicas(config));
   SHOAL_TRY_VOID(check_transport(config));
   if (!config.rpc_address().empty()) SHOAL_TRY_VOID(own_endpoint(config));
-  return check_who_may_join(config);  // This check comes after all others.
+  return check_who_may_join(config);  // Last, so that errors of the other checks are reported first.
 }
 
 }  // namespace shoal

@@ -31,7 +31,7 @@ class TaskReports {
 
   /// The joint report of all tasks, for a program that was called with this command line.
   ExperimentReport merged(const CommandLine& line) const;
-  /// The same for the tasks of one model_dir only.
+  /// The joint report of the tasks of one model_dir only.
   ExperimentReport merged(const CommandLine& line, const std::string& model_dir) const;
   bool has_report_of(const std::string& model_dir) const;
 

@@ -57,14 +57,14 @@ TrainAndEvaluateResult interrupted_before_training(const Call& call) {
   return {};
 }
 
-/// Completes the report of a task, gives it to the task's host, and returns the result.
+/// Completes the report of a task, passes it to the task's process (TaskHost::report), and returns the result.
 TrainAndEvaluateResult handed_in(Environment& env, const Call& call, TaskReport report) {
   report.model_dir = call.estimator.model_dir();
   if (!report.model_dir.empty()) report.eval_dir = call.estimator.eval_dir(call.eval.name);
   if (!report.seed) report.seed = call.config().random_seed();
   if (call.config().host() && call.config().host()->report) {
-    // Reports of trainers contain the seed already. Otherwise a chief would read run.json after the end of its job, and if
-    // it were killed meanwhile, its restart would find the servers gone.
+    // Only tasks that do not train read the seed from run.json here. A trainer's report has the seed already: a chief that
+    // was killed during this read, after the end of its job, would find the servers gone when it is started again.
     if (!report.seed && !report.model_dir.empty()) report.seed = seed_of_run(env, call.config(), report.model_dir);
     if (!report.metrics.empty()) {
       report.best = best_evaluation(env.storage(), report.eval_dir, report.metrics);
@@ -105,7 +105,7 @@ Result<TrainAndEvaluateResult> run_local(Environment& env, const Call& call) {
   return result;
 }
 
-/// The common part of chief, master and worker. `evaluation` is that of a master.
+/// The common part of chief, master and worker. `evaluation`: a master's evaluations during training; null in other roles.
 Result<TrainAndEvaluateResult> run_trainer(Environment& env, const Call& call,
                                            std::shared_ptr<LocalEvaluation> evaluation) {
   const bool chief = call.config().is_chief();

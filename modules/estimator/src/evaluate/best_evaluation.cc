@@ -34,8 +34,8 @@ class PastReader {
   }
 
  private:
-  ByStep numbers_;      // Numbers that no checkpoint_path has followed.
-  ByStep evaluations_;  // The last one of each step, in the order of the files.
+  ByStep numbers_;      // By step: numbers that no text checkpoint_path has followed.
+  ByStep evaluations_;  // By step: its last complete evaluation, in the files' order.
 };
 
 double loss_of(const Metrics& metrics) {

@@ -100,7 +100,7 @@ bool fuses() {
 #if defined(__x86_64__)
   return __builtin_cpu_supports("fma") != 0;
 #else
-  return false;  // The compiler needs no option.
+  return false;  // Other processors need no compiler option for fused multiply-adds.
 #endif
 }
 

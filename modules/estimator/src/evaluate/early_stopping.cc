@@ -26,7 +26,7 @@ class EarlyStopping final : public Hook {
   EarlyStopping(StopRule rule, EarlyStoppingOptions options)
       : rule_(std::move(rule)), options_(std::move(options)), timer_(options_.run_every_steps, options_.run_every_secs) {}
 
-  void begin(HookSetup&) override {  // One hook may serve several runs.
+  void begin(HookSetup&) override {  // One hook may serve several runs, so each run begins with a reset.
     timer_.reset();
     start_step_.reset();
   }

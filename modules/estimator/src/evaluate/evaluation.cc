@@ -145,7 +145,7 @@ Result<void> EvaluationRun::one_batch(data::Batch& batch) {
   Result<void> ran = program->program->run({.inputs = program->inputs,
                                             .variables = variables,
                                             .updates = {},
-                                            .weights = {1, 1},  // An evaluation changes no weights.
+                                            .weights = {1, 1},  // Always the same version: the weights do not change.
                                             .key = {}});
   if (!ran) return in_batch(std::move(ran).error(), number, batch, input_);
   const std::span<const TensorView> fetched = program->program->fetched();
@@ -368,11 +368,11 @@ Result<void> set_up_computation(const Environment& env, const RunConfig& config,
   MemoryBudget budget(config);
   uint64_t bytes = 0;
   for (const Variable& variable : model.graph().variables()) {
-    bytes += uint64_t(variable.shape.elements()) * size_of(variable.dtype);  // No variable has 2^56 bytes.
+    bytes += uint64_t(variable.shape.elements()) * size_of(variable.dtype);  // Cannot overflow: no variable has 2^56 bytes.
   }
   budget.set("weights", bytes, "a smaller model");
   SHOAL_TRY_VOID(budget.check("the model"));
-  model.use_budget(std::move(budget), false);  // The weights are loaded before a program is compiled.
+  model.use_budget(std::move(budget), false);  // Without a second measurement, which would count loaded weights twice.
   return {};
 }
 

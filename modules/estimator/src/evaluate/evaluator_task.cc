@@ -65,7 +65,7 @@ class EvaluatorTask {
   std::optional<checkpoint::EndMark> mark_;
   RareNote missing_note_, not_new_note_, poll_note_, lost_note_;
   int looks_after_end_ = 0;
-  // The state behind the last lines of the log.
+  // Facts for the last lines of the log, such as why only the last step was evaluated.
   bool ended_in_delay_ = false;     // The job had ended when the evaluator began to search.
   bool ended_in_throttle_ = false;  // The job ended while the evaluator waited for its next search.
   bool found_not_new_ = false;      // A search found the same checkpoint as the one before.

@@ -42,9 +42,9 @@ ExportedTensor exported_tensor(std::string name, const ValueType& type) {
   return tensor;
 }
 
-/// The meaning that an export records. The meaning from training is the base, since it also knows the labels; where the
-/// model of prediction differs and the user has accepted that, the model's facts replace it. `trained` is empty if training
-/// recorded none.
+/// The meaning that an export records: that of training (`trained`), which also knows the labels, with the facts of the
+/// prediction model's graph in place of those that differ (the user has accepted the difference). `trained` is empty if
+/// training recorded no meaning.
 Result<std::string> exported_meaning(const Graph& graph, const std::string& trained) {
   if (trained.empty()) return graph.meaning().encode();
   SHOAL_TRY(const Meaning recorded, Meaning::decode(trained));

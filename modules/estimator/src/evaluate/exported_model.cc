@@ -125,7 +125,7 @@ Result<std::unique_ptr<ExportedModel>> serve(std::shared_ptr<Environment> env, O
                                                          std::move(opened.inputs), std::move(served), std::move(first)));
 }
 
-/// Loads the export `folder` of `storage`; null: of the file system.
+/// Loads the export `folder` of `storage`. If `storage` is null, the export lies in the file system.
 Result<std::unique_ptr<ExportedModel>> load(Storage* storage, const std::string& folder, RuntimeOptions runtime,
                                             std::vector<OpDef> ops) {
   auto catalogue = catalogue_of(std::move(ops));

@@ -30,7 +30,7 @@ Result<void> remove_export(Environment& env, const std::string& folder, const st
   const std::string hidden = join_path(folder, std::string(kUnfinishedExport) + storage.unique_name());
   SHOAL_TRY_VOID(storage.rename(join_path(folder, name), hidden));
   const Result<void> synced = storage.sync_folder(folder);
-  // The storage may not support it.
+  // FailedPrecondition: this storage cannot sync folders.
   if (!synced && synced.error().kind() != ErrorKind::kFailedPrecondition) return synced.error();
   return storage.remove_all(hidden);
 }

@@ -48,7 +48,7 @@ Result<convert::Calibration> calibration_of(Environment& env, const Estimator& e
   return calibration;
 }
 
-/// One example in the graph's terms: tensors by the names of inputs, texts as ids.
+/// Converts the features of one example to the graph's inputs: keys become names of inputs, and texts become ids.
 Result<std::map<std::string, Tensor>> fed_to(const Graph& graph, const std::map<std::string, Tensor>& features) {
   std::map<std::string, Tensor> fed;
   for (const auto& [name, tensor] : features) fed.emplace(input_name("features", name), tensor);

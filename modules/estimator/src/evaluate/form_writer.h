@@ -16,8 +16,8 @@
 
 namespace shoal {
 
-/// Joins a graph of predictions and its weights for the converters. The arguments outlive the result. `variables` may be
-/// null, without weights, for export_obstacles().
+/// Joins a graph of predictions and its weights for the converters. The arguments outlive the result. If `variables` is
+/// null, the result has no weights, which is enough for export_obstacles().
 convert::TrainedModel trained_model_of(Graph& graph, const EstimatorSpec& spec, const std::vector<ExportedTensor>& inputs,
                                        const LoadedVariables* variables, int64_t global_step);
 

@@ -7,7 +7,7 @@
 namespace shoal {
 
 bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::string& prefix) {
-  // The results would go to model_dir, where the checkpoint could not be written.
+  // The checkpoint is in the spare folder, since model_dir could not be written: results could not be written there either.
   if (prefix != join_path(model_dir_, prefix.substr(prefix.rfind('/') + 1))) {
     env_.log().info("evaluation of " + prefix + " is left out: it is in the spare folder");
     return false;
@@ -17,7 +17,7 @@ bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::
     first_step_ = step;
     return false;
   }
-  if (env_.leaving().stop_requested()) return false;  // The next process evaluates this checkpoint.
+  if (env_.leaving().stop_requested()) return false;  // The task's next process evaluates this checkpoint.
   if (ending_) return false;  // evaluate_last() evaluates this checkpoint.
   told_to_end_ = !value_or_raise(evaluating_.may_look(env_.log()));
   if (told_to_end_) return true;

@@ -12,10 +12,10 @@ class LocalEvaluation final : public CheckpointListener {
  public:
   enum class Last {
     kInTraining,  ///< end() makes the last evaluation, before training ends.
-    /// evaluate_last() makes the last evaluation after the job's end, when no other task waits for the master any more.
-    /// This is so if a master that is killed meanwhile would find the end mark when it is started again, or if an interrupt
-    /// has left the job only 20 s. Otherwise end() makes it, because a restarted master would continue training and need
-    /// its servers.
+    /// evaluate_last() makes the last evaluation after the job's end, so no other task has to wait for the master. This
+    /// order is for max_steps, where a master killed meanwhile finds the end mark at its restart, and for an interrupt,
+    /// which leaves the job only 20 s. In other cases end() makes the evaluation, because a restarted master would continue
+    /// training and need its servers.
     kAfterTheJobsEnd,
   };
   LocalEvaluation(Environment& env, const Estimator& estimator, const EvalSpec& spec, std::optional<int64_t> max_steps,

@@ -109,7 +109,7 @@ Result<OpenedExport> ExportOpener::open() {
   opened.inputs = std::move(inputs).value();
   SHOAL_TRY(opened.types, inputs_of(graph, opened.inputs.read));
   SHOAL_TRY(const auto reader, open_exported_variables(files_, folder_));
-  // Checks the whole checkpoint: the header of a file, which holds no weights, is part of the export, too.
+  // Verifies whole files: load() checks only the bytes of weights, and damage in a file's header counts, too.
   SHOAL_TRY_VOID(reader->verify());
   SHOAL_TRY(opened.variables, LoadedVariables::load(env_, graph, *reader));
   return opened;

@@ -8,7 +8,7 @@ namespace shoal {
 
 class LoopContext final : public RunContext {
  public:
-  /// `host`: that of the task; null if there is none.
+  /// `host`: the task's TaskHost, which its process supplies; null if there is none.
   explicit LoopContext(Environment& env, const TaskHost* host = nullptr)
       : RunContext(env, host ? host->measure_limits : TaskHost().measure_limits) {}
   using RunContext::clear_stop;

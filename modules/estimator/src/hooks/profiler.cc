@@ -13,7 +13,7 @@ class ProfilerHook final : public Hook {
  public:
   explicit ProfilerHook(ProfilerOptions options) : options_(std::move(options)) {}
 
-  void begin(HookSetup&) override {  // One hook may serve several runs.
+  void begin(HookSetup&) override {  // One hook may serve several runs, so each run begins with a reset.
     profiler_.reset();
     done_ = false;
   }

@@ -82,7 +82,7 @@ class LogValues final : public Hook {
   LogValues(std::vector<ToldValue> values, LogValuesOptions options)
       : values_(std::move(values)), options_(std::move(options)), timer_(options_.every_iterations, options_.every_secs) {}
 
-  void begin(HookSetup& setup) override {  // One hook may serve several runs.
+  void begin(HookSetup& setup) override {  // One hook may serve several runs, so each run begins with a reset.
     timer_.reset();
     for (const ToldValue& told : values_) {
       const Value value = value_of("log_values", told, setup);

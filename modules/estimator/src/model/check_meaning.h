@@ -23,9 +23,9 @@ struct RecordedModel {
   std::string_view rest = {};     ///< encode_rest(); empty: not known.
 };
 
-/// Whether a model that is not trained (evaluation, prediction, export) may use weights of the recorded one:
-/// check_meaning() has to pass, and the versions of the user's own ops have to be equal. FailedPrecondition or a warning,
-/// as there. Training itself continues with other versions of ops, and only reports them (tell_of_rest()).
+/// Checks whether evaluation, prediction or export may use the weights of the recorded model: check_meaning() has to pass,
+/// and the versions of the user's own ops have to be equal. FailedPrecondition, or only a warning if the config accepts a
+/// changed model. Training itself continues with other versions of ops, and only reports them (tell_of_rest()).
 Result<void> check_use_of_weights(Logger& log, const RunConfig& config, const RecordedModel& recorded,
                                   const std::string& where, const BuiltModel& model, Mode mode);
 

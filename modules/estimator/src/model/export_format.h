@@ -54,10 +54,10 @@ struct ExportDescription {
   std::vector<ExportedText> texts;
   std::vector<nn::ExportSignature> signatures;
   std::string meaning = {};  ///< Meaning::encode() of the model that was trained; empty: not known.
-  /// encode_rest() of that model. It is stored with the weights, not in export.json. Empty: not known.
+  /// encode_rest() of the trained model. It is stored with the weights, not in export.json. Empty: not known.
   std::string rest = {};
   std::string run = {};      ///< The checkpoint's record of the run (checkpoint::encode_run()); empty: not known.
-  /// All other files. None: the export is of a version without checksums, whose damage cannot be noticed.
+  /// All files but export.json. None: the export is of a version without checksums, so damage in it cannot be noticed.
   std::optional<std::vector<ExportedFile>> files = {};
 };
 

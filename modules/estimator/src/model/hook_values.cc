@@ -24,7 +24,7 @@ HookSetup BuiltModel::hook_setup() {
   return HookSetup(*graph_, loss, std::move(named));
 }
 
-/// Refuses a named value whose name something else in the model has: it would hide the other one from hooks.
+/// Refuses a named value whose name another value of the model has, since hooks could no longer find the other value.
 Result<void> BuiltModel::check_named_values() {
   std::set<std::string_view> names;
   for (const auto& [name, value] : spec_.named_values) {

@@ -366,8 +366,8 @@ void BuiltModel::log_plan(const backends::ProgramInfo& info, const SymbolSizes& 
       std::to_string(kProgramsMax) + " programs are kept");
 }
 
-/// Adds up the memory of the kept programs. If the budget has no room for the newest, which is first in the list, that one
-/// is dropped and refused.
+/// Adds up the memory of the kept programs. If the sum exceeds the budget, drops the newest program, which is first in the
+/// list, and returns the error.
 Result<void> BuiltModel::check_memory(const SymbolSizes& sizes) {
   if (!budget_.has_limit()) return {};
   if (std::exchange(measures_again_, false)) budget_.measure();
@@ -385,7 +385,7 @@ Result<void> BuiltModel::check_memory(const SymbolSizes& sizes) {
   budget_.set("prepared weights", prepared, "a smaller model");
   budget_.set("batches", input, "a smaller batch or nn::recompute()");
   Result<void> fits = budget_.check("the program for " + sizes_text(sizes));
-  if (!fits) programs_.pop_front();  // Dropping it helps: a program uses its memory only when it runs.
+  if (!fits) programs_.pop_front();  // Dropping is enough: a program uses its memory only when it runs.
   if (fits && log_ && plans_logged_ <= kPlansLoggedMax) log_->info("memory: at most " + budget_.text());
   return fits;
 }

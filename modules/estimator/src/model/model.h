@@ -124,7 +124,7 @@ class BuiltModel {
   /// The size of each symbol of the inputs in `batch`. InvalidArgument if a symbol has two sizes, or the batch has other
   /// names.
   Result<SymbolSizes> sizes_of(const data::Batch& batch) const;
-  /// The same for the smallest possible batch.
+  /// The sizes that the symbols of the inputs have in the smallest possible batch.
   SymbolSizes smallest_sizes() const;
   /// The program for batches of these sizes, compiled on first use. The eight most recently used ones are kept.
   Result<BoundProgram*> program(const SymbolSizes& sizes, bool fetching);

@@ -120,7 +120,7 @@ template <class IsUsed>
 std::string op_difference(std::string_view recorded, const OpCatalogue& catalogue, const IsUsed& is_used) {
   if (recorded.empty()) return "";
   const Result<Rest> before = decode_rest(recorded);
-  if (!before) return "";  // Nothing is known from a record that cannot be read, as in tell_of_rest().
+  if (!before) return "";  // An unreadable record shows no difference; tell_of_rest() agrees.
   std::string text;
   for (const std::string& name : catalogue.names()) {
     const OpDef& op = *catalogue.find(name);

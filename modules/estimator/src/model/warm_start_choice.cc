@@ -138,7 +138,7 @@ class Choice {
   const Graph& graph_;
   const Mode mode_;
   std::set<std::string> chosen_;
-  std::map<std::string, SourceTensor> by_layer_;  // By name of the model's variable.
+  std::map<std::string, SourceTensor> by_layer_;  // What layers start from, by the name of the model's variable.
 };
 
 }  // namespace

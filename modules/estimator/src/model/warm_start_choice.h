@@ -21,7 +21,7 @@ struct WarmStartedVariable {
 
 struct WarmStartedVariables {
   std::vector<WarmStartedVariable> variables;  ///< In the order of the graph.
-  /// Tensors that layers supply for variables that the model lacks, by the name that such a variable would have.
+  /// Source tensors of layers that have no variable in the model (a bias, say), by the name the variable would have.
   std::map<std::string, SourceTensor> without_variable;
 };
 

@@ -49,7 +49,7 @@ Result<std::vector<int64_t>> old_rows_of(const VocabularyChange& change) {
   return rows;
 }
 
-/// The facts of a meaning about inputs: all but those about heads, labels and predictions.
+/// Keeps only the facts about inputs of a meaning; leaves out facts about heads, labels and predictions.
 Meaning of_inputs(const Meaning& meaning) {
   Meaning inputs;
   for (const auto& [key, facts] : meaning.facts()) {
@@ -59,9 +59,9 @@ Meaning of_inputs(const Meaning& meaning) {
   return inputs;
 }
 
-/// Warns where the source has another meaning. A warm start may take weights of a model with another meaning on purpose. So
-/// a difference is logged only where no vocabulary change moves the rows with their words; a difference in classes only
-/// where everything that is trained starts from the source.
+/// Warns if the source records another meaning (vocabularies, classes). A warm start may use it on purpose, so nothing is
+/// logged if WarmStart::vocabularies moves rows with their words. Facts about heads, labels and predictions are compared
+/// only if all trainable variables start from the source.
 void tell_of_meaning(Logger& log, const WarmStart& start, const checkpoint::Reader& reader, const Graph& graph,
                      const std::vector<WarmStartedVariable>& chosen) {
   const Result<Meaning> origin = Meaning::decode(reader.manifest().info.meaning);
@@ -78,8 +78,8 @@ void tell_of_meaning(Logger& log, const WarmStart& start, const checkpoint::Read
   }
 }
 
-/// Warns where the source was trained with other versions of the user's own ops. A warm start may do so on purpose, so this
-/// is no error.
+/// Warns if the source was trained with other versions of the user's own ops. This is no error, since the user may choose
+/// such a source on purpose.
 void tell_of_ops(Logger& log, const WarmStart& start, const checkpoint::Reader& reader, const Graph& graph) {
   const std::string difference = op_version_difference(reader.manifest().info.rest, graph);
   if (difference.empty()) return;

@@ -8,10 +8,10 @@ namespace shoal {
 
 /// Whether a call that failed with `why` has been ended by a signal that asks its task to give way.
 bool gives_way(Environment& env, const Error& why);
-/// Tells the task's host, and makes the error for the caller: the job has not ended, so the program must not continue as if
-/// it had.
+/// Reports to the task's process (TaskHost::report) that the task gives way, and makes the error for the caller: the job
+/// has not ended, so the program must not continue as if it had.
 Error gave_way(const RunConfig& config);
-/// Tells the task's host that a signal, or the config's stop, ended the task before it had a result.
+/// Reports to the task's process (TaskHost::report) that a signal, or the config's stop, ended the task without a result.
 void tell_interrupted(const RunConfig& config, const std::string& model_dir);
 
 }  // namespace shoal

@@ -46,8 +46,8 @@ class LearnedFile {
                      "; delete the file to have it made again from the present data, which may not fit the model");
   }
 
-  /// Logs that a kept value has served no checkpoint yet. A start that failed before its first checkpoint leaves what it
-  /// learned, perhaps from the data that made it fail.
+  /// Logs that the kept value comes from a start that saved no checkpoint. That start may have failed because of the data
+  /// from which it learned the value.
   void tell_if_unused() const {
     const auto newest = checkpoint::latest(env_.storage(), *config_.model_dir());
     if (!newest || *newest) return;  // Training reports a damaged checkpoint later.

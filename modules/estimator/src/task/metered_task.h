@@ -13,7 +13,7 @@ namespace shoal {
 /// evaluator. Gaps in a sparse list of nodes do not count. 0 without a cluster.
 int32_t number_in_job(const cluster::TaskConfig& task);
 
-/// Opens the endpoint at the address `metrics`; null if that is None. `host`, of the process, has the credential. Errors:
+/// Opens the endpoint at the address `metrics`; null if that is None. `host` supplies the process's credential. Errors:
 /// those of start_metrics_endpoint(); FailedPrecondition: an address beyond this machine without a token or certificate.
 Result<std::shared_ptr<monitor::MetricsEndpoint>> open_metrics_endpoint(const std::optional<std::string>& metrics,
                                                                         const TaskHost& host, Logger& log);
@@ -27,13 +27,13 @@ Result<std::shared_ptr<monitor::MetricsEndpoint>> open_own_metrics_endpoint(cons
 /// The endpoint of the process shows the task for as long as this object lives.
 class MeteredTask {
  public:
-  /// `config` has a host with the environment `env`. Opens an endpoint if the config asks for it and there is none.
+  /// `config` has a TaskHost whose environment is `env`. Opens an endpoint if the config asks for one and there is none.
   static Result<std::unique_ptr<MeteredTask>> begin(const RunConfig& config, Environment& env);
   ~MeteredTask();
   MeteredTask(const MeteredTask&) = delete;
   MeteredTask& operator=(const MeteredTask&) = delete;
 
-  /// The config with a host that has the task's meters; unchanged if there is no endpoint.
+  /// The config with a TaskHost that holds the task's meters; unchanged if there is no endpoint.
   const RunConfig& config() const { return config_; }
 
  private:

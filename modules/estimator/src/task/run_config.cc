@@ -19,7 +19,7 @@ namespace shoal {
 namespace {
 
 constexpr double kDefaultCheckpointSecs = 600;
-constexpr double kHeartbeatSecsMax = 65;  // The interval travels as milliseconds in 16 bits.
+constexpr double kHeartbeatSecsMax = 65;  // Messages state the heartbeat interval as milliseconds in 16 bits.
 constexpr double kLostGraceSecsMax = 86400;
 constexpr int64_t kMemoryLimitMin = 1 << 20;
 constexpr int64_t kReplicasMax = 1'000'000;
@@ -169,7 +169,7 @@ Result<void> unite_model_dir(RunConfigOptions& options, const cluster::TaskConfi
 /// Checks the options of synchronous updates against the number of trainers. Without a cluster there is one trainer, and
 /// nothing to aggregate.
 Result<void> check_strategy(const UpdateStrategyOptions& strategy, const cluster::TaskConfig& task) {
-  const int32_t trainers = task.num_workers;  // The evaluator takes no part, so its configuration has 0.
+  const int32_t trainers = task.num_workers;  // 0 in an evaluator's configuration, since it does not train.
   const bool local = task.mode == cluster::TaskMode::kLocal;
   if (strategy.kind != UpdateStrategyKind::kSync || local || trainers == 0) return {};
   if (strategy.total_replicas.value_or(trainers) != trainers) {
@@ -284,8 +284,8 @@ Result<OnSigterm> parse_on_sigterm(std::string_view name, std::string_view where
 
 /// The values that all copies of one config share.
 struct RunConfig::State {
-  RunConfigOptions options;                            // Resolved options: no field of the cadence pair is unset.
-  std::optional<int64_t> save_checkpoints_steps = {};  // The cadence pair once more, in the types that the getters return.
+  RunConfigOptions options;                            // Resolved: neither interval of checkpoints is unset.
+  std::optional<int64_t> save_checkpoints_steps = {};  // The checkpoint intervals, in the getters' types.
   std::optional<double> save_checkpoints_secs = {};
   std::shared_ptr<const cluster::TaskConfig> task;
   std::shared_ptr<const TaskHost> host = {};

@@ -13,7 +13,7 @@
 
 namespace shoal {
 
-/// The host of this task, which its process supplies; an empty host if the config has none.
+/// The TaskHost of this task: what its process lends to it (environment, log, transports). Empty if the config has none.
 const TaskHost& host_of(const RunConfig& config);
 /// All transports: those of the build, those of `host`, and the program's own in `runtime`. A later one replaces an earlier
 /// one of the same scheme.

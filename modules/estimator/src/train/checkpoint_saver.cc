@@ -284,7 +284,7 @@ Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster:
   };
   SHOAL_CO_TRY_VOID(co_await compute(env_, finish));
   SHOAL_CO_TRY_VOID(co_await store.check_lease());
-  checkpoint::HoursRule rule = hours_rule_;  // A copy, because the decision counts only once the list is replaced.
+  checkpoint::HoursRule rule = hours_rule_;  // A copy: a decision counts only once the new list of checkpoints is on disk.
   const auto publish = [&]() -> Result<checkpoint::Saved> {
     SHOAL_TRY_VOID(look_at_place());
     if (options_.check_run) SHOAL_TRY_VOID(options_.check_run());

@@ -15,7 +15,7 @@ namespace shoal {
 struct InputWatchOptions {
   std::shared_ptr<ProgressHook>
       progress;  ///< Shows the share of time spent waiting. Null: it is not shown.
-  /// Receives that share for each window as the scalar "input_wait", where it is a tenth or more, and once afterwards.
+  /// Receives the share as the scalar "input_wait" for each window with a tenth or more, and for one window after.
   /// Null: no events.
   monitor::EventWriter* events = nullptr;
   int cores = 1;                               ///< How many threads the advice may assume.

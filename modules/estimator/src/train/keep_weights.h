@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Takes the last weights from the store, for training that writes no checkpoints.
+/// Copies the last weights out of the store, for training that writes no checkpoints.
 #include <memory>
 #include <string>
 

@@ -46,11 +46,11 @@ Task<Result<void>> TrainEnd::nothing_to_do() {
         "; there is nothing to do (a larger max_steps goes on from there, another model_dir begins anew)");
     end_ = {step, 0, checkpoint::EndReason::kMaxSteps};
   }
-  // The mark of the ended run stays as it is, unless it had to be removed before the checkpoint could be read.
+  // The end mark of the ended run stays as it is, unless the file was removed before the checkpoint could be read.
   if (scope_.request.write_end_mark && folder_.has_checkpoint() && !folder_.keeps_mark()) {
     SHOAL_CO_TRY_VOID(co_await compute(scope_.env, &TrainEnd::write_end_mark, this));
   }
-  // If the mark was there from the start, the servers were probably told of the end before, and have ended.
+  // If this task found an end mark, an earlier chief has probably told the servers of the end, and they have ended.
   const Duration patience = folder_.was_marked() ? Duration(kToldBeforeTimeout) : scope_.ready_timeout();
   cluster::JobEnd end = clean_end();
   if (scope_.distributed()) SHOAL_CO_TRY_VOID(co_await announce(std::move(end), patience));
@@ -93,7 +93,7 @@ Task<void> TrainEnd::fail(Error why) {
     if (!has_servers() || scope_.is_stranger) co_return;
     Error named = std::move(why).with_context(scope_.config().task().name());
     Result<void> told = co_await servers()->tell_failure(std::move(named), scope_.env.after(kLeaveTimeout));
-    static_cast<void>(told);  // A chief that was not told saves once more when it is stopped.
+    static_cast<void>(told);  // If this message is lost, the chief only saves once more when it is stopped.
     co_await leave();
     co_return;
   }
@@ -105,14 +105,14 @@ Task<void> TrainEnd::fail(Error why) {
   }
   Result<void> told = co_await servers()->finish(std::move(end), scope_.env.after(kLeaveTimeout));
   if (!told) scope_.env.log().warning("a server was not told that the job has failed: " + told.error().message());
-  co_await leave();  // Otherwise servers would wait until this task hears of the end.
+  co_await leave();  // Otherwise servers would wait until this task has heard of the job's end.
 }
 
 /// Ends the job as after training, and tells the other tasks, which would otherwise wait. The newest checkpoint stays the
 /// last one, since there is no state to save.
 Task<Result<void>> TrainEnd::interrupted(bool began) {
   end_ = {uint64_t(checkpoint::step_of(last_checkpoint()).value_or(0)), 0, checkpoint::EndReason::kInterrupted};
-  if (began) {  // A server lost its state, and the interrupt came before it was restored.
+  if (began) {  // A server lost its state, and the interrupt came before the state was restored.
     scope_.env.log().warning(
         "interrupted after a server lost what it held: the job ends with its last checkpoint, of global step " +
         std::to_string(end_.global_step) + "; updates since are lost");
@@ -167,7 +167,7 @@ Result<void> TrainEnd::write_end_mark() {
   return folder_.write_end_mark(int64_t(end_.global_step), end_.reason, last_checkpoint());
 }
 
-/// Makes the store of a chief that only tells servers of the end. They may be gone if a chief before told them, too.
+/// Makes the store with which a chief only tells servers of the end. The servers may be gone if an earlier chief told them.
 Result<void> TrainEnd::make_store_without_plan(Duration patience) {
   const RunConfig& config = scope_.config();
   cluster::ShardPlan plan;

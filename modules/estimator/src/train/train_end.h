@@ -29,8 +29,8 @@ class TrainEnd {
 
   /// Called after the last step and the last checkpoint.
   Task<Result<void>> finish();
-  /// For a task that finds the newest checkpoint at max_steps, or its run ended: only tells the servers. input_fn is not
-  /// called.
+  /// For a task with nothing to train, because the newest checkpoint is at max_steps or the run has ended: only tells the
+  /// servers. input_fn is not called.
   Task<Result<void>> nothing_to_do();
   /// For an empty input whose types are not known, so that no task can train.
   Task<Result<void>> without_input();

@@ -51,7 +51,7 @@ Task<Result<void>> TrainRun::train(cluster::Ready ready) {
     const bool leaves = env_.leaving().stop_requested() && ended->reason == checkpoint::EndReason::kInterrupted;
     Result<void> closed = cancelled();
     if (!leaves) closed = co_await close(loop);
-    // A second attempt, which saves nothing.
+    // If a value that is not finite ends training quietly here, close() runs a second time, without saving.
     if (!closed && loop.ends_quietly(closed.error())) closed = co_await close(loop);
     if (closed) co_return co_await end_.finish();
     if (gives_way(env_, closed.error())) {
@@ -66,7 +66,7 @@ Task<Result<void>> TrainRun::train(cluster::Ready ready) {
     if (scope_.request.last_evaluation) scope_.request.last_evaluation->set_ending(false);
     const LoopEnd before = *ended;
     ended = co_await loop.resume(std::move(closed).error());
-    // The job ended while a resting worker looked for its servers.
+    // The job ended while a worker that had finished its part tried to reach the lost servers again.
     const bool over = !ended && !scope_.leads() && ended.error().kind() == ErrorKind::kCancelled && !ended.error().cause();
     if (over) ended = before;
     job_is_over_ = over;
@@ -106,8 +106,8 @@ Task<Result<void>> TrainRun::close(TrainingLoop& loop) {
 /// completed instead.
 Task<Result<bool>> TrainRun::give_way(TrainingLoop& loop) {
   if (setup_.servers &&
-      // A launcher that stops the other tasks after a failure sends the same signal, and after a failure nothing may be
-      // saved.
+      // This signal may also come from a launcher that stops the other tasks after a failure. After a failure nothing may
+      // be saved.
       scope_.leads()) {
     const auto status = co_await setup_.servers->look(env_.after(kLeaveTimeout));
     if (status && status->failure) {
@@ -138,7 +138,7 @@ Task<Result<void>> TrainRun::rest() {
       .why = std::string(checkpoint::to_string(reason))};
   SHOAL_CO_TRY_VOID(co_await rest_until_the_end(scope_, std::move(options)));
   const bool interrupted = env_.interrupted().stop_requested() && !setup_.servers->job_end();
-  if (interrupted && env_.leaving().stop_requested()) co_return cancelled();  // The task gives way: it ends nothing.
+  if (interrupted && env_.leaving().stop_requested()) co_return cancelled();  // A task that gives way does not end the job.
   if (interrupted) end_.ends_for(checkpoint::EndReason::kInterrupted);
   co_return Result<void>{};
 }
@@ -176,7 +176,7 @@ Task<Result<cluster::Ready>> TrainRun::make_ready() {
   cluster::RestoreSource* source = checkpoint;
   const bool initial = !checkpoint && setup_.initial;
   if (initial) source = setup_.initial.get();
-  // The task has a name because g++ 12 destroys the result of a co_await in a conditional expression twice.
+  // `asked` is a variable because g++ 12 destroys the result of a co_await in a conditional expression twice.
   if (checkpoint && scope_.distributed()) forget_void_ends(*checkpoint);
   Task<Result<cluster::Ready>> asked =
       scope_.leads() ? setup_.store->prepare(source, deadline) : setup_.store->attach(deadline);
@@ -199,8 +199,8 @@ Task<Result<cluster::Ready>> TrainRun::make_ready() {
   co_return ready;
 }
 
-/// Checks or takes over the run of the servers' model. A worker that did not learn the run from its model_dir (or sees
-/// another folder) learns it with the model, and uses the seed of that run from its first batch on.
+/// Checks that the servers' model is of this task's run, or takes over its run. A worker that did not learn the run from
+/// model_dir (or sees another folder) learns it from the servers, and uses the run's seed from its first batch on.
 Result<void> TrainRun::adopt_run(const cluster::RunIdentity& run) {
   if (run.id.empty()) return {};
   // The folder is read again: a worker that came before the chief may have seen the run.json of an earlier run.

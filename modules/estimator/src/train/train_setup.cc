@@ -173,7 +173,7 @@ Result<cluster::ShardPlan> place_variables(TrainScope& scope, BuiltModel& model,
       return int(config.placement()({.variable = name, .dtype = DType::kFloat32, .shape = shape, .num_ps = count}));
     };
   }
-  // If an update takes many pushes of each trainer, shards travel whole, so that servers hold fewer messages for it.
+  // If an update sums many pushes of each trainer, a push is one message per shard, so that servers hold fewer messages.
   constexpr int64_t kPushesMax = 8;
   const int64_t trainers = config.num_trainers();
   const int64_t aggregated = config.update_strategy().replicas_to_aggregate.value_or(trainers);
@@ -229,9 +229,9 @@ Result<void> bind_program(const ResumableInput& input, TrainSetup& setup) {
 /// The memory of a model's variables in bytes. A sum beyond 64 bits is UINT64_MAX.
 struct ModelBytes {
   uint64_t weights = 0;
-  uint64_t gradients = 0;  ///< Of one trainer, without tables that are updated by rows.
+  uint64_t gradients = 0;  ///< Gradients of one trainer, without those of tables that are updated by rows.
   uint64_t slots = 0;
-  uint64_t tables = 0;  ///< Weights and slots of tables of which checkpoints write only changes.
+  uint64_t tables = 0;  ///< Weights and slots of the tables whose changed rows alone a checkpoint writes.
   const cluster::VariableSpec* largest = nullptr;
 };
 
@@ -278,12 +278,12 @@ void plan_memory(const TrainScope& scope, const ModelBytes& bytes, MemoryBudget&
   const RunConfig& config = scope.config();
   budget.set("weights", bytes.weights, kSmaller);
   if (scope.leads() && config.saves_checkpoints() && bytes.tables > 0) {
-    constexpr uint64_t kBuffers = uint64_t(3) << 20;  // Blocks of this checkpoint and of the one before, to compare them.
+    constexpr uint64_t kBuffers = uint64_t(3) << 20;  // Buffers to compare the new checkpoint with the last one.
     budget.set("changed rows", std::min(changes_max(bytes), bytes.tables / 4) + kBuffers);
   }
   if (scope.distributed()) {
     const bool encodes = config.compression().any();
-    constexpr uint64_t kConnectionBytes = uint64_t(6) << 20;  // Queues and TLS, measured with the examples (docs/memory.md).
+    constexpr uint64_t kConnectionBytes = uint64_t(6) << 20;  // Connections' queues and TLS, as measured (docs/memory.md).
     budget.set("connections", kConnectionBytes);
     budget.set("gradients", bounded_product(encodes ? 2 : 1, bytes.gradients), kSmaller);
     return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Training in one task: local process, chief, master or worker. They differ in their stores; workers do not save.
+/// Training in one task: local process, chief, master or worker. The job decides where weights lie; workers do not save.
 #include "shoal/base/environment.h"
 #include "train/train_request.h"
 

@@ -40,7 +40,7 @@ TrainerFolder::TrainerFolder(TrainScope& scope)
 Result<bool> TrainerFolder::look() {
   max_steps_ = scope_.request.max_steps;
   if (!scope_.leads()) {
-    static_cast<void>(end_of_job_.look());  // A mark that is there already is of an earlier run.
+    static_cast<void>(end_of_job_.look());  // Notes a mark that is there already: it is of an earlier run.
     guess_run();
     return false;
   }
@@ -59,7 +59,7 @@ Result<bool> TrainerFolder::look() {
   }
   if (scope_.request.steps) max_steps_ = int64_t(checkpoint_step()) + *scope_.request.steps;
   if (!run_has_ended() && !is_finished()) {
-    SHOAL_TRY_VOID(begin_run());  // The newest checkpoint may have been damaged.
+    SHOAL_TRY_VOID(begin_run());  // Late only if a checkpoint listed at max_steps proved damaged.
     tell_host(true);
     return false;
   }
@@ -71,8 +71,8 @@ Result<bool> TrainerFolder::look() {
   return true;
 }
 
-/// Tells the host which folder this task leads. Training removes the report of an earlier start, so a process that is
-/// killed leaves none. The host of a program with an environment of its own is not told, and writes no report.
+/// Tells the process by TaskHost::leads in which folder to write a report; a config with its own environment gets none. If
+/// this start trains, removes the report of an earlier start first, so that a process that is killed leaves no report.
 void TrainerFolder::tell_host(bool trains) {
   const RunConfig& config = scope_.config();
   const std::string report = join_path(scope_.model_dir(), kReportName);
@@ -108,7 +108,7 @@ void TrainerFolder::remove_what_was_left() {
   const std::string learned = join_path(scope_.model_dir(), "learned");
   const auto files = storage.list(learned);
   if (!lock_ || !files) return;
-  for (const FileInfo& file : *files) {  // Only RunConfig::learned() writes there, under the same lock.
+  for (const FileInfo& file : *files) {  // Only RunConfig::learned() writes to this folder, under the same lock.
     if (file.name.find(".json.tmp-") != std::string::npos) static_cast<void>(storage.remove(join_path(learned, file.name)));
   }
 }
@@ -153,7 +153,7 @@ checkpoint::RunFile TrainerFolder::adopt_or_begin_run() {
 
 std::string TrainerFolder::run_text() const {
   checkpoint::RunFile run = run_file_;
-  run.meaning.clear();  // A checkpoint records the meaning of its own weights.
+  run.meaning.clear();  // Checkpoints have their own field for it (SaveInfo::meaning).
   return checkpoint::encode_run(run);
 }
 
@@ -169,7 +169,7 @@ Result<std::string> TrainerFolder::seen_run() {
   return found && *found ? (*found)->id : std::string();
 }
 
-/// Reads a worker's run from the folder, if the worker sees the folder and the chief has been there; else draws a seed.
+/// Reads a worker's run from run.json, if the worker sees the folder and the chief has written the file; else draws a seed.
 void TrainerFolder::guess_run() {
   const auto found = checkpoint::read_run(scope_.env.storage(), scope_.model_dir());
   const bool known = found && *found;

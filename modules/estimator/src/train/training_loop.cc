@@ -77,7 +77,7 @@ Task<Result<LoopEnd>> TrainingLoop::iterations() {
   co_return end();
 }
 
-/// Logs the error, unless a quiet guard that saw the loss has done so already.
+/// Logs the error, unless a NaN guard (a hook) has seen the loss, logged the error, and requested the stop already.
 bool TrainingLoop::ends_quietly(const Error& error) {
   if (!options_.stops_quietly || error.kind() != ErrorKind::kNanLoss || error.cause()) return false;
   if (!context_.stop_requested()) env_.log().error(error.message());
@@ -186,7 +186,7 @@ Task<Result<bool>> TrainingLoop::leave_out_step() {
     return call_after_step();
   };
   const uint64_t before = context_.global_step();
-  context_.set_global_step(std::max(before, step_after()));  // A save may have learned of more steps.
+  context_.set_global_step(std::max(before, step_after()));  // `before` is larger if a save has learned of more steps.
   context_.count_iteration();
   Result<void> seen = co_await compute(env_, see);
   context_.set_global_step(before);
@@ -210,7 +210,7 @@ Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
   context_.count_iteration();
   if (options_.observer) options_.observer->stepped(int(options_.trainer_index), outcome.global_step);
   job_stops_ = outcome.stop;
-  const bool announced = step_.save_follows && outcome.global_step > step_.global_step;  // Not if more pushes have to come.
+  const bool announced = step_.save_follows && outcome.global_step > step_.global_step;  // Not if more pushes are awaited.
   const bool may_save = announced || !options_.store->hears_of_saves();
   // An interrupted job saves at its end, and only if no task has failed.
   if (may_save && saves_after(outcome.global_step) && !env_.interrupted().stop_requested()) {
@@ -476,7 +476,7 @@ Result<void> TrainingLoop::take_results() {
     part.gradients = fetched[1];
     fetched = fetched.subspan(2);
   }
-  step_.loss = loss;  // Only servers read it, which several replicas do not have.
+  step_.loss = loss;  // Only servers read this loss. A process with replicas has no servers.
   if (input_watch_.share()) step_.input_wait = *input_watch_.share();
   if (running_.observed) {
     values_.set(loss, running_.batch_size, !fetched.empty());

@@ -29,7 +29,7 @@ struct TrainingInput {
   std::unique_ptr<data::Iterator> iterator;
   /// A batch that was drawn to learn the types, and not trained on yet.
   std::optional<data::Batch> first_batch;
-  std::string first_position;  ///< The iterator's position before that batch; empty if it cannot tell.
+  std::string first_position;  ///< The iterator's position before that batch; empty if the iterator has no positions.
 };
 
 struct LoopOptions {

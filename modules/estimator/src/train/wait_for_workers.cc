@@ -58,7 +58,7 @@ Task<Result<checkpoint::EndReason>> WorkerWait::run() {
   }
   next_note_ = env_.after(kTellWaitingEvery);
   for (;;) {
-    if (patient_ && env_.leaving().stop_requested()) co_return cancelled();  // This task's next process waits again.
+    if (patient_ && env_.leaving().stop_requested()) co_return cancelled();  // After its restart this task waits again.
     if (patient_ && (env_.interrupted().stop_requested() || scope_.context.stop_requested())) {
       patient_ = false;
       reason_ =
@@ -135,9 +135,9 @@ void WorkerWait::warn_of_missing(const cluster::ServerStatus& status) {
   env_.log().warning("some workers have not come; the job ends without them");
 }
 
-/// Decides what a worker's failure for good means. Unless the job is interrupted, it continues and saves its last
-/// checkpoint, because the updates made so far are sound. Checkpoints that fall due before that are left out
-/// (CheckpointSaver::save_when_due()).
+/// Returns the error with which a worker's failure for good ends this wait: only if it wrote values that are not finite, or
+/// if the job is interrupted. Otherwise the job continues and saves its last checkpoint, because the updates so far are
+/// sound; checkpoints due before the last one are left out (CheckpointSaver::save_when_due()).
 Result<void> WorkerWait::check_failure(const cluster::ServerStatus& status) const {
   if (!status.failure || options_.saves_nothing) return {};
   if (status.failure->of_values()) return status.failure->error();

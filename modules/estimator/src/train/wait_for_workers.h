@@ -16,7 +16,7 @@ struct WorkerWaitOptions {
   std::optional<int64_t> max_steps;
   SteadyTime made_ready{};      ///< The time when the chief last brought the model to the servers, or found it there.
   bool tells_positions = true;  ///< Whether the chief's own input can tell its position.
-  bool saves_nothing = false;   ///< True if nothing is saved any more, so that a failure prevents nothing.
+  bool saves_nothing = false;   ///< True if no checkpoint follows, so that a failed worker cannot spoil one.
   std::function<Result<void>()> check_place = {};  ///< LoopOptions::check_place.
 };
 
