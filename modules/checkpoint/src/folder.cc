@@ -105,7 +105,7 @@ std::vector<int64_t> indexed_steps(const std::vector<FileInfo>& listing) {
 }
 
 void remove_unfinished_files(Storage& storage, const std::string& model_dir, const FolderState& state) {
-  std::map<std::string, WallTime> touched;  // By checkpoint: the latest time of its files.
+  std::map<std::string, WallTime> touched;  // For each checkpoint, when its files were last changed.
   for (const FileInfo& file : state.listing) {
     if (file.is_folder) continue;
     const std::optional<Parts> parts = parts_of(file.name);

@@ -12,7 +12,7 @@ namespace shoal::checkpoint {
 /// contradiction do not overflow, each piece lies inside of its file, and the pieces of a tensor cover exactly its rows.
 std::optional<std::string> contradiction_in(const Manifest& manifest);
 
-/// The bytes of rows [0, rows) of such a tensor; nothing if they overflow, or for kString.
+/// The size in bytes of rows [0, rows) of a tensor of this type and shape; nothing if it overflows, or for kString.
 std::optional<uint64_t> checked_bytes(DType dtype, const Shape& shape, uint64_t rows);
 
 }  // namespace shoal::checkpoint

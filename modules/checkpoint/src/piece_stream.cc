@@ -15,7 +15,7 @@ Result<void> RegionReader::read(std::span<std::byte> out) {
     if (buffer_at_ == buffer_.size()) {
       if (left_ == 0) return data_loss("a patch and its units differ in size");
       buffer_.resize(size_t(std::min(left_, std::max<uint64_t>(kReadBytes, out.size()))));
-      buffer_at_ = buffer_.size();  // The buffer counts as empty if reading fails.
+      buffer_at_ = buffer_.size();  // Marks the buffer as empty, in case reading fails.
       SHOAL_TRY_VOID(file_->read_at(at_, buffer_));
       checksum_.update(buffer_);
       at_ += buffer_.size();

@@ -78,7 +78,7 @@ bool TableWriter::collect_changes() {
   if (changed_bytes_ > segment_.bytes() / kChangedPartMax || patch_bytes_ > segment_.bytes() / kPatchPartMax) return false;
   if (!save_.patches.reserve(bytes_in_file)) return false;
   ChangedUnits::Block& kept = changes_.blocks.emplace_back();
-  kept.numbers.reserve(changed.size());  // Exactly the size that patches.reserve() counted.
+  kept.numbers.reserve(changed.size());  // So memory stays exactly within what patches.reserve() allowed.
   kept.units.reserve(bytes);
   for (const size_t at : changed) {
     const size_t count = std::min(size_t(unit_bytes_), block_.size() - at);

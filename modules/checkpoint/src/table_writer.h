@@ -52,13 +52,13 @@ class TableWriter {
   Checksum checksum_;  // The checksum of the bytes appended so far.
 
   EarlierSave::Found earlier_;
-  std::optional<PieceStream> stream_;  // The previous bytes, while the table is compared.
+  std::optional<PieceStream> stream_;  // Reads the previous checkpoint's bytes of the table.
   std::vector<std::byte> block_;       // The bytes that are appended but not yet compared; shorter than a block.
-  std::vector<std::byte> before_;      // The previous checkpoint's bytes at the same place.
+  std::vector<std::byte> before_;      // The previous checkpoint's bytes at the place of block_.
   uint64_t compared_ = 0;
-  uint64_t changed_bytes_ = 0, patch_bytes_ = 0;  // The bytes of changed units; the same with the units' numbers.
+  uint64_t changed_bytes_ = 0, patch_bytes_ = 0;  // Sizes of changed units: without and with their numbers.
   ChangedUnits changes_;
-  std::optional<size_t> patch_;  // The number of changes_ in PatchFile, once settled.
+  std::optional<size_t> patch_;  // The number that PatchFile gave to changes_, once settled.
 
   std::unique_ptr<DataFileWriter> file_;  // The table's own file, if it is written whole.
   uint32_t file_number_ = 0;

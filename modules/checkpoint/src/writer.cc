@@ -188,7 +188,7 @@ Result<Manifest> FolderWriter::make_manifest(SaveInfo info, const std::vector<Fi
   Manifest manifest{.global_step = step_, .info = std::move(info)};
   const std::vector<std::string> existing = files_of(listing, name_);
   const std::string count = five_digits(files_.named());
-  std::vector<uint32_t> index_of(files_.all().size());  // By number in PendingFiles: the index in manifest.files.
+  std::vector<uint32_t> index_of(files_.all().size());  // From a number in PendingFiles to an index in manifest.files.
   std::string generation;
   for (int number = 2;; ++number) {
     manifest.files.clear();
@@ -270,7 +270,7 @@ Result<void> FolderWriter::put_in_place(SaveInfo info) {
   phase_ = Phase::kRenaming;
   for (const PendingFile& file : files_.all()) {
     if (!file.is_named) {
-      (void)storage_.remove(file.path);  // If this fails, a later save removes the unneeded second name.
+      (void)storage_.remove(file.path);  // If this fails, a later save removes the unneeded file name.
       continue;
     }
     renamed_.push_back(manifest_.files[renamed_.size()].name);
@@ -316,7 +316,7 @@ Result<Saved> FolderWriter::make_newest(const CommitOptions& options) {
 Result<void> FolderWriter::delete_old(const std::vector<std::string>& deleted, const WarningSink& warn) {
   SHOAL_TRY(const std::vector<FileInfo> listing, storage_.list(model_dir_));
   for (const std::string& old : deleted) remove_checkpoint(storage_, model_dir_, listing, old, warn);
-  for (const std::string& file : files_of(listing, name_)) {  // An earlier save of this step may have left some.
+  for (const std::string& file : files_of(listing, name_)) {  // An earlier save of this step may have left files.
     const bool current = file == index_name() || std::any_of(manifest_.files.begin(), manifest_.files.end(),
                                                              [&](const DataFile& d) { return d.name == file; });
     if (current) continue;

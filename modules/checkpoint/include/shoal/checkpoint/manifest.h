@@ -84,7 +84,7 @@ struct DataFile {
 struct SaveInfo {
   std::map<std::string, uint64_t> counters;      ///< Counters by name, e.g. updates applied to a variable (Adam's t).
   std::map<std::string, std::string> positions;  ///< Input positions by trainer ("chief/0"); any bytes.
-  std::set<std::string> ended = {};              ///< Trainers whose inputs have ended, at these positions.
+  std::set<std::string> ended = {};              ///< The trainers, as named in `positions`, whose inputs have ended.
   std::string numerics;                          ///< Backend, version, ISA, threads: everything that equal bits depend on.
   std::string fingerprint;                       ///< The fingerprint of the job and its graph.
   std::string run;           ///< The text of run.json (run_file.h). Empty: not known, as in older checkpoints.

@@ -32,7 +32,7 @@ struct Segment {
   std::string name;
   DType dtype = DType::kFloat32;
   Shape shape;          ///< The shape of the whole tensor.
-  std::string slot_of;  ///< As TensorEntry::slot_of.
+  std::string slot_of;  ///< The variable that this slot belongs to. Empty for a variable.
   uint64_t offset = 0;  ///< Bytes from the start of the arena.
   int64_t row_begin = 0;
   int64_t row_end = -1;  ///< -1: up to the last row.
@@ -95,7 +95,7 @@ struct Sharing {
 /// the previous checkpoint intact. A layout that contradicts itself or the layout of another file is InvalidArgument.
 class Writer {
  public:
-  /// With the first data file, the save also removes files that killed saves left at least an hour ago.
+  /// Whether a save makes a missing folder. With its first data file it removes what killed saves left over an hour ago.
   enum class Folder {
     kMadeIfMissing,
     kIsThere,  ///< The folder must exist. If it was removed during training, it is not made again.
