@@ -57,8 +57,8 @@ class EarlyStopping final : public Hook {
     return evaluated || saved;
   }
 
-  /// Warns that results of earlier starts end this start after one step. The status is 0, so the log has to tell the user
-  /// why, and what helps.
+  /// Warns that results of earlier starts end this start after one step. The exit status is 0, so only the log tells the
+  /// user why training ended, and what to change.
   void warn_of_old_results(RunContext& run, const EvaluationHistory& history) const {
     if (history.empty() || start_step_.value_or(0) == 0 || history.rbegin()->first > *start_step_) return;
     run.log().warning("early stopping: this start began at global step " + std::to_string(*start_step_) +

@@ -65,7 +65,7 @@ class EvaluationRun {
   monitor::TaskMeters* const meters_;  // Null: no endpoint for monitoring.
   StepRequest request_;
   StepValues values_;
-  NamedValues final_values_;  // The values that hooks want at the end.
+  NamedValues final_values_;  // The values that hooks read at the end (HookSetup::fetch_at_end()).
   std::vector<nn::MetricAccumulator> accumulators_;
   std::vector<TensorView> metric_inputs_;
   double loss_sum_ = 0;

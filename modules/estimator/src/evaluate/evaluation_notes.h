@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Notes for the log where less was evaluated than the user may expect: each says so once, and names the field to change.
-/// By default an evaluation covers only 100 batches, and at most one starts per ten minutes.
+/// Notes for the log if less was evaluated than the user may expect. Each is logged once, and names the option to change.
+/// By default an evaluation covers only 100 batches, and at most one evaluation starts per ten minutes.
 #include <string>
 
 #include "evaluate/evaluation.h"

@@ -70,7 +70,7 @@ class EvaluatorTask {
   bool ended_in_throttle_ = false;  // The job ended while the evaluator waited for its next search.
   bool found_not_new_ = false;      // A search found the same checkpoint as the one before.
   bool saw_training_ = false;       // A step was evaluated that is neither the first nor the last.
-  bool told_to_end_ = false;        // The listener has asked for the end.
+  bool told_to_end_ = false;        // The user's EvalListener ended the evaluations.
   std::string run_;                 // The id of the run in model_dir; empty: not known yet.
   /// The first checkpoint whose weights were trained with other versions of the user's ops, and the time when it was saved.
   std::optional<std::pair<std::string, WallTime>> of_before_;

@@ -68,7 +68,7 @@ class LocalEvaluation final : public CheckpointListener {
   std::optional<uint64_t> last_step_;
   std::optional<uint64_t> skipped_step_;  // The newest step whose evaluation the throttle forbade.
   int64_t evaluation_count_ = 0;
-  bool told_to_end_ = false;  // The listener has asked for the end.
+  bool told_to_end_ = false;  // The user's EvalListener ended the evaluations.
   bool ending_ = false;
   std::optional<uint64_t> end_step_;  // The step that evaluate_last() has to evaluate.
 };

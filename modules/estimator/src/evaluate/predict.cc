@@ -45,7 +45,7 @@ class LazyPredictions final : public Predictions {
   LoopContext context_;
   StepRequest request_;
   StepValues values_;
-  NamedValues final_values_;               // The values that hooks want at the end.
+  NamedValues final_values_;               // The values that hooks read at the end (HookSetup::fetch_at_end()).
   std::optional<data::Batch> last_batch_;  // The batch from which final_values_ are computed.
   data::TensorMap results_;
   int64_t rows_ = 0;

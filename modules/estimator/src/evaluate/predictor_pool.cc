@@ -28,7 +28,7 @@ class PredictorPool::Place {
 
 PredictorPool::PredictorPool(std::unique_ptr<Predictor> first, int most, Make make)
     : most_(std::max(most, 1)), make_(std::move(make)) {
-  idle_.reserve(size_t(most_));  // So that giving a predictor back allocates nothing.
+  idle_.reserve(size_t(most_));  // Reserves space, so that giving a predictor back allocates nothing.
   idle_.push_back(std::move(first));
 }
 

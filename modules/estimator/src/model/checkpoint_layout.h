@@ -34,7 +34,7 @@ class CheckpointSource final : public cluster::RestoreSource {
   /// Forgets which trainers had ended. Their inputs are replaced by new ones, so all trainers train again.
   void forget_ended() { info_.ended.clear(); }
   const std::string& prefix() const { return reader_->prefix(); }
-  /// The checkpoint's own facts beside its tensors.
+  /// The contents of the checkpoint other than tensors: counters, input positions and so on.
   const checkpoint::SaveInfo& saved() const { return reader_->manifest().info; }
   /// Names of the variables and slots in the checkpoint that `plan` lacks: the next save loses them. Residuals are not
   /// among them.

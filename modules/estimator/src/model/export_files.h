@@ -23,8 +23,8 @@ Error damaged_export(const std::string& folder, const std::string& path, const s
 
 /// The list's entry for a file with these contents.
 ExportedFile exported_file(std::string name, std::string_view contents);
-/// The entries for the files of a checkpoint that was saved in the folder kExportVariables of an export, as they were
-/// written. Damage that the disk did since then shows when the export is loaded.
+/// The list's entries for the files of a checkpoint in the folder kExportVariables of an export, with the sizes and
+/// checksums of the bytes that were written. If the disk has damaged them since, loading the export notices.
 std::vector<ExportedFile> exported_variables(const checkpoint::Saved& saved);
 
 /// Checks the files of the export `folder` against `listed`, and puts into `files` the checked bytes that a model is loaded

@@ -179,7 +179,7 @@ std::string encode_export(const ExportDescription& description) {
   if (!description.run.empty()) json["run"] = description.run;
   if (!description.files) return shoal::json::text_of(json, 2) + "\n";
   json["files"] = files_json(*description.files);
-  // The text without the brace of the first line and the end of that line.
+  // The JSON text without its first line, which is an opening brace: the line with the checksum takes its place.
   const std::string body = shoal::json::text_of(json, 2).substr(2) + "\n";
   return std::string(kSealBegin).append(checkpoint::to_hex(checkpoint::checksum_of(body))).append(kSealEnd).append(body);
 }

@@ -55,7 +55,7 @@ struct BoundProgram {
   std::unique_ptr<backends::Program> program;
   struct Source {
     bool label = false;
-    size_t index = 0;  ///< An index into the TensorMap.
+    size_t index = 0;  ///< The tensor's index in the batch's features or labels.
     std::string name;  ///< The name of the graph input, such as "features", "features/<name>" or "labels".
     Shape shape;
     DType dtype;

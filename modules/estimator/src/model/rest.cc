@@ -16,7 +16,7 @@ namespace shoal {
 namespace {
 
 constexpr int64_t kRestVersion = 1;
-constexpr size_t kScopesMax = 64;  // The constants of all further scopes share one entry.
+constexpr size_t kScopesMax = 64;  // Constants of scopes beyond this number share one entry.
 constexpr char kHash = '#';        // The first character of a value that is a hash.
 
 std::string hash_text(uint64_t hash) { return formatted("%c%016llx", kHash, static_cast<unsigned long long>(hash)); }
@@ -24,8 +24,8 @@ std::string hash_text(uint64_t hash) { return formatted("%c%016llx", kHash, stat
 /// Rounds to six digits, because results of the C library may differ in the last digits between machines.
 std::string rounded_text(double number) { return formatted("%.6g", number); }
 
-/// Leaves out attributes that are texts, because a text either is a name for error sentences or is part of the meaning
-/// (meaning.h) already. Leaves out the versions of a user's own ops, because rest_of() has an entry for each of them.
+/// Folds an op's attributes into `hash`. Leaves out texts, since each is a name for error messages or part of the meaning
+/// (meaning.h) already, and the versions of a user's own ops, because rest_of() has an entry for each of these ops.
 uint64_t fold_attributes(uint64_t hash, const Attributes& attributes) {
   struct Fold {
     uint64_t hash;

@@ -19,7 +19,7 @@ Result<std::shared_ptr<monitor::MetricsEndpoint>> open_metrics_endpoint(const st
                                                                         const TaskHost& host, Logger& log);
 
 /// Opens the endpoint of a process with one task. If tasks share a machine, each adds its number in the job to the common
-/// port. An evaluator, which has no address, counts as sharing one in launched jobs, and if all addresses are loopback
+/// port. An evaluator, which has no address, counts as sharing a machine in launched jobs and if all addresses are loopback
 /// addresses. InvalidArgument if the port with that number does not exist.
 Result<std::shared_ptr<monitor::MetricsEndpoint>> open_own_metrics_endpoint(const RunConfig& config, const TaskHost& host,
                                                                             Logger& log);
@@ -43,7 +43,7 @@ class MeteredTask {
   std::shared_ptr<monitor::TaskMeters> meters_;  // Null: no endpoint.
 };
 
-/// Sets the phase of a task, and restores the phase before when it is destroyed.
+/// Sets the phase of a task; its destructor restores the previous phase.
 class MeteredPhase {
  public:
   /// `meters` null: there is no endpoint, and nothing is set.

@@ -371,7 +371,7 @@ Result<RunConfig> RunConfig::try_from_environment(RunConfigOptions options, cons
   if (log && task.source == cluster::ConfigSource::kTfConfig) log->info("TF_CONFIG: " + cluster::to_tf_config(task));
   if (log) {
     for (const std::string& warning : task.warnings) log->warning(warning);
-    task.warnings.clear();  // Each warning is logged once, by the first object that has a log.
+    task.warnings.clear();  // So that each is logged once, by the first config with a logger.
   }
   SHOAL_TRY_VOID(resolve(options, task));
   std::shared_ptr<const void> membership;

@@ -19,7 +19,7 @@ inline constexpr auto kAbandonedAfter = std::chrono::hours(1);
 void remove_temporary_files(Environment& env, const std::string& folder, const std::vector<std::string_view>& prefixes,
                             Duration age = kAbandonedAfter);
 
-/// The name of an export begins with it until the export is complete.
+/// The name of an export begins with this text until the export is complete.
 inline constexpr std::string_view kUnfinishedExport = ".export-";
 
 }  // namespace shoal

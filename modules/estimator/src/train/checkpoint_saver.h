@@ -40,7 +40,7 @@ struct SaverOptions {
 
 class CheckpointSaver {
  public:
-  /// The hours of keep_checkpoint_every_n_hours count from now.
+  /// The hours of keep_checkpoint_every_n_hours count from this call.
   CheckpointSaver(Environment& env, const RunConfig& config, SaverOptions options);
 
   /// Saves at the start of a run and after each recovery, even if a checkpoint of that step exists. Calls begin() of the

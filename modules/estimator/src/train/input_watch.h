@@ -43,10 +43,10 @@ class InputWatch {
 
   Environment& env_;
   const InputWatchOptions options_;
-  std::optional<SteadyTime> begin_;  // The start of the window.
-  Duration waited_{};                // The time spent waiting in the window.
-  std::optional<double> share_;      // The share in the last full window.
-  bool told_ = false;                // True if the window before was reported.
+  std::optional<SteadyTime> begin_;  // The start of the current window.
+  Duration waited_{};                // How long steps waited for batches in the current window.
+  std::optional<double> share_;      // The share of waiting in the last full window.
+  bool told_ = false;                // True if the previous window was reported.
   bool warned_ = false;
 };
 

@@ -28,7 +28,7 @@ class WorkerRest {
   const Duration ready_timeout_;
   const uint64_t global_step_;
   SteadyTime chief_seen_;
-  std::optional<SteadyTime> next_note_;  // None: nothing was logged yet.
+  std::optional<SteadyTime> next_note_;  // When the next log line is due. None before the first line.
 };
 
 Task<Result<void>> WorkerRest::run() {

@@ -12,8 +12,8 @@ namespace shoal {
 struct WorkerRestOptions {
   cluster::RemoteStore& servers;
   TrainerFolder& folder;
-  bool input_ended = false;     ///< The worker's input has ended, and can tell its position.
-  bool stopped_by_job = false;  ///< The worker stopped because the job asked for it.
+  bool input_ended = false;     ///< True if the input has ended and can tell its position.
+  bool stopped_by_job = false;  ///< True if the worker stopped because the job asked it to.
   std::string why;              ///< The reason in the words of an end mark: "end_of_input".
 };
 

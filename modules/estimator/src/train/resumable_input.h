@@ -16,8 +16,8 @@ class ResumableInput {
   /// The input of trainer `replica` among those that this process computes for; 0 is the process's own.
   explicit ResumableInput(TrainScope& scope, int replica = 0);
 
-  /// Opens the input and draws a first batch to learn the types. An empty input has none, unless the request names another
-  /// input to learn them from (types_from). `bounded`: training ends at some step, whether or not the input does.
+  /// Opens the input and draws a first batch to learn the types. If the input is empty, the types stay unknown, unless the
+  /// request names another input (types_from). `bounded`: training ends at some step, whether or not the input does.
   Result<void> open(bool bounded);
   /// The types; nothing if they are unknown because the input is empty.
   const std::optional<InputTypes>& types() const { return types_; }
@@ -26,10 +26,10 @@ class ResumableInput {
   /// The input that the training loop draws from.
   TrainingInput& drawn() { return input_; }
 
-  /// Moves the input to `position`. Without one no batch of this trainer counts (yet, or any more), so the input begins at
-  /// its start. An input that cannot tell positions stays where it is.
+  /// Moves the input to `position`, or to its start if there is none: then the model contains no update from this trainer's
+  /// batches (not yet, or not any more). An input that cannot tell positions stays where it is.
   Result<void> move_to(const std::optional<std::string>& position);
-  /// Begins again at the start, with the right seed of the run, before anything was trained on.
+  /// Begins again at the start of the input, for a worker that has just learned the run's seed and not trained yet.
   Result<void> reseed();
   /// Sets the number of this start of the run, so that a new pass after the end of the input has another order.
   void set_pass(int64_t pass) { pass_ = pass; }

@@ -11,7 +11,7 @@
 namespace shoal {
 namespace {
 
-/// A list as flags have it: "64,32".
+/// Writes a list in the notation of flags: "64,32".
 template <class T>
 std::string listed_text(const std::vector<T>& list) {
   std::string text;

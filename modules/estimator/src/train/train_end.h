@@ -63,7 +63,7 @@ class TrainEnd {
   TrainScope& scope_;
   TrainerFolder& folder_;
   TrainSetup* setup_ = nullptr;                  // Null if the end comes before the set-up.
-  std::unique_ptr<cluster::RemoteStore> alone_;  // The servers, for a chief without a set-up, as it has nothing to train.
+  std::unique_ptr<cluster::RemoteStore> alone_;  // The servers, for a chief without set-up, as nothing is left to train.
   LoopEnd end_;
 };
 

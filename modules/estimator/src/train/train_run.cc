@@ -73,8 +73,8 @@ Task<Result<void>> TrainRun::train(cluster::Ready ready) {
   }
 }
 
-/// Makes the last part of training, for which servers are still needed: a server that is lost now takes the job back into
-/// training. The end() of a worker's hooks comes when the end of the job is announced.
+/// Makes the last part of training, which still needs the servers: if one is lost now, the job returns to training. A
+/// worker calls end() of its hooks only when the end of the job is announced.
 Task<Result<void>> TrainRun::close(TrainingLoop& loop) {
   if (setup_.servers && scope_.leads()) {
     WorkerWaitOptions options{.servers = *setup_.servers,

@@ -22,15 +22,15 @@ struct TrainSetup {
   std::vector<std::shared_ptr<Hook>> hooks;      ///< In the order of calls (shoal/estimator/hooks.h).
   bool stops_quietly = false;                    ///< LoopOptions::stops_quietly.
   std::vector<std::string> fetch_names;  ///< The names of the values that hooks fetch, in the order of the programs.
-  NamedValues final_values;                      ///< The values that hooks want at the end.
+  NamedValues final_values;                      ///< The values that hooks read at the end (HookSetup::fetch_at_end()).
   std::shared_ptr<ProgressHook> progress;        ///< One of the hooks.
   std::unique_ptr<monitor::EventWriter> events;  ///< Null if this task writes no summaries.
   std::unique_ptr<CheckpointSaver> saver;        ///< Null if this task saves no checkpoints.
   /// Initial values that the store cannot make itself. Null if this task does not lead, or resumes from a checkpoint.
   std::unique_ptr<InitialSource> initial;
   std::unique_ptr<cluster::Store> store;    ///< The store, bound to the model's program.
-  cluster::RemoteStore* servers = nullptr;  ///< The store again, if the model lies on servers.
-  std::unique_ptr<JobMetrics> metrics;      ///< Null if this task computes none, or is the only trainer.
+  cluster::RemoteStore* servers = nullptr;  ///< `store` itself if the model lies on servers; else null.
+  std::unique_ptr<JobMetrics> metrics;      ///< The rates of all trainers; null if this task reports none.
 };
 
 /// Builds the model and everything that trains it, without connecting to other tasks. All arguments outlive the result; the

@@ -47,8 +47,8 @@ Result<bool> TrainerFolder::look() {
   Storage& storage = scope_.env.storage();
   const std::string& folder = scope_.model_dir();
   SHOAL_TRY_VOID(make_and_lock());
-  // The run begins, and its old end mark goes, before checkpoints are read, which takes long. If there is nothing left to
-  // train, the mark stays.
+  // Begins the run and removes the old end mark before checkpoints are read, since reading takes long. If nothing is left
+  // to train, the end mark stays.
   if (!run_has_ended() && !listed_as_finished(storage, folder, max_steps_)) SHOAL_TRY_VOID(begin_run());
   remove_what_was_left();
   SHOAL_TRY_VOID(reopen_checkpoint());

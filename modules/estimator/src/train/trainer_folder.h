@@ -30,7 +30,7 @@ class TrainerFolder {
   /// Called by the leading task: writes that the job ended at `global_step` with `checkpoint` as its last checkpoint.
   Result<void> write_end_mark(int64_t global_step, checkpoint::EndReason reason, std::string checkpoint);
   /// Called by the leading task before writes and at intervals. FailedPrecondition: the folder was removed, moved or
-  /// replaced during this run, which does not make a new one. Unavailable: the folder cannot be seen now.
+  /// replaced during this run (training does not make a new folder then). Unavailable: the folder cannot be seen now.
   Result<void> check_place();
   /// Called by the leading task before a checkpoint becomes the newest. Unavailable: another start has begun in the
   /// folder since, because a file server released the lock of a host that it had lost, for example. Not called in the

@@ -345,7 +345,7 @@ Result<void> TrainingLoop::compute_replica(size_t replica, bool observed) {
 }
 
 Result<void> TrainingLoop::call_after_ready() {
-  // Only one task of the job adds this event, because readers then drop what all tasks have recorded of these steps.
+  // Only one task of the job adds this event, because readers react by dropping all tasks' records of these steps.
   if (context_.is_chief() && context_.summaries()) {
     SHOAL_TRY_VOID(context_.summaries()->add_start(int64_t(context_.global_step()) + 1));
   }

@@ -10,7 +10,7 @@ namespace shoal {
 namespace {
 
 constexpr auto kInterruptTimeout = std::chrono::seconds(5);  // The time for workers' last steps after an interrupt.
-// A worker that no server has seen so long after the chief's start counts as missing.
+// If no server has seen a worker within this time after the chief's start, the worker counts as missing.
 constexpr auto kFirstSeenTimeout = std::chrono::minutes(10);
 // The time for a lost worker to come back, at the end of the chief's input.
 constexpr auto kLostTimeout = std::chrono::seconds(60);
