@@ -8,7 +8,7 @@
 
 namespace shoal::checkpoint {
 
-// XXH3_state_t has to be aligned to 64 bytes, which `new` does for a type that is declared so.
+// XXH3_state_t is declared with an alignment of 64 bytes, which `new State` obeys (malloc() might not).
 struct Checksum::State {
   XXH3_state_t xxh;
 };

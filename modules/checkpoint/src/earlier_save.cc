@@ -51,7 +51,7 @@ Error EarlierSave::unsteady(const std::string& why) {
   return unavailable("the previous checkpoint gives other bytes than a moment ago: " + why);
 }
 
-/// True if one new patch should replace all patches of the piece: they are many, or a file of them is mostly unused.
+/// True if one new patch should replace all patches of the piece: there are too many, or a patch file is mostly unused.
 bool EarlierSave::merges(const Piece& piece) const {
   constexpr uint64_t kSmallFile = 4096;  // Above the size of a header, which takes some hundred bytes.
   const auto is_mostly_dead = [&](const Patch& patch) {

@@ -87,7 +87,7 @@ std::vector<std::string> files_of(const std::vector<FileInfo>& listing, std::str
     if (file.is_folder || !parts || checkpoint_name(parts->step) != name || is_temporary(*parts)) continue;
     files.insert(parts->rest == "index" ? files.begin() : files.end(), file.name);
   }
-  // The `.unlisted` file goes last: it says that the other files are to be deleted.
+  // The `.unlisted` file is deleted last, because it says that the other files are to be deleted.
   if (const auto mark = std::find(files.begin(), files.end(), unlisted_mark(name)); mark != files.end()) {
     std::rotate(mark, mark + 1, files.end());
   }
@@ -109,7 +109,7 @@ void remove_unfinished_files(Storage& storage, const std::string& model_dir, con
   for (const FileInfo& file : state.listing) {
     if (file.is_folder) continue;
     const std::optional<Parts> parts = parts_of(file.name);
-    // "checkpoint.tmp-" is what write_atomically() leaves of the `checkpoint` file.
+    // A killed write_atomically() of the `checkpoint` file leaves a file "checkpoint.tmp-...".
     const bool temporary = parts ? is_temporary(*parts) : file.name.starts_with("checkpoint.tmp-");
     const bool own = !state.own.empty() && file.name.ends_with(state.own);
     if (temporary && !own && is_abandoned(state, file.modified)) try_to_remove(storage, model_dir, file.name);

@@ -33,7 +33,7 @@ class RegionReader {
   Checksum checksum_;
 };
 
-/// Computes the checksum of a whole file while others read parts of it in order. It reads the bytes between the parts itself.
+/// Computes the checksum of a whole file while other objects read parts of it in order. Reads the gaps between them itself.
 class FileCheck {
  public:
   FileCheck(const ReadableFile& file, uint64_t expected) : file_(&file), expected_(expected) {}

@@ -153,7 +153,7 @@ Result<int> FolderWriter::add_arena(ArenaLayout layout) {
   };
   if (!earlier_ && std::ranges::any_of(layout.segments, is_table)) earlier_ = EarlierSave::open(storage_, model_dir_, files_);
   const SaveParts parts{storage_, files_, earlier_ ? earlier_->get() : nullptr, patches_, step_};
-  arenas_.push_back(nullptr);  // If making the arena fails, finish() sees the null.
+  arenas_.push_back(nullptr);  // If making the arena fails, the null stays, and finish() refuses it.
   auto arena = ArenaWriter::begin(parts, std::move(layout), is_table);
   if (!arena) return not_saved(std::move(arena).error());
   arenas_.back() = std::move(arena).value();

@@ -34,7 +34,7 @@ TaskReport joined(const TaskReport& first, const TaskReport& second) {
   return both;
 }
 
-/// One report per task of `model_dir`, in the order of their first ends. Tasks without a folder count for every folder.
+/// One report per task of `model_dir`, in the order in which they first ended. A task without a folder is in all folders.
 std::vector<TaskReport> by_task(const std::vector<TaskReport>& reports, const std::string& model_dir) {
   std::vector<TaskReport> tasks;
   for (const TaskReport& report : reports) {

@@ -10,7 +10,7 @@
 
 namespace shoal {
 
-/// The files lie in a temporary folder, which is removed with this object.
+/// The files of the program lie in a temporary folder, which this object's destructor removes.
 class CompiledModel {
  public:
   /// The reason why nothing can be compiled here; "" if it can.

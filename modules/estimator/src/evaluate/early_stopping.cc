@@ -50,7 +50,7 @@ class EarlyStopping final : public Hook {
 
  private:
   /// True if there may be unread results: after an evaluation by this task, or after a checkpoint, since an
-  /// evaluator has had the time since the last checkpoint. This way a job shorter than the interval can be stopped, too.
+  /// evaluator may have written results since the one before. This way a job shorter than the interval can be stopped, too.
   bool note_results(const RunContext& run) {
     const bool evaluated = run.evaluations() != std::exchange(evaluations_, run.evaluations());
     const bool saved = run.saves() != std::exchange(saves_, run.saves());

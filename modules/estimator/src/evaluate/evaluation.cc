@@ -31,7 +31,7 @@ using Figures = std::vector<std::pair<std::string, nn::MetricFigure>>;
 /// Runs the batches of one evaluation and adds up their results.
 class EvaluationRun {
  public:
-  /// `title` begins its log lines.
+  /// `title` begins each log line of the evaluation.
   EvaluationRun(Environment& env, std::string title, const TaskHost* host, BuiltModel& model, data::Iterator& input,
                 LoadedVariables variables, std::vector<std::shared_ptr<Hook>> hooks)
       : env_(env),

@@ -188,7 +188,7 @@ void EvaluatorTask::warn_of_polling() {
 }
 
 /// Evaluates a checkpoint after reading it as a whole, because the evaluation alone would not notice damage in parts
-/// that it does not need. Missing files were deleted as old ones meanwhile, or appear late in a shared folder.
+/// that it does not need. If files are missing, they were deleted as old ones meanwhile, or appear late in a shared folder.
 Result<EvalStatus> EvaluatorTask::evaluate(const std::string& prefix) {
   const Result<void> intact = checkpoint::verify(env_.storage(), prefix);
   // A task that gives way drops the current evaluation; its next process repeats it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Proves that the file which a format added to an export computes Shoal's predictions.
+/// Proves that an additional file of an export, such as an ONNX file, computes the same predictions as Shoal.
 #include <memory>
 #include <string>
 

@@ -31,7 +31,7 @@ class LocalEvaluation final : public CheckpointListener {
         give_up_(last == Last::kInTraining ? env.leaving() : env.interrupted()),
         on_cancel_(cancel_, [this] { give_up_.request_stop(); }) {}
 
-  /// Evaluates after saves: never the first of the run, always the second, later ones unless the throttle forbids it.
+  /// Evaluates the checkpoint just saved: never the run's first, always the second, later ones if the throttle allows it.
   bool after_save(RunContext& context, uint64_t step, const std::string& prefix) override;
   /// Evaluates the last step, without regard to the throttle, unless that step has been evaluated.
   void end(RunContext& context, uint64_t step) override;
@@ -57,8 +57,8 @@ class LocalEvaluation final : public CheckpointListener {
   const EvalSpec& spec_;
   const RunConfig& config_;
   const Last last_;
-  // A program that cancels a local run wants its thread back, so the current evaluation is given up and the last one is not
-  // made.
+  // If the program cancels a local run, the current evaluation ends early and the last one is not made, because the program
+  // waits for its thread.
   const StopToken cancel_;
   const StopSource give_up_;  // Ends the current evaluation, unless it is the last one.
   const StopCallback on_cancel_;

@@ -62,7 +62,7 @@ Result<InputTypes> inputs_of(Graph& graph, const std::vector<ExportedTensor>& in
   return types;
 }
 
-/// Opens one export: knows the places of its files and reads them.
+/// Opens one export: finds its files, checks them and reads them.
 class ExportOpener {
  public:
   ExportOpener(Environment& env, Storage& storage, const std::string& folder,

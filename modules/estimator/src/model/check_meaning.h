@@ -17,7 +17,7 @@ namespace shoal {
 Result<void> check_meaning(Logger& log, const RunConfig& config, std::string_view recorded, const std::string& where,
                            const BuiltModel& model, Mode mode);
 
-/// The texts with which a checkpoint describes the model of its weights.
+/// The texts with which a checkpoint describes the model that its weights belong to.
 struct RecordedModel {
   std::string_view meaning = {};  ///< Meaning::encode(); empty: not known.
   std::string_view rest = {};     ///< encode_rest(); empty: not known.

@@ -36,7 +36,7 @@ Result<void> check_export_files(Storage& storage, const std::string& folder, con
 /// Reads export.json of the export `folder`, after all files that it lists have passed check_export_files(). NotFound if
 /// there is no export; DataLoss for damage; FailedPrecondition for another format version.
 Result<ExportDescription> read_export_description(Storage& storage, const std::string& folder, MemoryFiles& files);
-/// The text of the export's graph. A missing file is damage, because export.json is written last and is there.
+/// The text of the export's graph. A missing file is damage, because export.json exists and was written last.
 Result<std::string> read_export_graph(const std::string& folder, MemoryFiles& files);
 /// The outputs of a model: the predictions in its graph, then texts that are made from them.
 std::vector<ExportedTensor> outputs_of(const ExportDescription& description);

@@ -32,7 +32,7 @@ class InitialSource final : public cluster::RestoreSource {
   explicit InitialSource(InitialValues values) : values_(std::move(values)) {}
 
   const InitialValues values_;
-  std::unique_ptr<WarmStartSource> warm_start_;  // Null if there is none.
+  std::unique_ptr<WarmStartSource> warm_start_;  // Null without a warm start.
   cluster::StateInfo info_;
   std::vector<std::string> summaries_;
 };

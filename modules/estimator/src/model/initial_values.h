@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The start of variables where there is no checkpoint: their initializers, the initializers that model_fn gives instead,
-/// and values that model_fn gives.
+/// The initial values of variables if there is no checkpoint. They come from the variables' initializers, from other
+/// initializers that model_fn gives, or directly from model_fn.
 #include <map>
 #include <span>
 #include <string>
@@ -16,7 +16,7 @@
 
 namespace shoal {
 
-/// EstimatorSpec::initial_values by variable. A value type.
+/// Maps variables to what EstimatorSpec::initial_values gives for them. A value type.
 class InitialValues {
  public:
   /// Resolves the patterns of `given` to variables of `graph`. Errors: see EstimatorSpec.

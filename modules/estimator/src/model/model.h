@@ -33,7 +33,7 @@ inline constexpr char kBatchAxis[] = "batch";
 /// The types of the tensors in `batch`; axes that `varying` names become symbols. InvalidArgument if a tensor has no batch
 /// dimension, sizes differ that have to be equal, or `varying` names an input or axes that do not exist.
 Result<InputTypes> input_types(const data::Batch& batch, const VaryingAxes& varying);
-/// The common first size of all tensors of `batch`.
+/// The size of the first axis, which all tensors of `batch` share.
 Result<int64_t> batch_size(const data::Batch& batch);
 
 struct BuildRequest {

@@ -104,7 +104,7 @@ std::vector<Value> update_values(const nn::TrainOp& train_op) {
 std::string op_key(const OpDef& op) { return "op " + json::as_utf8(op.name); }
 std::string version_text(const OpDef& op) { return "version " + std::to_string(op.version); }
 
-/// Adds the versions of the user's own ops. An op computes by code, of which only the version is known.
+/// Adds the versions of the user's own ops. An op's result depends on its code, of which only the version is known.
 void add_op_versions(Value loss, const nn::TrainOp& train_op, Rest& rest) {
   const Graph& graph = loss.graph();
   std::vector<Value> values = update_values(train_op);

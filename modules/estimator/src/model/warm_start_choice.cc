@@ -69,7 +69,7 @@ class Choice {
     return std::ranges::find(graph_.variables(), name, &Variable::name) != graph_.variables().end();
   }
 
-  /// Chooses the variables of layers and remembers the source of each.
+  /// Chooses the variables of the layers in WarmStart::layers and remembers the source of each variable.
   Result<void> take_layers(WarmStartedVariables& result) {
     for (const auto& [scope, weights] : start_.layers) {
       bool any = false;
@@ -138,7 +138,7 @@ class Choice {
   const Graph& graph_;
   const Mode mode_;
   std::set<std::string> chosen_;
-  std::map<std::string, SourceTensor> by_layer_;  // What layers start from, by the name of the model's variable.
+  std::map<std::string, SourceTensor> by_layer_;  // The sources of layers' weights, by variable name.
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A warm start in the form in which stores restore: some variables, at step 0.
+/// A warm start as a source from which stores restore: it supplies some variables, at step 0.
 #include <map>
 #include <memory>
 #include <optional>

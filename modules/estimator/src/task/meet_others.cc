@@ -141,7 +141,7 @@ Result<Met> meet_as_a_process(const RunConfig& config, cluster::RendezvousOption
   production.leave = host.leave;
   production.pool_threads = 1;
   production.spin = Duration::zero();
-  // During the wait signals end it. Afterwards the task or the program handles them again.
+  // While the rendezvous waits, a signal ends the wait. Afterwards the task or the program handles signals again.
   std::unique_ptr<Environment> signals;
   if (host.handle_signals) {
     ProductionOptions heeding = production;

@@ -14,7 +14,7 @@ struct Met {
   std::shared_ptr<const void> membership;  ///< Ends the task's part in the rendezvous when it is destroyed.
 };
 /// Waits for the other ranks, or until the end mark in model_dir says that this start has ended, for at most
-/// `config.ready_timeout_secs()`. `config` has the task's place; a config without a host takes the host of the process.
+/// `config.ready_timeout_secs()`. `config` has the task's rank; if it has no TaskHost, the process's one is used.
 /// Errors: those of Rendezvous::meet(); FailedPrecondition if the job goes beyond this machine without token or
 /// certificate; Cancelled on an interrupt.
 Result<Met> meet_others(const RunConfig& config);

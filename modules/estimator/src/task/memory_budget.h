@@ -22,13 +22,13 @@ class MemoryBudget {
   bool has_limit() const { return limit_ != 0; }
   /// Measures the first part again. The process must not hold memory of the other parts yet, since that would count twice.
   void measure();
-  /// Sets how many bytes `part` ("weights") is going to take. `remedy` names a change that makes this part smaller ("a smaller batch").
+  /// Sets how many bytes `part` ("weights") is going to take. `remedy`: a change that helps ("a smaller batch").
   void set(std::string_view part, uint64_t bytes, std::string_view remedy = "");
   uint64_t total() const;
   /// "212.4 MiB (the process so far 40.1, weights 12.5, ...)"
   std::string text() const;
-  /// Returns FailedPrecondition if the sum is more than the limit. The sentence begins with `whose` ("the model"), and lists the remedies of
-  /// the largest parts first.
+  /// Returns FailedPrecondition if the sum is more than the limit. The error message begins with `whose` ("the model"), and
+  /// lists the remedies of the largest parts first.
   Result<void> check(std::string_view whose) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host for processes whose program does not call run(): reads the environment variables.
+// Makes the TaskHost for a process whose program does not call run(), from environment variables.
 #include <algorithm>
 
 #include "shoal/cluster/tf_config.h"

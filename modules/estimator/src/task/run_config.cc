@@ -94,7 +94,7 @@ Result<void> check_fields(const RunConfigOptions& options) {
   if (options.model_dir && options.model_dir->empty()) {
     return invalid_argument("RunConfig: model_dir: is the empty string; give a path or leave it out");
   }
-  // Other storages define themselves which paths are valid.
+  // Other storages have their own rules for valid paths.
   const bool on_file_system = !options.storage && !options.environment;
   if (options.model_dir && on_file_system) {
     Result<void> path = check_path(*options.model_dir);
@@ -289,7 +289,7 @@ struct RunConfig::State {
   std::optional<double> save_checkpoints_secs = {};
   std::shared_ptr<const cluster::TaskConfig> task;
   std::shared_ptr<const TaskHost> host = {};
-  std::shared_ptr<const void> membership = {};  // This task's part in the rendezvous of its job; ends when it is destroyed.
+  std::shared_ptr<const void> membership = {};  // Its destruction ends this task's part in the rendezvous.
   struct Replica {
     int32_t index;
     int32_t count;

@@ -37,7 +37,7 @@ Result<Placement> parse<Placement>(const NamedChange& change) {
   return no_value(change, "none, the only value that can be given by name: it is a function");
 }
 
-/// Collects the changes. The parts of `runtime` and of the update strategy start from their values in the config.
+/// Collects the changes to a config. `runtime` and `strategy` start as copies of the config's values.
 struct Collected {
   RunConfigChanges changes;
   RuntimeOptions runtime;

@@ -101,12 +101,12 @@ class CheckpointSaver {
   std::string last_name_;
   std::string last_prefix_;
   bool begun_ = false;
-  bool place_unclear_ = false;   // The last check of the folder gave no answer.
-  bool disk_failed_ = false;     // The last attempt failed at a file, not at a server.
-  bool sharing_failed_ = false;  // The last attempt failed because of the previous checkpoint.
-  uint64_t bytes_written_ = 0;   // The sum over all checkpoints of this start.
-  bool spare_is_empty_ = false;  // The spare folder is known to have no checkpoint.
-  bool last_is_spared_ = false;  // The newest checkpoint is in the spare folder.
+  bool place_unclear_ = false;   // True if the last check of the folder gave no answer.
+  bool disk_failed_ = false;     // True if the last save failed at a file, not at a server.
+  bool sharing_failed_ = false;  // True if the last save could not read the previous checkpoint.
+  uint64_t bytes_written_ = 0;   // Bytes in all checkpoints of this start together.
+  bool spare_is_empty_ = false;  // True if the spare folder is known to have no checkpoint.
+  bool last_is_spared_ = false;  // True if the newest checkpoint is in the spare folder.
 };
 
 }  // namespace shoal

@@ -15,7 +15,7 @@ namespace shoal {
 struct InputWatchOptions {
   std::shared_ptr<ProgressHook>
       progress;  ///< Shows the share of time spent waiting. Null: it is not shown.
-  /// Receives the share as the scalar "input_wait" for each window with a tenth or more, and for one window after.
+  /// Receives the share of waiting, as scalar "input_wait", of each window with a tenth or more, and of one window after.
   /// Null: no events.
   monitor::EventWriter* events = nullptr;
   int cores = 1;                               ///< How many threads the advice may assume.
@@ -30,7 +30,7 @@ class InputWatch {
   /// Adds the time that a step waited for its batch.
   void waited(Duration waited) { waited_ += waited; }
   /// Call it at the end of each step: evaluates the window once it is full. With `ends`, at the end of training, it also
-  /// evaluates a window of which a fifth or more has passed.
+  /// evaluates a last window that is at least a fifth as long.
   Result<void> stepped(uint64_t global_step, const data::Iterator& input, bool ends = false);
   /// Begins a new window with the next step. Until then training waits for servers, not for its input.
   void restart() { begin_.reset(); }

@@ -48,7 +48,7 @@ class ResumableInput {
 
   TrainScope& scope_;
   const int replica_;
-  const Estimator estimator_;  // The estimator with the config of that trainer.
+  const Estimator estimator_;  // The estimator, with the config of this input's trainer.
   std::optional<data::Dataset> dataset_;
   TrainingInput input_;
   std::string start_position_;  // The position before anything was drawn; empty if the input cannot tell.

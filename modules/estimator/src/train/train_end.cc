@@ -8,7 +8,7 @@
 namespace shoal {
 namespace {
 
-// The time that a worker that gives way has to send the residual of its compression.
+// How long a worker that gives way may take to send the residual of its compression.
 constexpr auto kGiveWayTimeout = std::chrono::seconds(5);
 // How long the chief of a job with an end mark tries to reach servers, which were probably told of the end before.
 constexpr auto kToldBeforeTimeout = std::chrono::seconds(15);
@@ -20,7 +20,7 @@ void TrainEnd::reached(const LoopEnd& end, bool input_resumed) {
   if (end_.iterations == 0 && end_.reason == checkpoint::EndReason::kEndOfInput) warn_that_no_step_was_made(input_resumed);
 }
 
-/// Writes the end mark before it tells the servers: a chief that is killed in between finds them when it is started again.
+/// Writes the end mark before it tells the servers: a chief that is killed in between still finds servers at its restart.
 Task<Result<void>> TrainEnd::finish() {
   end_.global_step = scope_.context.global_step();
   SHOAL_CO_TRY_VOID(co_await compute(scope_.env, &TrainEnd::finish_folder, this));
@@ -81,9 +81,9 @@ void TrainEnd::came_too_late() {
   }
 }
 
-/// A worker tells the servers why it has failed, and leaves, so that no other task waits for it. A chief leaves no mark, but
-/// tells all servers and workers that the job has failed: they would otherwise wait for a chief that does not come back. Errors
-/// of these calls are dropped, because the user has to see the failure itself.
+/// A worker tells the servers why it has failed, and leaves, so that no other task waits for it. A chief writes no end
+/// mark, but tells servers and workers that the job has failed: they would otherwise wait for a chief that does not come
+/// back. Errors of these calls are dropped, because the user has to see the failure itself.
 Task<void> TrainEnd::fail(Error why) {
   if (!is_permanent(why.kind())) co_return;
   const Result<void> noted = co_await compute(scope_.env, &TrainEnd::tell_failed_session, this);

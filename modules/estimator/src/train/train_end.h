@@ -18,7 +18,7 @@ class TrainEnd {
  public:
   TrainEnd(TrainScope& scope, TrainerFolder& folder) : scope_(scope), folder_(folder) {}
 
-  /// Takes the set-up: now there are servers to tell of the end, and perhaps checkpoints. `setup` outlives this object.
+  /// Called after the set-up: from now on the end is also told to servers, if there are any. `setup` outlives this object.
   void take(TrainSetup& setup) { setup_ = &setup; }
   /// True if servers know this task, so that it has to tell them of its end.
   bool has_servers() const { return servers() != nullptr; }

@@ -21,12 +21,12 @@ struct TrainRequest {
   const InputFn& input_fn;
   TrainRole role = TrainRole::kLocal;
   std::optional<int64_t> max_steps;  ///< The global step at which training ends.
-  std::optional<int64_t> steps;      ///< Steps from the step at start.
+  std::optional<int64_t> steps;      ///< How many steps to train from the start's step on.
   std::vector<std::shared_ptr<Hook>> hooks;
   std::vector<std::shared_ptr<CheckpointListener>> listeners;
   /// The listener that makes its last evaluation after the job has ended; null: there is none.
   LocalEvaluation* last_evaluation = nullptr;
-  /// An input that tells the types if the training input turns out to be empty; null: there is none.
+  /// An input from which to learn the types if the training input turns out to be empty; null: none.
   const InputFn* types_from = nullptr;
   /// Called once on the compute thread, if there is something to train, before the first step. An error ends the task.
   /// Empty: not called.

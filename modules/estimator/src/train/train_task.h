@@ -16,7 +16,7 @@ Result<void> check_task(const RunConfig& config);
 /// that connects only threads of one process, in a process that has to connect to others.
 Result<void> check_reach(Environment& env, const RunConfig& config);
 
-/// As train_task(), in a cluster: first opens the task's own port, and then waits if it is a worker that starts late.
+/// Like train_task(), for a task of a cluster: first opens the task's own port; a worker that starts late then waits.
 /// `request` outlives the task.
 Task<Result<TrainOutcome>> trainer_task(Environment& env, const TrainRequest& request);
 

@@ -14,7 +14,7 @@ namespace shoal {
 namespace {
 
 /// Makes an error that no restart repairs. If the storage says that the error may pass, as an input/output error of a file
-/// server may, it stays Unavailable, for which the chief of a running job does not give up.
+/// server may, the error stays Unavailable: then the chief of a running job keeps trying.
 Error unusable(const std::string& folder, std::string_view what, const Error& why) {
   const ErrorKind kind = why.kind() == ErrorKind::kUnavailable ? why.kind() : ErrorKind::kFailedPrecondition;
   return Error(kind, "model_dir " + folder + " cannot be " + std::string(what) + ": " + why.message());
@@ -95,8 +95,8 @@ Result<void> TrainerFolder::make_and_lock() {
   return {};
 }
 
-/// Removes files that killed processes left. Without locks in the file system it keeps young files, because another process
-/// may still be writing them.
+/// Removes files that killed processes left. If the file system has no locks, young files stay, because another process may
+/// still be writing them.
 void TrainerFolder::remove_what_was_left() {
   Storage& storage = scope_.env.storage();
   if (lock_) checkpoint::remove_unfinished(storage, scope_.model_dir());
@@ -140,7 +140,7 @@ Result<void> TrainerFolder::take_run() {
   return written ? written : Result<void>(unusable(folder, "written", written.error()));
 }
 
-/// Makes run.json if it was lost, or if an older version made the folder: from the checkpoint, which repeats it, or anew.
+/// Makes run.json if it was lost, or if an older version made the folder: from the checkpoint's copy, or as a new run.
 checkpoint::RunFile TrainerFolder::adopt_or_begin_run() {
   const std::string repeated = source_ ? source_->saved().run : std::string();
   if (Result<checkpoint::RunFile> run = checkpoint::decode_run(repeated)) {
@@ -153,7 +153,7 @@ checkpoint::RunFile TrainerFolder::adopt_or_begin_run() {
 
 std::string TrainerFolder::run_text() const {
   checkpoint::RunFile run = run_file_;
-  run.meaning.clear();  // Checkpoints have their own field for it (SaveInfo::meaning).
+  run.meaning.clear();  // Checkpoints store the meaning in a field of its own (SaveInfo).
   return checkpoint::encode_run(run);
 }
 

@@ -62,7 +62,7 @@ class TrainerFolder {
   /// True if there was an end mark when this task came, and it was left in place.
   bool keeps_mark() const { return mark_at_start_ && !run_begun_; }
   bool was_marked() const { return mark_at_start_.has_value(); }
-  /// The run of this folder as checkpoints repeat it (checkpoint::encode_run()). Called by the leading task after look().
+  /// This run's description, stored in each checkpoint (encode_run()). Called by the leading task after look().
   std::string run_text() const;
   /// The meaning of the model that run.json records; empty: none yet.
   const std::string& meaning() const { return run_file_.meaning; }
@@ -96,7 +96,7 @@ class TrainerFolder {
   bool checkpoint_is_fresh_ = false;
   std::optional<int64_t> max_steps_;
   EndOfJob end_of_job_;                               // Reads the end mark, for workers.
-  std::optional<checkpoint::EndMark> mark_at_start_;  // The mark that the leading task found.
+  std::optional<checkpoint::EndMark> mark_at_start_;  // The end mark that the leading task found at its start.
   int64_t run_ = 0;  // The number of this start; if nothing is left to train, that of the newest start.
   bool run_begun_ = false;
 };

@@ -232,7 +232,7 @@ Task<Result<void>> TrainingLoop::look_at_place() {
 }
 
 /// Computes the final values on the leading task, which may read the weights wherever they are. Runs before the last
-/// checkpoint and the announcement of the end, since after the loss of a server training continues.
+/// checkpoint and before the end is announced, because training has to continue if a server is lost here.
 Task<Result<void>> TrainingLoop::compute_final_values() {
   if (options_.final_values.empty() || !context_.is_chief() || poisoned_ || context_.iterations() == 0) {
     co_return Result<void>{};
@@ -312,7 +312,7 @@ Task<Result<void>> TrainingLoop::compute_and_exchange() {
   }
   exchange.request_stop();
   Result<void> ended = co_await exchange.join();
-  static_cast<void>(ended);  // commit() sends the rest, and meets the same error.
+  static_cast<void>(ended);  // commit() sends the gradients left, and meets the same error.
   co_return computed;
 }
 

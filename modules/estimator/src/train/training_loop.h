@@ -55,8 +55,8 @@ struct LoopOptions {
   /// other than Unavailable ends the training. Null: no check.
   std::function<Result<void>()> check_place;
   Duration check_place_every = std::chrono::seconds(5);
-  /// Called after a server was lost: makes the model ready again (leader), or waits until it is, and moves the input to the
-  /// position of the model. Null if the store cannot be lost.
+  /// Called after a server was lost: the leader makes the model ready again, other tasks wait for it. Then moves the input
+  /// to the position of the model. Null if the store cannot be lost.
   std::function<Task<Result<cluster::Ready>>()> recover;
 };
 
@@ -73,8 +73,8 @@ class TrainingLoop {
   /// Trains from after_ready() to the last iteration. After an error, which is returned at once, after_step() and end() are
   /// not called. The final save and end() are left to finish().
   Task<Result<LoopEnd>> run(cluster::Ready first);
-  /// Called after run(), if a server was lost (`why`) before finish() was complete: recovers, and trains the steps that the
-  /// job fell back.
+  /// Called after run(), if a server was lost (`why`) before finish() was complete: recovers, and trains the
+  /// lost steps again.
   Task<Result<LoopEnd>> resume(Error why);
   /// Called at a clean end: saves the last checkpoint if the step has moved, then calls end() of all hooks.
   Task<Result<void>> finish();

@@ -107,9 +107,9 @@ class Writer {
 
   /// Starts an arena and returns its number for append(). Several arenas may be filled alternately.
   virtual Result<int> add_arena(ArenaLayout layout) = 0;
-  /// Appends the next bytes of an arena. Their checksums are computed on the way.
+  /// Appends the next bytes of an arena, and adds them to the checksums.
   virtual Result<void> append(int arena, std::span<const std::byte> bytes) = 0;
-  /// Adds a whole arena made of complete tensors in memory.
+  /// A complete tensor in memory. add_tensors() adds a whole arena made of such tensors.
   struct NamedTensor {
     std::string name;
     TensorView tensor;
