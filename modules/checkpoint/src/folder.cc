@@ -58,7 +58,7 @@ void remove_unnamed_data(Storage& storage, const std::string& model_dir, const s
   }
 }
 
-/// Removes the files of checkpoint `name` to which nothing refers. `files`: all its files; `touched`: their latest time.
+/// Removes the files of checkpoint `name` to which nothing refers. `files`: all its files; `touched`: their last change.
 void remove_unfinished_files_of(Storage& storage, const std::string& model_dir, const FolderState& state,
                                 const std::string& name, const std::vector<std::string>& files, WallTime touched) {
   const auto has = [&](const std::string& file) { return std::find(files.begin(), files.end(), file) != files.end(); };

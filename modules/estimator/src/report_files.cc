@@ -31,8 +31,8 @@ void add_from_folder(ExperimentReport& report, Storage& storage, const std::stri
   report.best = best_evaluation(storage, evaluations, {});
 }
 
-/// Whether the report in this file says that the run is complete. Otherwise the file is damaged, or its start ended after
-/// the last step but before the end of its work.
+/// Whether the report in this file says that the run is complete. Otherwise the file is damaged, or the start that wrote it
+/// ended after the last step but before the end of its work.
 bool says_complete(Storage& storage, const std::string& path) {
   const auto text = storage.read_all(path, kReportBytesMax);
   const auto report = text ? json::parse_object(*text) : Result<json::Json>(text.error());

@@ -213,9 +213,9 @@ Result<EvalStatus> EvaluatorTask::evaluate(const std::string& prefix) {
   return error;
 }
 
-/// After a job was started again with another version of an op, the newest checkpoint is one of the version before, until
-/// the chief has written its first one. So the evaluator waits when it meets the first checkpoint of another version,
-/// unless the job has ended.
+/// After a job was started again with another version of an op, the newest checkpoint was trained with the old version,
+/// until the chief has saved for the first time. So the evaluator waits when it finds the first checkpoint of another
+/// version, unless the job has ended.
 bool EvaluatorTask::may_be_of_before(const std::string& prefix, const Error& error) {
   const auto& ops = options_.estimator.ops();
   if (error.kind() != ErrorKind::kFailedPrecondition || error.cause() || mark_ || !ops) return false;

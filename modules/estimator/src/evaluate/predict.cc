@@ -135,7 +135,7 @@ Result<void> LazyPredictions::check_rows() const {
   return {};
 }
 
-/// Refuses a second thread instead of letting it wait: it may be inside one of the user's functions that this call runs.
+/// Refuses a second thread instead of letting it wait: the thread may belong to a user's function that this call runs.
 Result<std::optional<data::TensorMap>> LazyPredictions::try_next() {
   if (busy_.test_and_set(std::memory_order_acquire)) {
     return failed_precondition(

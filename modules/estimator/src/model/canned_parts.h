@@ -9,7 +9,7 @@
 
 namespace shoal::canned {
 
-/// The logits of one part, how its variables are trained, and which summaries are recorded of it.
+/// One part of a canned model: its logits, the optimizer of its variables, and its summaries.
 struct Part {
   Value logits;  ///< [batch, units] float32.
   nn::Optimizer optimizer;

@@ -11,7 +11,7 @@
 
 namespace shoal {
 
-/// FailedPrecondition, naming the difference, unless the config accepts a changed model: then a warning says it. `recorded`
+/// FailedPrecondition, naming the difference, unless the config accepts a changed model: then a warning does. `recorded`
 /// is the meaning in the file that `where` names ("checkpoint m/model.ckpt-20"); if it is empty, it agrees with every
 /// model.
 Result<void> check_meaning(Logger& log, const RunConfig& config, std::string_view recorded, const std::string& where,

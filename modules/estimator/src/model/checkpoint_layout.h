@@ -14,7 +14,7 @@
 
 namespace shoal {
 
-/// The arenas of one shard that a checkpoint holds, in its order: weights, slots, residuals.
+/// The arenas of one shard that a checkpoint holds, in the checkpoint's order: weights, slots, residuals.
 std::vector<cluster::ArenaIndex> saved_arenas(const cluster::ShardSpec& spec, const cluster::StateInfo& state);
 /// The layout of one shard's segments in a checkpoint's data file: saved_arenas() laid end to end.
 checkpoint::ArenaLayout arena_layout(const cluster::ShardSpec& spec, const cluster::StateInfo& state);

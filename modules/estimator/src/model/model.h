@@ -174,8 +174,8 @@ class BuiltModel {
 /// If `error` is about a row of `batch`, the last batch of `input`, adds where that row was read, if the input knows: "...;
 /// that row is jan.csv, line 12".
 Error with_place_of_row(Error error, const data::Batch& batch, const data::Iterator& input);
-/// As with_place_of_row(), and adds the `number` of the batch in its input, counted from 1, to the error with which a model
-/// refuses it. Row numbers in the error count within the batch.
+/// Like with_place_of_row(), for the error with which a model refuses a batch: also adds the batch's `number` in its input,
+/// counted from 1, since row numbers in the error count within the batch.
 Error in_batch(Error error, uint64_t number, const data::Batch& batch, const data::Iterator& input);
 
 /// A variable of `model` as parameter servers see it: its shape and its initial values, without the rule of its updates.

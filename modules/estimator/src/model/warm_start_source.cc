@@ -23,7 +23,7 @@ bool fits(const Variable& variable, const TensorType& old, bool by_token) {
   return variable.shape == old.shape.with(0, variable.shape[0]);
 }
 
-/// "; with its axes in another order it would fit: w.transposed({1, 0})", or an empty text where no order of the axes fits.
+/// Returns "; with its axes in another order it would fit: w.transposed({1, 0})", or an empty text if no order fits.
 std::string transpose_that_fits(const Variable& variable, const SourceTensor& source, const Shape& old) {
   std::vector<int64_t> axes(size_t(old.rank()));
   std::iota(axes.begin(), axes.end(), 0);

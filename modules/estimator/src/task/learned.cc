@@ -92,7 +92,7 @@ class LearnedFile {
     }
   }
 
-  /// Compares the kept value with the present data and logs what is new in them. The kept value stays.
+  /// Compares the kept value with the present data and logs what the data have in addition. Does not change the value.
   void tell_news(const std::string& kept, const LearnedCalls& calls) const {
     const Result<std::string> found = make_value(name_, calls);
     if (!found) {
@@ -126,7 +126,7 @@ Result<void> check_name(std::string_view name) {
 
 Result<std::string> RunConfig::learned_text(std::string_view name, const LearnedCalls& calls) const {
   SHOAL_TRY_VOID(check_name(name));
-  // A server has no folder and reads no data: it makes the value when it is asked for, and keeps nothing.
+  // A server has no folder and reads no data: it makes the value only if a call asks for it, and keeps nothing.
   if (!model_dir() || task_type() == cluster::kPsRole)
     return make_value(name, calls);
   const std::shared_ptr<Environment> env = environment();

@@ -31,8 +31,8 @@ class BesideTheTask {
   cluster::Rendezvous rendezvous_;
 };
 
-/// Runs the rendezvous in an environment and on a thread of its own, so that other tasks find this one also while it
-/// computes, or before its program begins.
+/// Runs the rendezvous in an environment and on a thread of its own, so that other tasks find this task even while it
+/// computes or before its program begins.
 class OnItsOwnThread {
  public:
   OnItsOwnThread(std::unique_ptr<Environment> env, cluster::RendezvousOptions options)

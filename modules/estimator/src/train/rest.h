@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The idle wait of a worker that has finished its part. Its work is durable only with the last checkpoint, and a lost
-/// server takes the job back to an older one. So the worker stays until the end of the job is announced, ready to train
-/// again.
+/// The idle wait of a worker that has finished its part. Its work is durable only with the last checkpoint: until then the
+/// loss of a server sends the job back to an older checkpoint. So the worker stays until the end of the job is announced,
+/// ready to train again.
 #include "shoal/cluster/remote_store.h"
 #include "train/train_scope.h"
 #include "train/trainer_folder.h"

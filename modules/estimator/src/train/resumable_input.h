@@ -33,7 +33,7 @@ class ResumableInput {
   Result<void> reseed();
   /// Sets the number of this start of the run, so that a new pass after the end of the input has another order.
   void set_pass(int64_t pass) { pass_ = pass; }
-  /// False if the input cannot tell its position: it begins anew with each process.
+  /// False if the input cannot tell its position, so that each process reads from the input's start.
   bool tells_positions() const { return !start_position_.empty(); }
   /// Whether move_to() could resume at `position`, as far as this can be seen without moving the input.
   bool has_place(const std::string& position) const;

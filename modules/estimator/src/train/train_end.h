@@ -20,7 +20,7 @@ class TrainEnd {
 
   /// Called after the set-up: from now on the end is also told to servers, if there are any. `setup` outlives this object.
   void take(TrainSetup& setup) { setup_ = &setup; }
-  /// True if servers know this task, so that it has to tell them of its end.
+  /// True if servers know this task, so that the task has to tell them of its end.
   bool has_servers() const { return servers() != nullptr; }
   /// Notes how far training came. `input_resumed`: the input did not begin at its start.
   void reached(const LoopEnd& end, bool input_resumed);

@@ -227,8 +227,8 @@ Result<void> TrainRun::adopt_run(const cluster::RunIdentity& run) {
   return {};
 }
 
-/// Forgets which trainers had ended, if the input is another one or is divided otherwise. An ended trainer is recorded by
-/// its position, and positions of another input mean nothing. The chief's own position shows whether the input is the same.
+/// Forgets which trainers had ended, if the input has changed or is divided among trainers in another way: an end is
+/// recorded as a position, and positions of another input mean nothing. The chief's own position tells if it has changed.
 void TrainRun::forget_void_ends(CheckpointSource& checkpoint) {
   const cluster::Positions& positions = checkpoint.info().positions;
   const auto own = positions.find(0);

@@ -183,8 +183,8 @@ bool TrainerFolder::run_has_ended() const {
          !own.empty() && mark_at_start_->shoal_run == own;
 }
 
-/// A checkpoint that is not listed as the newest (the list was lost, or a newer one is damaged) does not count, because
-/// other processes do not find it: it is saved once more.
+/// True if the newest checkpoint is at max_steps and is listed as the newest. If it is not listed (the list was lost, or a
+/// newer checkpoint is damaged), other processes do not find it, so it has to be saved once more.
 bool TrainerFolder::is_finished() const {
   return max_steps_ && checkpoint_step() >= uint64_t(*max_steps_) &&
          (!source_ || checkpoint_name() == listed_newest(scope_.env.storage(), scope_.model_dir()));

@@ -378,7 +378,7 @@ Result<bool> TrainingLoop::draw_batches() {
   return any;
 }
 
-/// Gives the batches of the replicas before `failed` back to their inputs, which continue with them after an interrupt.
+/// Gives the batches of the replicas before `failed` back to their inputs, so that no batch is lost by an interrupt.
 void TrainingLoop::put_back(size_t failed) {
   for (size_t i = 0; i < failed; ++i) {
     if (replicas_[i].drawn) options_.inputs[i]->first_batch = replicas_[i].batch;

@@ -92,8 +92,8 @@ Task<Result<void>> WorkerWait::look_at_place() {
 }
 
 /// How long the chief waits for the workers in `status` while nothing happens; nothing if there is no worker to wait for.
-/// If the chief's own input has ended, it also waits for workers that are lost or have not come yet, since their updates
-/// belong into the last checkpoint.
+/// If the chief's own input has ended, the chief also waits for workers that are lost or have not come yet, since their
+/// updates belong into the last checkpoint.
 std::optional<Duration> WorkerWait::patience_for(const cluster::ServerStatus& status) const {
   const Duration ready_timeout = scope_.ready_timeout();
   const bool interrupted = env_.interrupted().stop_requested();
