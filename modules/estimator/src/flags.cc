@@ -278,7 +278,7 @@ void Flags::add_running() {
       ->group("Running");
 }
 
-/// Adds flags for the variables by which a launcher tells this task its place among the others (cluster/place.h).
+/// Adds flags for the environment variables by which a launcher gives this task its rank in a job (cluster/place.h).
 void Flags::add_place() {
   const auto add = [this](const char* flag, const char* name, const char* help) {
     return app_

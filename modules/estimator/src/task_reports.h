@@ -22,7 +22,7 @@ class TaskReports {
   void add(const TaskReport& report);
 
   bool has_started() const;
-  /// True if a task gave way: the job has not ended.
+  /// True if a task gave way, that is, ended only to be started again: then the job has not ended.
   bool gave_way() const;
   /// The folders whose training this process led, each once; the training of the last one was begun last.
   std::vector<LedFolder> led_folders() const;

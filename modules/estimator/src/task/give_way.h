@@ -6,7 +6,7 @@
 
 namespace shoal {
 
-/// Whether a call that failed with `why` has been ended by a signal that asks its task to give way.
+/// Whether a call failed with `why` because of a signal that asks its task to give way, that is, to end for a restart.
 bool gives_way(Environment& env, const Error& why);
 /// Reports to the task's process (TaskHost::report) that the task gives way, and makes the error for the caller: the job
 /// has not ended, so the program must not continue as if it had.

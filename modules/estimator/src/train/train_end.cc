@@ -8,7 +8,7 @@
 namespace shoal {
 namespace {
 
-// How long a worker that gives way may take to send the residual of its compression.
+// How long a worker that ends for a restart may take to send the residual of its compression.
 constexpr auto kGiveWayTimeout = std::chrono::seconds(5);
 // How long the chief of a job with an end mark tries to reach servers, which were probably told of the end before.
 constexpr auto kToldBeforeTimeout = std::chrono::seconds(15);

@@ -138,7 +138,7 @@ Task<Result<void>> TrainRun::rest() {
       .why = std::string(checkpoint::to_string(reason))};
   SHOAL_CO_TRY_VOID(co_await rest_until_the_end(scope_, std::move(options)));
   const bool interrupted = env_.interrupted().stop_requested() && !setup_.servers->job_end();
-  if (interrupted && env_.leaving().stop_requested()) co_return cancelled();  // A task that gives way does not end the job.
+  if (interrupted && env_.leaving().stop_requested()) co_return cancelled();  // A task that restarts does not end the job.
   if (interrupted) end_.ends_for(checkpoint::EndReason::kInterrupted);
   co_return Result<void>{};
 }
