@@ -62,7 +62,7 @@ class Recomputation {
     }
   }
 
-  /// The value that a gradient rule of a node in this part reads instead of `value`.
+  /// Returns the value that the gradient rule of a node in recomputed part `part` reads in place of `value`.
   Value operator()(int part, Value value) {
     if (part < 0 || !is_inner(part, value)) return value;
     if (begun_.insert(part).second) add_again(part);
@@ -71,7 +71,7 @@ class Recomputation {
 
  private:
   bool is_source(Value value) const { return source_of(graph_.node(value.node()).op) != Source::kNone; }
-  /// True if the value is computed within the part and used nowhere else.
+  /// True if a node of the part computes the value and no node outside of the part reads it.
   bool is_inner(int part, Value value) const {
     return graph_.recomputed_part_of(value.node()) == part && !is_source(value) &&
            !used_outside_.contains({value.node(), value.output()});
@@ -89,8 +89,8 @@ class Recomputation {
     }
   }
 
-  /// The operand for a node that is added again. It differs from the first node's operand, since equal nodes would be
-  /// merged.
+  /// Returns the operand for a node that is added again. Values from outside of the part pass a recompute_from(), so
+  /// that the new node is not merged with the first one.
   Value operand(int part, Value value) {
     if (is_inner(part, value)) return again_.at({value.node(), value.output()});
     if (is_source(value) && source_of(graph_.node(value.node()).op) != Source::kInput) return value;

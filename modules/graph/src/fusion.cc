@@ -9,10 +9,10 @@
 namespace shoal {
 namespace {
 
-/// The readers of each value.
+/// Maps each value of a flow to the nodes that read it.
 class Readers {
  public:
-  static constexpr int32_t kOutside = -1;  ///< Stands for a fetch or an update.
+  static constexpr int32_t kOutside = -1;  ///< Stands for a reader that is no node: a fetch or an update.
 
   explicit Readers(const Flow& flow) {
     for (int32_t id = 0; id < int32_t(flow.nodes.size()); ++id) {
@@ -28,7 +28,7 @@ class Readers {
     return found == readers_.end() ? none : found->second;
   }
   bool one(FlowValue value) const { return of(value).size() == 1; }
-  /// Records that `value` is now read in place of `other`.
+  /// Records that `value` replaces `other`: the readers of `other` now read `value`.
   void take_over(FlowValue value, FlowValue other) { readers_[key(value)] = of(other); }
 
  private:
@@ -46,8 +46,8 @@ bool lacks_activation(const FlowNode& node) {
   return !rewrites_of(node).takes_activation.empty() && node.node.attributes.get_string("activation") == "none";
 }
 
-/// If `addition` adds something to the result of a node that could do the addition itself, returns that addend, and the
-/// result in `result`.
+/// If the producer of one operand of `addition` could do the addition itself, returns the other operand, and puts the
+/// producer's output into `result`.
 std::optional<FlowValue> addend_of(const Flow& flow, const Readers& readers, const FlowNode& addition, FlowValue* result) {
   for (size_t side : {size_t(0), size_t(1)}) {
     const FlowValue sum = addition.inputs[side], addend = addition.inputs[1 - side];
@@ -61,8 +61,8 @@ std::optional<FlowValue> addend_of(const Flow& flow, const Readers& readers, con
   return std::nullopt;
 }
 
-/// The pairs (spreading node, mask) through which gradients flow back over a relu and the maxima of its result. Nothing if
-/// the results of either node are used in any other way (the pooled values themselves may be).
+/// Returns the pairs (node that spreads a gradient to the maxima, mask node of the relu) of the backward pass. Returns
+/// nothing if other nodes read the relu's result or the positions of the maxima; any node may read the pooled values.
 std::optional<std::vector<std::pair<int32_t, int32_t>>> ways_back(const Flow& flow, const Readers& readers, int32_t relu,
                                                                   int32_t pool) {
   std::vector<std::pair<int32_t, int32_t>> ways;
@@ -76,7 +76,7 @@ std::optional<std::vector<std::pair<int32_t, int32_t>>> ways_back(const Flow& fl
     if (!masks_it) return std::nullopt;
     ways.emplace_back(back, reader);
   }
-  // Something other than the pool and the masks reads the relu's result.
+  // The exchange is refused if anything but the pool and the masks reads the relu's result.
   if (readers.of({relu, 0}).size() != 1 + ways.size()) return std::nullopt;
   return ways;
 }

@@ -24,8 +24,8 @@ const ValueType& Value::type() const { return graph().node(node_).outputs[size_t
 
 struct Graph::State {
   struct SharedScope {
-    std::string name;          // The name of the scope, with a slash at its end, as in `scope`.
-    std::string variables_of;  // The name of the scope that made the variables, in the same form.
+    std::string name;          // The full name of the scope with a slash at its end, as State::scope has it.
+    std::string variables_of;  // The full name, with a slash, of the earlier scope that made the variables.
   };
 
   RandomKey seed;
@@ -51,7 +51,7 @@ struct Graph::State {
 
 namespace {
 
-/// A hash of the text input and the encoding that an encoded input has in its attributes.
+/// Hashes the attributes of an encoded input: the name of its text input and the encoding.
 uint64_t hash_of_encoding(const Attributes& attributes) {
   Canonical canonical;
   canonical.put(attributes);
@@ -150,7 +150,7 @@ Value Graph::constant(Tensor value, std::string_view name) {
   Node node{.op = std::string(op_of(Source::kConstant)), .outputs = {{value.dtype(), value.shape()}}};
   node.constant = std::move(value);
   node.name = unique_name(name);
-  state_->used_names.erase(node.name);  // append() inserts the name again.
+  state_->used_names.erase(node.name);  // append() refuses a name in use and inserts the name again.
   return Value(this, append_or_raise(std::move(node)), 0);
 }
 
@@ -221,7 +221,7 @@ std::vector<Value> Graph::add(std::string_view op, std::vector<Value> inputs, At
                               std::string_view name) {
   Node node{.op = std::string(op), .inputs = std::move(inputs), .attributes = std::move(attributes)};
   node.name = unique_name(name.empty() ? op : name);
-  state_->used_names.erase(node.name);  // append() inserts the name again.
+  state_->used_names.erase(node.name);  // append() refuses a name in use and inserts the name again.
   if (const OpDef* def = state_->catalogue->find(op); def && def->random && !node.attributes.has("key")) {
     // The key depends on the name only: the seed is applied when the graph is compiled, so models that differ only in their
     // seeds have equal graphs.

@@ -31,7 +31,7 @@ using json::PrintedJson;
 constexpr int64_t kVersion = 1;
 constexpr std::string_view kFormat = "shoal-graph";
 
-// Writing.
+// The functions that write a graph as JSON begin here.
 
 PrintedJson real_to_json(double value) {
   if (std::isfinite(value)) return value;
@@ -124,7 +124,7 @@ std::string Graph::to_json() const {
   return shoal::json::text_of(json, 1);
 }
 
-// Reading. Every step checks its input; nothing throws.
+// The functions that read JSON begin here. Each checks its input; none throws.
 
 namespace {
 
@@ -299,7 +299,7 @@ struct GraphReader {
     }
     const std::vector<ValueType> stated = node.outputs;
     auto added = graph.append(std::move(node));
-    // InvalidArgument, which blames a program that builds a graph, means damage for a graph from a file.
+    // append() returns InvalidArgument as if a program had built the graph wrongly. Here a file is wrong, hence DataLoss.
     if (!added) {
       const Error& error = added.error();
       return error.kind() == ErrorKind::kInvalidArgument ? broken(error.message()) : error;

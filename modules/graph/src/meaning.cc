@@ -14,8 +14,8 @@ namespace {
 
 constexpr int64_t kMeaningVersion = 1;
 constexpr size_t kWholeBytesMax = 4096;  // Lists up to this size are kept whole.
-constexpr size_t kFirstBytesMax = 1024;  // This many bytes are kept of longer lists.
-constexpr size_t kShownMax = 8;          // This many items are shown in a sentence.
+constexpr size_t kFirstBytesMax = 1024;  // Of a longer list, only about this many bytes of items are kept.
+constexpr size_t kShownMax = 8;          // An error message shows at most this many items of a list.
 
 std::string hex_of(uint64_t number) {
   char digits[17] = "0000000000000000", text[17];
@@ -41,7 +41,7 @@ uint64_t hash_of(std::span<const std::string> items) {
   return hash64(hashes);
 }
 
-/// Returns ASCII text at once, since a table may have 100,000 columns, nearly all with such names.
+/// Makes `text` valid UTF-8. ASCII, the usual case, is returned unchanged at once: a table may have 100,000 column names.
 std::string clean(const std::string& text) {
   const bool plain = std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   return plain ? text : json::as_utf8(text);

@@ -10,7 +10,7 @@
 namespace shoal {
 namespace {
 
-constexpr size_t kAlsoMax = 5;  // This many further subjects are named.
+constexpr size_t kAlsoMax = 5;  // An error names at most this many subjects besides the first.
 constexpr size_t kNameBytesMax = 300;
 
 using Facts = std::vector<MeaningFact>;
@@ -48,7 +48,7 @@ std::string list_difference(const std::string& name, const MeaningList& was, con
          (counts.empty() ? ", and not all that follow" : ", " + counts);
 }
 
-/// Describes the difference between two facts of one kind; empty if to_string() of both shows it.
+/// Describes the difference between two facts of one kind; empty if their to_string() texts show it already.
 std::string detail(const MeaningFact& was, const MeaningFact& is) {
   for (const auto& [name, list] : was.lists) {
     const auto now = is.lists.find(name);
@@ -77,7 +77,7 @@ struct Difference {
   Facts was, is;
 };
 
-/// The differences, in the order in which the error names them.
+/// Returns the differences in the order in which an error message names them.
 std::vector<Difference> differences(const Meaning& recorded, const Meaning& present, MeaningScope scope) {
   const auto facts_of = [](const Meaning& meaning, const std::string& key) -> const Facts& {
     const auto at = meaning.facts().find(key);

@@ -10,7 +10,7 @@
 namespace shoal {
 namespace {
 
-/// A place in the arena for one value, or for a chain of values of which each takes over the memory of the one before.
+/// A range of the arena for one value, or for a chain of values that use the same memory one after the other.
 struct Block {
   size_t bytes;
   int32_t first;
@@ -51,7 +51,7 @@ Blocks merge_replacements(std::span<const PlannedValue> values, std::vector<int3
   return result;
 }
 
-/// A block that has an offset. The struct is small, since the search for a place of each further block reads all Placed.
+/// A block with its offset. The struct is small, since best_fit() reads all placed blocks for each further block.
 struct Placed {
   int32_t first;
   int32_t last;
@@ -59,11 +59,11 @@ struct Placed {
   size_t end;
 };
 
-/// The offset of the smallest gap that holds `block` between blocks alive at the same time; without a gap, their end.
+/// Returns the offset of the smallest sufficient gap between blocks alive at the same time as `block`, else their end.
 size_t best_fit(const Block& block, const std::vector<Placed>& placed_by_offset) {
   size_t best_offset = 0;
   size_t best_gap = SIZE_MAX;
-  size_t end = 0;  // The end of those blocks seen so far that are alive at the same time.
+  size_t end = 0;  // The highest end of the blocks that were seen so far and live at the same time.
   for (const Placed& other : placed_by_offset) {
     if (other.last < block.first || block.last < other.first) continue;
     if (other.offset > end) {

@@ -22,7 +22,7 @@ constexpr auto kFamilies = {
     rules::add_unary_ops,   rules::add_arrange_ops,          rules::add_lookup_ops,    rules::add_matmul_ops,
     rules::add_norm_ops,    rules::add_conv2d_transpose_ops, rules::add_clipping_ops,  rules::add_input_ops};
 
-/// How many inputs the passes use without checking that they exist.
+/// The number of leading inputs that the passes access without checking that they exist.
 int inputs_looked_at(const Rewrites& rewrites) {
   if (rewrites.addition || rewrites.mask || rewrites.spreads_to_maxima) return 2;
   const bool one = rewrites.changes_nothing || rewrites.idempotent || !rewrites.activation.empty() ||
@@ -88,7 +88,7 @@ OpCatalogue::OpCatalogue() : ops_(new Ops) {
 }
 
 const OpCatalogue& OpCatalogue::built_in() {
-  // Like forever(), which cannot be used: a catalogue cannot be moved.
+  // Never destroyed, as forever() (forever.h) would make it; forever() needs a type that can be moved.
   static const OpCatalogue& catalogue = *new OpCatalogue;
   return catalogue;
 }

@@ -62,7 +62,7 @@ Outputs attention_types(Types inputs, const Attributes& attributes) {
   return types_of(inputs[0], inputs[1], inputs[2], attributes);
 }
 
-/// The type of query, key or value inside of projections.
+/// The type of the query, which is also that of key and value: one third of the features of `projections`.
 Result<ValueType> third_of(const ValueType& projections, const Attributes& attributes) {
   SHOAL_TRY(const int64_t heads, check_attributes(attributes));
   SHOAL_TRY(const int64_t size, head_size(projections, "projections", heads, 3));
@@ -128,8 +128,8 @@ std::vector<Value> self_attention_gradient(const GradientRequest& request) {
   return add_gradient(request, "self_attention_grad", 1, {"projections"});
 }
 
-/// The default scale, which depends on the features of a head; 1 if the features do not fit, which the shape rule refuses
-/// later.
+/// Returns the default scale, 1 / sqrt(features of a head). Returns 1 if the features cannot be divided among the
+/// heads, which the shape rule refuses later.
 double default_scale(Value features, int64_t heads, int64_t parts) {
   if (features.rank() != 3 || features.shape()[2].is_symbol() || heads < 1) return 1;
   const int64_t size = features.shape()[2].size() / parts / heads;

@@ -52,7 +52,7 @@ Outputs conv2d_transpose_types(Types inputs, const Attributes& attributes) {
   return std::vector{float_type(std::move(shape))};
 }
 
-/// The gradient exchanges the roles: dy is the convolution's image and x its result.
+/// The gradient for x is a conv2d with dy as its image, since this op is the transpose of conv2d.
 std::vector<Value> conv2d_transpose_gradient(const GradientRequest& request) {
   const Value x = request.node.inputs[0];
   const Value kernel = request.node.inputs[1];

@@ -27,7 +27,7 @@ Result<std::vector<int64_t>> dilations_of(const Attributes& attributes) {
   return dilations;
 }
 
-/// The number of channels that a kernel with this many groups takes.
+/// Returns how many channels the image must have for this kernel and the attribute "groups".
 Result<int64_t> channels_of(const ValueType& kernel, const Attributes& attributes) {
   int64_t groups = 1;
   if (attributes.has("groups")) {

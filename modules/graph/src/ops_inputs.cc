@@ -14,7 +14,7 @@ Result<void> expect_ids(const ValueType& type) {
   return invalid_argument("ids is " + describe(type) + "; it must be int64 or int32");
 }
 
-/// Ids [a..., L], and optional weights of the same shape, to [a..., depth].
+/// Operands: ids [a..., L], and optional weights of the same shape. Result: [a..., depth].
 Outputs multi_hot_types(Types inputs, const Attributes& attributes) {
   const ValueType& ids = inputs[0];
   SHOAL_TRY_VOID(expect_ids(ids));
@@ -55,7 +55,7 @@ Outputs bucketize_types(Types inputs, const Attributes& attributes) {
   return std::vector{ValueType{DType::kInt64, inputs[0].shape}};
 }
 
-/// Ids [n..., L1], [n..., L2], ... to [n..., L1 * L2 * ...].
+/// Operands: ids [n..., L1], [n..., L2], ... Result: [n..., L1 * L2 * ...].
 Outputs cross_ids_types(Types inputs, const Attributes& attributes) {
   SHOAL_TRY(const int64_t buckets, int_attribute(attributes, "buckets"));
   if (buckets < 1) return invalid_argument("buckets is " + std::to_string(buckets) + ", expected 1 or more");

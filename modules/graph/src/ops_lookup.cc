@@ -47,7 +47,7 @@ std::vector<Value> gather_gradient(const GradientRequest& request) {
   return {request.graph.add("gather_grad", {dy, inputs[1], inputs[0]}, request.node.attributes)[0], Value()};
 }
 
-/// Ids [n..., L], and optional weights of the same shape, to the rows to look up and a factor for each.
+/// Operands: ids [n..., L], optional weights of the same shape. Results: the rows to look up, and a factor for each.
 Outputs bag_rows_types(Types inputs, const Attributes& attributes) {
   SHOAL_TRY_VOID(expect_indices(inputs[0], "ids"));
   SHOAL_TRY_VOID(expect_rank_min(inputs[0], 1, "ids"));

@@ -108,13 +108,13 @@ std::vector<Value> batch_norm_inference_gradient(const GradientRequest& request)
   auto result = request.graph.add("batch_norm_inference_grad",
                                   {before_activation(request), inputs[0], inputs[1], inputs[3], inputs[4]},
                                   {{"epsilon", request.node.attributes.get_real("epsilon")}});
-  result.resize(inputs.size());  // The moments, which come last, get no gradient.
+  result.resize(inputs.size());  // The last two inputs, mean and variance, get no gradient.
   return result;
 }
 
 // Layer and group normalization.
 
-/// The type of the moments that layer_norm keeps: one number for each row.
+/// The type of the mean (and of 1 / standard deviation) that layer_norm keeps for its gradient: one number per row.
 ValueType per_row(const ValueType& x) {
   return float_type(DimShape(std::vector<Dim>(x.shape.dims().begin(), x.shape.dims().end() - 1)));
 }
@@ -137,7 +137,7 @@ Outputs layer_norm_grad_types(Types inputs, const Attributes& attributes) {
   return gradient_types(inputs[1], inputs[2]);
 }
 
-/// The type of the moments that group_norm keeps: [n, groups].
+/// The type of the mean (and of 1 / standard deviation) that group_norm keeps for its gradient: [n, groups].
 Result<ValueType> per_group(const ValueType& x, const Attributes& attributes) {
   for (int axis = 1; axis < x.shape.rank(); ++axis) {
     if (!x.shape[axis].is_symbol() && x.shape[axis].size() > 0) continue;

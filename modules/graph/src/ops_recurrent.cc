@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kLstmGates = 4;
 constexpr int64_t kGruGates = 3;
 
-/// The sizes of a recurrence, found from its recurrent kernel and an operand of shape [n, t, gates * U].
+/// The sizes of a recurrence, taken from its recurrent kernel and from an operand of shape [n, t, gates * U].
 struct Sizes {
   Dim n, t;
   int64_t units;
@@ -192,7 +192,7 @@ std::vector<Value> gru_gradient(const GradientRequest& request) {
   return result;
 }
 
-/// The multiply-adds: each gate at each position takes one for each unit of the state, the last size of input `kWidth`.
+/// Returns the multiply-adds: each element of input 0 (a gate of a unit at a position) takes one per unit of the state.
 template <int kWidth>
 double per_unit(const Attributes&, Operands inputs, Operands) {
   return double(inputs[0].elements()) * size_from_end(inputs[kWidth], 1);
@@ -201,7 +201,7 @@ double per_unit(const Attributes&, Operands inputs, Operands) {
 }  // namespace
 
 void add_recurrent_ops(const AddOp& add) {
-  // A step reads its part of the first input before it overwrites it with the gates (or their gradients).
+  // Each op may overwrite its first input: at each step it reads its part before it writes the gates or gradients there.
   add({.name = "lstm",
        .inputs_min = 2,
        .inputs_max = 5,

@@ -64,7 +64,7 @@ std::vector<Value> view_gradient(const GradientRequest& request) {
   return result;
 }
 
-/// The axes of x whose symbols `shape` lacks. Each symbol of `shape` stands for one axis.
+/// The axes of `from` whose symbols do not occur in `shape`. Each symbol in `shape` accounts for one axis.
 std::vector<int> axes_left(const DimShape& from, const DimShape& shape) {
   std::vector<Dim> taken;
   for (const Dim& dim : shape.dims()) {
@@ -83,8 +83,8 @@ std::vector<int> axes_left(const DimShape& from, const DimShape& shape) {
   return left;
 }
 
-/// The size that a -1 stands for, in the notation of the attribute "shape": the product of the numbers in the shape of x
-/// divided by the product of the other numbers in `shape`, or the one symbol of x that `shape` lacks.
+/// Returns the size that a -1 in `shape` stands for: the product of the numbers of `from`, divided by the product of
+/// the other numbers of `shape`; or the one symbol of `from` that `shape` lacks, as the attribute "shape" encodes it.
 int64_t size_left(const DimShape& from, const DimShape& shape) {
   auto product = [](const DimShape& sizes) {
     int64_t result = 1;

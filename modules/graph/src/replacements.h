@@ -7,7 +7,7 @@
 
 namespace shoal {
 
-/// Use it in one sweep over the nodes in their order: call apply() first, then replace() as needed.
+/// Use it in one pass over the nodes in their order: for each node call apply() first, then replace() as needed.
 class Replacements {
  public:
   explicit Replacements(const Flow& flow) {

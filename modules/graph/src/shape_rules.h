@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Checks that the shape rules of several op families use. They produce the sentences that users read.
+/// Checks that the shape rules of several op families share. Users read their error messages.
 #include <array>
 #include <span>
 #include <string>
@@ -60,7 +60,7 @@ using NamedInputs = std::vector<std::pair<std::string_view, Value>>;
 /// Adds a node with the valid ones of these inputs, and its attribute "inputs".
 std::vector<Value> add_named(Graph& graph, std::string_view op, const NamedInputs& inputs, Attributes attributes = {},
                              std::string_view name = "");
-/// Checks that the attribute "inputs" names `count` inputs: all of `required`, then any of `optional`, in these orders.
+/// Checks that the attribute "inputs" lists `count` names: first all of `required`, then some of `optional`, in order.
 Result<void> expect_named_inputs(const Attributes& attributes, size_t count,
                                  std::initializer_list<std::string_view> required,
                                  std::initializer_list<std::string_view> optional);
@@ -77,26 +77,26 @@ Result<Sliding> slide(const ValueType& image, int64_t window_height, int64_t win
 std::vector<int64_t> resolve_padding(std::string_view op, Value image, std::array<int64_t, 2> window,
                                      std::array<int64_t, 2> strides, const Padding& padding);
 
-/// The pixels that a kernel spans along one axis: (kernel - 1) * dilation + 1. If an argument is out of range, a number
-/// that is larger than any window is allowed to be.
+/// Returns how many pixels a kernel spans along one axis: (kernel - 1) * dilation + 1. If an argument is out of range,
+/// returns a number above the largest window that is allowed.
 int64_t dilated_window(int64_t kernel, int64_t dilation);
 /// The shape of the result of conv2d for this image and kernel, with the attributes strides, padding, dilations and groups.
 Result<DimShape> conv2d_shape(const ValueType& x, const ValueType& kernel, const Attributes& attributes);
-/// The attributes of a convolution. Those with default values are left out, as in descriptions of versions that did not
-/// have them.
+/// Returns the attributes of a convolution. It omits those with default values, so that the descriptions of older
+/// graphs, which lack newer attributes, stay equal.
 Attributes conv2d_attributes(std::array<int64_t, 2> strides, std::vector<int64_t> padding, std::array<int64_t, 2> dilations,
                              int64_t groups);
 
-// Checks that dense and conv2d share.
+// Checks that are used by both dense and conv2d.
 Result<void> expect_bias(const ValueType& bias, const ValueType& kernel);
 Result<void> expect_activation(const Attributes& attributes);
-/// The gradient for the input of the activation that is fused into a dense or conv2d node.
+/// Returns the gradient of a dense or conv2d node before its fused activation, from the gradient of the node's result.
 Value before_activation(const GradientRequest& request);
 
-// Multiply-adds (OpDef::multiply_adds).
+// Helpers that count multiply-adds (OpDef::multiply_adds).
 using Operands = std::span<const TensorView>;
-/// The multiply-adds of a convolution: each element of `x` (the result or its gradient) takes one for each kernel
-/// element of its filter.
+/// Returns the multiply-adds of a convolution: elements(x) * (elements of one filter of `kernel`), where x is the
+/// result of the forward op or its gradient.
 double per_filter(const TensorView& x, const TensorView& kernel);
 /// The size of an axis counted from the end: 1 is the last.
 inline double size_from_end(const TensorView& operand, int axis) {
@@ -112,7 +112,7 @@ Graph& graph_of(std::string_view op, Value x);
 /// Returns `axis` counted from 0; an axis below 0 counts from the end. Raises InvalidArgument if x has no such axis.
 int64_t resolve_axis(std::string_view op, Value x, int axis);
 
-/// Functions that add all ops of one family to the catalogue.
+/// Each add_..._ops() below passes all ops of one family to `add`, which puts one op into the catalogue.
 using AddOp = std::function<void(OpDef)>;
 void add_dense_ops(const AddOp& add);
 void add_conv2d_ops(const AddOp& add);

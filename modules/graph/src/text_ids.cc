@@ -33,8 +33,8 @@ Result<void> for_each_text(const Tensor& texts, const Each& each) {
                           to_string(texts.shape()));
 }
 
-/// Lists the names of a vocabulary for errors: "3 names of the vocabulary: cat, dog, emu". Of a long one only the first
-/// names.
+/// Lists the names of a vocabulary for error messages: "3 names of the vocabulary: cat, dog, emu". Shows only the first
+/// names of a long vocabulary.
 std::string listed(const Vocabulary& vocabulary) {
   constexpr int64_t kListedMax = 10;
   std::string text = std::to_string(vocabulary.size()) + " names of the vocabulary: ";

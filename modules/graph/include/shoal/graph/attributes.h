@@ -30,8 +30,8 @@ class Attributes {
   bool get_bool(std::string_view name) const;
   const std::string& get_string(std::string_view name) const;
   const std::vector<int64_t>& get_ints(std::string_view name) const;
-  // These getters return `otherwise` if the name is missing: older descriptions lack the attributes that later versions
-  // added.
+  // These getters return `otherwise` if the name is missing, since graph descriptions of older versions lack attributes
+  // that later versions added.
   int64_t get_int(std::string_view name, int64_t otherwise) const;
   std::vector<int64_t> get_ints(std::string_view name, std::vector<int64_t> otherwise) const;
   void set(std::string name, Attribute value);
@@ -39,8 +39,8 @@ class Attributes {
   friend bool operator==(const Attributes& a, const Attributes& b);
 
  private:
-  // Immutable, so that copies share it: set() makes a new map. Null: there are no attributes. If the map itself were the
-  // member, every program that includes Shoal would instantiate it.
+  // The map never changes, so copies share it: set() makes a new map. Null: there are no attributes. A pointer, since a
+  // map as member would be instantiated in every program that includes Shoal.
   std::shared_ptr<const Values> values_;
 };
 

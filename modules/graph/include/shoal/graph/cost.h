@@ -10,9 +10,9 @@
 namespace shoal {
 
 struct NodeCost {
-  /// Floating-point operations. Ops that state their multiply-adds (OpDef::multiply_adds: dense, convolutions, matmul,
-  /// recurrences, attention) have two for each; all others have one for each element of their largest operand or result,
-  /// whatever the function.
+  /// Floating-point operations. An op that states its multiply-adds (OpDef::multiply_adds: dense, convolutions, matmul,
+  /// recurrences, attention) counts two operations for each. Any other op counts one operation per element of its
+  /// largest operand or result, whatever it computes.
   double flops = 0;
   /// Bytes read and written. Shape-only operands are not read. A lookup reads only as many bytes of its table as the
   /// result has.

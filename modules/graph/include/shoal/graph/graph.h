@@ -63,7 +63,7 @@ struct Initializer {
   enum class Kind : uint8_t { kConstant = 1, kUniform = 2, kNormal = 3, kTruncatedNormal = 4, kOrthogonal = 5 };
   Kind kind = Kind::kConstant;
   double a = 0;  ///< Constant: the value; uniform: low; normal: mean; orthogonal: gain.
-  double b = 0;  ///< Uniform: high; normal: standard deviation; orthogonal: rows of the whole variable.
+  double b = 0;  ///< Uniform: high; normal: standard deviation; orthogonal: number of rows of the whole variable.
   friend bool operator==(const Initializer&, const Initializer&) = default;
 };
 
@@ -137,10 +137,10 @@ class Graph {
     size_t shared_before_;
   };
   Scope scope(std::string_view name) { return Scope(*this, name); }
-  /// A scope that uses the variables of an earlier scope, found by their names (nn::Shared is based on it). `variables_of`
-  /// names the earlier scope. If `variables_of` is empty, the new scope makes its own variables and its name is stored
-  /// there. InvalidArgument for a variable that the earlier scope lacks or has with another type or shape; initializers
-  /// count the first time only.
+  /// A scope that uses the variables of an earlier scope, found by their names (nn::Shared is based on it).
+  /// `variables_of` names the earlier scope. If `variables_of` is empty, the new scope makes its own variables and its
+  /// name is stored there. InvalidArgument for a variable that the earlier scope lacks or has with another type or
+  /// shape. Only the initializers of the earlier scope are used.
   Scope shared_scope(std::string_view name, std::string& variables_of) { return Scope(*this, name, &variables_of); }
   /// True in a scope that uses existing variables and makes none.
   bool finds_variables() const;
@@ -177,7 +177,7 @@ class Graph {
   /// Moving averages that layers need; optimizers add their updates to the train ops.
   std::vector<MovingAverage>& moving_averages();
 
-  /// The meaning of ids and logits (meaning.h), as recorded by columns, heads and text_ids(). A model function that makes
+  /// The meaning of ids and logits (meaning.h), which columns, heads and text_ids() record. A model function that makes
   /// ids or classes by itself may add to it, in the same way in every mode.
   Meaning& meaning();
   const Meaning& meaning() const;

@@ -26,8 +26,8 @@ struct GraphJsonLimits {
 Result<std::unique_ptr<Graph>> graph_from_json(std::string_view text, const OpCatalogue* catalogue = nullptr,
                                                const GraphJsonLimits& limits = {});
 
-/// The ops that the described graph uses and `catalogue` (default: the built-in ops) lacks, with their versions (0: not
-/// stated). Use it to explain why a graph cannot be read. Errors: as graph_from_json(), which finds more.
+/// Returns the ops that the described graph uses and `catalogue` (default: the built-in ops) lacks, with their versions
+/// (0: not stated). Use it to explain why a graph cannot be read. Errors: as graph_from_json(), but it checks less.
 Result<std::map<std::string, int64_t>> lacking_ops(std::string_view text, const OpCatalogue* catalogue = nullptr,
                                                    const GraphJsonLimits& limits = {});
 

@@ -9,8 +9,8 @@
 
 namespace shoal {
 
-/// The first member of an aggregate whose other members have to be named: an unnamed first value would be converted to this
-/// type, and the compiler refuses that.
+/// The first member of a struct whose other members must be named. Without a name, `{labels, logits}` would try to
+/// convert `labels` to this type, which does not compile.
 struct MembersByName {
   explicit MembersByName() = default;
 };

@@ -34,8 +34,8 @@ struct MeaningList {
 /// One fact about a feature, labels or a head.
 struct MeaningFact {
   std::string kind = {};                           ///< For example "vocabulary", "hash", "multi_class_head".
-  std::map<std::string, std::string> values = {};  ///< By name: {"buckets", "1000"}.
-  std::map<std::string, MeaningList> lists = {};   ///< By name: {"words", ...}.
+  std::map<std::string, std::string> values = {};  ///< Single values by name: {"buckets", "1000"}.
+  std::map<std::string, MeaningList> lists = {};   ///< Lists by name: {"words", ...}.
   friend bool operator==(const MeaningFact& a, const MeaningFact& b);
 };
 /// Returns "vocabulary (4 words: ash, elm, fir, oak; missing_id 4)". Shows only the first items of a long list.
@@ -83,8 +83,8 @@ std::string meaning_subject(const std::string& key);
 /// How much of the recorded meaning of a model in training has to match the meaning of another model.
 enum class MeaningScope : uint8_t {
   kWhole,  ///< For a model in training: everything has to be equal.
-  /// For a model of another mode, which may lack facts that only training uses, and have facts of its own: only keys that
-  /// both have are compared, and the facts of one side have to be among those of the other.
+  /// For a model of another mode, which may lack facts that only training records, and have others: compares only keys
+  /// that both models have. The facts of one model must be a subset of the facts of the other.
   kPart,
 };
 

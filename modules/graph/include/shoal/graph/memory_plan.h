@@ -20,16 +20,16 @@ struct PlannedValue {
 
 struct MemoryPlan {
   std::vector<size_t> offsets;    ///< The offset of each value in bytes, a multiple of 64.
-  std::vector<int32_t> replaced;  ///< The value whose memory each value has taken over, or -1.
+  std::vector<int32_t> replaced;  ///< For each value, the value whose memory it takes over, or -1.
   size_t arena_bytes = 0;
-  /// The largest sum of live values in any step, each rounded up to 64 bytes; a value that took over the memory of another
-  /// counts once with it. No plan with the same replacements is smaller.
+  /// The largest sum of the sizes of live values in any step, where each size is rounded up to 64 bytes and values that
+  /// use the same memory count once. No plan with the same `replaced` needs less memory.
   size_t lower_bound_bytes = 0;
 };
 
 /// Chooses offsets by best fit, greedily in three orders (by size, by size times life, by first use), and returns the
-/// smallest arena. Source for greedy by size: Pisarchyk, Lee, "Efficient memory management for deep neural net inference"
-/// (2020). Deterministic. `values` are in the order in which they are written.
+/// plan with the smallest arena. Source for greedy by size: Pisarchyk, Lee, "Efficient memory management for deep
+/// neural net inference" (2020). Deterministic. `values` are in the order in which they are written.
 MemoryPlan plan_memory(std::span<const PlannedValue> values);
 
 }  // namespace shoal

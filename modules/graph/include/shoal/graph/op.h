@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The definition of an op: its shape rule, its gradient, and what an executor may do with it. The built-in catalogue is a
-/// table of these. A user's own op is one more OpDef, with a kernel that every backend can call.
+/// The definition of an op: its shape rule, its gradient, and what an executor may do with it. The built-in catalogue
+/// is a table of such definitions. A user's own op is one more OpDef, with a kernel that every backend can call.
 #include <array>
 #include <cstddef>
 #include <span>
@@ -25,11 +25,11 @@ namespace shoal {
 using ShapeRule =
     std::function<Result<std::vector<ValueType>>(std::span<const ValueType> inputs, const Attributes& attributes)>;
 
-/// The arguments of a gradient rule. The references stay valid while the rule adds nodes.
+/// The arguments of a gradient rule. The references stay valid while the rule adds nodes to the graph.
 struct GradientRequest {
   Graph& graph;
   const Node& node;                     ///< The forward node, with its inputs and attributes.
-  std::vector<Value> outputs;           ///< The outputs of that node.
+  std::vector<Value> outputs;           ///< The outputs of the forward node.
   std::vector<Value> output_gradients;  ///< d(loss)/d(output). Invalid if the loss does not depend on that output.
   /// For each input, whether the rule has to return its gradient. Other gradients may be left invalid.
   std::vector<bool> wanted;
@@ -66,8 +66,8 @@ struct AttributeDef {
 /// One op. Its outputs are a pure function of inputs, attributes and, if it is random, of the step's key. So equal nodes
 /// may be merged, and unused ones dropped.
 struct OpDef {
-  /// States that output `output` may be written to the memory of input `input` if nobody needs that input afterwards: the
-  /// kernel reads every element before it writes to its place. Both have the same size in bytes.
+  /// Allows output `output` to be written to the memory of input `input` if no later node needs that input. The kernel
+  /// must read each element of the input before it overwrites the element. Both have the same size in bytes.
   struct InPlace {
     int output;
     int input;
@@ -79,13 +79,13 @@ struct OpDef {
   int64_t version = 1;
   int inputs_min = 0;
   int inputs_max = 0;
-  /// All attributes of a user's own op. Its rules and kernels find each of them, with the right type.
+  /// All attributes of a user's own op. The op's shape rule and kernel find each of them in the node, with the right type.
   std::vector<AttributeDef> attributes{};
   ShapeRule shape_rule = {};
   GradientRule gradient = {};  ///< Empty: there is no gradient, and a loss that needs it is refused.
   /// True: the outputs count as constants in differentiation, so neither this op nor those before it need a gradient.
   bool stops_gradient = false;
-  /// The inputs of which only the shape is used: their contents are not computed for this op.
+  /// The inputs of which the op uses only the shape: their contents are not computed for this op.
   std::vector<int> shape_only{};
   std::vector<InPlace> in_place{};
   /// True if output 0 has the bytes of input 0 and only another shape. Executors need no kernel then.
@@ -95,9 +95,9 @@ struct OpDef {
   /// True: the outputs are sums of products of an element of input 0 and one of input 1, to which further inputs (a bias)
   /// are added. If CompileOptions::compute_dtype asks for it, these two inputs are rounded before the multiplication.
   bool product = false;
-  /// The work with which profiles compare the op's time (cost.h). Empty: one operation for each element.
+  /// The work of one execution, with which profiles compare measured time (cost.h). Empty: one operation per element.
   MultiplyAdds multiply_adds = {};
-  /// True if the op reads only as much of input 0 as its result has, like a lookup in a table.
+  /// True if the op reads only as many bytes of input 0 as its result has, like a lookup in a table.
   bool reads_a_part = false;
   /// Returns whether, with these attributes, output 0 consists of the rows of input 0 that input 1 names. Optimizers then
   /// update a variable that is input 0 row by row. Empty: never.

@@ -87,17 +87,17 @@ Value flatten(Value x, std::string_view name = "");
 Value reshape(Value x, DimShape shape, std::string_view name = "");
 /// The elements of x with the shape of `like`, whose contents are not used. Both have the same number of elements.
 Value reshape_like(Value x, Value like, std::string_view name = "");
-/// x itself, bit for bit, but a constant for gradients(): the values that x is computed from get no gradient through this
-/// op, and need none. Takes any type and shape, and costs nothing: the op is removed before the graph is computed.
+/// Returns x, bit for bit, as a constant for gradients(): the values that x is computed from get no gradient through
+/// this op, and need none. Takes any type and shape, and costs nothing: the op is removed before the graph is computed.
 ///
 ///   x * stop_gradient(x)                           d/dx is x, and not 2 x
 ///   x + stop_gradient(round(x) - x)                the value of round(x), with the gradient of x ("straight through")
 ///   square(value - stop_gradient(target))          lowered by changing `value` alone
 ///
-/// Optimizers leave out a variable on which the loss depends only through this op, as they leave out one on which it does
-/// not depend.
+/// Optimizers do not update a variable that reaches the loss only through this op, just as they do not update a
+/// variable without any effect on the loss.
 Value stop_gradient(Value x, std::string_view name = "");
-/// x itself, bit for bit, without cost and with the gradient of x. Values computed from the result are never merged with
+/// Returns x, bit for bit, without cost and with the gradient of x. Values computed from the result are never merged with
 /// those computed from x, so they are computed a second time. gradients() uses it for recomputation (nn::recompute()).
 Value recompute_from(Value x, std::string_view name = "");
 

@@ -28,15 +28,15 @@ Value conv1d(Value x, Value kernel, Value bias = {}, const Conv1dOptions& option
 struct Conv2dTransposeOptions {
   /// The distance in the result between neighbouring pixels of x, down and right; each >= 1.
   std::array<int64_t, 2> strides{1, 1};
-  /// The padding of the convolution of which this one is the transpose. It cuts the borders of the result.
+  /// The padding of the conv2d whose direction this op reverses. It makes the result smaller: borders are cut off.
   Padding padding = Padding::valid();
   /// Rows and columns added at the bottom and right; each below the stride.
   std::array<int64_t, 2> output_padding{0, 0};
   std::array<int64_t, 2> dilations{1, 1};  ///< The dilations down and right; each >= 1.
   int64_t groups = 1;                      ///< As Conv2dOptions::groups.
 };
-/// Transposed convolution: the function that computes the gradient of conv2d(y, kernel) for y from a gradient x of its
-/// result. It makes images larger where conv2d makes them smaller.
+/// Transposed convolution: computes the gradient of conv2d(y, kernel) with respect to y, where x is the gradient of the
+/// result of conv2d. It makes images larger where conv2d makes them smaller.
 ///
 ///   x        [n, H, W, I]            float32
 ///   kernel   [I, O/groups, KH, KW]   float32; I and O are multiples of groups

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Ops for ids and labels as an input delivers them. Included by ops.h, whose first comment applies here too.
+/// Ops for ids and labels that come from the input data. Included by ops.h, whose first comment applies here too.
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -24,20 +24,20 @@ struct CheckRangeOptions {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();  ///< At least `low`.
   bool whole = false;                                     ///< True: only whole numbers are allowed.
-  std::string what = "element";                           ///< The word for an element in the error.
-  std::string remedy = {};                                ///< The advice in the error, after "; ".
+  std::string what = "element";                           ///< What the error message calls an element.
+  std::string remedy = {};                                ///< Advice that ends the error message, after "; ".
 };
-/// x itself, of any numeric type and shape. An element outside of [low, high], or NaN, ends the step with InvalidArgument,
-/// which names row, value and the allowed range.
+/// Returns x, of any numeric type and shape. An element outside of [low, high], or NaN, ends the step with
+/// InvalidArgument, which names row, value and the allowed range.
 Value check_range(Value x, const CheckRangeOptions& options, std::string_view name = "");
 
 struct BucketizeOptions {
-  /// Added to the id for each step along the last axis. With the number of intervals, each position has ids of its own.
+  /// The op adds spacing * position to each id, by its position on the last axis. 0: all positions share their ids.
   int64_t spacing = 0;
-  int64_t missing_id = -1;  ///< The id of NaN. `spacing` is added to it as well, unless it is -1.
+  int64_t missing_id = -1;  ///< The id of NaN. Unless it is -1, the op adds spacing * position to it, too.
 };
-/// The interval in which each number lies, which is the number of boundaries that are not larger. With boundaries b1 < ...
-/// < bn: 0 below b1, i in [bi, bi+1), n from bn on.
+/// Returns the number of the interval in which each x lies, that is, how many boundaries are <= x. With boundaries b1 <
+/// ... < bn: 0 below b1, i in [bi, bi+1), n from bn on.
 ///
 ///   x           [...]  float32
 ///   boundaries  [n]    float32, ascending; n is a number

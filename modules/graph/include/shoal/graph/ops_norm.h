@@ -49,12 +49,12 @@ Value batch_norm_inference(Value x, Value scale, Value shift, const Moments& mom
 Value layer_norm(Value x, Value scale, Value shift, const NormOptions& options = {}, std::string_view name = "");
 
 struct GroupNormOptions {
-  /// The number of groups that the channels are divided into. 1: all together; the number of channels: each alone (instance
-  /// normalization).
+  /// The number of groups that the channels are divided into. With 1, all channels form one group; with as many groups
+  /// as channels, each channel is normalized alone (instance normalization).
   int64_t groups = 32;
   double epsilon = 1e-5;  ///< A number > 0.
 };
-/// Normalizes each example's groups of neighbouring channels over all positions.
+/// Divides the channels of each example into groups of neighbours and normalizes each group over all positions.
 ///
 ///   x             [n, ..., C]  float32, rank >= 2; sizes but n are numbers from 1
 ///   scale, shift  [C]          float32

@@ -47,14 +47,14 @@ void merge_equal_nodes(Flow& flow);
 /// Removes nodes without effect (x * 1, a view of the same shape, a sum over no axis, relu of relu, views of views), and
 /// computes + - * / of constants of one element.
 void fold(Flow& flow);
-/// Turns max_pool(relu(x)) into relu(max_pool(x)), and the gradients of both accordingly. The values are the same, since
-/// both orders pick the same elements or zero; with 2x2 windows the relu costs a quarter, and the larger image is not kept
-/// for the gradient. Done only if nothing else reads the values that change.
+/// Turns max_pool(relu(x)) into relu(max_pool(x)), and the gradients of both accordingly. Both orders give the same
+/// values, since they pick the same elements or zero. With 2x2 windows the relu then costs a quarter, and the larger
+/// image is not kept for the gradient. The pass does so only if nothing else reads the values that change.
 void pool_before_relu(Flow& flow);
-/// Lets dense, conv2d and batch_norm apply a relu that is the only use of their result (attribute "activation"), and
-/// batch_norm an addition before the relu (a fourth input).
+/// Lets dense, conv2d and batch_norm apply a relu (attribute "activation") if nothing but the relu reads their result.
+/// Lets batch_norm also do an addition before the relu; the addend becomes its fourth input.
 void fuse_activations(Flow& flow);
-/// Lets batch_norm_grad undo a fused relu itself (a sixth input), if only batch_norm_grad reads the relu's gradient.
+/// Lets batch_norm_grad compute a relu's gradient itself (from a sixth input), if no other node reads that gradient.
 void fuse_gradients(Flow& flow);
 
 /// Calls extract() and all passes.

@@ -7,10 +7,10 @@
 namespace shoal {
 
 enum class Source : uint8_t {
-  kNone,      ///< An op of the catalogue.
+  kNone,      ///< No source: the node is an op of the catalogue.
   kInput,     ///< A value that is fed with every run, identified by its name.
   kVariable,  ///< A parameter, identified by its name.
-  kConstant,  ///< The value in Node::constant.
+  kConstant,  ///< A constant, whose value is in Node::constant.
 };
 
 /// Node::op of a source: "input", "variable", "constant"; empty for kNone.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Text in a model. Programs do not compute with text. The graph records at its inputs how text becomes ids, and the host
-/// converts each batch before it is fed. So training, evaluation, prediction and export do the same.
+/// Text in a model. Graphs compute with ids, not with text: the graph records at its inputs how text becomes ids, and
+/// the CPU converts each batch before it feeds the graph. So training, evaluation, prediction and export do the same.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -20,23 +20,23 @@ namespace shoal {
 struct TextEncoding {
   /// The names of ids 0 to size - 1. Null: texts are hashed.
   std::shared_ptr<const Vocabulary> vocabulary = {};
-  /// With a vocabulary: the number of additional ids, following those of the names, into which unknown texts are hashed; 0:
-  /// none. Without one: texts become hash modulo `buckets`; 0: the whole hash as a signed number, for crosses.
+  /// With a vocabulary: unknown texts are hashed into this many further ids, after those of the names; 0: none. Without
+  /// a vocabulary: texts become hash modulo `buckets`; 0: the whole hash as a signed number, for ops::cross_ids().
   int64_t buckets = 0;
-  /// True: a text that the vocabulary lacks (if there are no buckets) ends the step with InvalidArgument, which names its
-  /// row. False: the text becomes `unknown_id`.
+  /// True: a text that the vocabulary lacks (if there are no buckets) ends the step with InvalidArgument, which names
+  /// the row. False: the text becomes `unknown_id`.
   bool refuse_unknown = false;
   int64_t unknown_id = -1;
-  /// Texts that mean that the value is missing. They become `missing_id`. The id -1 is left out by lookups.
+  /// Texts that mean a missing value. They become `missing_id`. Lookups leave out the id -1.
   std::vector<std::string> missing = {""};
   int64_t missing_id = -1;
 
   /// The number of ids, without unknown_id and missing_id; 0 for whole hashes.
   int64_t size() const { return (vocabulary ? vocabulary->size() : 0) + buckets; }
-  /// The id of one text, with hash64() (random.h) as the hash. InvalidArgument as `refuse_unknown` says.
+  /// The id of one text, hashed by hash64() (random.h). InvalidArgument for an unknown text if refuse_unknown is set.
   Result<int64_t> id_of(std::string_view text) const;
   /// The ids of all texts, int64 with the same shape. Integers are treated as texts of their decimal digits.
-  /// InvalidArgument for other numbers, and as `refuse_unknown` says.
+  /// InvalidArgument for other types of numbers, and for an unknown text if refuse_unknown is set.
   Result<Tensor> ids_of(const Tensor& texts) const;
   /// InvalidArgument if `buckets` is negative, the vocabulary is empty, or a missing text is not UTF-8.
   Result<void> check() const;
@@ -46,16 +46,16 @@ struct TextEncoding {
   static Result<TextEncoding> from_json(std::string_view text);
 };
 
-/// The ids of an input of text (or of integers), int64 with its shape. Equal encodings of one input give one Value.
+/// Returns the ids of an input of text (or of integers), int64 with its shape. Equal encodings of one input give one Value.
 ///
 ///   text  a result of Graph::input(): a feature or labels as the model gets them. Text, int64, int32 or uint8.
 ///
-/// Raises InvalidArgument for any other value, and as TextEncoding::check().
+/// Raises InvalidArgument for any other value, and the errors of TextEncoding::check().
 Value text_ids(Value text, const TextEncoding& encoding);
 
-/// Says which text an input of ids stands for, and how that text is encoded. For code that feeds a graph.
+/// For code that feeds a graph: tells which text input an input of ids is made from, and how the text is encoded.
 struct EncodedInput {
-  std::string of;  ///< The name of the input with the text.
+  std::string of;  ///< The name of the text input.
   TextEncoding encoding;
 };
 /// The encoding that text_ids() recorded in `node`; nothing for any other node. DataLoss if the node comes from a file and
