@@ -34,7 +34,7 @@ const shoal::ProgramInfo kProgram{
     .save_checkpoints_steps = 500,
     .throttle_secs = 10};
 
-/// The pictures, which the first task of this process that needs them opens for all tasks.
+/// The pictures for all tasks of this process. The first task that needs them opens them.
 class SharedPictures {
  public:
   std::shared_ptr<cifar::Pictures> get(uint64_t seed, const shoal::CommandLine& line) {
@@ -109,7 +109,7 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line, Share
                               {"recompute", line.flags.get_bool("recompute")}});
   const std::string& source = line.flags.get_string("start-from");
   if (!source.empty()) {
-    // A list chooses among all variables, not only the trainable ones, so moving averages are loaded, too.
+    // A list of patterns ({...}) chooses among all variables; a single pattern would leave out the moving averages.
     estimator.warm_start({.from = source, .variables = {"(?!logits/).*"}});
   } else if (line.flags.get_bool("frozen")) {
     shoal::raise(shoal::invalid_argument("--frozen needs --start-from: layers that were never trained would stay so"));

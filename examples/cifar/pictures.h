@@ -18,7 +18,7 @@ class Pictures {
   /// "cifar-10-batches-bin". If line.data_dir is not set, draws patterns from `seed` instead.
   Pictures(const shoal::CommandLine& line, std::vector<int64_t> classes, uint64_t seed);
   ~Pictures();
-  // Both functions raise the errors of read_records() and of_classes().
+  // training() and test() raise the errors of read_records() and of_classes().
   const Images& training();  ///< All ten classes: 50,000 pictures, or 20,000 drawn ones.
   const Images& test();      ///< All ten classes: 10,000 pictures, or 2,000 drawn ones.
   bool drawn() const { return !line_.data_dir; }

@@ -15,7 +15,7 @@ shoal::data::Dataset digits(int64_t count, uint64_t seed) {
   return shoal::data::Dataset::from_tensor_slices(images.pixels, images.labels);
 }
 
-void program(shoal::RunConfig config) {  // main() gives the same body to shoal::run().
+void program(shoal::RunConfig config) {  // The same code as in the function that main() passes to shoal::run().
   const auto training = [] { return digits(100, 1).shuffle(100).repeat().batch(4); };
   const auto test = [] { return digits(20, 2).batch(10); };
   shoal::Estimator estimator(mnist::mlp, std::move(config), {{"learning_rate", 1e-3}, {"steps", int64_t(60)}});
@@ -36,6 +36,6 @@ TEST(MnistCluster, AKilledWorkerIsStartedAgain) {
   const auto last = shoal::value_or_raise(shoal::checkpoint::latest(world.shared(), "/shared/model"));
   const std::string step = last.value().substr(last->rfind('-') + 1);
   EXPECT_GE(std::stoi(step), 60);
-  EXPECT_EQ(world.count_log("global_step = " + step), 1u) << world.report();  // The evaluator logs this.
+  EXPECT_EQ(world.count_log("global_step = " + step), 1u) << world.report();  // A line in the log of the evaluator.
 }
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kSide = 28;
 constexpr int kPixels = kSide * kSide;
-constexpr float kBox = 19.0f;  // The longer side of a digit; with the pen's width 20, as in MNIST.
+constexpr float kBox = 19.0f;  // The longer side of a digit in pixels, 20 with the width of the pen, as in MNIST.
 constexpr int kCurveSteps = 6;
 
 /// The hand: one writer's random choices for one digit.
@@ -70,7 +70,7 @@ Glyph distort(const Glyph& glyph, Hand& hand) {
   return result;
 }
 
-/// Scales so that the longer side fills the box; narrow digits stay narrow.
+/// Scales the glyph so that its longer side fills the box; narrow digits stay narrow.
 void fit(Glyph& glyph, Hand& hand) {
   Point low{1e9f, 1e9f}, high{-1e9f, -1e9f};
   for (const Stroke& stroke : glyph) {

@@ -35,7 +35,7 @@ const shoal::ProgramInfo kProgram{
     .save_checkpoints_steps = 500,
     .throttle_secs = 10};
 
-/// The images, which the first task of this process that needs them opens for all tasks.
+/// The images for all tasks of this process. The first task that needs them opens them.
 class SharedImages {
  public:
   std::shared_ptr<mnist::ImageSource> get(const shoal::RunConfig& config, const shoal::CommandLine& line) {

@@ -12,13 +12,13 @@ namespace models {
 struct WideAndDeepOptions {
   int64_t ids = 10000;  ///< The number of ids in each id column.
   int64_t dimension = 16;                     ///< The size of each embedding.
-  std::vector<int64_t> hidden{256, 128, 64};  ///< Units of the hidden layers.
+  std::vector<int64_t> hidden{256, 128, 64};  ///< The number of units of each hidden layer.
   bool wide = true;                           ///< False: the model consists of the deep part alone.
 };
 
-/// One logit per example.
+/// Returns one logit for each example.
 ///
-///   ids      [batch, columns]  int64, each in [0, options.ids); a table of its own for each column
+///   ids      [batch, columns]  int64, each in [0, options.ids); each column has its own tables
 ///   numbers  [batch, n]        float32, roughly between -1 and 1
 ///   returns  [batch, 1]        float32
 shoal::Value wide_and_deep(shoal::Value ids, shoal::Value numbers, const WideAndDeepOptions& options);

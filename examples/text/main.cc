@@ -31,7 +31,7 @@ const shoal::ProgramInfo kProgram{
     .save_checkpoints_steps = 500,
     .throttle_secs = 10};
 
-/// The text, which the first task of this process that needs it loads for all tasks.
+/// The text for all tasks of this process. The first task that needs it loads it.
 class SharedText {
  public:
   std::shared_ptr<const text::Text> get(const shoal::RunConfig& config, const shoal::CommandLine& line) {

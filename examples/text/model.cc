@@ -16,8 +16,8 @@ namespace nn = shoal::nn;
 namespace ops = shoal::ops;
 using shoal::Value;
 
-/// Returns the number of characters. Also records in the graph's meaning which character each id stands for: no op of the
-/// graph shows that, and a model must not be mistaken for a model of another text.
+/// Returns the number of characters. Also records in the graph's meaning (graph/meaning.h) which character each id
+/// stands for: no op shows that, and a model of another text must not be mistaken for this one.
 int64_t note_characters(const shoal::Features& features, const shoal::Params& params) {
   std::vector<std::string> characters;
   for (const char character : params.get_string("characters")) characters.emplace_back(1, character);

@@ -10,7 +10,7 @@
 namespace text {
 
 struct Text {
-  std::string training;    ///< The first nine tenths.
+  std::string training;    ///< The first nine tenths of the text.
   std::string test;        ///< The last tenth.
   std::string characters;  ///< Each character of the text once, sorted by its byte. A character's id is its position here.
   bool generated = false;

@@ -141,7 +141,7 @@ Attributes attributes_of(Value features, int64_t parts, const ops::AttentionOpti
   return {{"heads", options.heads}, {"causal", options.causal}, {"scale", scale}};
 }
 
-/// Counts queries times keys and probabilities times values. Causal attention computes only pairs that look back.
+/// Counts the multiply-adds of queries * keys and of probabilities * values. Causal attention skips keys behind the query.
 double attended(const Attributes& attributes, const TensorView& query, const TensorView& key, const TensorView& value) {
   const double positions = double(key.shape[1]);
   const double all = double(query.elements()) * positions + double(query.shape[0] * query.shape[1]) *

@@ -49,8 +49,8 @@ Result<void> expect_gradient_operands(Types inputs, int rank_min, const Attribut
 /// The types of dx, dscale and dshift.
 Outputs gradient_types(const ValueType& x, const ValueType& scale) { return std::vector{x, scale, scale}; }
 
-// Batch normalization. The attribute "activation" says whether a relu is fused; a fused addition before it is a fourth
-// input.
+// Batch normalization. The attribute "activation" says whether a relu is fused. A fourth input, if present, is added to
+// the result before the relu.
 
 Outputs batch_norm_types(Types inputs, const Attributes& attributes) {
   SHOAL_TRY_VOID(expect_operands(inputs, 2, attributes));

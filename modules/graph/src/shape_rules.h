@@ -57,7 +57,7 @@ ShapeRule elementwise_rule(std::vector<std::string> names);
 
 /// Inputs by name, for ops with optional inputs (named_inputs.h). An invalid Value is an input that was left out.
 using NamedInputs = std::vector<std::pair<std::string_view, Value>>;
-/// Adds a node with the valid ones of these inputs, and its attribute "inputs".
+/// Adds a node whose inputs are the valid ones among `inputs`. Its attribute "inputs" lists their names.
 std::vector<Value> add_named(Graph& graph, std::string_view op, const NamedInputs& inputs, Attributes attributes = {},
                              std::string_view name = "");
 /// Checks that the attribute "inputs" lists `count` names: first all of `required`, then some of `optional`, in order.
@@ -90,13 +90,13 @@ Attributes conv2d_attributes(std::array<int64_t, 2> strides, std::vector<int64_t
 // Checks that are used by both dense and conv2d.
 Result<void> expect_bias(const ValueType& bias, const ValueType& kernel);
 Result<void> expect_activation(const Attributes& attributes);
-/// Returns the gradient of a dense or conv2d node before its fused activation, from the gradient of the node's result.
+/// Returns the gradient of a node (dense, conv2d, batch_norm) before its fused activation, from that of its result.
 Value before_activation(const GradientRequest& request);
 
 // Helpers that count multiply-adds (OpDef::multiply_adds).
 using Operands = std::span<const TensorView>;
-/// Returns the multiply-adds of a convolution: elements(x) * (elements of one filter of `kernel`), where x is the
-/// result of the forward op or its gradient.
+/// Returns the multiply-adds of a dense layer or a convolution: elements(x) * (elements of one filter of `kernel`),
+/// where x is the result of the forward op or its gradient.
 double per_filter(const TensorView& x, const TensorView& kernel);
 /// The size of an axis counted from the end: 1 is the last.
 inline double size_from_end(const TensorView& operand, int axis) {

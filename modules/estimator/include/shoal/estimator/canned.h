@@ -40,7 +40,7 @@ struct DnnOptions {
   std::vector<int64_t> hidden_units{};  ///< Units of each hidden layer, at least one layer.
   nn::Activation activation = nn::Activation::kRelu;
   double dropout = 0;       ///< The fraction of activations that training sets to 0, in [0, 1).
-  bool batch_norm = false;  ///< True: normalizes after the activation; the moving averages decay with 0.999.
+  bool batch_norm = false;  ///< True: batch normalization after the activation; its moving averages decay with 0.999.
   /// Default: Adagrad, learning rate 0.05; in a wide and deep model 0.001.
   OptimizerChoice optimizer = {};
 };

@@ -33,7 +33,7 @@ struct EarlyStoppingOptions {
   /// The folder whose event files are read. Default: the folder of the evaluations without a name. For evaluations with a
   /// name use Estimator::eval_dir(name).
   std::optional<std::string> eval_dir = {};
-  /// Results of smaller global steps are ignored. At least 0.
+  /// Results of evaluations before this global step are ignored. At least 0.
   int64_t min_steps = 0;
   /// The time between two reads of the results, in seconds; None if run_every_steps is set. The first read comes after the
   /// chief's first step.
@@ -42,25 +42,25 @@ struct EarlyStoppingOptions {
   std::optional<int64_t> run_every_steps = {};
 };
 
-// All functions raise InvalidArgument for an empty metric, a threshold that is NaN, a number of steps that is not positive,
-// a negative min_steps, and unless exactly one of run_every_secs and run_every_steps is set, to more than 0. A result that
-// lacks the metric is skipped, with one warning; the part of a damaged event file behind the damage is skipped too. A
-// folder that cannot be read causes a warning, and the hook tries again after the next interval.
+// All functions raise InvalidArgument for an empty metric, a threshold that is NaN, a number of steps that is not
+// positive, and a negative min_steps. Exactly one of run_every_secs and run_every_steps must be set, to more than 0, or
+// they raise it, too. A result that lacks the metric is skipped, with one warning; the part of a damaged event file
+// behind the damage is skipped too. If a folder cannot be read, the hook warns and tries again after the next interval.
 
 /// Stops once any result of `metric` is greater than `threshold`.
 std::shared_ptr<Hook> stop_if_higher(std::string metric, double threshold, EarlyStoppingOptions options = {});
 /// Stops once any result of `metric` is less than `threshold`.
 std::shared_ptr<Hook> stop_if_lower(std::string metric, double threshold, EarlyStoppingOptions options = {});
 
-/// Stops once some result lies `max_steps_without` global steps or more behind the highest result before it. An equal
-/// result is no increase. Results of earlier runs count: if the metric had already stopped rising before the job was
+/// Stops once a result is not higher than an earlier one, the highest so far, and comes `max_steps_without` global
+/// steps or more after it. Results of earlier runs count: if the metric had already stopped rising before the job was
 /// started again, the job stops after its first step.
 std::shared_ptr<Hook> stop_if_no_increase(std::string metric, int64_t max_steps_without, EarlyStoppingOptions options = {});
 /// As stop_if_no_increase(), for a metric that should fall.
 std::shared_ptr<Hook> stop_if_no_decrease(std::string metric, int64_t max_steps_without, EarlyStoppingOptions options = {});
 
-/// Stops once `should_stop` returns true. The hook calls it after each read with the results from min_steps on, which may
-/// be none. An exception of `should_stop` ends the run. Raises InvalidArgument for an empty function.
+/// Stops once `should_stop` returns true. The hook calls it after each read, with all results from step min_steps on
+/// (maybe none). An exception of `should_stop` ends the run. Raises InvalidArgument for an empty function.
 std::shared_ptr<Hook> stop_if(std::function<bool(const EvaluationHistory&)> should_stop, EarlyStoppingOptions options = {});
 
 }  // namespace shoal

@@ -56,9 +56,9 @@ class Predictions {
 
 struct ExportOptions {
   std::optional<std::string> checkpoint = {};      ///< The prefix of a checkpoint; by default the newest.
-  std::map<std::string, std::string> assets = {};  ///< Maps a relative destination to a source file.
-  ExportFormat format = ExportFormat::kShoal;      ///< The form that is added to the files which Shoal loads.
-  ExportProof proof = {};  ///< For a format: the evidence that the added file has to give before the export is published.
+  std::map<std::string, std::string> assets = {};  ///< Files to copy: maps a path in assets/ to a source file.
+  ExportFormat format = ExportFormat::kShoal;      ///< Further files to add to those that Shoal itself loads.
+  ExportProof proof = {};  ///< The proof that the files which `format` adds compute the same as the model.
 };
 
 /// Names of input axes whose sizes change from batch to batch. The key is the input: "features" or "labels" for a lone
@@ -91,9 +91,9 @@ class Estimator {
   static Result<Estimator> try_make(ModelFn model_fn, RunConfig config, Params params = {},
                                     std::optional<std::string> model_dir = std::nullopt);
 
-  /// Sets the model whose variables this one starts from where there is no checkpoint yet; replaces an earlier choice.
-  /// Raises InvalidArgument for mistakes that show without the model; WarmStart names the errors that appear later. Returns
-  /// the estimator.
+  /// Lets the variables start from those of another model if there is no checkpoint yet; replaces an earlier choice.
+  /// Raises InvalidArgument for mistakes that show without the model; WarmStart names the errors that appear later.
+  /// Returns the estimator.
   Estimator& warm_start(WarmStart start);
   /// The warm start that was set; null if there is none.
   const WarmStart* warm_start() const { return warm_start_.get(); }

@@ -26,7 +26,7 @@ struct EstimatorSpec {
   Value loss = {};  ///< A scalar, or a tensor of one element.
   std::optional<nn::TrainOp> train_op;
   std::vector<std::pair<std::string, Value>> predictions;  ///< By name; a lone tensor may have the name "".
-  std::vector<nn::TextPrediction> text_predictions;        ///< Texts are made on the host from predictions of ids.
+  std::vector<nn::TextPrediction> text_predictions;        ///< Ids that Shoal also returns as texts.
   /// How an exported model can be called (kPredict only). Empty: one signature over all predictions. One of several
   /// signatures has the name nn::kDefaultSignature.
   std::vector<nn::ExportSignature> export_outputs;

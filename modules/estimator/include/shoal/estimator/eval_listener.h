@@ -31,8 +31,8 @@ struct EvalLook {
 class EvalListener {
  public:
   virtual ~EvalListener() = default;
-  /// Returns false to end now, without this search and without an evaluation of the last step. In local mode this function
-  /// is also called for checkpoints that the throttle then skips, and when training ends with a step that has not been
+  /// Returns false to end now, before this search and without evaluating the last step. In local mode this function is
+  /// also called for checkpoints that the throttle then skips, and when training ends with a step that has not been
   /// evaluated.
   virtual bool before_eval() { return true; }
   /// Called after an evaluation and its exports, and in an evaluator also after a search that found nothing to evaluate.

@@ -23,7 +23,7 @@ std::string_view to_string(ExperimentStatus status);
 /// Fields whose values are not known are empty, such as the metrics in a task that does not evaluate.
 struct ExperimentReport {
   ExperimentStatus status = ExperimentStatus::kComplete;
-  std::string error = {};  ///< The sentence of the error, if the status is kFailed.
+  std::string error = {};  ///< The error message, if the status is kFailed.
   Params parameters = {};  ///< The program's own flags, and "steps", "batch" and "data-dir", as the program saw them.
   Metrics metrics = {};    ///< Metrics of the last evaluation that this start made.
   /// Metrics and global_step of the last evaluation of the run, which an earlier start or another task may have made.
@@ -31,7 +31,7 @@ struct ExperimentReport {
   Metrics last = {};
   Metrics best = {};  ///< As `last`, for the evaluation with the lowest loss; empty if no loss is a number.
   std::optional<uint64_t> global_step = {};
-  std::optional<double> examples_per_second = {};  ///< The rate of the trainers of this process together.
+  std::optional<double> examples_per_second = {};  ///< Examples per second of all trainers of this process.
   std::optional<double> seconds = {};              ///< The duration of this start's training.
   std::string model_dir = {};
   std::string export_path = {};  ///< The newest export below model_dir.

@@ -22,10 +22,10 @@ enum class ExportFormat : uint8_t {
   kCppInt8 = 3,
 };
 
-/// The evidence that an added file has to give before its export is published. The file is read back and computed on
-/// held-out examples by code that shares nothing with its writer. The export is published only if the results agree with
-/// Shoal's predictions. The file proof.json of the export records the comparison (docs/formats.md). For this the proof
-/// compiles C++ with the compiler that the environment variable CXX names, or c++; FailedPrecondition where there is none.
+/// The proof that an added file computes the same as the model. Code that shares nothing with the file's writer reads
+/// the file back and computes held-out examples. The export is published only if the results agree with Shoal's
+/// predictions. The file proof.json of the export records the comparison (docs/formats.md). A proof of C++ compiles it
+/// with the compiler that the environment variable CXX names, or c++; FailedPrecondition if there is none.
 struct ExportProof {
   /// Batches of features, or of features and labels, that training has not seen; opened for each export. If it is empty, no
   /// proof is made.

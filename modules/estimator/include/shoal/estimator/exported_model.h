@@ -27,7 +27,7 @@
 namespace shoal {
 
 struct ExportedTensor {
-  std::string name;  ///< The feature or prediction; "" for a lone tensor.
+  std::string name;  ///< The name of the feature or prediction; "" for a lone tensor.
   DType dtype = DType::kFloat32;
   std::vector<int64_t> shape;  ///< A size of -1 is the batch, or another axis that varies.
   /// Names of the axes of size -1, in order. Axes of one name have equal sizes in a call. Empty: all are "batch".
@@ -84,8 +84,8 @@ struct ExportContents {
   std::map<std::string, int64_t>
       lacking_ops;  ///< Ops of the graph that Shoal does not have, with their versions (0: none).
 };
-/// Describes the export without reading weights or computing anything. Errors: those of load_exported_model() but for
-/// missing ops.
+/// Describes the export without reading weights or computing anything. Errors: those of load_exported_model(), except
+/// that missing ops are no error.
 ExportContents describe_export(const std::string& folder);
 Result<ExportContents> try_describe_export(const std::string& folder);
 

@@ -37,21 +37,21 @@ class Exporter {
   /// Reasons why this exporter cannot export the model, each a sentence. They are asked for before training begins; if
   /// there is one, training ends with InvalidArgument. `serving_input`: as in ExportRequest.
   virtual std::vector<std::string> obstacles(const Estimator& estimator, const InputFn& serving_input) const;
-  /// True for exporters that write only at the final export. When the evaluating task ends, a warning names those that
-  /// never wrote.
+  /// True for exporters that write only after the last step. When the evaluating task ends, a warning names those among
+  /// them that never wrote.
   virtual bool final_only() const { return false; }
 };
 
 struct LatestExporterOptions {
   std::optional<int64_t> exports_to_keep = 5;  ///< None to keep all.
-  ExportFormat format = ExportFormat::kShoal;  ///< The form that is added to the files which Shoal loads.
-  /// The evidence that the added file has to give. Without it the export is not published and an error is logged; training
-  /// goes on, and the last good export stays the newest.
+  ExportFormat format = ExportFormat::kShoal;  ///< Further files to add to those that Shoal itself loads.
+  /// The proof that the added files compute the same. If it fails, the export is not published and an error is logged;
+  /// training goes on, and the last good export stays the newest.
   ExportProof proof = {};
 };
 /// Exports after every evaluation. Raises InvalidArgument for exports_to_keep <= 0 or an empty name.
 std::shared_ptr<Exporter> latest_exporter(std::string name, LatestExporterOptions options = {});
-/// As latest_exporter() with ExportFormat::kOnnx, whatever `options` say of the format.
+/// As latest_exporter() with options.format = ExportFormat::kOnnx.
 std::shared_ptr<Exporter> onnx_exporter(std::string name, LatestExporterOptions options = {});
 
 struct FinalExporterOptions {
@@ -77,8 +77,8 @@ struct BestExporterOptions {
   /// Default: the folder of evaluations without a name.
   std::optional<std::string> event_dir = {};
   ExportFormat format = ExportFormat::kShoal;  ///< As LatestExporterOptions::format.
-  /// As LatestExporterOptions::proof. In this process a result whose export was refused does not have to be beaten; after a
-  /// restart the history of results decides.
+  /// As LatestExporterOptions::proof. If the export of a result was refused, later results of this process need not be
+  /// better than it; after a restart the recorded results decide (best_exporter()).
   ExportProof proof = {};
 };
 /// Exports whenever an evaluation is strictly better than the best one so far.

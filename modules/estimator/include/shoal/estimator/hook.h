@@ -23,7 +23,7 @@ namespace backends {
 class KernelObserver;
 }
 
-/// Values of a graph under names.
+/// Values of a graph, each with a name.
 using NamedValues = std::vector<std::pair<std::string, Value>>;
 
 /// A name in the model, and the value or other thing that has the name.
@@ -36,17 +36,17 @@ struct ModelName {
 /// The argument of begin(): lets a hook add to the graph, and name values for fetching.
 class HookSetup {
  public:
-  /// `named`: what value() finds beside the nodes of the graph, and other names that the model uses.
+  /// `named`: names of the model that are no names of graph nodes; value() finds those that have a value.
   explicit HookSetup(Graph& graph, Value loss, std::vector<ModelName> named = {});
   Graph& graph() { return graph_; }
   Value loss() const { return loss_; }  ///< The value is invalid in prediction, which has no loss.
-  /// Finds a value of the model by name: one of EstimatorSpec::named_values, else "loss", the name of a prediction or of a
-  /// summary, else the full name of a variable ("dense/kernel"), an input ("features/age") or any other node of the graph,
-  /// of which the first output is meant. Raises NotFound, listing names, if there is none, and InvalidArgument where the
-  /// loss, a prediction and a summary of this name are different values.
+  /// Finds a value of the model by name: one of EstimatorSpec::named_values, else "loss", the name of a prediction or
+  /// of a summary, else the full name of a variable ("dense/kernel"), an input ("features/age") or any other node of
+  /// the graph, whose first output is returned. Raises NotFound, listing names, if there is none, and InvalidArgument
+  /// if the loss, a prediction and a summary of this name are different values.
   Value value(std::string_view name) const;
-  /// What in the model, other than `value`, has this name: "the loss", "a metric", "a variable". Empty: nothing. Nodes of
-  /// the graph that are neither variables nor inputs do not count, because layers make their names.
+  /// Says what else in the model has this name with another value: "the loss", "a metric", "a variable". Empty:
+  /// nothing. Nodes of the graph that are neither variables nor inputs do not count, because layers make their names.
   std::string other_of_name(std::string_view name, const Value& value) const;
   /// Makes `value` available to StepRequest::fetch under `name`. Two hooks may use one name for one value. Raises
   /// InvalidArgument if a name is used for two values.
@@ -74,7 +74,7 @@ class RunContext {
   SteadyTime now() const { return env_.now(); }
   /// The newest global step that this task knows of.
   uint64_t global_step() const { return global_step_; }
-  /// Steps (batches) of this task in this run.
+  /// How many steps (batches) this task has made in this run.
   uint64_t iterations() const { return iterations_; }
   bool is_chief() const { return is_chief_; }
   const std::string& model_dir() const { return model_dir_; }
@@ -133,7 +133,7 @@ class RunContext {
   monitor::EventWriter* summaries_ = nullptr;
 };
 
-/// The argument of before_step(): what this step shall fetch, be fed and be observed by.
+/// The argument of before_step(). With it a hook fetches values in this step, feeds inputs, or observes kernels.
 class StepRequest {
  public:
   /// Fetches the values named in begin() with this step. One request fetches all of them, for every hook.
@@ -167,7 +167,7 @@ class StepValues {
   /// A value named in begin(). Raises FailedPrecondition if this step did not fetch, NotFound if there is no such name.
   const TensorView& operator[](std::string_view name) const;
 
-  // The functions below are for the training loop that owns the object.
+  // Hooks do not call the functions below: the training loop, which makes the object, does.
   void set(double loss, int64_t examples, bool fetched) { loss_ = loss, examples_ = examples, fetched_ = fetched; }
   std::vector<std::pair<std::string, TensorView>>& values() { return values_; }
   const std::vector<std::pair<std::string, TensorView>>& values() const { return values_; }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The built-in hooks. train_and_evaluate() and Estimator::train() add those that the configuration asks for. On the task
-/// that writes checkpoints the order is: the checkpoint saver, the model's hooks for the chief, step_counter(),
-/// summary_saver(), the caller's hooks (TrainSpec::hooks), stop_at_step(), nan_guard(), loss_logger(), the model's training
-/// hooks. Other trainers have the same hooks from the caller's on.
+/// The built-in hooks. train_and_evaluate() and Estimator::train() add those that the configuration asks for. On the
+/// task that writes checkpoints the order is: the checkpoint saver, the model's hooks for the chief, step_counter(),
+/// summary_saver(), the caller's hooks (TrainSpec::hooks), stop_at_step(), nan_guard(), loss_logger(), the model's
+/// training hooks. On other trainers this list begins with the caller's hooks.
 #include <memory>
 #include <optional>
 
@@ -13,7 +13,7 @@
 namespace shoal {
 
 struct StopAtStepOptions {
-  std::optional<int64_t> num_steps = {};  ///< Steps from the step at start.
+  std::optional<int64_t> num_steps = {};  ///< The number of steps to make from the step at which the run starts.
   std::optional<int64_t> last_step = {};  ///< The global step to stop at.
 };
 /// Requests a stop once the global step, after the update, reaches the limit. Raises InvalidArgument unless exactly one
@@ -23,16 +23,16 @@ std::shared_ptr<Hook> stop_at_step(StopAtStepOptions options);
 struct NanGuardOptions {
   bool fail = true;  ///< If true, the run fails with NanLoss; else it stops quietly.
 };
-/// Looks for a loss that is NaN. The step of such a loss makes no update, and nothing is saved any more, so the last
-/// checkpoint is the one before. Training adds a failing guard by itself, unless a quiet one is among the hooks: then every
-/// cause of NanLoss (an infinite loss, a norm, a variable) ends training quietly.
+/// Looks for a loss that is NaN. The step of such a loss makes no update, and nothing is saved any more, so the newest
+/// checkpoint stays that of an earlier step. Training adds a failing guard by itself, unless a quiet one is among the
+/// hooks: then every cause of NanLoss (an infinite loss, a norm, a variable) ends training quietly.
 std::shared_ptr<Hook> nan_guard(NanGuardOptions options = {});
 
 /// Logs "loss = 0.31, step = 200 (1.2 s)" every `every_iterations` steps of this trainer, beginning with the first.
 std::shared_ptr<Hook> loss_logger(int64_t every_iterations);
 
-/// Writes `global_step/sec` to the log and the summaries every `every_steps` global steps; the first time only starts the
-/// clock. Warns if the global step has not changed in 20 steps of this task.
+/// Writes `global_step/sec` to the log and the summaries every `every_steps` global steps, except at the first call,
+/// which only starts the clock. Warns if the global step has not changed in 20 steps of this task.
 std::shared_ptr<Hook> step_counter(int64_t every_steps);
 
 /// Records the loss and the model's summaries at the first step and then every `every_steps` global steps.

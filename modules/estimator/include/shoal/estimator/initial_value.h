@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The start of a variable where it differs from the initializer of its layer (EstimatorSpec::initial_values).
+/// How a variable starts, if not as the initializer of its layer says (EstimatorSpec::initial_values).
 
 #include <memory>
 

@@ -63,8 +63,8 @@ class InputFn {
   Call call_;
 };
 
-/// Reads a file that a program shall predict for: returns an input of its rows, in batches, with the features that the
-/// model takes. Labels are dropped. Any callable from a path to a Dataset or an InputFn. Empty until assigned.
+/// Makes the input for predictions from a file: the rows of the file in batches, with the features that the model
+/// takes. Labels are dropped. Any callable from a path to a Dataset or an InputFn. Empty until assigned.
 using PredictInput = std::function<InputFn(const std::string& path)>;
 
 }  // namespace shoal

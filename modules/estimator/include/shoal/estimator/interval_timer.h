@@ -21,8 +21,8 @@ class IntervalTimer {
     uint64_t steps = 0;
     Duration time{};
   };
-  /// Notes that the action was done, and returns the steps and the time since the last one: zeros the first time, and where
-  /// the step went back.
+  /// Records that the action was done. Returns the steps and the time since the last call; zeros at the first call, and
+  /// if `step` is less than at the last call.
   Elapsed trigger(uint64_t step, SteadyTime now);
   bool enabled() const;
   std::optional<uint64_t> last_step() const { return last_step_; }

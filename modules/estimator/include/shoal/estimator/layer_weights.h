@@ -21,8 +21,8 @@ namespace shoal {
 /// The sources of the variables of one layer, by their names within the scope of the layer: "kernel", "bias".
 using LayerWeights = std::map<std::string, SourceTensor>;
 
-/// The file has the names of a state_dict: save_file(model.state_dict(), "m.safetensors") writes them, and so does
-/// numpy.savez.
+/// The names in the file are those of a state_dict: save_file(model.state_dict(), "m.safetensors") writes them, and so
+/// does numpy.savez.
 namespace from_pytorch {
 
 /// nn.Linear is nn::dense.
@@ -51,15 +51,15 @@ LayerWeights gru(const std::string& name, const RecurrentOptions& options = {});
 
 /// nn.MultiheadAttention with batch_first, of a sequence to itself, is nn::multi_head_attention of one input.
 LayerWeights multi_head_attention(const std::string& name);
-/// nn.MultiheadAttention of a sequence to another one of as many features is nn::multi_head_attention with a memory.
+/// nn.MultiheadAttention to another sequence with equally many features is nn::multi_head_attention with a memory.
 LayerWeights cross_attention(const std::string& name);
 /// nn.TransformerEncoderLayer with batch_first, norm_first and activation="gelu" is nn::transformer_block.
 LayerWeights transformer_encoder_layer(const std::string& name);
 
 }  // namespace from_pytorch
 
-/// The file has the paths of weights: numpy.savez("m.npz", **{weight.path: weight.numpy() for weight in model.weights})
-/// writes them in Keras 3. In Keras 2 the path is weight.name.removesuffix(":0").
+/// The names in the file are paths of weights: numpy.savez("m.npz", **{weight.path: weight.numpy() for weight in
+/// model.weights}) writes them in Keras 3. In Keras 2 the path is weight.name.removesuffix(":0").
 namespace from_keras {
 
 /// Dense is nn::dense. Keras and Shoal both have channels last, so a Dense behind Flatten needs no other function.

@@ -12,7 +12,7 @@
 
 namespace shoal {
 
-/// Words in their order: a vocabulary. Words of the present data that the kept vocabulary lacks are reported.
+/// Words in their order: a vocabulary. Later starts report words of the present data that the kept vocabulary lacks.
 template <>
 struct Learned<std::vector<std::string>> {
   static std::string encode(const std::vector<std::string>& value);
@@ -20,7 +20,7 @@ struct Learned<std::vector<std::string>> {
   static std::string news(const std::vector<std::string>& kept, const std::vector<std::string>& found);
 };
 
-/// Numbers in their order, such as boundaries. A difference from the present data is not reported.
+/// Numbers in their order, such as boundaries. Later starts do not report that the present data gives other numbers.
 template <>
 struct Learned<std::vector<double>> {
   static std::string encode(const std::vector<double>& value);

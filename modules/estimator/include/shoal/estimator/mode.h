@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The purpose that a model or an input function is built for: training, evaluation or prediction.
+/// The purpose for which a model or an input is built: training, evaluation or prediction.
 #include "shoal/nn/mode.h"
 
 namespace shoal {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Commands of a program on run() beside its flags: `./train launch ...`. Programs that link shoal::tools have the commands
-/// of the program `shoal` (shoal/cli/tools.h).
+/// Commands that shoal::run() offers beside the flags of a program: `./train launch ...`. Programs that link
+/// shoal::tools have the commands of the program `shoal` (shoal/cli/tools.h).
 #include <string>
 #include <string_view>
 #include <vector>

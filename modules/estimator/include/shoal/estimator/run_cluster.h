@@ -18,7 +18,7 @@ struct ClusterRunOptions {
   /// The configuration that all tasks have in common. `model_dir` None: all share one fresh temporary folder.
   RunConfigOptions config = {};
   /// True: until the call returns, SIGINT, SIGTERM and SIGHUP end the job cleanly. With RunConfigOptions::on_sigterm
-  /// kLeave, SIGTERM and SIGHUP make all tasks give way instead, and the outcome of each is an error of kind Cancelled.
+  /// kLeave, SIGTERM and SIGHUP instead make each task save and end with an error of kind Cancelled.
   bool handle_signals = false;
   StopToken stop = {};  ///< A stop request on this token ends the job, as an interrupt does.
 };

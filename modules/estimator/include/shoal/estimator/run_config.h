@@ -31,7 +31,7 @@ struct Plugins;
 class Storage;
 struct TaskHost;
 
-/// An option that may be unset, None or a value: default-constructed it is unset, made from std::nullopt it is None.
+/// An option that is unset, None or has a value. A default-constructed Setting is unset; std::nullopt makes it None.
 template <class T>
 class Setting {
  public:
@@ -80,7 +80,7 @@ class Setting {
     if (other.has_value()) ::new (static_cast<void*>(&value_)) T(std::move(other.value_));
     state_ = other.state_;
   }
-  [[gnu::noinline]] void clear() {  // Not inlined for the reason in result.h.
+  [[gnu::noinline]] void clear() {  // Not inlined, or g++ 12 warns about value_ in code that uses a Setting.
     if (has_value()) value_.~T();
     state_ = State::kUnset;
   }
@@ -97,18 +97,18 @@ class Setting {
 enum class UpdateStrategyKind : uint8_t { kAsync, kSync, kBoundedStaleness };
 /// "async", "sync", "bounded_staleness".
 std::string_view to_string(UpdateStrategyKind kind);
-/// InvalidArgument listing the names.
+/// InvalidArgument, listing the valid names, for another name.
 Result<UpdateStrategyKind> parse_update_strategy(std::string_view name);
 
 /// What a terminate signal (SIGTERM, SIGHUP) means to a task whose process handles signals. Ctrl-C comes from a person,
 /// and always means kEnd.
 enum class OnSigterm : uint8_t {
-  kEnd,    ///< The job shall end: what was trained is saved, and the end mark says `interrupted`.
-  kLeave,  ///< The task shall give way, and will be started again: it saves, leaves no end mark, and ends with status 143.
+  kEnd,    ///< The job ends: the task saves what was trained, and the end mark says `interrupted`.
+  kLeave,  ///< The task stops and will be started again: it saves, leaves no end mark, and ends with status 143.
 };
 /// "end", "leave".
 std::string_view to_string(OnSigterm meaning);
-/// InvalidArgument, listing the valid names, for another name; `where` says in the error where it stood ("--on-sigterm").
+/// InvalidArgument, listing the valid names, for another name; the message names `where`, its source ("--on-sigterm").
 Result<OnSigterm> parse_on_sigterm(std::string_view name, std::string_view where);
 
 struct UpdateStrategyOptions {
@@ -143,20 +143,20 @@ struct RuntimeOptions {
   /// The type of factors in products: kFloat32, or kBFloat16, to which they are rounded (CompileOptions::compute_dtype).
   /// Weights, optimizers, gradients and losses are float32 either way. FailedPrecondition where the backend cannot.
   DType compute_dtype = DType::kFloat32;
-  /// How gradients and weights travel between the tasks of a cluster. Default: as float32. With other settings, a cluster's
-  /// run with one trainer no longer equals the local run.
+  /// How gradients and weights travel between the tasks of a cluster. Default: as float32. With other settings, a
+  /// cluster with one trainer no longer computes the same bits as local mode.
   cluster::Compression compression = {};
-  /// Local mode: replicas whose gradients are averaged each step, >= 1. As many synchronous trainers compute the same bits.
+  /// Local mode: how many replicas average their gradients, >= 1. Computes the same bits as sync with as many trainers.
   int32_t replicas = 1;
-  /// The most memory in bytes that this process shall take, >= 1048576. A model, a batch or a server's part that would need
-  /// more (docs/memory.md) is refused before it is computed, with FailedPrecondition and advice. Default: only what exceeds
-  /// the machine's memory, or the limit of the cgroup or of `ulimit -v`, is refused.
+  /// The most memory in bytes that this process may use, >= 1048576. A model, a batch or a server's part that would
+  /// need more (docs/memory.md) is refused before it is computed, with FailedPrecondition and advice. Default: only
+  /// what exceeds the machine's memory, or the limit of the cgroup or of `ulimit -v`, is refused.
   std::optional<int64_t> memory_limit = {};
   /// Seconds between signs of life on this task's connections, > 0 and <= 65, on every transport between processes. Peers
   /// treat a task as lost after three silent intervals of its own: they continue without it, or wait for its return.
   double heartbeat_secs = 5;
-  /// With synchronous updates: how many seconds the other trainers wait for a lost one, > 0. Afterwards they compute its
-  /// share of each step, until it is back.
+  /// With synchronous updates: how many seconds the other trainers wait for a lost trainer, > 0. Afterwards they
+  /// compute its share of each step, until the trainer is back.
   double lost_grace_secs = 60;
   /// Backends and transports of the program's own, which `backend` and `transport` may name (plugins.h). They replace those
   /// of the build that have the same name. Null: only those of the build.
@@ -175,14 +175,14 @@ struct RunConfigOptions {
   /// or if those are damaged. If the last checkpoint is there, training ends with Unavailable; a later start with room in
   /// model_dir completes the run. Default: a checkpoint that cannot be written ends training.
   std::optional<std::string> spare_dir = {};
-  /// Checkpoint every this many global steps, >= 0 (0: never by steps). Excludes save_checkpoints_secs. If both are unset:
-  /// every 600 s; if one is None and the other unset: no checkpoints.
+  /// Writes a checkpoint every this many global steps, >= 0 (0: never by steps). Excludes save_checkpoints_secs. If
+  /// both are unset: every 600 s; if one is None and the other unset: no checkpoints.
   Setting<int64_t> save_checkpoints_steps = {};
-  /// Checkpoint every this many seconds, >= 0 (0: never by time).
+  /// Writes a checkpoint every this many seconds, >= 0 (0: never by time).
   Setting<double> save_checkpoints_secs = {};
-  /// Training summaries every this many global steps, >= 0; 0 or None: none.
+  /// Writes training summaries every this many global steps, >= 0; 0 or None: none.
   std::optional<int64_t> save_summary_steps = 100;
-  /// Loss line and steps per second every this many steps, > 0; None: neither.
+  /// Logs the loss and the steps per second every this many steps, > 0; None: logs neither.
   std::optional<int64_t> log_step_count_steps = 100;
   /// How many recent checkpoints stay, >= 0; 0 or None: all.
   std::optional<int64_t> keep_checkpoint_max = 5;
@@ -207,7 +207,7 @@ struct RunConfigOptions {
   /// master, ps, workers, evaluator) to the port. Beyond this machine it needs a token or certificates. Default: none.
   std::optional<std::string> metrics = {};
   UpdateStrategyOptions update_strategy = {};
-  /// What a terminate signal means. shoal::run() obeys it, and run_cluster() if it handles signals; other calls ignore it.
+  /// The meaning of a terminate signal for shoal::run(), and run_cluster() if it handles signals. Other calls ignore it.
   OnSigterm on_sigterm = OnSigterm::kEnd;
   /// Chooses the parameter server that holds a variable. Empty: Shoal chooses.
   Placement placement = {};
@@ -223,9 +223,9 @@ struct RunConfigOptions {
   /// interrupt signal. A lone evaluate(), predict() or export_model() ends with Cancelled. The request is noticed between
   /// steps, and while an input element is made (IterateOptions::stop).
   StopToken stop = {};
-  /// The caller's own environment, in which every call with this config runs, one training at a time. It has its own log,
-  /// storage and stop, so the three members above stay unset. Not for run_cluster(), whose tasks need one each. Default:
-  /// each call makes a production environment from those members.
+  /// The caller's own environment, in which every call with this config runs, one training at a time. It has its own
+  /// log, storage and stop, so log_sink, storage and stop above stay unset. Not for run_cluster(), whose tasks need one
+  /// each. Default: each call makes a production environment from those three members.
   std::shared_ptr<Environment> environment = {};
 };
 
@@ -272,7 +272,7 @@ struct LearnedCalls {
 /// Immutable after construction, so any number of threads may read one; copies are cheap.
 ///
 /// Constructors and replace() raise InvalidArgument naming the field, its value and what is accepted. A config made
-/// without a TaskConfig is that of local mode; from_environment() looks at TF_CONFIG and at what started this process.
+/// without a TaskConfig is that of local mode; from_environment() reads TF_CONFIG or the variables of a launcher.
 class RunConfig {
  public:
   explicit RunConfig(RunConfigOptions options = {}, cluster::TaskConfig task = {});
@@ -284,7 +284,7 @@ class RunConfig {
   /// lets other ranks find this task for as long as this config or a copy of it lives. Raises DeadlineExceeded, naming the
   /// missing ranks, the other errors of cluster::Rendezvous::meet(), and Cancelled on an interrupt.
   ///
-  /// `host`: the host of the new config, as in with_host(). Null: none, and a rendezvous uses the host of the process.
+  /// `host`: the TaskHost of the new config, as in with_host(). Null: none, and a rendezvous uses process_host().
   static RunConfig from_environment(RunConfigOptions options = {}, const cluster::GetEnv& getenv = cluster::process_getenv,
                                     Logger* log = nullptr, std::shared_ptr<const TaskHost> host = nullptr);
   /// from_environment() with errors as values, for programs that are built without exceptions (docs/errors.md).
@@ -359,9 +359,9 @@ class RunConfig {
   /// The facilities that the process lends to this task (task_host.h); null: the defaults. Set by launchers, not by users.
   const std::shared_ptr<const TaskHost>& host() const;
   RunConfig with_host(std::shared_ptr<const TaskHost> host) const;
-  /// The environment with this task's files, log and clock, for code that reads files outside of training: csv_columns(),
-  /// statistics_of(), Dataset::iterate(). In a test with a World it is the task's simulated host; else the config's own
-  /// environment, or one that is made of its storage, log_sink and stop.
+  /// The environment with this task's files, log and clock, for code that reads files outside of training:
+  /// csv_columns(), statistics_of(), Dataset::iterate(). In a simulation (testing/world.h) it is that of the simulated
+  /// task; else the config's own environment, or one that is made of its storage, log_sink and stop.
   std::shared_ptr<Environment> environment() const;
 
   /// Returns a value that the program derives from its data (vocabularies, means, boundaries, names of classes), as it was
@@ -398,8 +398,8 @@ class RunConfig {
     return value;
   }
 
-  /// Returns a changed copy. Of the two intervals of checkpoints, a value for one sets the other to None, None for one
-  /// leaves the other as it was, and values for both are an error.
+  /// Returns a changed copy. At most one of the two intervals of checkpoints may get a value, and the other becomes
+  /// None then. An interval that becomes None leaves the other as it was.
   RunConfig replace(const RunConfigChanges& changes) const;
   /// As above, with fields given by name; an unknown name is an error that lists the allowed ones. Fields other than texts
   /// and numbers (placement, runtime as a whole) cannot be set by name; `runtime.threads` and the like can.

@@ -15,8 +15,8 @@ namespace shoal {
 
 struct SourceTensorStep;
 
-/// A tensor of another model with steps to apply. The functions check nothing: the call that begins training checks, and
-/// raises InvalidArgument with tensor, step and shapes.
+/// A tensor of another model and the steps that change its layout. The functions below only record steps: the call that
+/// begins training applies them, and raises InvalidArgument with tensor, step and shapes.
 class SourceTensor {
  public:
   SourceTensor(const char* name);  // NOLINT

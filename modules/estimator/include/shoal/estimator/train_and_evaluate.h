@@ -24,9 +24,9 @@ struct TrainAndEvaluateResult {
 /// Trains and evaluates. estimator.config() decides which procedure runs: local (trains here and evaluates after
 /// checkpoints), chief, master (a chief that also evaluates after checkpoints), worker, parameter server or evaluator.
 ///
-/// Raises shoal::Exception. Arguments are checked before any file is written or port opened. The kind is Cancelled if the
-/// task gave way (OnSigterm::kLeave): the training state is saved, end() of the hooks has not been called, and the program
-/// should end with status 143, as shoal::run() does.
+/// Raises shoal::Exception. Arguments are checked before any file is written or port opened. The kind is Cancelled if
+/// the task has to stop and will be started again (OnSigterm::kLeave): the training state is saved, end() of the hooks
+/// has not been called, and the program should end with status 143, as shoal::run() does.
 TrainAndEvaluateResult train_and_evaluate(Estimator& estimator, TrainSpec train_spec, EvalSpec eval_spec);
 /// train_and_evaluate() with errors as values, for programs that are built without exceptions (docs/errors.md).
 Result<TrainAndEvaluateResult> try_train_and_evaluate(Estimator& estimator, TrainSpec train_spec, EvalSpec eval_spec);

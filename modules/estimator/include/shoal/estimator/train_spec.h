@@ -14,13 +14,13 @@ namespace shoal {
 class CheckpointListener;
 class Hook;
 
-/// Written in place: train_and_evaluate(estimator, {.input_fn = images, .max_steps = 2000}, ...).
+/// Usually written in place: train_and_evaluate(estimator, {.input_fn = images, .max_steps = 2000}, ...).
 struct TrainSpec {
   /// Called once per training call, on each trainer separately. Required.
   InputFn input_fn = {};
   /// Limit on the global step: absolute, counted over all trainers and over restarts, > 0. None: until the input ends.
   std::optional<int64_t> max_steps = {};
-  /// Hooks that run on every trainer.
+  /// Hooks for every trainer.
   std::vector<std::shared_ptr<Hook>> hooks{};
   /// Listeners that receive news of checkpoints, on the chief (or master, or local process) only.
   std::vector<std::shared_ptr<CheckpointListener>> saving_listeners{};

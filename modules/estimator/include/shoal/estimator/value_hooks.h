@@ -23,14 +23,14 @@
 
 namespace shoal {
 
-/// A value to report: by the model's name for it, or as a value of the graph with a name of the caller's. The second form
-/// belongs to one graph, so make its hook in the model function.
+/// A value to report. It is given by its name in the model, or as a `Value` of the graph with a name that the caller
+/// chooses. A `Value` belongs to one graph, so make such a hook in the model function.
 struct ToldValue {
   ToldValue(const char* n);  // NOLINT: an implicit conversion
   ToldValue(std::string n);  // NOLINT: an implicit conversion
   ToldValue(std::string n, Value v);
   std::string name;
-  std::optional<Value> value = {};  ///< None: the value is HookSetup::value(name).
+  std::optional<Value> value = {};  ///< None: the hook finds it by HookSetup::value(name).
 };
 
 /// Names and values, in the order in which they were given to the hook. The views are valid only during the call that

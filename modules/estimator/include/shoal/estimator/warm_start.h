@@ -77,7 +77,7 @@ struct WarmStart {
   /// Maps a variable of the model to its tensor in the source, where the name or the layout differs. Takes precedence over
   /// `layers`.
   std::map<std::string, SourceTensor> names = {};
-  /// Maps a variable of the model to its change of vocabulary; its rows move one by one.
+  /// Maps a variable of the model to its change of vocabulary; rows are then copied token by token.
   std::map<std::string, VocabularyChange> vocabularies = {};
 };
 

@@ -14,8 +14,8 @@ struct NodeCost {
   /// recurrences, attention) counts two operations for each. Any other op counts one operation per element of its
   /// largest operand or result, whatever it computes.
   double flops = 0;
-  /// Bytes read and written. Shape-only operands are not read. A lookup reads only as many bytes of its table as the
-  /// result has.
+  /// Bytes read and written. An operand of which only the shape is used is not read. A lookup reads only as many bytes
+  /// of its table as the result has.
   double bytes = 0;
 };
 

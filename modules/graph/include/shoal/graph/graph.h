@@ -174,7 +174,7 @@ class Graph {
   void set_seed(RandomKey seed);
   /// Regularization losses that layers have added; heads add them to the loss.
   std::vector<Value>& regularization_losses();
-  /// Moving averages that layers need; optimizers add their updates to the train ops.
+  /// Moving averages that layers need. Optimizers update these averages in each training step.
   std::vector<MovingAverage>& moving_averages();
 
   /// The meaning of ids and logits (meaning.h), which columns, heads and text_ids() record. A model function that makes

@@ -80,7 +80,7 @@ class Meaning {
 /// The subject of a key in words: "feature \"age\"", "the labels", "head \"a\"".
 std::string meaning_subject(const std::string& key);
 
-/// How much of the recorded meaning of a model in training has to match the meaning of another model.
+/// Which facts of two models have to agree when their meanings are compared.
 enum class MeaningScope : uint8_t {
   kWhole,  ///< For a model in training: everything has to be equal.
   /// For a model of another mode, which may lack facts that only training records, and have others: compares only keys

@@ -44,7 +44,7 @@ struct OpCall {
   std::span<const TensorView> inputs;  ///< The data of shape-only inputs is null.
   std::span<const MutableTensorView> outputs;
   const Attributes& attributes;
-  RandomKey sequence;  ///< For random ops: the key of this node's random numbers in this step.
+  RandomKey sequence;  ///< For random ops: the key of the random numbers of this node in this step.
 };
 using OpKernel = std::function<Result<void>(const OpCall& call)>;
 
@@ -99,8 +99,8 @@ struct OpDef {
   MultiplyAdds multiply_adds = {};
   /// True if the op reads only as many bytes of input 0 as its result has, like a lookup in a table.
   bool reads_a_part = false;
-  /// Returns whether, with these attributes, output 0 consists of the rows of input 0 that input 1 names. Optimizers then
-  /// update a variable that is input 0 row by row. Empty: never.
+  /// Returns whether, with these attributes, output 0 consists of the rows of input 0 that input 1 names. If so, and
+  /// input 0 is a variable, optimizers update only the rows in use. Empty: never.
   bool (*looks_up_rows)(const Attributes& attributes) = nullptr;
   /// True: Graph::add() gives each node an attribute "key" (int) made from the node's name, unless it has one.
   bool random = false;

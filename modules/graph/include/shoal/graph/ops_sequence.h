@@ -26,8 +26,8 @@ struct Lstm {
 ///   c[t] = sigmoid(f) * c[t-1] + sigmoid(i) * tanh(g)
 ///   h[t] = sigmoid(o) * tanh(c[t])
 ///
-///   projection        [n, t, 4U]  float32, the inputs' contribution to the four gates: dense(x, kernel, bias), which is one
-///                     matrix product for all positions
+///   projection        [n, t, 4U]  float32, the inputs' contribution to the four gates: dense(x, kernel, bias), which is
+///                     one matrix product for all positions
 ///   recurrent_kernel  [4U, U]     float32
 ///
 /// Sources: Hochreiter, Schmidhuber, "Long short-term memory" (Neural Computation 1997); Gers, Schmidhuber, Cummins,
@@ -60,10 +60,10 @@ struct Gru {
 Gru gru(Value projection, Value recurrent_kernel, const GruOptions& options = {}, std::string_view name = "");
 
 struct AttentionOptions {
-  int64_t heads = 1;  ///< At least 1; divides the numbers of features.
+  int64_t heads = 1;  ///< At least 1. The numbers of features must be multiples of it.
   /// True: position i attends to positions 0 to i only. There must be as many queries as keys.
   bool causal = false;
-  Value lengths = {};  ///< The number of keys of each sequence, [n]. None: all.
+  Value lengths = {};  ///< The number of valid keys of each sequence, [n]. None: all.
   /// The factor for scores. 0: 1 / sqrt(features of a head).
   double scale = 0;
 };

@@ -10,7 +10,7 @@
 
 namespace shoal {
 
-/// One output of one node of a Flow. node -1: no value (an operand of which only the shape is used).
+/// One output of one node of a Flow. node -1: no value, for an operand of which the op uses only the shape.
 struct FlowValue {
   int32_t node = -1;
   int32_t output = 0;
