@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Ops for numbers, ids and labels as an input delivers them: multi_hot, check_range, bucketize, cross_ids, default_ids.
+/// Ops for numbers, ids and labels of the input data: multi_hot, check_range, bucketize, cross_ids, default_ids.
 #include <algorithm>
 
 #include "shape_rules.h"

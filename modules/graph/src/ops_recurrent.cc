@@ -35,7 +35,7 @@ Result<Sizes> sizes_of(const ValueType& gates, std::string_view gates_name, cons
   return Sizes{gates.shape[0], gates.shape[1], units.size()};
 }
 
-/// Checks inputs by name against the shapes that they have to have.
+/// Finds inputs by name and checks that they have the expected shapes.
 class Named {
  public:
   Named(Types inputs, const Attributes& attributes) : inputs_(inputs), attributes_(attributes) {}

@@ -52,9 +52,9 @@ std::shared_ptr<Hook> stop_if_higher(std::string metric, double threshold, Early
 /// Stops once any result of `metric` is less than `threshold`.
 std::shared_ptr<Hook> stop_if_lower(std::string metric, double threshold, EarlyStoppingOptions options = {});
 
-/// Stops once a result is not higher than an earlier one, the highest so far, and comes `max_steps_without` global
-/// steps or more after it. Results of earlier runs count: if the metric had already stopped rising before the job was
-/// started again, the job stops after its first step.
+/// Stops once a result comes `max_steps_without` global steps or more after the highest result so far without exceeding
+/// it. Results of earlier runs count: if the metric had already stopped rising before the job was started again, the
+/// job stops after its first step.
 std::shared_ptr<Hook> stop_if_no_increase(std::string metric, int64_t max_steps_without, EarlyStoppingOptions options = {});
 /// As stop_if_no_increase(), for a metric that should fall.
 std::shared_ptr<Hook> stop_if_no_decrease(std::string metric, int64_t max_steps_without, EarlyStoppingOptions options = {});

@@ -142,8 +142,8 @@ class Estimator {
   /// warm-started model predicts.
   std::unique_ptr<Predictions> predict(const InputFn& input_fn, PredictOptions options = {}) const;
   Result<std::unique_ptr<Predictions>> try_predict(const InputFn& input_fn, PredictOptions options = {}) const;
-  /// Writes the folder `base_dir/<ten digits>/` with the graph of PREDICT and the weights, which load_exported_model()
-  /// loads. The digits are the seconds since 1970 or one more than the largest number there, whichever is larger.
+  /// Writes the folder `base_dir/<ten digits>/` with the graph for kPredict and the weights, for load_exported_model()
+  /// to load. The digits are the seconds since 1970 or one more than the largest number there, whichever is larger.
   /// `serving_input` gives one batch of the features that the exported model takes. After train() with checkpoints off, the
   /// weights that this estimator has just trained are exported from memory (evaluate() and predict() only read
   /// checkpoints). Without a checkpoint the warm-started model is exported, at step 0. Returns the folder.

@@ -5,7 +5,7 @@
 /// The folder (named by ten digits, see export_names.h):
 ///   export.json   format version, global step, inputs and outputs (see export_format.h), and names and checksums of the
 ///                 other files
-///   graph.json    the graph of PREDICT, as Graph::to_json() writes it
+///   graph.json    the graph for kPredict, as Graph::to_json() writes it
 ///   variables/    the weights as a checkpoint folder, with checksums
 ///   assets/       files that the program added
 #include <cstddef>
@@ -82,7 +82,7 @@ struct ExportContents {
   std::vector<nn::ExportSignature> signatures;
   std::vector<ExportedTensor> variables;  ///< The weights.
   std::map<std::string, int64_t>
-      lacking_ops;  ///< Ops of the graph that Shoal does not have, with their versions (0: none).
+      lacking_ops;  ///< Ops of the graph that Shoal does not have, with their versions (0: not stated).
 };
 /// Describes the export without reading weights or computing anything. Errors: those of load_exported_model(), except
 /// that missing ops are no error.

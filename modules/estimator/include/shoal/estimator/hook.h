@@ -64,7 +64,7 @@ class HookSetup {
   NamedValues fetches_at_end_;
 };
 
-/// The run as every callback sees it.
+/// Gives a hook's callbacks access to the current run.
 class RunContext {
  public:
   RunContext(const RunContext&) = delete;
@@ -182,9 +182,9 @@ class StepValues {
 /// Order of calls: all begin() in list order; the model is made ready; all after_ready(); per iteration all before_step(),
 /// the step, all after_step(); at a clean end all end(). After a recovery after_ready() is called again, begin() is not.
 ///
-/// The iteration in which the input ends or an error occurs has no after_step(). After an error there is no end(), and none
-/// where the task gives way (OnSigterm::kLeave), since nothing has ended: release resources in the hook's destructor. A
-/// worker that has finished its steps calls end() when the end of the job is announced; if a server is lost before that,
+/// The iteration in which the input ends or an error occurs has no after_step(). end() is not called after an error,
+/// nor if the task stops to be started again (OnSigterm::kLeave): release resources in the hook's destructor. A worker
+/// that has finished its steps calls end() when the end of the job is announced; if a server is lost before that,
 /// after_ready() and more steps come first.
 ///
 /// A hook serves one task: make it inside the program's body, which runs once per task. With --cluster the tasks are

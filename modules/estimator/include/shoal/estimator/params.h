@@ -82,8 +82,8 @@ class Params {
   const Pair* end() const;
 
  private:
-  // Items and the code for the variant are defined in params.cc: otherwise every file that includes Shoal would instantiate
-  // them, at a tenth of the cost of that include (docs/decisions/light-headers.md).
+  // Items and the code for the variant are defined in params.cc. Otherwise every file that includes Shoal would
+  // instantiate them, which takes a tenth of the time to compile that include (docs/decisions/light-headers.md).
   struct Items;
 
   static std::shared_ptr<const Item> of(bool value);

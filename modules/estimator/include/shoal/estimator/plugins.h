@@ -13,7 +13,7 @@
 namespace shoal {
 
 struct OwnBackend {
-  /// The name for `--backend` and RuntimeOptions::backend. Backend::name() of the backends that `make` returns is the same.
+  /// The name for `--backend` and RuntimeOptions::backend. Backends that `make` returns must have the same Backend::name().
   std::string name;
   /// Called once for each model that computes, on the thread that builds the model.
   std::function<std::unique_ptr<backends::Backend>()> make;

@@ -25,7 +25,7 @@ namespace shoal {
 ///
 /// Elements of a list stand between commas; blanks around them do not count. Texts with commas, quotes or blanks at their
 /// ends stand in double quotes, with each quote twice: --names 'oak,"pine, dry",""'. The empty text ("") is an empty list.
-/// A missing element, such as one behind a comma at the end, and an element that should be a number and is none, are errors
+/// A missing element, such as one behind a comma at the end, and an element that should be a number but is not, are errors
 /// that name its place.
 struct ProgramFlag {
   std::string name = {};  ///< The name without dashes: "learning-rate".
@@ -65,7 +65,7 @@ struct CommandLine {
 using ProgramBody = std::function<void(RunConfig config, const CommandLine& command_line)>;
 
 /// The exit status: 0 clean end; 2 wrong usage or configuration; 3 NaN loss; 4 damaged data or checkpoint;
-/// 5 deadline; 143 the task gave way, and is to be started again (OnSigterm::kLeave); 1 anything else. SIGINT, SIGTERM and
+/// 5 deadline; 143 the task stops and is to be started again (OnSigterm::kLeave); 1 anything else. SIGINT, SIGTERM and
 /// SIGHUP are handled while a task runs; SIGPIPE and SIGXFSZ become errors of the write, so that a log whose reader has
 /// gone ends no training: lines and results that cannot be written are dropped, and the status stays. With --json the last
 /// line on standard output is an ExperimentReport as one JSON object, with what the tasks of this process know: the metrics
@@ -75,7 +75,7 @@ using ProgramBody = std::function<void(RunConfig config, const CommandLine& comm
 ///
 /// The same object goes to the file that SHOAL_REPORT_FILE names, if that is set, and to `report.json` in model_dir, by the
 /// process whose task led the training. So `shoal launch`, sweepers and pipelines learn the results. A program that fails
-/// after its body was called writes it, too, with the status "failed" and the error; one that gave way (143) or was killed
+/// after its body was called writes it, too, with the status "failed" and the error; one that ended with 143 or was killed
 /// does not. A start that trains first removes the report.json of an earlier start.
 ///
 /// With --predict FILE nothing is trained. The program reads FILE by predict_input of its TrainSpec or EvalSpec, predicts

@@ -136,7 +136,7 @@ struct RuntimeOptions {
   /// Compute threads of a replica, >= 1. Default: usable cores divided by the job's tasks on this host (or in this
   /// process), at least 1. (With synchronous updates, for which trainers wait, servers divide all cores.)
   std::optional<int32_t> threads = {};
-  /// The scheme put before the cluster's host:port. Default: tcp; inproc for threads of one process.
+  /// The transport, as a scheme before host:port in addresses. Default: tcp; inproc for threads of one process.
   std::optional<std::string> transport = {};
   /// The name of the backend. Default: onednn if the build has it.
   std::optional<std::string> backend = {};
@@ -370,10 +370,10 @@ class RunConfig {
   ///   const auto statistics = config.learned("statistics", [&] { return columns::statistics_of(training); });
   ///
   /// `make` gives the value: a columns::Statistics, std::vector<std::string>, std::vector<double>, double, int64_t or
-  /// std::string, or a type with a Learned<> of its own (shoal/base/learned.h). The first start calls it, under the lock of
-  /// model_dir, and writes `model_dir/learned/<name>.json`; later starts read that file. The leading task still calls
-  /// `make` again, and warns of news in the data. Workers and an evaluator wait for the file, at most ready_timeout_secs; a
-  /// ps, and a task without a model_dir in its config, call `make` and store nothing.
+  /// std::string, or a type with a Learned<> of its own (shoal/base/learned.h). The first start calls it, under the
+  /// lock of model_dir, and writes `model_dir/learned/<name>.json`; later starts read that file. The leading task still
+  /// calls `make` again, and warns of anything new. Workers and an evaluator wait for the file, at most
+  /// ready_timeout_secs; a ps, and a task without a model_dir in its config, call `make` and store nothing.
   ///
   /// `name`: letters, digits, - and _. Raises InvalidArgument for another name; Unavailable where another run holds the
   /// folder; DeadlineExceeded, naming the file, if it did not appear in time; DataLoss for a damaged file; exceptions of

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The facilities that a process lends to its tasks: log, transports, stop tokens and others. shoal::run() fills a host;
-/// for a RunConfig without one, process_host() makes it.
+/// The TaskHost: facilities that a process lends to its tasks, such as log, transports and stop tokens. shoal::run()
+/// makes one; for a RunConfig without one, process_host() makes it.
 #include <functional>
 #include <iosfwd>
 #include <map>
@@ -49,11 +49,11 @@ struct TaskHost {
   LogSink sink = {};               ///< Receives log lines. Default: stderr_sink().
   TransportTable transports = {};  ///< The transports that a task may use. Default: those of this build.
   StopToken stop = {};             ///< A stop request on this token ends the task as an interrupt signal does.
-  StopToken leave = {};            ///< A stop request on this token makes the task give way (OnSigterm::kLeave).
+  StopToken leave = {};            ///< A stop request on this token acts as a signal with OnSigterm::kLeave.
   bool handle_signals = false;     ///< True: this task handles signals; at most one in a process may.
   std::shared_ptr<BufferPool> buffers = {};
   std::shared_ptr<cluster::UpdateObserver> observer = {};  ///< Observes the updates of the job; for simulations and tests.
-  std::optional<uint64_t> bytes_on_strand = {};    ///< Simulations set ParameterServerOptions::bytes_on_strand by it.
+  std::optional<uint64_t> bytes_on_strand = {};    ///< Simulations set it (ParameterServerOptions::bytes_on_strand).
   /// ShardSpec::own_part_bytes: how many bytes complete a part of a shard. Less in simulations, whose models are small.
   uint64_t own_part_bytes = cluster::kOwnPartBytes;
   /// Smaller tensors are written whole with each checkpoint (checkpoint::Sharing::bytes_min).

@@ -30,7 +30,7 @@ struct TaskReport {
   bool gave_way = false;
 };
 
-/// A model_dir in which a task of this process leads the training. The task holds the folder's lock, if locks exist there.
+/// A model_dir in which a task of this process leads the training. The task has locked it, if the storage has locks.
 struct LedFolder {
   std::string model_dir = {};
   std::string run = {};              ///< The id of the folder's run (run.json).

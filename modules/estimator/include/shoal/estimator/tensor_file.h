@@ -15,7 +15,7 @@
 
 namespace shoal {
 
-/// An open file of tensors. One thread at a time may use it. The storage outlives it.
+/// An open file of tensors. One thread at a time may use it. The storage must outlive it.
 class TensorFile {
  public:
   struct Entry {

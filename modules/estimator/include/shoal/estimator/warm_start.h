@@ -60,11 +60,11 @@ class WarmStartChoice {
 /// variables in that scope, "conv" only a variable of just that name.
 ///
 /// Mistakes are errors of the call that begins with the warm start, before its first step, and list the names that exist.
-/// InvalidArgument: a pattern, a name or a layer that fits no variable; tensors that the source lacks (all in one
-/// sentence); variables of different shapes or element types (except rows by token); a layer of which the source has a
-/// tensor and the model no variable; more tokens than a variable has rows. NotFound: nothing exists at `from`. DataLoss,
-/// naming the file: it is damaged. FailedPrecondition: a file of another format. A model may have other variables in kEval
-/// and kPredict than in kTrain: there, names that the model lacks are skipped, as long as something is warm-started.
+/// InvalidArgument: a pattern, a name or a layer that fits no variable; tensors that the source lacks (all in one message);
+/// variables of different shapes or element types (except rows by token); a tensor of a layer without a variable for it in
+/// the model; more tokens than a variable has rows. NotFound: nothing exists at `from`. DataLoss, naming the file: it is
+/// damaged. FailedPrecondition: a file of another format. A model may have other variables in kEval and kPredict than in
+/// kTrain: there, names that the model lacks are skipped, as long as something is warm-started.
 struct WarmStart {
   /// The prefix of a checkpoint ("m1/model.ckpt-200"), a folder of checkpoints (the newest is taken), the folder of an
   /// exported model, or a file that TensorFile::open() takes: safetensors, an index of several of those, or NPZ. Required.

@@ -123,8 +123,8 @@ class Graph {
   std::vector<Value> add(std::string_view op, std::vector<Value> inputs, Attributes attributes = {},
                          std::string_view name = "");
 
-  /// Puts a prefix before the names of everything added while the scope lives: `auto scope = graph.scope("encoder");`. If
-  /// its level has a scope with this name already, the name gets "_1", "_2", ...
+  /// Puts a prefix before the names of everything added while the scope lives: `auto scope = graph.scope("encoder");`.
+  /// If the enclosing scope already has one of this name, the name gets "_1", "_2", ...
   class [[nodiscard]] Scope {
    public:
     Scope(Graph& graph, std::string_view name, std::string* variables_of = nullptr);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// States what passes may do with the nodes of an op (passes.h). The default allows nothing. All rewrites keep every bit.
+/// Says which rewrites of an op passes may do (passes.h). Default: none. They keep every bit, except after_maxima.
 #include <span>
 #include <string_view>
 
