@@ -19,12 +19,12 @@ struct ResNet20Options {
   double norm_decay = 0.99;  ///< A moving average keeps this fraction of its value at each step.
 };
 
-/// Returns logits. A 3x3 convolution of 16 filters, then three stages of three basic blocks with 16, 32
-/// and 64 filters, the first block of the second and third stage with a stride of 2, then the mean of
-/// each channel and a dense layer: 20 layers with weights. Shortcuts are the identity where shapes allow.
-/// In the two blocks with a stride of 2 they are projections (the paper's option B); the paper's own
-/// networks of this size pad with zeros (option A), which saves 2,752 of the 272,474 trainable
-/// parameters.
+/// Returns logits. A 3x3 convolution of 16 filters, then three stages of three basic blocks with 16, 32 and 64 filters,
+/// the first block of the second and third stage with a stride of 2, then the mean of each channel and a dense layer:
+/// 20 layers with weights. Shortcuts are the identity where shapes allow. In the two blocks with a stride of 2 they are
+/// projections (the paper's option B); the paper's own networks of this size pad with zeros (option A), which saves
+/// 2,752 of the 272,474 trainable parameters.
+///
 ///   images   [batch, 32, 32, 3]   float32, around 0
 ///   returns  [batch, classes]     float32
 shoal::Value resnet20(shoal::Value images, shoal::nn::Mode mode, const ResNet20Options& options = {});

@@ -20,12 +20,12 @@ struct InMemoryEvaluatorOptions {
   int64_t every_iterations = 100;        ///< The steps of this run between two evaluations, greater than 0.
 };
 
-/// Evaluates the current variables of a training run, as a hook of that run: once when the model is
-/// ready, after every `every_iterations` steps, and once at the end, unless the last step was
-/// evaluated just then. With every 4 iterations, 10 steps from 0 are evaluated at the global steps
-/// 0, 4, 8 and 10. Training waits meanwhile. Results are written as those of any evaluation, so give
-/// a `name` when you use it with train_and_evaluate(), or one folder may hold two results of one
-/// step.
+/// Evaluates the current variables of a training run, as a hook of that run: once when the model is ready, after every
+/// `every_iterations` steps, and once at the end, unless the last step was evaluated just then. With every 4
+/// iterations, 10 steps from 0 are evaluated at the global steps 0, 4, 8 and 10. Training waits meanwhile. Results are
+/// written as those of any evaluation, so give a `name` when you use it with train_and_evaluate(), or one folder may
+/// hold two results of one step.
+///
 /// `estimator` is the estimator that trains; the hook keeps a copy. Raises FailedPrecondition in a task of a cluster with
 /// parameter servers or with more than one trainer, where an evaluator has to evaluate; InvalidArgument for numbers that
 /// are not positive, a null hook, or a name that no folder can have; TypeMismatch without an input function. An evaluation
