@@ -10,7 +10,7 @@ namespace shoal {
 namespace rules {
 namespace {
 
-/// dx = slope(dy, v), where v is the output or the input.
+/// dx = slope(dy, v), where v is the output of the op if kFromOutput is true, else the input.
 template <bool kFromOutput>
 GradientRule slope_rule(std::string op) {
   return [op = std::move(op)](const GradientRequest& request) {

@@ -11,9 +11,9 @@ namespace shoal {
 /// InvalidArgument if OpDef::version or OpDef::attributes break the rules of OpCatalogue::add().
 Result<void> check_attribute_defs(const OpDef& op);
 
-/// Adds to a node's attributes the defaults of those that are missing, and the version of its op. InvalidArgument for an
-/// attribute that the op does not take, one of a wrong type, NaN, or a required one that is missing; FailedPrecondition for
-/// another version.
+/// Completes the attributes of a node: adds defaults for missing ones, and the version of the op. InvalidArgument for
+/// an attribute that the op does not take, one of a wrong type, NaN, or a missing one that is required;
+/// FailedPrecondition if the node has another version.
 Result<void> complete_attributes(const OpDef& op, Attributes& attributes);
 
 /// Calls the op's shape rule and checks that a graph can hold its results. An exception of the rule becomes an error.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Replaces values of a flow by earlier values.
+/// Helps passes to replace values of a flow by values of earlier nodes.
 #include <vector>
 
 #include "shoal/graph/passes.h"

@@ -82,8 +82,8 @@ std::vector<int64_t> resolve_padding(std::string_view op, Value image, std::arra
 int64_t dilated_window(int64_t kernel, int64_t dilation);
 /// The shape of the result of conv2d for this image and kernel, with the attributes strides, padding, dilations and groups.
 Result<DimShape> conv2d_shape(const ValueType& x, const ValueType& kernel, const Attributes& attributes);
-/// Returns the attributes of a convolution. It omits those with default values, so that the descriptions of older
-/// graphs, which lack newer attributes, stay equal.
+/// Returns the attributes of a convolution. It omits those with default values, so that a graph has the same
+/// description as in older versions, which lacked some attributes.
 Attributes conv2d_attributes(std::array<int64_t, 2> strides, std::vector<int64_t> padding, std::array<int64_t, 2> dilations,
                              int64_t groups);
 

@@ -60,7 +60,7 @@ struct TaskHost {
   uint64_t table_bytes_min = uint64_t(1) << 20;
   /// The endpoint for monitoring (RunConfigOptions::metrics). Null: the first task opens one if the config asks for it.
   std::shared_ptr<monitor::MetricsEndpoint> metrics_endpoint = {};
-  std::shared_ptr<monitor::TaskMeters> meters = {};         ///< The task's numbers for the endpoint. Null: no endpoint.
+  std::shared_ptr<monitor::TaskMeters> meters = {};         ///< Collects the task's numbers for /metrics. Null: none.
   std::shared_ptr<monitor::ProgressDisplay> progress = {};  ///< Shows the progress of the local process or the chief.
   bool workers_show_progress = false;                       ///< True: workers in processes of their own use it, too.
   std::function<void(const TaskReport&)> report = {};       ///< Receives the report, once, on the task's thread.

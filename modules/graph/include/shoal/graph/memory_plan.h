@@ -8,7 +8,7 @@
 
 namespace shoal {
 
-/// One value, needed from the step that writes it to the last step that reads it, both included.
+/// One value. Its memory is needed from the step that writes it to the last step that reads it, both included.
 struct PlannedValue {
   size_t bytes = 0;
   int32_t first = 0;

@@ -18,7 +18,7 @@ struct FlowValue {
 };
 
 struct FlowNode {
-  /// Op, name, attributes, outputs and constant of the node. Its `inputs` are empty: see FlowNode::inputs.
+  /// The op, name, attributes, outputs and constant of the node. Its `inputs` are empty: see FlowNode::inputs.
   Node node;
   const OpDef* op;  ///< The op in the graph's catalogue. Null for sources.
   std::vector<FlowValue> inputs;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Says which rewrites of an op passes may do (passes.h). Default: none. They keep every bit, except after_maxima.
+/// The rewrites that passes may apply to an op (passes.h). Default: none. All but after_maxima keep every bit.
 #include <span>
 #include <string_view>
 

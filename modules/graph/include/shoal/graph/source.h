@@ -17,7 +17,7 @@ enum class Source : uint8_t {
 std::string_view op_of(Source source);
 /// The source with this name; kNone for every other name.
 Source source_of(std::string_view op);
-/// Attributes of an input that is fed with the ids of a text input (text_ids.h): the name of that input, and the encoding.
+/// Attributes of an input of ids (text_ids.h): the name of the text input behind it, and how the text is encoded.
 inline constexpr std::string_view kTextOf = "text_of";
 inline constexpr std::string_view kTextEncoding = "text_encoding";
 
