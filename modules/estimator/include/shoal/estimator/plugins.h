@@ -8,7 +8,7 @@
 #include "shoal/backends/backend.h"
 #include "shoal/base/production.h"
 #include "shoal/base/std_function.h"
-#include "shoal/transport/transport.h"  // Complete, so that a function that returns a unique_ptr to one is a TransportFactory.
+#include "shoal/transport/transport.h"  // The complete type, for functions that return a unique_ptr to a transport.
 
 namespace shoal {
 
