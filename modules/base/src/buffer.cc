@@ -33,7 +33,7 @@ namespace {
 constexpr size_t kHeaderBytes = kBufferAlignment;
 static_assert(sizeof(Buffer) <= kHeaderBytes);
 
-/// Powers of two and their 3/4 points from 256 B; multiples of 1 MiB from 4 MiB.
+/// Rounds up: to a power of two or 3/4 of one, at least 256 B; above 3 MiB to a multiple of 1 MiB.
 size_t size_class(size_t bytes) {
   constexpr size_t kSmallest = 256, kMiB = size_t(1) << 20;
   if (bytes <= kSmallest) return kSmallest;
@@ -64,7 +64,7 @@ std::byte* allocate_block(size_t capacity) {
   return static_cast<std::byte*>(block);
 }
 
-/// Allocates a header alone, since other processes may see the memory of a source. Null when memory has run out.
+/// Allocates a header alone: other processes may see a BlockSource's memory, but not the header. Null: memory has run out.
 void* allocate_header() { return std::aligned_alloc(kBufferAlignment, kHeaderBytes); }
 
 [[noreturn]] void raise_no_memory(size_t bytes) { raise_exhausted(no_memory(bytes, "a buffer of numbers")); }
@@ -112,7 +112,7 @@ struct BufferPool::State {
   size_t idle_bytes = 0;
   // Keyed by capacity. The newest buffer is taken first, since it may still be in the processor's cache.
   std::map<size_t, std::vector<Buffer*>> idle;
-  std::map<size_t, uint64_t> freed_count;  // By capacity: buffers freed because of the bound and not wanted again so far.
+  std::map<size_t, uint64_t> freed_count;  // By capacity: buffers freed for the bound and not needed again so far.
   std::shared_ptr<BlockSource> source;     // Set at most once.
   Stats stats;
   uint64_t in_use_count = 0;

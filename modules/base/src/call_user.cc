@@ -8,7 +8,7 @@ namespace shoal {
 namespace {
 
 [[maybe_unused]] constexpr std::string_view kOutermost =
-    "the program";  // The outermost place: inner layers have added their context already.
+    "the program";  // The `where` of the outermost call_user(). Inner calls have named their place already.
 
 }  // namespace
 
@@ -21,7 +21,7 @@ Error current_exception_to_error(std::string_view where) {
   try {
     throw;
   } catch (const Exception& exception) {
-    Error error = exception.error();  // Only the sentence for a wrong type of a tensor or param lacks the place.
+    Error error = exception.error();  // Its sentence names no place if a tensor or param has a wrong type.
     if (error.kind() == ErrorKind::kTypeMismatch && where != kOutermost) error = std::move(error).with_context(where);
     return std::move(error).with_cause(cause);
   } catch (const std::exception& exception) {

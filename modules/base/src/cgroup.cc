@@ -34,8 +34,8 @@ bool names(const std::string& controllers, const std::string& controller) {
   return ("," + controllers + ",").find("," + controller + ",") != std::string::npos;
 }
 
-/// Calls `look` for `group` and each of its parents up to "", since in a container the path may be that of the host while
-/// the files lie at the root.
+/// Calls `look` for `group` and each of its parents up to "": inside a container the kernel may report the path that the
+/// group has on the host, while the container sees the group's files at the root.
 template <class Look>
 void for_each_above(std::string group, const Look& look) {
   for (;; group.resize(group.rfind('/'))) {

@@ -27,7 +27,7 @@ class OffloadWaiter : public Waiter {
   friend class ComputeThread;
   ComputeThread* thread_;  // Null once the compute thread has ended.
   Work* work_;
-  Result<void> ended_;  // Written before the loop is woken.
+  Result<void> ended_;  // The work's outcome, written before the loop is woken.
 };
 
 class ComputeThread {

@@ -71,7 +71,7 @@ namespace {
 
 constexpr size_t kLongThird = 1024, kShortThird = 128;  // Bytes of a third.
 
-/// table[k][b]: what byte k of a CRC, if it has the value b, contributes to the CRC after `zeros` more bytes of 0.
+/// table[k][b] is the share of byte k of a CRC, if that byte is b, in the CRC after `zeros` further bytes of 0.
 using ShiftTable = std::array<std::array<uint32_t, 256>, 4>;
 
 constexpr ShiftTable make_shift_table(size_t zeros) {

@@ -13,7 +13,7 @@ uint32_t crc32c_by_table(std::string_view bytes);
 /// Call it only if has_crc32c_instruction() is true.
 uint32_t crc32c_by_instruction(std::string_view bytes);
 
-/// Whether this program was compiled with such an instruction, and this processor has it.
+/// True if this build contains crc32c_by_instruction() and this processor has the instruction.
 bool has_crc32c_instruction();
 
 }  // namespace shoal

@@ -82,7 +82,7 @@ std::string descriptors_text() {
          "files and sockets open (ulimit -n): raise that limit";
 }
 
-/// The end of the sentence for an errno that means that a limit was met; "" for any other errno.
+/// If errno `number` says that a limit was met, returns the end of the error sentence, which names the limit; else "".
 std::string limit_text(int number) {
   switch (number) {
     case EMFILE: return descriptors_text();

@@ -3,7 +3,7 @@
 
 namespace shoal {
 
-/// An open file of a task that may be killed. Bytes not flushed before the kill stay unwritten, as after a real one.
+/// An open file of a task that may be killed. The kill loses bytes that were not flushed, as the end of a process does.
 class KillableFile final : public WritableFile {
  public:
   KillableFile(std::unique_ptr<WritableFile> file, std::shared_ptr<KillableStorage::State> state)

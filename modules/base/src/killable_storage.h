@@ -40,7 +40,7 @@ class KillableStorage final : public Storage {
   struct State {
     std::function<void()> before;
     bool killed;
-    /// False if the task is dead. Calls `before`, which may have killed it just now.
+    /// Calls `before`, which may kill the task, and then returns whether the task is alive. A dead task makes no call.
     bool alive() const {
       if (!killed && before) before();
       return !killed;

@@ -110,7 +110,7 @@ LogSink stderr_sink(LogLevel lowest) {
     if (lost > 0 && put_line(lost_lines(lost))) lost = 0;
     std::string line;
     line.reserve(record.message.size() + record.task.size() + 32);
-    if (terminal) line += "\r\x1b[K";  // Clears the progress line that may stand here.
+    if (terminal) line += "\r\x1b[K";  // Clears a progress line that the terminal may show.
     line += clock_text(record.time);
     line += ' ';
     line += letter_of(record.level);

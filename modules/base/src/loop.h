@@ -79,7 +79,7 @@ class Loop {
   void run_turns(Done& done);
   bool run_timers(Done& done);  // Returns whether any timer was due.
   bool run_queue(Done& done);
-  bool spin();  // Returns whether there is work.
+  bool spin();  // Polls for at most spin_. Returns whether there is work.
   void sleep();
 
   const Duration spin_;

@@ -14,7 +14,7 @@ class LoopWait {
   virtual ~LoopWait() = default;
   /// Runs some of the handlers that are ready, without waiting; false if none was. Loop thread only.
   virtual bool poll() = 0;
-  /// Sleeps until wake(), a handler (which it runs), or `deadline`. Loop thread only.
+  /// Sleeps until another thread calls wake(), a handler is ready (which is then run), or `deadline`. Loop thread only.
   virtual void wait_until(SteadyTime deadline) = 0;
   /// Ends the present or the next wait_until(). Callable from any thread.
   virtual void wake() = 0;

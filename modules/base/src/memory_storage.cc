@@ -44,12 +44,12 @@ std::vector<std::string> parts_of(const std::string& path) {
   return parts;
 }
 
-/// The place that a path leads to. Numbers are errno values.
+/// What the look-up of a path found. `number` is the errno value of a failed look-up.
 struct Found {
-  int number = 0;  ///< 0 if all folders on the path exist.
-  NodePtr folder;  ///< The folder of the last name. Null for the root.
+  int number = 0;  ///< 0 if every folder on the path exists.
+  NodePtr folder;  ///< The folder that contains the path's last name. Null for the root, which has no name.
   std::string name;
-  NodePtr node;  ///< Null if only the last name is missing.
+  NodePtr node;  ///< The file or folder at the path. Null if only the last name is missing.
 
   int as_file() const { return number != 0 ? number : !node ? ENOENT : node->is_folder ? EISDIR : 0; }
   int as_folder() const { return number != 0 ? number : !node ? ENOENT : node->is_folder ? 0 : ENOTDIR; }

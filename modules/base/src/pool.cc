@@ -77,7 +77,7 @@ void ThreadPool::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
     Region* region = nullptr;
-    // A region goes before jobs, since the caller of parallel_for() is blocked until it is done.
+    // Chunks of a parallel_for() come before jobs, since its caller is blocked until all chunks are done.
     changed_.wait(lock, [&] { return (region = open_region()) || !jobs_.empty() || stopping_; });
     if (region) {
       --region->helpers_wanted;

@@ -22,7 +22,7 @@
 namespace shoal {
 namespace {
 
-/// With offload_inline: how long works may follow each other before timers and posted work get a turn.
+/// With offload_inline: how long offloaded functions may run in a row before timers and posted work get a turn.
 constexpr Duration kTurnMax = std::chrono::milliseconds(2);
 
 class ProductionEnvironment final : public Environment {
@@ -115,7 +115,7 @@ Task<Result<void>> ProductionEnvironment::sleep_until(SteadyTime when, StopToken
   bool stopped = false;
   std::optional<StopCallback> on_stop;
   if (when <= now()) {
-    loop_.wake(waiter);  // Queued behind other work, so that a loop of short sleeps does not block it.
+    loop_.wake(waiter);  // Waits behind other work, so that a loop of short sleeps does not starve it.
   } else {
     loop_.set_timer(waiter, when);
   }

@@ -177,7 +177,7 @@ void SignalWatchers::pass_on() {
   }
 }
 
-/// No lock is held during a call of a watch's function, since it may post to environments, which lock their queues.
+/// No lock is held during a call of a watch's function: the function may post to environments, which lock their queues.
 void SignalWatchers::tell_all() {
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -202,7 +202,7 @@ void SignalWatchers::add(SignalWatch& watch) {
     is_first = alive_.empty();
     alive_.push_back(&watch);
   }
-  if (!is_first) return write_letter('n');  // The thread that reads this calls the new watch if need be.
+  if (!is_first) return write_letter('n');  // The thread that reads the pipe calls the new watch if a signal has come.
   const Result<void> begun = begin();
   if (begun) return;
   {

@@ -10,7 +10,7 @@
 namespace shoal {
 namespace {
 
-/// The descriptors taken, and the count of objects that need them. Global, since descriptors belong to the process.
+/// Which of 0 to 2 the objects have opened, and how many objects live. Global, since a process has one set of descriptors.
 struct Taken {
   std::mutex mutex;
   int users = 0;

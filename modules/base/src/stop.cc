@@ -26,9 +26,9 @@ struct StopState {
   uint64_t running_id = 0;
   std::thread::id running_thread;
 
-  /// Asks the parents, since a parent's stop counts before its callback has reached this state. Callbacks run one after
-  /// another, so code that has seen one consequence of a stop (an interrupt) would otherwise miss another (that the task is
-  /// to give way).
+  /// Asks the parents too: a parent's stop counts even before the parent has called this state's callback. A parent runs
+  /// its callbacks one after another, so code that one callback has woken could otherwise ask another token of the same
+  /// parent and hear that nothing has stopped.
   bool is_stopped() const {
     for (const StopState* state = this; state; state = state->parent.get()) {
       if (state->stopped.load(std::memory_order_acquire)) return true;

@@ -29,7 +29,7 @@ namespace {
 /// thread.
 class FrameCache {
  public:
-  // Frames up to 4 KiB, and at most 4.1 MiB a thread.
+  // Caches frames of up to 4 KiB. A thread's cache holds at most 4.1 MiB.
   static constexpr size_t kGranule = 64, kClasses = 64, kPerClassMax = 32;
 
   ~FrameCache() {

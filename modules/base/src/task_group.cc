@@ -27,7 +27,7 @@ struct TaskGroup::State {
 
 namespace {
 
-/// A coroutine without a waiter; its frame frees itself at the end. TaskGroup cannot be destroyed before that.
+/// A coroutine that nobody awaits; its frame frees itself at its end. A TaskGroup outlives all of these.
 struct Detached {
   struct promise_type : task_detail::PromiseBase {
     Detached get_return_object() { return {}; }
@@ -40,7 +40,7 @@ struct Detached {
 
 template <class State>
 Detached run_child(std::shared_ptr<State> state, Task<Result<void>> child) {
-  ++state->running;  // spawn() does not count, since allocating this frame may fail.
+  ++state->running;  // Counted here, not in spawn(): allocating this frame may fail.
   Result<void> result;
   {
     Task<Result<void>> running = std::move(child);

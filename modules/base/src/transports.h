@@ -11,7 +11,7 @@
 
 namespace shoal {
 
-/// Makes and owns them. Thread-safe.
+/// Makes the transports and owns them, one for each scheme. Thread-safe.
 class Transports {
  public:
   explicit Transports(TransportTable table) : table_(std::move(table)) {}

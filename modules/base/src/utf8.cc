@@ -7,10 +7,10 @@
 namespace shoal {
 namespace {
 
-/// A range of bytes that begin a character, how many bytes follow them, and the range of the first of these (RFC 3629,
-/// section 4).
+/// One kind of UTF-8 character (RFC 3629, section 4): the range of its first byte, the number of further bytes, and the
+/// range of the second byte.
 struct Lead {
-  uint8_t from, to;  // The range of first bytes.
+  uint8_t from, to;  // The range of the first byte.
   size_t more;
   uint8_t second_from, second_to;
 };
@@ -45,7 +45,7 @@ std::string hex(uint8_t byte, const char* format) {
 std::string shown_around(std::string_view text, size_t at) {
   constexpr size_t kShownBefore = 40, kShownBehind = 20;
   size_t begin = at > kShownBefore ? at - kShownBefore : 0;
-  while (begin > 0 && (byte_at(text, begin) & 0xC0) == 0x80) --begin;  // All characters before `at` are whole.
+  while (begin > 0 && (byte_at(text, begin) & 0xC0) == 0x80) --begin;  // Back to the character's first byte.
   const size_t end = std::min(text.size(), at + kShownBehind);
   std::string shown = begin > 0 ? "..." : "";
   for (size_t i = begin; i < end;) {

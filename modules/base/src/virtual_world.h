@@ -27,7 +27,7 @@ class VirtualWaiter {
   bool await_ready() const { return false; }
   void await_suspend(std::coroutine_handle<> handle) { handle_ = handle; }
   void await_resume() const {}
-  /// Resumes at `when` and forgets the time asked for before. Deadline::max(): does not resume until asked again.
+  /// Resumes the coroutine at `when` instead of an earlier chosen time. Deadline::max(): only after a further call.
   void resume_at(SteadyTime when);
 
  private:

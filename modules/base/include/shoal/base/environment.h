@@ -79,7 +79,7 @@ class Environment {
   /// thread.
   virtual void sometimes(std::string_view) {}
 
-  // The functions below are built from those above.
+  // The functions below call only the virtual functions above.
   SteadyTime after(Duration delay) const { return now() + delay; }
   Task<Result<void>> sleep_for(Duration delay, StopToken stop = {});
 
@@ -157,7 +157,7 @@ Task<void> Environment::task_entry(Task<T>& task) {
     bool await_suspend(std::coroutine_handle<> self) { return task.start_then(self); }
     void await_resume() {}
   };
-  Starter starter{task};  // Named as tests/architecture/check_coroutines.py requires.
+  Starter starter{task};  // check_coroutines.py refuses an unnamed temporary in co_await.
   co_await starter;
 }
 

@@ -19,7 +19,7 @@ enum class ErrorKind : uint8_t {
   kUnavailable = 6,
   kDeadlineExceeded = 7,
   kEndOfInput = 8,  ///< The input has ended. Inside a training loop that is no failure.
-  kCancelled = 9,   ///< RunConfigOptions::stop ended a wait, or the task was to give way (on_sigterm).
+  kCancelled = 9,   ///< RunConfigOptions::stop ended a wait, or the task ended for a later restart (on_sigterm).
   kNanLoss = 10,
   kInternal = 11,
 };
@@ -34,7 +34,7 @@ inline constexpr int kGaveWayStatus = 143;
 /// TypeMismatch, FailedPrecondition, NotFound), 3 NanLoss, 4 DataLoss, 5 DeadlineExceeded, 143 Cancelled (a task that gave
 /// way), 1 anything else.
 int exit_status(ErrorKind kind);
-/// True for the statuses 2, 3 and 4: the task would fail the same way again, so launchers do not restart it.
+/// True if exit_status(kind) is 2, 3 or 4: the task would fail the same way again, so launchers do not restart it.
 bool is_permanent(ErrorKind kind);
 
 /// One failure: its kind, and a sentence that says what was wrong, where, and what to do.
@@ -101,8 +101,8 @@ class Exception : public std::exception {
 /// The only function that throws. It throws error.cause() if that is the user's own exception, else Exception(error). Built
 /// with -fno-exceptions, it prints the error and aborts.
 [[noreturn]] void raise(Error error);
-/// If the last user's exception that raise() threw on this thread is `exception`, returns the error that raise() was given:
-/// its sentence has more context than the exception. Else null. The pointer is valid until the next raise() on this thread.
+/// If `exception` is the newest exception of a user's type that raise() threw on this thread, returns the error passed to
+/// raise(), whose sentence has more context; else null. The pointer is valid until the next raise() on this thread.
 const Error* raised_as(const std::exception_ptr& exception);
 
 }  // namespace shoal

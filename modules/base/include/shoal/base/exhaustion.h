@@ -22,8 +22,8 @@ std::string no_thread_text(int number);
 /// can never have so many (because of its machine, its cgroup or its limits), else Unavailable.
 Error no_memory(uint64_t bytes, std::string_view what);
 
-/// FailedPrecondition if the `bytes` that `whose` takes ("this server's part of the model") exceed `memory_bytes` (see
-/// ProcessInfo). A `memory_bytes` of 0 means "not known" and allows everything. `advice` says how to need less.
+/// FailedPrecondition if `bytes` exceeds `memory_bytes` (see ProcessInfo; 0: not known, which allows everything). The error
+/// names the user of the memory by `whose` ("this server's part of the model") and ends with `advice` on how to need less.
 Result<void> fits_memory(uint64_t bytes, uint64_t memory_bytes, std::string_view whose, std::string_view advice);
 
 /// Raises an `error` about exhaustion. Coroutines and offloaded work turn the exception back into this error, so the caller

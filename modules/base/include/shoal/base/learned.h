@@ -8,14 +8,14 @@
 
 namespace shoal {
 
-/// How a T is kept. A type that is to be kept specializes this template with three functions:
+/// How RunConfig::learned() stores a T as text. A type that is to be stored specializes this template with three functions:
 ///
 ///   static std::string encode(const T& value);            // Returns JSON from which decode() restores every bit.
 ///   static Result<T> decode(std::string_view json);       // DataLoss says what is wrong. Never throws.
 ///   static std::string news(const T& kept, const T& found);
 ///
-/// news() compares the `kept` value with `found`, which was computed from the present data. It describes what the data have
-/// now and `kept` lacks, in words that may follow "the data have". Empty: nothing that matters.
+/// news() compares the stored value, `kept`, with `found`, which was computed from the present data. It says what the data
+/// now have and `kept` lacks, as the end of a sentence that begins with "the data have". Empty: nothing that matters.
 template <class T>
 struct Learned;
 

@@ -5,8 +5,8 @@
 
 namespace shoal {
 
-/// "age, rooms" for pairs of names and things; "one without a name" for a single thing whose name is empty; "none" for no
-/// things.
+/// "age, rooms" for the entries {"age", x} and {"rooms", y} of a map; "one without a name" for a single entry whose name is
+/// empty; "none" for an empty map.
 template <class Entries>
 std::string names_text(const Entries& entries) {
   if (entries.empty()) return "none";

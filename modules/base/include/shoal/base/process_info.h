@@ -22,9 +22,9 @@ struct ProcessInfo {
   int slow_cores = 0;
   /// True if the processor runs below its full speed at the moment because it is too hot.
   bool slowed_by_heat = false;
-  /// Processors of the affinity mask, if some of them are hyper-threads of one core; else 0.
+  /// The number of processors of the affinity mask, if it exceeds the number of their cores (hyper-threads); else 0.
   int usable_processors = 0;
-  /// The cores that this process's cgroups grant, if fewer than the affinity mask has.
+  /// The number of cores that this process's cgroups grant. Empty unless it is smaller than that of the affinity mask.
   std::optional<double> core_quota = {};
   /// The least of the machine's memory, the limit of this process's cgroup, and the process's limits (ulimit -v, -d). 0:
   /// not known.

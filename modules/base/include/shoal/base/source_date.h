@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The age of this source, by which a clock that was never set is told from one that is right.
+/// A date of this source. A clock that shows an earlier time was never set.
 #include <chrono>
 
 namespace shoal {

@@ -79,7 +79,7 @@ class Storage {
   /// Returns a part of a file name that no other call returns, in any process on any machine.
   virtual std::string unique_name() = 0;
 
-  // The functions below are built from those above.
+  // The functions below call only the virtual functions above.
   Result<std::string> read_all(const std::string& path, uint64_t size_bytes_max = uint64_t(1) << 30);
   /// Writes a temporary file (`path`, ".tmp-" and a unique name), syncs it, renames it to `path` and syncs the folder.
   /// Readers see the old or the new contents, also after a crash.

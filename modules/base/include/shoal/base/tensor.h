@@ -128,7 +128,7 @@ class Tensor {
     return *strings_;
   }
 
-  /// The same elements with another shape of as many elements.
+  /// A tensor with these elements and another shape, which must have the same number of elements.
   Tensor reshaped(Shape shape) const;
   Tensor clone() const;
 

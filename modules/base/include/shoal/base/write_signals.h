@@ -5,7 +5,7 @@
 
 namespace shoal {
 
-/// The signals that are to become errors of the write that causes them.
+/// Which signals are ignored, so that the failing write returns an error instead.
 struct WriteSignals {
   bool pipe = true;       ///< SIGPIPE: the reader of a pipe is gone (EPIPE).
   bool file_size = true;  ///< SIGXFSZ: the file would be larger than `ulimit -f` allows (EFBIG).
