@@ -59,7 +59,7 @@ Task<void> Acceptance::take_from_shm() {
 }
 
 Task<void> Acceptance::negotiate(std::unique_ptr<Connection> peer) {
-  // A local variable, since the frame's parameters live until the frame is destroyed, which may be later.
+  // A local variable ends with the body; the parameter would live until the frame is destroyed, which may be later.
   std::unique_ptr<Connection> link = std::move(peer);
   Environment* const env = postbox_->environment();
   if (!env) co_return;

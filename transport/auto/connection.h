@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A connection of tcp or shm that appears as one of auto.
+/// Wraps a connection of tcp or shm as a connection of auto.
 #include <memory>
 #include <optional>
 
@@ -8,7 +8,7 @@
 
 namespace shoal::transport::automatic {
 
-/// `peer`: the peer's address in auto. `first`: a message that was received already. `slot`: the listener's reservation.
+/// `peer`: the peer's address in auto. `first`: a message received already. `slot`: one of the listener's places.
 std::unique_ptr<Connection> make_connection(std::unique_ptr<Connection> inner, Endpoint peer,
                                             std::optional<Message> first = {}, std::shared_ptr<void> slot = nullptr);
 

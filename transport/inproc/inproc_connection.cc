@@ -23,7 +23,7 @@ Channel Pipe::make_channel(int from) {
 }
 
 void Pipe::close(int closer, const Error& reason) {
-  // The channel from the other side comes first: once that side learns the reason, none of its messages is accepted any
+  // The channel from the other side closes first: once the other side learns the reason, no message from it is accepted any
   // more.
   for (const int from : {1 - closer, closer}) channels_[size_t(from)].close(reason);
 }

@@ -16,7 +16,7 @@ constexpr size_t kAddressBytesMax = 80;  // A socket's name has 107 bytes, which
 
 struct IpAddress {
   int family = AF_UNSPEC;
-  in6_addr bytes{};  // An IPv4 address has the first four bytes.
+  in6_addr bytes{};  // An IPv4 address uses the first four bytes.
 };
 
 IpAddress parse_ip(const std::string& host) {

@@ -11,8 +11,8 @@ inline constexpr uint32_t kSlots = 256;        ///< How many buffers of one side
 inline constexpr size_t kSegmentsMax = 4096;   ///< How many segments of one peer are mapped at a time.
 /// The largest total size of the segments of one peer that are mapped at a time.
 inline constexpr uint64_t kMappedBytesMax = sizeof(void*) == 8 ? uint64_t(64) << 30 : uint64_t(512) << 20;
-/// The bytes of messages in the ring: a message is put there only while fewer bytes wait to be taken. The rest stays in the
-/// send queue.
+/// A message is put into the ring only while the messages that wait in the ring have fewer bytes than this. Until then it
+/// stays in the send queue.
 inline constexpr uint64_t kInRingBytesMax = uint64_t(4) << 20;
 
 }  // namespace shoal::transport::shm

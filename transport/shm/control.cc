@@ -60,7 +60,7 @@ Datagram receive_datagram(int socket) {
   iovec part{datagram.data.data(), datagram.data.size()};
   // There is room for one descriptor; the kernel closes the others.
   alignas(cmsghdr) char ancillary[CMSG_SPACE(sizeof(int))];
-  // If a peer left without reading our datagrams, one call fails, and the datagrams that the peer had sent follow it.
+  // If a peer left without reading our datagrams, one call fails; the next calls still return what the peer had sent.
   for (int attempt = 0; attempt < 3; ++attempt) {
     msghdr header{};
     header.msg_iov = &part;

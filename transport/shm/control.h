@@ -29,7 +29,7 @@ inline constexpr uint16_t kWelcome = 0;
 inline constexpr uint16_t kOtherProtocol = 1;
 inline constexpr uint16_t kFull = 2;
 
-/// The intervals that the two sides have announced.
+/// The heartbeat intervals that the two sides have announced.
 inline Heartbeat::Intervals intervals(const LinkOptions& ours, const Preamble& theirs) {
   using std::chrono::milliseconds;
   return {.ours = milliseconds(heartbeat_ms(ours)), .theirs = milliseconds(theirs.heartbeat)};

@@ -27,7 +27,7 @@ class Core : public stream::Core {
     return failed_precondition("shm: the buffers of this environment do not lie in shared memory");
   }
 
-  const std::shared_ptr<SharedMemory> memory;  // Null if the environment's buffers lie elsewhere.
+  const std::shared_ptr<SharedMemory> memory;  // Null if the environment's buffers lie outside of shared memory.
 };
 
 }  // namespace shoal::transport::shm

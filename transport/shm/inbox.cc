@@ -110,7 +110,7 @@ Result<Ref<const Buffer>> Inbox::hold(const Descriptor& next, std::shared_ptr<co
 void Inbox::Held::take_back(Buffer*) { inbox->end(*this); }
 
 void Inbox::end(Held& held) {
-  // These are destroyed last, after the last use of `held`: the message may be all that keeps this object alive.
+  // Destroyed last, after the last use of `held`: the message may have been the last owner of this Inbox.
   std::shared_ptr<Inbox> self;
   std::shared_ptr<const Mapping> memory;
   Ref<const Buffer> front;

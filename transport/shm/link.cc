@@ -73,7 +73,7 @@ void Link::wait_notice() {
 
 void Link::read_notice() {
   if (state_ == State::kClosed || !core_->open()) return;
-  take_notice();  // Only one: if there are more, the event loop calls again at once.
+  take_notice();  // Reads one datagram; if there are more, the event loop calls again at once.
   wait_notice();
   pump();
 }

@@ -67,7 +67,7 @@ class Link final : public stream::Link {
   const std::shared_ptr<Doorbell> bell_;
   const std::shared_ptr<Inbox> inbox_;
   std::optional<Outbox> outbox_;  // Nothing once closed.
-  std::optional<Message> next_;   // Taken out of the queue but not yet in the ring.
+  std::optional<Message> next_;   // A message that has left the queue but is not yet in the ring.
   bool next_is_farewell_ = false;
   bool waits_writable_ = false;
   bool waits_notice_ = false;

@@ -20,8 +20,8 @@ class Acceptance final : public stream::Acceptance {
   std::optional<Watched> socket_;
 };
 
-/// Makes a socket that listens at `endpoint`. If `endpoint` asked for any number, it gets the number chosen. Unavailable,
-/// with the address, if another process listens there.
+/// Makes a socket that listens at `endpoint`. If its address ends in ":0", a number chosen at random replaces the 0.
+/// Unavailable, with the address, if another process listens there.
 Result<Watched> listen_on(Core& core, Endpoint& endpoint);
 
 }  // namespace shoal::transport::shm

@@ -37,7 +37,7 @@ void describe_body(const Message& message, Descriptor& descriptor) {
   descriptor.front_bytes = body.size();
   if (payload.empty()) return;
   const auto begin = size_t(payload.data() - body.data());
-  // The makers of messages did not build this body, so all of it counts as front and is copied.
+  // The makers of messages did not build this body: all of it counts as front, the part that is copied.
   if (body.size() - begin - payload.size() >= kPaddingBytesMax) return;
   descriptor.front_bytes = begin;
   descriptor.payload_bytes = payload.size();

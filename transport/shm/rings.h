@@ -41,7 +41,7 @@ struct Descriptor {
 };
 static_assert(sizeof(Descriptor) == 88 && std::is_trivially_copyable_v<Descriptor>);
 
-/// The traffic from one side.
+/// The messages from one side to the other.
 struct Lane {
   alignas(64) std::atomic<uint32_t> written;     // How many descriptors were written; set by the sender.
   alignas(64) std::atomic<uint32_t> read;        // How many descriptors were read; set by the receiver.
@@ -66,7 +66,7 @@ struct RingsLayout {
   } sides[2];     // Side 0 has connected, side 1 has accepted.
   Lane lanes[2];  // Lane i has the messages that side i sends.
 };
-inline constexpr size_t kRingsBytes = (sizeof(RingsLayout) + 65535) / 65536 * 65536;  // Whole pages, whatever their size.
+inline constexpr size_t kRingsBytes = (sizeof(RingsLayout) + 65535) / 65536 * 65536;  // Whole pages on any system.
 
 /// The rings from the point of view of side `side`.
 class Rings {

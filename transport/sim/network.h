@@ -36,7 +36,7 @@ struct shoal::transport::SimNetwork::State {
   const SimLink& link(const sim::Names& direction) const;
   /// True if the direction from `a` to `b` or the opposite one is cut, so that no exchange between them succeeds.
   bool is_cut(const std::string& a, const std::string& b) const { return cuts.contains({a, b}) || cuts.contains({b, a}); }
-  SteadyTime now() const;  // The start of the clock if there is no task yet.
+  SteadyTime now() const;  // The tasks' clock; its zero if no task lives.
 
   /// Applies a fault: first settles everything that happened before it, then changes the state and wakes all waiting
   /// coroutines.

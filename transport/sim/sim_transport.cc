@@ -118,7 +118,7 @@ Task<Result<Link>> connect_from(std::shared_ptr<Home> home, Endpoint to, LinkOpt
     const std::string there = known == state.homes.end() ? std::string() : known->second;
     const bool answers = now_there != Found::kNothing && now_there != Found::kSleeper;
     const Duration there_and_back = state.link({here, there}).latency + state.link({there, here}).latency;
-    // Looks again before woken_by, since a frozen listener that is out of reach by then need not answer.
+    // Looks again before woken_by, too: a frozen listener that a fault cuts off meanwhile need not answer by then.
     const SteadyTime again = home->env.after(kLookAgain);
     const SteadyTime look_again = now_there == Found::kSleeper ? std::min(again, woken_by) : again;
     const SteadyTime then = answers ? home->env.after(there_and_back) : look_again;

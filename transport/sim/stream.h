@@ -17,14 +17,14 @@ class Stream {
   };
   /// Sends `bytes` over `link` at `now`. They arrive after everything that was sent earlier.
   Sent send(SteadyTime now, uint64_t bytes, const SimLink& link);
-  /// Sends something without a size, after everything that was sent.
+  /// Sends a packet without bytes, after everything that was sent.
   Sent send_last(SteadyTime now, const SimLink& link);
   /// Lets nothing arrive before `when`.
   void hold_until(SteadyTime when) { last_arrival_ = std::max(last_arrival_, when); }
 
  private:
   RandomStream random_;
-  SteadyTime free_{};  // When the link has sent everything so far.
+  SteadyTime free_{};  // When the link will have sent everything so far.
   SteadyTime last_arrival_{};
 };
 

@@ -59,7 +59,7 @@ uint64_t Way::lose_what_has_not_arrived(SteadyTime now) {
 uint64_t Way::lose_what_has_not_left(SteadyTime now) {
   const auto has_not_left = [&](const Sent& sent) {
     return sent.left > now || held(sent.arrival);
-  };  // The sender is gone, so nothing is sent again.
+  };  // A message that a cut holds back is lost too: its sender is gone and cannot send it again.
   if (farewell_ && has_not_left(*farewell_)) farewell_.reset();
   return std::erase_if(parcels_, has_not_left);
 }
@@ -78,7 +78,7 @@ void Way::set_cut(std::optional<SteadyTime> since, SteadyTime now, const SimLink
   cut_since_ = since;
 }
 
-// ---- both -----------------------------------------------------------------------------------------------------------
+// ---- both directions ------------------------------------------------------------------------------------------------
 
 Wire::Wire(SimNetwork::State& state, RandomKey key, End connecting, End accepting)
     : state_(state),

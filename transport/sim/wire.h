@@ -50,7 +50,7 @@ class Way {
   /// Returns how many packets were lost on the way.
   uint64_t send(SteadyTime now, Message message, const SimLink& link);
   void acknowledge(SteadyTime now, uint64_t bytes, const SimLink& link) { acks_.push_back({now + link.latency, bytes}); }
-  /// Sends a farewell behind all messages. Only the first one counts.
+  /// Sends the farewell, with the reason of the close, behind all messages. Further calls do nothing.
   void say_farewell(SteadyTime now, Error reason, const SimLink& link);
 
   /// Takes the next message that has arrived.
@@ -91,7 +91,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
     std::shared_ptr<Process> process;
     Endpoint peer;
     LinkOptions options;
-    std::shared_ptr<void> slot = nullptr;        // The listener's reservation for this end.
+    std::shared_ptr<void> slot = nullptr;        // Holds one of the listener's connections_max places.
     std::shared_ptr<WaitQueue> waits = nullptr;  // Null until the connection is accepted.
     std::optional<Error> closed = std::nullopt;
     uint64_t unacknowledged_bytes = 0;        // Bytes that this end has sent and the other end has not acknowledged.
@@ -120,7 +120,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
   /// The next time at which something may end this connection.
   SteadyTime next_end() const { return std::min(ends_at(0), ends_at(1)); }
 
-  /// Takes `message` if few enough bytes are unacknowledged and the connection is open, unless a Choice loses the message.
+  /// Takes `message` if few enough bytes are unacknowledged and the connection is open, unless the test's Choice drops it.
   bool send(int index, SteadyTime now, Message& message);
   /// Returns the next message that has arrived. Nothing if there is none, or if it ended the connection.
   std::optional<Message> receive(int index, SteadyTime now);

@@ -133,8 +133,8 @@ Result<void> verify(const Message& message) {
   const wire::Any expected = wire_type(message.head.kind);
   if (expected == wire::Any::NONE) return broken(message, "unknown kind");
   if (!message.body) return broken(message, "no body");
-  // The verifier asserts a size below 2 GiB, so the length is checked first. It works relative to the start, so the start's
-  // alignment is checked, too.
+  // The verifier asserts a size below 2 GiB, so the size is checked first. It measures alignment from the body's start, so
+  // the alignment of the start is checked, too.
   if (message.body_bytes() > kBodyBytesMax) return broken(message, "larger than any message may be");
   if (!aligned(message.body->data(), kBufferAlignment)) return broken(message, "body not aligned");
   flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(message.body->data()), message.body->size(),

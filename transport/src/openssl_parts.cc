@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// In a static program these definitions replace parts of Debian's libcrypto that Shoal never uses and that would be a tenth
-// of the program: certificates compressed by zstd, with that library, and tables for one curve. They return what OpenSSL's
-// own sources return if OpenSSL is configured without zstd, and with the arithmetic that other curves use.
+// In a static program these definitions replace parts of Debian's libcrypto that Shoal never uses but that would be a tenth
+// of the program: certificates compressed by zstd, with the zstd library, and tables for the curve SM2. They do what
+// OpenSSL does if it is built without zstd, and select the general arithmetic that OpenSSL has for other curves.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/bio.h>
 #include <openssl/comp.h>

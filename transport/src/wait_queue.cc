@@ -5,8 +5,8 @@
 
 namespace shoal::transport {
 
-// The queue owns this coroutine while it sleeps, and destroys it to end it. While the coroutine runs, the queue may release
-// it, and its frame then frees itself at the end.
+// The queue owns this coroutine while the coroutine sleeps, and ends it by destroying it. While the coroutine runs, the
+// queue may release it; the coroutine's frame then frees itself at the end.
 struct WaitQueue::TimerPromise {
   Timer get_return_object();
   std::suspend_always initial_suspend() noexcept { return {}; }
@@ -38,7 +38,7 @@ void WaitQueue::add(Wait& wait) {
 }
 
 void WaitQueue::arm(Deadline deadline) {
-  // A timer without a deadline sleeps too, since the sleep ends when the environment is killed.
+  // A timer is set even for kNoDeadline: if the environment is killed, the timer's sleep ends, and with it all waits.
   if (timer_ && timer_at_ <= deadline) return;
   stop();
   timer_at_ = deadline;
@@ -83,7 +83,7 @@ void WaitQueue::wake_all() {
   // Coroutines that are woken may wait again at once, so those that wait now are moved to a ring of their own first.
   Link now;
   if (empty()) return;
-  now.insert_before(ends_);  // Both ends are in one ring now. Without the old end, all waits follow `now`.
+  now.insert_before(ends_);  // Joins the ring of all waits; without ends_, the waits then form the ring of `now`.
   ends_.unlink();
   while (now.next != &now) end(*static_cast<Wait*>(now.next), WaitEnd::kWoken);
 }

@@ -29,7 +29,7 @@ class Attempt final : public stream::Attempt {
   std::optional<Resolver> resolver_;
   std::shared_ptr<TlsContext> tls_;
   std::optional<Socket> socket_;
-  std::optional<Stream> stream_;  // The socket's bytes, once it is connected.
+  std::optional<Stream> stream_;  // Reads and writes the socket, once it is connected.
   Preamble ours_;
   bool sent_ = false;          // True once `ours_` is sent.
   size_t received_bytes_ = 0;  // How many bytes of the peer's preamble have arrived.

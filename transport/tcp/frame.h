@@ -25,8 +25,8 @@ struct Preamble {
 inline constexpr uint32_t kWelcome = 0;
 inline constexpr uint32_t kOtherProtocol = 1;
 inline constexpr uint32_t kFull = 2;
-inline constexpr uint32_t kWantsToken = 3;        ///< The answer to a peer that connected without TLS.
-inline constexpr uint32_t kWantsCertificate = 4;  ///< The answer to a peer that connected without TLS.
+inline constexpr uint32_t kWantsToken = 3;        ///< The answer to a peer without TLS: a token is required.
+inline constexpr uint32_t kWantsCertificate = 4;  ///< The answer to a peer without TLS: certificates are required.
 inline constexpr size_t kPreambleBytes = 16;
 using PreambleBytes = std::array<std::byte, kPreambleBytes>;
 PreambleBytes encode(const Preamble& preamble);

@@ -39,7 +39,7 @@ class WriteBatch {
   std::array<Message, kFramesMax> messages_;
   size_t count_ = 0;
   size_t first_ = 0;    // The first frame that is not completely written.
-  size_t written_ = 0;  // How many bytes of that frame are written.
+  size_t written_ = 0;  // How many bytes of frame first_ are written.
   uint64_t bytes_ = 0;
   bool heartbeat_ = false;
 };
@@ -70,8 +70,8 @@ class Link final : public stream::Link {
 
  private:
   enum class Progress : uint8_t { kDone, kBlocked, kAgain, kFailed };
-  /// In one turn of the event loop, at most this much is moved for one connection, so that all get their turns. One
-  /// system call moves less, since it would otherwise go on for as long as the peer keeps up.
+  /// The most bytes that one turn of the event loop moves for a connection, so that all connections get their turns. One
+  /// call reads at most kCallBytes of a body, since it would otherwise go on for as long as the peer keeps up.
   static constexpr size_t kTurnBytes = size_t(4) << 20;
   static constexpr size_t kCallBytes = size_t(1) << 20;
 
@@ -93,7 +93,7 @@ class Link final : public stream::Link {
   void read();
   void read_on();
   Progress read_some();
-  bool take_bytes(size_t bytes);  // False if reading has ended or has to pause.
+  bool take_bytes(size_t bytes);  // Handles `bytes` bytes just read. False if reading has ended or has to pause.
   bool take_head();
   bool take_body();
   void discard_input();

@@ -20,8 +20,8 @@ class Acceptance final : public stream::Acceptance {
   std::optional<Acceptor> acceptor_;
 };
 
-/// Binds to the first of `addresses` that works, and listens. If `endpoint` asked for any port, it gets the port chosen.
-/// Unavailable, with the address, if none works.
+/// Binds to the first of `addresses` that works, and listens. If `endpoint` has port 0, the port that the system chose
+/// replaces it. Unavailable, with the address, if none works.
 Result<Acceptor> listen_on(asio::io_context& io, const std::vector<SocketAddress>& addresses, Endpoint& endpoint);
 
 }  // namespace shoal::transport::tcp

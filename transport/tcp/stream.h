@@ -10,7 +10,7 @@ namespace shoal::transport::tcp {
 /// Used on the strand. Never blocks.
 class Stream {
  public:
-  /// A plain stream.
+  /// A stream without TLS.
   explicit Stream(Socket socket);
   /// A stream through TLS.
   Stream(Socket socket, TlsContext& tls, TlsSide side, std::optional<PeerIdentity> expected_peer = {});
@@ -20,8 +20,8 @@ class Stream {
   std::optional<PeerIdentity> identity() const { return tls_ ? tls_->identity() : std::nullopt; }
   Socket& socket() { return socket_; }
 
-  /// Both return what a socket's calls return: the number of bytes moved, or would_block, eof or another error. Through
-  /// TLS, at most one record is read.
+  /// read_some() and write_some() return what a socket's calls return: the number of bytes moved, or would_block, eof or
+  /// another error. Through TLS, at most one record is read.
   size_t read_some(std::span<const asio::mutable_buffer> into, error_code& error);
   size_t write_some(std::span<const asio::const_buffer> parts, error_code& error);
   /// Whether write_some() has taken bytes that the socket has not. Call write_some() again, even with no bytes, to send

@@ -11,7 +11,7 @@
 
 namespace shoal::transport::tcp {
 
-/// Collects records so that one call sends several, and keeps the last errors of the socket.
+/// Collects TLS records, so that one system call sends several of them, and keeps the socket's last errors.
 class TlsPipe {
  public:
   /// The largest number of bytes that one call sends. A new record is written only below this limit, and always fits, so

@@ -15,7 +15,7 @@
 namespace shoal::transport::tcp {
 namespace {
 
-constexpr long kPeerCertificateBytesMax = 16 * 1024;  // Also applies to peers that are not authenticated yet.
+constexpr long kPeerCertificateBytesMax = 16 * 1024;  // Even an unauthenticated peer can send as much.
 constexpr size_t kReadAheadBytes = 64 * 1024;         // The largest number of bytes that one call reads from the socket.
 constexpr unsigned char kAes128GcmSha256[] = {0x13, 0x01};
 
@@ -73,7 +73,7 @@ class Session final : public TlsSession {
   bool shake_hands(error_code& error);
   bool proved() const;
   bool encrypt(asio::const_buffer record, error_code& error);
-  /// Finds the `error` after a call that moved nothing.
+  /// Sets `error` to the reason why a call of OpenSSL moved no bytes.
   void explain(int result, error_code& error);
   void fail(TlsFailure why, std::string text, error_code& error);
   void explain_refusal(unsigned long code, error_code& error);
@@ -86,8 +86,8 @@ class Session final : public TlsSession {
   std::unique_ptr<SSL, FreeSsl> ssl_;  // Destroyed before its pipe.
   bool through_ = false;               // True once the handshake is complete.
   bool heard_ = false;                 // True once something was received after the handshake.
-  bool named_key_ = false;             // True if the client has named a key.
-  bool other_identity_ = false;        // True if the client named a key that this side does not have.
+  bool named_key_ = false;             // True if the client has named a pre-shared key.
+  bool other_identity_ = false;        // True if the client named a pre-shared key that this side does not have.
   std::string refusal_;                // Why this side refuses the peer's certificate.
   // The task that the peer's certificate names; identity_ only once the handshake is complete.
   std::optional<PeerIdentity> claimed_, identity_;
@@ -218,7 +218,7 @@ bool Session::shake_hands(error_code& error) {
   if (failure_ != TlsFailure::kNone) return fail(failure_, failure_text_, error), false;
   ERR_clear_error();
   const int result = SSL_do_handshake(ssl_.get());
-  if (result != 1) explain(result, error);  // Before send(), since it reads the state of the pipe.
+  if (result != 1) explain(result, error);  // explain() reads the pipe's state, which send() changes.
   pipe_.send();                             // If the handshake failed, this sends the alert.
   if (result != 1) return false;
   if (!proved()) return fail(TlsFailure::kOtherKey, "handshake without proof", error), false;

@@ -35,7 +35,7 @@ Link::Link(std::shared_ptr<Core> core, Peer peer, const LinkOptions& options, st
       incoming_(
           kReadAheadBytes,
           [this] {
-            // Only the event loop calls this, never a call of the user's.
+            // Called from the event loop only, so the coroutine may be resumed here.
             if (core_->open()) receiver_->wake_first();
           },
           [this] { later(&Link::end_stall); }),
@@ -149,7 +149,7 @@ void Link::shut_down(SteadyTime deadline) {
   fail(ended);
 }
 
-// ---- the handle -----------------------------------------------------------------------------------------------------
+// ---- the Connection that a task gets --------------------------------------------------------------------------------
 
 namespace {
 

@@ -48,7 +48,7 @@ class Link : public Holder, public std::enable_shared_from_this<Link> {
   };
   Link(std::shared_ptr<Core> core, Peer peer, const LinkOptions& options, std::shared_ptr<void> slot);
 
-  /// Sends what is queued for the first time, which also makes the channel report new messages, and begins to wait for
+  /// Called once. Sends the queued messages, after which the channel reports each new message, and begins to wait for
   /// input.
   virtual void begin() = 0;
   /// Sends as much of the queue as the medium takes, and in kFlushing the farewell message after it.
@@ -59,7 +59,7 @@ class Link : public Holder, public std::enable_shared_from_this<Link> {
   virtual void resume_reading() = 0;
   /// Called when this side has closed: the link delivers nothing any more, and only waits until the peer hangs up.
   virtual void stop_reading() = 0;
-  /// If the peer seems silent at `now`, reads what has arrived, since this side may have slept instead of the peer.
+  /// If the peer seems silent at `now`, reads what has arrived, since the pause may have been this side's own.
   virtual void look_for_heartbeat(SteadyTime now) = 0;
   virtual void send_heartbeat() = 0;
   /// False if the peer has hung up, while messages that it sent before are still to be read.
@@ -86,7 +86,7 @@ class Link : public Holder, public std::enable_shared_from_this<Link> {
   Heartbeat heartbeat_;
   Channel outgoing_;
   State state_ = State::kOpen;
-  std::optional<Error> broken_;     // An error found inside of a user's call. It is handled a little later.
+  std::optional<Error> broken_;     // An error found inside of a user's call. The event loop handles it later.
   std::optional<Message> stalled_;  // A received message that incoming_ cannot hold yet. Reading pauses meanwhile.
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The base class of the transports tcp and shm, which connect by their attempts.
+/// The base class of the transports tcp and shm. It implements connect() with their `Attempt` classes.
 #include "stream/acceptance.h"
 #include "stream/attempt.h"
 

@@ -64,7 +64,7 @@ class Certificate {
 
   const PeerIdentity& owner() const { return owner_; }
   const Validity& validity() const { return validity_; }
-  // For implementers of a transport, in DER:
+  // For implementers of a transport. Certificates and key are in DER.
   const std::string& certificate() const { return certificate_; }
   const std::string& key() const { return key_.text(); }
   const std::vector<std::string>& authorities() const { return authorities_; }

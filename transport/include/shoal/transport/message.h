@@ -85,14 +85,14 @@ struct Hello {
   uint64_t incarnation = 0;
   std::string strategy;      ///< The canonical text of the update strategy.
   uint64_t fingerprint = 0;  ///< The fingerprint of the model; 0 if it is not known yet.
-  std::string numerics;      ///< The canonical text of the numerics record.
+  std::string numerics;      ///< How the sender computes: backend, version, threads, data type.
   /// The variables of the model, one per line, so that a refusal can say what differs; empty if not known.
   std::string variables;
   /// The meaning of the model's ids and logits, one subject per line, so that a refusal can say what differs.
   std::string meaning;
   Encoding weights = Encoding::kDense;  ///< The encoding in which the sender wants to receive weights.
   std::string run = {};                 ///< The id of the run; empty if the sender does not know it.
-  std::string start = {};   ///< The name that a launcher or engine gave to the start of the sender; empty if it has none.
+  std::string start = {};   ///< The launcher's or job scheduler's name for this start of the job; empty if it has none.
   std::string origin = {};  ///< The program and its model_dir in words, for refusals; empty if not known.
 };
 Message make_hello(BufferPool& pool, const Hello& hello);
@@ -120,7 +120,7 @@ struct Weights {
   uint64_t base_version = 0;             ///< For kSparseRows: these rows turn this version into `version`.
   std::span<const std::byte> payload;    ///< The arena of the shard.
 };
-/// Makes a message whose payload of `payload_bytes` the caller then writes in place, zeroed padding included.
+/// Makes a message with room for a payload of `payload_bytes`. The caller then writes all of it, with zeros as padding.
 Message make_weights(BufferPool& pool, size_t payload_bytes, Encoding encoding = Encoding::kDense);
 /// Access to the payload and the numbers of a weights message that is not shared (SHOAL_CHECK: body->unique()).
 std::span<std::byte> mutable_payload(Message& message);
@@ -138,13 +138,13 @@ struct StepMetrics {
 };
 struct Chunk {
   uint64_t base_version = 0;  ///< The version of the shard that the gradients were computed with.
-  uint64_t ordinal = 0;       ///< The number of the batch on its trainer.
+  uint64_t ordinal = 0;       ///< The number of the batch in the trainer's input.
   Encoding encoding = Encoding::kDense;
   uint64_t range_begin = 0;  ///< The begin of the range, in bytes of the shard's arena.
   uint64_t range_end = 0;
   uint32_t chunk_index = 0;
   uint32_t chunk_count = 1;  ///< The number of chunks of this push to this shard.
-  /// True for the chunk of the first range, which is sent last. Only its scalars, position and metrics are used.
+  /// True for the chunk of the first range, sent last: only a closing chunk's scalars, position and metrics are used.
   bool closing = false;
   uint64_t push = 0;                ///< The number of the push in its trainer's process, from 1: the same on all shards.
   std::string_view position;        ///< The input position after this batch, opaque, at most 64 KiB.
@@ -189,7 +189,7 @@ struct PushId {
 
 /// The numbers are sent over the network and never change.
 enum class ReportKind : uint8_t {
-  kInStep = 1,  ///< The first report of a connection and of an epoch: the orders that the shard has received so far.
+  kInStep = 1,  ///< The first report on a connection and in an epoch: which orders the shard has received so far.
   kHeld = 2,    ///< The shard has received the whole push.
 };
 struct Report {
@@ -208,8 +208,8 @@ enum class OrderKind : uint8_t {
   /// Keep these pushes and answer them, so that their trainers may compute another batch for the same commit.
   kAgain = 3,
   kFence = 4,  ///< Drop all pushes of these processes, and accept no more of them (PushId::number is ignored).
-  kHold = 5,   ///< Keep the present state for a snapshot by this chief's process; PushId::number 1: with residuals.
-  kSeal = 6,   ///< No push counts any more.
+  kHold = 5,   ///< Keep the present state for a checkpoint by this chief's process; PushId::number 1: with residuals.
+  kSeal = 6,   ///< Accept no push any more.
 };
 struct Order {
   OrderKind kind = OrderKind::kCommit;

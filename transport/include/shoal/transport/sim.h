@@ -16,7 +16,7 @@ namespace shoal::transport {
 /// One direction of a link. It behaves like a stream of packets of 1,460 bytes. Lost packets are sent again while the
 /// stream waits. So, as with TCP, loss, duplicates and reordering only cost time, and messages stay in order.
 struct SimLink {
-  Duration latency = std::chrono::microseconds(50);  ///< The time for one way.
+  Duration latency = std::chrono::microseconds(50);  ///< The time that a packet takes in one direction.
   Duration jitter{};                                 ///< The largest random addition to the latency; evenly distributed.
   double bytes_per_second = 0;                       ///< The rate; 0: unlimited.
   double loss = 0;                                   ///< The fraction of packets that are lost, in [0, 1).
@@ -89,7 +89,7 @@ class SimNetwork {
     uint64_t messages = 0;
     uint64_t bytes = 0;         ///< Bytes of bodies and heads, each counted once.
     uint64_t packets_lost = 0;  ///< Packets that were lost and sent again.
-    // Faults:
+    // The next members count faults.
     uint64_t cuts = 0;           ///< Directions that were cut.
     uint64_t resets = 0;         ///< Connections that reset() or a Choice ended.
     uint64_t messages_lost = 0;  ///< Messages that were sent and never arrive.

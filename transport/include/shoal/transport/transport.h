@@ -35,7 +35,7 @@ struct LinkOptions {
   /// either side: no heartbeats. The event loop sends them, so a task that computes for long does not seem dead. inproc
   /// needs none, since tasks of one process stop together.
   Duration heartbeat_interval = std::chrono::seconds(5);
-  /// Payload checksums (XXH3). tcp always uses them beyond loopback without encryption, otherwise only if this is set.
+  /// Payload checksums (XXH3) in tcp. Unencrypted connections beyond loopback always have them, others only if this is set.
   bool checksum = false;
   /// tcp: if set, every connection, on loopback too, uses TLS 1.3, which only holders of the same token, or of a
   /// certificate of the same CA, can take part in (FailedPrecondition for others, and in a build without TLS). inproc and

@@ -64,12 +64,12 @@ class WaitQueue : public std::enable_shared_from_this<WaitQueue> {
   Timer run_timer(uint64_t generation);
 
   Environment& env_;
-  Link ends_;                      // The node that closes the ring of waits.
+  Link ends_;                      // The sentinel of the ring of waits.
   Wait* adding_ = nullptr;         // The wait inside of add(): it may end before its coroutine is suspended.
-  std::coroutine_handle<> timer_;  // The frame that sleeps until the next deadline; null: none.
-  bool in_timer_ = false;          // True while that frame is running. A frame that finds itself replaced ends.
+  std::coroutine_handle<> timer_;  // The coroutine that sleeps until the next deadline; null: none.
+  bool in_timer_ = false;          // True while timer_ runs: stop() must not destroy it then, and it ends by itself.
   Deadline timer_at_ = kNoDeadline;
-  uint64_t generation_ = 0;  // The number of the present timer.
+  uint64_t generation_ = 0;  // Counts the timers, so that a replaced timer notices and ends.
 };
 
 class WaitQueue::Wait : private WaitQueue::Link {
