@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// auto: shared memory between processes of one user on one machine, tcp between all others. Two tasks agree on it over
-/// tcp, after the handshake of tcp, so a token protects this transport, too. Whether they are on one machine is found out
-/// by trying.
+/// auto: shared memory between processes of one user on one machine, tcp between all others. Two tasks agree over tcp,
+/// after its handshake, on which of the two to use, so a token protects this transport, too. They find out by trying
+/// whether they are on one machine.
 #include "shoal/transport/accept_queue.h"
 
 #include <array>
@@ -116,7 +116,7 @@ class AutoTransport final : public Transport {
   Result<std::unique_ptr<Listener>> listen(Endpoint at, LinkOptions options) override {
     SHOAL_TRY_VOID(check_scheme(at));
     SHOAL_TRY(Transport* const tcp, env_.transport("tcp"));
-    LinkOptions roomier = options;  // While a peer moves to shared memory, it takes up one connection of each kind.
+    LinkOptions roomier = options;  // A peer that moves to shared memory has one connection of tcp and one of shm.
     roomier.connections_max += kNegotiationsMax;
     SHOAL_TRY(auto by_tcp, tcp->listen(by("tcp", at), roomier));
     auto acceptance = std::make_shared<Acceptance>(postbox_, std::move(options), std::move(by_tcp), listen_by_shm(roomier));

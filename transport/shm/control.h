@@ -35,7 +35,7 @@ inline Heartbeat::Intervals intervals(const LinkOptions& ours, const Preamble& t
   return {.ours = milliseconds(heartbeat_ms(ours)), .theirs = milliseconds(theirs.heartbeat)};
 }
 
-/// Every later datagram.
+/// The content of every datagram after the preambles.
 struct Notice {
   enum Kind : uint32_t {
     kRing = 1,     ///< Wakes the peer, and serves as a heartbeat. Only the kind is sent.
@@ -54,7 +54,7 @@ inline constexpr size_t kDatagramBytesMax = 64;  // Longer datagrams are cut, an
 enum class Sent : uint8_t { kDone, kSocketFull, kFailed };  ///< With kFailed, errno says why.
 Sent send_datagram(int socket, std::span<const std::byte> bytes, int descriptor = -1);
 
-/// Receives one datagram. Descriptors beyond the first are closed.
+/// The result of receive_datagram(), which closes all descriptors but the first.
 struct Datagram {
   enum class Kind : uint8_t { kData, kNothing, kEnd };
   Kind kind = Kind::kNothing;

@@ -6,7 +6,7 @@
 namespace shoal::transport::shm {
 namespace {
 
-// When a buffer of this size is given back, its owner is woken at once.
+// When a buffer of at least this size is given back, its owner is woken at once.
 constexpr uint64_t kLargeBytes = 64 * 1024;
 
 MessageHead head_of(const Descriptor& descriptor) {

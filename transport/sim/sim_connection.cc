@@ -4,7 +4,7 @@
 namespace shoal::transport::sim {
 namespace {
 
-/// The state that the connection's handle and its coroutines share.
+/// The state that a SimConnection and its coroutines share.
 struct Side {
   Environment& env;
   std::shared_ptr<SimNetwork> network;

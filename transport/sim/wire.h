@@ -131,7 +131,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
   void end_of_process(int index, SteadyTime now);
   /// Answers traffic for a dead process of end `index` with a reset, as its host's kernel does after a restart.
   void refuse_stray(int index, SteadyTime now);
-  /// Wakes the coroutines that wait at end `index`, soon.
+  /// Posts a wake-up of the coroutines that wait at end `index`.
   void wake(int index);
   void wake_both() { wake(0), wake(1); }
 

@@ -32,7 +32,7 @@ std::string random_name() {
 struct Issuer {
   OpenSslObject<X509> certificate;
   OpenSslObject<EVP_PKEY> key;
-  std::optional<std::chrono::sys_seconds> last;  ///< When its certificate ends, if that can be read.
+  std::optional<std::chrono::sys_seconds> last;  ///< When the CA's certificate ends, if that can be read.
 };
 
 Result<Issuer> issuer_of(const KeyPair& authority) {

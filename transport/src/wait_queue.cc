@@ -43,7 +43,7 @@ void WaitQueue::arm(Deadline deadline) {
   stop();
   timer_at_ = deadline;
   timer_ = run_timer(generation_).handle;
-  const bool was_in_timer = std::exchange(in_timer_, true);  // The frame may end before it ever sleeps.
+  const bool was_in_timer = std::exchange(in_timer_, true);  // The coroutine may end before it ever sleeps.
   timer_.resume();
   in_timer_ = was_in_timer;
 }

@@ -15,7 +15,7 @@
 namespace shoal::transport::tcp {
 namespace {
 
-constexpr long kPeerCertificateBytesMax = 16 * 1024;  // Even an unauthenticated peer can send as much.
+constexpr long kPeerCertificateBytesMax = 16 * 1024;  // Even an unauthenticated peer may send this much.
 constexpr size_t kReadAheadBytes = 64 * 1024;         // The largest number of bytes that one call reads from the socket.
 constexpr unsigned char kAes128GcmSha256[] = {0x13, 0x01};
 

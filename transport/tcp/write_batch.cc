@@ -20,7 +20,7 @@ void WriteBatch::add_heartbeat() {
   SHOAL_DCHECK(empty());
   clear();
   Frame frame;
-  frame.head.kind = MessageKind::kPull;  // Any kind without a body would do.
+  frame.head.kind = MessageKind::kPull;  // Any kind of message without a body would do.
   frame.heartbeat = true;
   encode(frame, heads_[count_++]);
   bytes_ += kFrameBytes;

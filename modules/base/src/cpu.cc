@@ -15,11 +15,11 @@ namespace {
 /// denormals into zero. x86 also has one mask bit for each trap. 32-bit ARM has the exception flags in the same word,
 /// 64-bit ARM has them in a word of their own.
 #if defined(__SSE2__)
-constexpr uint64_t kKeep = 0x1f80, kFlush = kKeep | 0x8000 | 0x0040;  // All traps masked; flush to zero, denormals are zero.
+constexpr uint64_t kKeep = 0x1f80, kFlush = kKeep | 0x8000 | 0x0040;  // Masks all traps; kFlush zeroes denormals, too.
 uint64_t floating_point_mode() { return _mm_getcsr(); }
 void set_floating_point_mode(uint64_t mode) { _mm_setcsr(unsigned(mode)); }
 #elif defined(__aarch64__)
-constexpr uint64_t kKeep = 0, kFlush = uint64_t(1) << 24;  // Bit FZ: flush operands and results.
+constexpr uint64_t kKeep = 0, kFlush = uint64_t(1) << 24;  // Bit FZ: denormal operands and results become 0.
 uint64_t floating_point_mode() {
   uint64_t mode = 0, flags = 0;
   __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
@@ -31,7 +31,7 @@ void set_floating_point_mode(uint64_t mode) {
   __asm__ volatile("msr fpsr, %0" : : "r"(mode >> 32));
 }
 #elif defined(__arm__) && defined(__ARM_FP)
-constexpr uint64_t kKeep = 0, kFlush = uint64_t(1) << 24;  // Bit FZ: flush to zero.
+constexpr uint64_t kKeep = 0, kFlush = uint64_t(1) << 24;  // Bit FZ: denormals become 0.
 uint64_t floating_point_mode() {
   uint32_t mode = 0;
   __asm__ volatile("vmrs %0, fpscr" : "=r"(mode));

@@ -41,8 +41,8 @@ struct Pair {
   float first, second;
 };
 
-/// Two independent standard normals. The angle is 2 pi angle_bits / 2^32: quadrant and remainder are exact. Polynomials:
-/// Cephes.
+/// Two independent standard normals. The angle is 2 pi angle_bits / 2^32; its quadrant and remainder are exact. The
+/// polynomials are those of Cephes.
 SHOAL_ALWAYS_INLINE Pair box_muller(uint32_t radius_bits, uint32_t angle_bits) {
   const float u = (float(int32_t(radius_bits >> 1)) + 1.0f) * 0x1p-31f;  // In (0, 1].
   const float radius = std::sqrt(-2.0f * natural_log(u));

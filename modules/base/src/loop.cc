@@ -78,7 +78,7 @@ void Loop::forget(Waiter& waiter) {
 }
 
 void Loop::run_until(UniqueFunction<bool()> done) {
-  // run_until() is not re-entered from the strand, nor called by two threads at once.
+  // run_until() must not be called from the strand, nor by two threads at once.
   std::thread::id nobody{};
   SHOAL_CHECK(thread_.compare_exchange_strong(nobody, std::this_thread::get_id()));
   run_turns(done);
@@ -140,7 +140,7 @@ bool Loop::run_queue(Done& done) {
 
 bool Loop::spin() {
   if (spin_ <= Duration::zero()) return false;
-  // Checking for posted work costs one load. Polling sockets and timers costs some hundred nanoseconds, so it is rarer.
+  // A check for posted work costs one load. Polling sockets and timers costs some hundred nanoseconds: done less often.
   constexpr int kLooksPerPoll = 32;
   const SteadyTime end = now() + spin_;
   do {

@@ -27,8 +27,8 @@ struct StopState {
   std::thread::id running_thread;
 
   /// Asks the parents too: a parent's stop counts even before the parent has called this state's callback. A parent runs
-  /// its callbacks one after another, so code that one callback has woken could otherwise ask another token of the same
-  /// parent and hear that nothing has stopped.
+  /// its callbacks one after another, so code that one callback has woken could otherwise find that another child of the
+  /// parent has not stopped yet.
   bool is_stopped() const {
     for (const StopState* state = this; state; state = state->parent.get()) {
       if (state->stopped.load(std::memory_order_acquire)) return true;

@@ -40,7 +40,7 @@ class AcceptQueue : public std::enable_shared_from_this<AcceptQueue> {
   bool open_ = true;
   std::shared_ptr<WaitQueue> waits_;
   std::deque<std::unique_ptr<Connection>> ready_;
-  // Shared with the reservations, which may be dropped after this object.
+  // Shared with the results of take_slot(), which may be dropped after this object.
   const std::shared_ptr<std::atomic<int>> slots_taken_ = std::make_shared<std::atomic<int>>(0);
 };
 

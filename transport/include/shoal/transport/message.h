@@ -27,7 +27,7 @@ enum class MessageKind : uint8_t {
   /// A part of a push: gradients for a range of a shard's arena; the chunk of the first range has the scalars.
   kChunk = 5,
   kSnapshot = 6,  ///< A part of a shard's state, for checkpoints and restores.
-  kError = 7,     ///< A request failed: kind and sentence.
+  kError = 7,     ///< A request failed: has the error's kind and its sentence.
   kReport = 8,    ///< A shard tells the sequencer (on shard 0) which pushes it has received.
   kOrder = 9,     ///< The sequencer tells a shard what to do with pushes.
 };
@@ -41,7 +41,7 @@ struct MessageHead {
   uint64_t epoch = 0;        ///< A new epoch begins at each restore. Messages of older epochs have no effect.
   uint64_t incarnation = 0;  ///< The random number that the sending process drew at its start.
   uint64_t sequence = 0;     ///< Counts the sender's requests on a shard, from 1.
-  uint64_t reply_to = 0;     ///< The sequence that this message answers; 0 if it is not a reply.
+  uint64_t reply_to = 0;     ///< The `sequence` of the request that this message answers; 0 if it is not a reply.
   uint64_t global_step = 0;  ///< In replies of a server: the global step of the job.
   friend bool operator==(const MessageHead&, const MessageHead&) = default;
 };
@@ -49,7 +49,7 @@ struct MessageHead {
 /// One message. Copies share the body.
 struct Message {
   MessageHead head;
-  Ref<const Buffer> body;  ///< Null for kinds without one.
+  Ref<const Buffer> body;  ///< Null for kinds that have no body.
 
   /// The payload of the body (empty if it has none), aligned to 64 bytes. If a transport left the payload in the peer's
   /// memory, it is the body's rest(), and the vector inside of the FlatBuffer is empty.
@@ -180,7 +180,7 @@ Result<SnapshotPart> read_snapshot_part(const Message& message);
 struct PushId {
   int32_t trainer = 0;       ///< The chief is 0.
   uint64_t incarnation = 0;  ///< The random number that the trainer's process drew at its start.
-  uint64_t number = 0;       ///< The push's Chunk::push.
+  uint64_t number = 0;       ///< The push's number: see Chunk::push.
   friend auto operator<=>(const PushId&, const PushId&) = default;
   bool of_process(int32_t of_trainer, uint64_t of_incarnation) const {
     return trainer == of_trainer && incarnation == of_incarnation;

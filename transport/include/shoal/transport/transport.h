@@ -99,9 +99,9 @@ class Listener {
 
 /// How far apart the two tasks of a connection may run, which decides what form an address has.
 enum class Reach : uint8_t {
-  kProcess,  ///< Both are threads of one process. An address is any name.
-  kMachine,  ///< Both run on one machine. An address is any name that is unique there.
-  kNetwork,  ///< They may run anywhere. An address is "host:port".
+  kProcess,  ///< Both tasks are threads of one process. An address is any name.
+  kMachine,  ///< Both tasks run on one machine. An address is any name that is unique there.
+  kNetwork,  ///< Both tasks may run anywhere. An address is "host:port".
 };
 
 class Transport {

@@ -134,9 +134,9 @@ class Buffer {
 /// Blocks are rounded up to size classes (powers of two and their 3/4 points from 256 B; 1 MiB multiples from 4 MiB).
 class BufferPool final : private BufferOwner {
  public:
-  /// `retained_bytes_max` bounds the memory of idle buffers; buffers beyond it are freed on release. If a buffer was freed
-  /// for this reason and its size is wanted again, the bound grows by that size, up to the most that was in use at once. So
-  /// the buffers of a larger model are kept, and a buffer that was needed only once is not.
+  /// `retained_bytes_max` bounds the memory of idle buffers; a buffer beyond the bound is freed on release. If a buffer of
+  /// the same size is needed later, the bound grows by this size, at most to the largest memory ever in use. So the buffers
+  /// of a larger model are kept, and a buffer that was needed only once is not.
   static std::shared_ptr<BufferPool> create(size_t retained_bytes_max = size_t(1) << 30);
   ~BufferPool();
 
@@ -149,7 +149,7 @@ class BufferPool final : private BufferOwner {
   std::shared_ptr<BlockSource> adopt_source(std::shared_ptr<BlockSource> source);
 
   struct Stats {
-    uint64_t allocated_bytes = 0;  ///< Got from the system, in use or idle.
+    uint64_t allocated_bytes = 0;  ///< Taken from the system, whether in use or idle.
     uint64_t in_use_bytes = 0;
     uint64_t peak_in_use_bytes = 0;
     uint64_t fresh_count = 0;  ///< The number of get() calls that had to allocate.

@@ -67,7 +67,7 @@ class Environment {
   virtual BufferPool& buffers() = 0;
   virtual Logger& log() = 0;
   virtual const ProcessInfo& process() const = 0;
-  /// A fresh random number, for incarnations and unseeded shuffles. In simulations it comes from the seed.
+  /// A fresh random number: for ids of processes, and for shuffles without a seed. In simulations it follows from the seed.
   virtual uint64_t entropy() = 0;
   /// Stops when SIGINT, SIGTERM or SIGHUP asks the task to end.
   virtual StopToken interrupted() = 0;

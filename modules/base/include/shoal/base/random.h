@@ -15,12 +15,12 @@ using RandomKey = uint64_t;
 
 /// Makes a key that depends on `key` and `part`: fold_in(fold_in(seed, trainer), op). Not a cryptographic hash.
 RandomKey fold_in(RandomKey key, uint64_t part);
-/// As above, with a name for a part (64-bit XXH3 of its bytes; equal on every platform).
+/// Makes a key that depends on `key` and the part's name (by its 64-bit XXH3, which is equal on every platform).
 RandomKey fold_in(RandomKey key, std::string_view name);
 
 /// 64-bit XXH3 of `bytes` (specification of xxhash 0.8, seed 0): equal on every platform and in every run.
 uint64_t hash64(std::string_view bytes);
-/// As above, with another seed.
+/// 64-bit XXH3 of `bytes` with the seed `seed`.
 uint64_t hash64(std::string_view bytes, uint64_t seed);
 
 /// Four 32-bit numbers for one counter value.

@@ -131,8 +131,8 @@ T value_or_raise(Result<T> result) {
 
 /// SHOAL_TRY(auto x, f());   defines x as f()'s value, or returns f()'s error from the function.
 #define SHOAL_TRY(decl, ...) SHOAL_TRY_IMPL(return, SHOAL_CONCAT(shoal_try_, __LINE__), decl, __VA_ARGS__)
-/// SHOAL_TRY_VOID(f());   the same for a Result<void>.
+/// SHOAL_TRY_VOID(f());   returns f()'s error, if there is one, from the function; f() returns a Result<void>.
 #define SHOAL_TRY_VOID(...) SHOAL_TRY_VOID_IMPL(return, SHOAL_CONCAT(shoal_try_, __LINE__), __VA_ARGS__)
-/// The same two macros for coroutines, as in `SHOAL_CO_TRY(auto x, co_await f());`.
+/// SHOAL_TRY and SHOAL_TRY_VOID for coroutines, as in `SHOAL_CO_TRY(auto x, co_await f());`.
 #define SHOAL_CO_TRY(decl, ...) SHOAL_TRY_IMPL(co_return, SHOAL_CONCAT(shoal_try_, __LINE__), decl, __VA_ARGS__)
 #define SHOAL_CO_TRY_VOID(...) SHOAL_TRY_VOID_IMPL(co_return, SHOAL_CONCAT(shoal_try_, __LINE__), __VA_ARGS__)

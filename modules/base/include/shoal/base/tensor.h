@@ -45,7 +45,7 @@ struct MutableTensorView {
   int64_t elements() const { return shape.elements(); }
   size_t bytes() const { return size_t(elements()) * size_of(dtype); }
   operator TensorView() const { return {dtype, shape, data}; }
-  /// As TensorView::as().
+  /// All elements. Raises TypeMismatch if they are not of type T.
   template <class T>
   std::span<T> as() const {
     if (dtype != dtype_of_v<T>) [[unlikely]]
