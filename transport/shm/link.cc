@@ -101,7 +101,7 @@ Result<void> Link::understand(const Datagram& datagram) {
   return {};
 }
 
-/// Reads a datagram, which shows that the peer lives: a message in the ring may be much older than its sender's end.
+/// Reads a datagram, which shows that the peer lives. A message in the ring does not, as its sender may have stopped.
 void Link::look_for_heartbeat(SteadyTime now) {
   if (heartbeat_.is_silent(now)) read_notice();
 }

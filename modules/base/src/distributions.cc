@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kChunk = 1024;  // The count of numbers made at a time, on the stack.
 
-/// ln(u) for a normal float u in (0, 1]. Source: Cephes, logf (S. Moshier), error below 1e-7 relative.
+/// ln(u) for a normal float u in (0, 1]. Source: Cephes, logf (S. Moshier), relative error below 1e-7.
 SHOAL_ALWAYS_INLINE float natural_log(float u) {
   // m in [sqrt(1/2), sqrt(2)) and e with u = m * 2^e are read from the bits.
   const int32_t bits = std::bit_cast<int32_t>(u) - 0x3f3504f3;

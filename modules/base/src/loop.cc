@@ -140,7 +140,7 @@ bool Loop::run_queue(Done& done) {
 
 bool Loop::spin() {
   if (spin_ <= Duration::zero()) return false;
-  // A check for posted work costs one load. Polling sockets and timers costs some hundred nanoseconds: done less often.
+  // Checking for posted work costs one load. Polling sockets and timers costs some hundred nanoseconds and is done rarely.
   constexpr int kLooksPerPoll = 32;
   const SteadyTime end = now() + spin_;
   do {

@@ -27,7 +27,7 @@ enum class MessageKind : uint8_t {
   /// A part of a push: gradients for a range of a shard's arena; the chunk of the first range has the scalars.
   kChunk = 5,
   kSnapshot = 6,  ///< A part of a shard's state, for checkpoints and restores.
-  kError = 7,     ///< A request failed: has the error's kind and its sentence.
+  kError = 7,     ///< Says that a request failed, with the error's kind and sentence.
   kReport = 8,    ///< A shard tells the sequencer (on shard 0) which pushes it has received.
   kOrder = 9,     ///< The sequencer tells a shard what to do with pushes.
 };
