@@ -13,7 +13,7 @@ namespace {
 using dnnl::memory;
 using Gradient = dnnl::convolution_backward_weights;
 
-/// Makes a kernel whose parts each sum over some images, in the layout that the first part chooses, and then adds them up.
+/// Makes a kernel in which each part sums over some images, in the first part's filter layout. These sums are added up.
 std::unique_ptr<Kernel> of_images(const Context& context, const Convolution& whole) {
   const auto [parts, descriptions, layout] = describe_parts(
       context.threads, whole, Rows::kOfResult, whole.kernel_any(kFloat),
@@ -48,7 +48,7 @@ struct FilterRange {
   Gradient::primitive_desc description = {};
 };
 
-/// The number of filters that no division separates: those of a group, or with one group those of a block of oneDNN.
+/// Ranges consist of whole units of this many filters: a group or, if there is only one group, a block of oneDNN's layouts.
 int64_t filters_together(const Convolution& whole) {
   constexpr int64_t kBlock = 16;
   return whole.groups > 1 ? whole.filters[0] / whole.groups : kBlock;
@@ -81,7 +81,7 @@ std::vector<FilterRange> filter_ranges(const Convolution& whole, int64_t count) 
   return ranges;
 }
 
-/// Describes some channels of images where they lie, with the other channels in between.
+/// Describes some channels of images [N,H,W,C] in place, without a copy: the other channels stay in memory between them.
 memory::desc channels_of(const Shape& all, const Shape& some) {
   const int64_t pixel = all[3], row = all[2] * pixel;
   return {{some[0], some[3], some[1], some[2]}, kFloat, {all[1] * row, 1, row, pixel}};

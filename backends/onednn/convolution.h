@@ -12,8 +12,8 @@
 
 namespace shoal::backends::onednn {
 
-/// A convolution as it is described to oneDNN. Image, filters and result are those of the forward convolution, also for
-/// gradients.
+/// The sizes and options of a convolution, as oneDNN needs them. Image, filters and result are those of the forward
+/// convolution, also if a gradient is computed.
 struct Convolution {
   Shape image, filters, result;
   int64_t groups;
@@ -24,7 +24,7 @@ struct Convolution {
   Convolution(const Context& context, const Attributes& attributes, const Shape& image_, const Shape& filters_,
               const Shape& result_);
 
-  /// Filters in the layout of a program, and in the layout that a primitive chooses.
+  /// Describe the filters: kernel() in the layout of a program, kernel_any() with a layout that the primitive chooses.
   dnnl::memory::desc kernel() const;
   dnnl::memory::desc kernel_any(dnnl::memory::data_type type) const;
 
@@ -40,8 +40,8 @@ struct Convolution {
   int64_t multiplications() const { return result.elements() * filters[1] * filters[2] * filters[3]; }
 
   Convolution of_images(int64_t begin, int64_t end) const;
-  /// For one image: the convolution that computes some rows of the result, or that uses some rows of the image. Nothing if
-  /// padding cannot express it.
+  /// For one image: of_result_rows() computes some rows of the result, of_image_rows() covers some rows of the image (for
+  /// its gradient). Nothing if padding cannot express the part.
   std::optional<Convolution> of_result_rows(int64_t begin, int64_t end) const;
   std::optional<Convolution> of_image_rows(int64_t begin, int64_t end) const;
 
@@ -53,7 +53,7 @@ struct Convolution {
 /// Returns how many threads should compute `whole`.
 int convolution_threads(int threads, const Convolution& whole);
 
-/// For a single image: whether rows of the result or of the image are divided among threads, namely those written.
+/// Divides one image among threads by rows of the tensor that is written: the result, or the image when its gradient is.
 enum class Rows { kOfResult, kOfImage };
 
 /// Divides a convolution into parts that are computed at the same time: some images each or, for one image, some rows.

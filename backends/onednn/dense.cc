@@ -44,15 +44,15 @@ bool has_avx512() {
 #endif
 }
 
-/// oneDNN reads the transposed operand with the stride of its rows, which evict each other from the cache if there are many
-/// columns: [2048, 1024]^T [2048, 256] took 27.7 ms with oneDNN and 13.5 ms with panels (AVX2, one thread). oneDNN is still
-/// faster if the other operand is the wide one, or if the sums are short.
+/// oneDNN reads the transposed operand with the stride of its rows. If rows are long, the cache lines that it reads evict
+/// each other: [2048, 1024]^T [2048, 256] took 27.7 ms with oneDNN and 13.5 ms with panels (AVX2, one thread). oneDNN is
+/// still faster if the other operand is the wide one, or if the sums are short.
 bool transpose_is_slow(int64_t batch, int64_t out, int64_t in) { return out >= 512 && out >= in && batch >= 16; }
 
-/// With AVX-512, panels (backends/portable) are as fast as oneDNN up to some depth (Intel Xeon, Sapphire Rapids: 0.95 to
-/// 1.05 of oneDNN's rate for [128, 512]^T [128, 784] and similar sizes, 0.75 for 1024 rows), and the update is applied
-/// while rows are in the cache. This holds as long as the packed x fits into a core's own cache, or half a megabyte of it,
-/// and enough rows use it.
+/// With AVX-512, panels (backends/portable) are as fast as oneDNN for batches that are not too large (Intel Xeon, Sapphire
+/// Rapids: 0.95 to 1.05 of oneDNN's rate for [128, 512]^T [128, 784] and similar sizes, 0.75 for a batch of 1024), and the
+/// update is applied while rows of dW are in the cache. That needs a packed x that fits into a core's own cache, or half a
+/// megabyte of it, and a dW with enough rows to make packing x worth its time.
 bool panels_are_fast(int64_t batch, int64_t out, int64_t in) {
   constexpr int64_t kDepthMax = 256, kRowsMin = 64, kOwnCacheBytes = 512 << 10;
   return has_avx512() && batch <= kDepthMax && out >= kRowsMin && batch * in * int64_t(sizeof(float)) <= kOwnCacheBytes;
@@ -86,8 +86,8 @@ std::unique_ptr<Kernel> make_dense_grad_kernel(const Context& context, const Ker
       (batch <= kUpdateCountsMax || panels_are_fast(batch, out, in) || transpose_is_slow(batch, out, in))) {
     return nullptr;
   }
-  // The result keeps its rows contiguous: for a transposed one oneDNN uses reference code, which is a thousand times
-  // slower.
+  // The rows of dW stay contiguous: for a dW that is described as transposed, oneDNN uses its reference code, which is a
+  // thousand times slower.
   return make_matmul(context, request, {out, batch, true}, {batch, in}, {out, in});
 }
 

@@ -18,8 +18,8 @@ namespace shoal::backends::onednn {
 /// an engine that does not start).
 template <class Make>
 Result<std::unique_ptr<Kernel>> guarded(Make&& make) {
-  // Checked because oneDNN's code generator allocates memory and writes through the pointer without checking that it is not
-  // null.
+  // Free memory is checked first, because oneDNN's code generator allocates memory and writes to it without checking that
+  // the pointer is not null.
   constexpr size_t kCodeBytes = size_t(8) << 20;
   if (!has_memory_left(kCodeBytes)) return no_memory(kCodeBytes, "oneDNN's code");
   try {

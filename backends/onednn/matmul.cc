@@ -33,13 +33,13 @@ std::unique_ptr<Kernel> make_matmul(const Context& context, const KernelRequest&
   if (!all_float32(request) || !none_empty(request)) return nullptr;
   const auto [a, b, c] = Operands(request);
   if (b.batch == 1 && (!a.transposed || a.batch == 1)) return make_matrix_product(context, {flat(a), flat(b), flat(c)});
-  return make_matrix_product(context, {a, b, c});  // A batch of one is multiplied with all matrices of the other factor.
+  return make_matrix_product(context, {a, b, c});  // If b is a batch of one, every matrix of a is multiplied with it.
 }
 
 std::unique_ptr<Kernel> make_matmul_sum(const Context& context, const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
   const auto [a, b, c] = Operands(request);
-  // Only with this layout is the sum over a batch a single product; other layouts are left to the reference.
+  // The sum over a batch is a single product only if a is transposed and b is not; the reference computes other layouts.
   if (*a.batch > 1 && (!a.transposed || b.transposed)) return nullptr;
   return make_matrix_product(context, {flat(a), flat(b), flat(c)});
 }

@@ -15,7 +15,7 @@ using dnnl::memory;
 
 enum class Axis { kBatch, kRows, kColumns };
 
-/// A range of one axis of a product; it includes the other axes entirely.
+/// A part of a product: the range [begin, end) of one axis, and all of the other axes.
 struct Range {
   Axis axis;
   int64_t begin, end;
@@ -28,7 +28,7 @@ struct Part {
   memory::desc of(memory::data_type type) const { return {sizes, type, strides}; }
   int64_t offset_bytes(memory::data_type type) const { return offset * int64_t(memory::data_type_size(type)); }
 
-  /// The same sizes without gaps, in separate memory. Rows are contiguous: the last axis is the innermost one.
+  /// Returns a part of the same sizes in separate memory, without gaps. Rows are contiguous.
   Part compact() const {
     Part part{sizes, strides};
     for (size_t axis = sizes.size() - 1; axis-- > 0;) part.strides[axis] = part.strides[axis + 1] * sizes[axis + 1];
@@ -50,8 +50,8 @@ Part whole(const Matrices& m) {
   return part;
 }
 
-/// The part of a factor or of the result that belongs to a range of the product's axes. `has_rows` and `has_columns` say
-/// whether its rows and columns are those of the product.
+/// Returns the part of the matrices m that a range of the product uses. `has_rows` and `has_columns` say whether the rows
+/// and the columns of m are those of the product (the left factor has its rows, the right factor its columns).
 Part part_of(const Matrices& m, const Range& range, bool has_rows, bool has_columns) {
   Part part = whole(m);
   const size_t rows = part.sizes.size() - 2;
@@ -72,14 +72,14 @@ std::vector<Range> equal_ranges(Axis axis, int64_t size, int64_t together, int64
 
 using Division = std::vector<Range>;
 
-/// Into how many parts, one for each thread, the product should be divided.
+/// Returns the number of parts, one for each thread, into which the product should be divided.
 int parts_for(int threads, const MatrixProduct& product) {
   // Two multiplications count as one byte of memory traffic.
   return team_for(threads, product.c.elements() * product.a.columns / 2);
 }
 
-/// The ways to divide a product as equally as its tiles allow, the best first, in which each thread has the least to
-/// read.
+/// Returns the ways to divide a product as equally as its tiles allow. The best way comes first: the one in which each
+/// thread reads the least.
 std::vector<Division> divisions(int parts, const MatrixProduct& product) {
   constexpr int64_t kRowsTogether = 4, kColumnsTogether = 16, kEvenEnough = 8;
   const Matrices &a = product.a, &b = product.b, &c = product.c;
@@ -131,8 +131,8 @@ ProductPart describe_whole(const Context& context, const MatrixProduct& product)
   return describe_part(context, product, {Axis::kRows, 0, product.c.rows});
 }
 
-/// Describes all parts with `implementation`, since another one may sum in another order. Empty if oneDNN does not have it
-/// for one of the parts.
+/// Describes all parts with the same `implementation`, since another one may sum in another order. Empty if oneDNN does not
+/// offer it for one of the parts.
 std::vector<ProductPart> describe_division(const Context& context, const MatrixProduct& product, const Division& division,
                                            std::string_view implementation, bool apart) {
   std::vector<ProductPart> parts;
@@ -144,13 +144,13 @@ std::vector<ProductPart> describe_division(const Context& context, const MatrixP
   return parts;
 }
 
-/// Whether copying c costs less than each core reading all of b, and sending b back when its update is computed.
+/// True if a copy of c costs less than this: each core reads all of b, and fetches b again after its next update.
 bool worth_a_copy(const Division& division, const MatrixProduct& product) {
   return division[0].axis == Axis::kColumns && product.b.elements() >= 2 * product.c.elements();
 }
 
-/// Divides the product into `count` parts. oneDNN 2.6's brgemm does not support rows with gaps, so it computes divided
-/// columns in separate memory without gaps.
+/// Divides the product into `count` parts. oneDNN 2.6's brgemm cannot write rows with gaps between them, so a part that
+/// consists of columns of c is computed in separate memory without gaps, and then copied.
 std::vector<ProductPart> divide(const Context& context, const MatrixProduct& product, std::string_view implementation,
                                 int count) {
   for (const Division& division : divisions(count, product)) {

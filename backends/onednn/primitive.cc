@@ -30,7 +30,7 @@ std::optional<Layouts> part_of(const Layouts& whole, size_t axis, int64_t begin,
   offsets[axis] = begin;
   part[axis] = end - begin;
   const Layouts parts{whole.first.submemory_desc(part, offsets, true), whole.second.submemory_desc(part, offsets, true)};
-  // get_size() == 0 is no test for this, since it is 0 for every description with an offset.
+  // get_size() == 0 cannot replace is_none() here, since get_size() is 0 for every description with an offset.
   if (is_none(parts.first) || is_none(parts.second)) return std::nullopt;
   return parts;
 }
@@ -164,7 +164,7 @@ Result<void> PrimitiveKernel::bind(Piece& piece, const KernelCall& call) const {
 
 Result<void> PrimitiveKernel::execute(Step& step, const KernelCall& call) const {
   for (Piece& piece : step.pieces) SHOAL_TRY_VOID(bind(piece, call));
-  // The pieces share the stream, which has no state on a processor.
+  // The pieces use one stream at the same time. That is safe, since the stream of a processor has no state.
   parallel_pieces(int(step.pieces.size()), [&](int number) {
     set_openmp_threads(1);  // The program has set it only for its own thread.
     Piece& piece = step.pieces[size_t(number)];

@@ -95,16 +95,16 @@ class PrimitiveKernel final : public Kernel {
   };
   /// Appends `copy` to the last piece of the last step: the thread that computes the piece then copies the rows.
   void copy_after_piece(const RowCopy& copy) { steps_.back().pieces.back().copy = copy; }
-  /// Appends a sum: `count` arrays of `elements` floats, one after another at `parts` and each align_up()ed, are added up.
+  /// Appends a sum of `count` arrays of `elements` floats. They begin at `parts`; each takes align_up() of its size.
   void add_sum(Operand parts, int64_t count, int64_t elements, Operand target);
-  /// Adds a change of layout to the last step. The kernel's name does not mention it.
+  /// Adds a change of layout to the last step. The kernel's name (implementation()) does not mention it.
   void add_reorder_piece(Argument from, Argument to);
   /// Appends a change of layout as a step.
   void add_reorder(const dnnl::memory::desc& from, Operand source, const dnnl::memory::desc& to, Operand target);
-  /// Input `input_index` (type `from`) with type and layout `to`: itself if it fits already, else a copy that each run
-  /// makes.
+  /// Returns input `input_index`, which has type and layout `from`, with type and layout `to`: the input itself if both are
+  /// equal, else a copy that each run makes.
   Operand input_as(size_t input_index, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
-  /// As input_as(), but the copy of a variable is kept until its version changes. For one input of a kernel.
+  /// As input_as(), but the copy of a variable is kept until the variable's version changes. Call it for one input at most.
   Operand variable_as(size_t input_index, bool is_variable, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
 
   Result<void> run(const KernelCall& call) override;

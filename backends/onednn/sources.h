@@ -10,16 +10,16 @@ namespace shoal::backends::onednn {
 
 using KernelMaker = std::unique_ptr<Kernel> (*)(const Context& context, const KernelRequest& request);
 
-// dense.cc
+// Defined in dense.cc:
 std::unique_ptr<Kernel> make_dense(const Context& context, const KernelRequest& request);
 std::unique_ptr<Kernel> make_dense_grad_input(const Context& context, const KernelRequest& request);
 std::unique_ptr<Kernel> make_dense_grad_kernel(const Context& context, const KernelRequest& request);
-// conv.cc
+// Defined in conv.cc:
 std::unique_ptr<Kernel> make_conv2d(const Context& context, const KernelRequest& request);
 std::unique_ptr<Kernel> make_conv2d_grad_input(const Context& context, const KernelRequest& request);
-// conv_grad_kernel.cc
+// Defined in conv_grad_kernel.cc:
 std::unique_ptr<Kernel> make_conv2d_grad_kernel(const Context& context, const KernelRequest& request);
-// matmul.cc
+// Defined in matmul.cc:
 std::unique_ptr<Kernel> make_matmul(const Context& context, const KernelRequest& request);
 std::unique_ptr<Kernel> make_matmul_sum(const Context& context, const KernelRequest& request);
 

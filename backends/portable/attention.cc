@@ -190,7 +190,7 @@ void backward(const Attention& a, const BackwardCall& call, int64_t length, floa
               .rows = rows,
               .depth = count,
               .columns = a.size});
-    // The gradients of keys and values are sums over all queries, so the left factor is transposed, one block at a time.
+    // The gradients of keys and values are sums over queries, so the left factor (scores) is read transposed.
     pack({call.query.row(first), call.query.stride}, rows, a.size, a.scale, queries);
     multiply({.a = {scores, 1, a.keys},
               .packed = queries,

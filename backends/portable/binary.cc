@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops of two or three operands that broadcast, and the repetition of one operand.
+// Ops of two or three operands that broadcast, and ops that only repeat one operand (broadcasts, gradients of sums).
 #include <map>
 #include <string>
 
@@ -60,7 +60,7 @@ SHOAL_ALWAYS_INLINE float greater_equal(float a, float b) { return a >= b ? 1.0f
 
 SHOAL_ALWAYS_INLINE float sigmoid_cross_entropy(float logit, float label) {
   const float magnitude = logit < 0.0f ? -logit : logit;
-  // x - x label for x above 0, -x label below, computed in one step, since two would lose precision by cancellation.
+  // x (1 - label) if x is above 0, else -x label. One product, since x - x label would lose precision by cancellation.
   const float linear = logit * ((logit > 0.0f ? 1.0f : 0.0f) - label);
   return linear + vector_log1p_unit(vector_exp(-magnitude));
 }
@@ -238,7 +238,7 @@ std::unique_ptr<Kernel> make_repeat(const KernelRequest& request) {
   return make_loop([=, threads = request.threads](const KernelCall& call) -> Result<void> {
     const float* x = floats(call.inputs[0]);
     float* y = floats(call.outputs[0]);
-    // The second operand is a single number and does not move.
+    // The second operand, the divisor, is a single number for all elements.
     nest.run(threads, 8, [&](const Tile& tile) {
       run_tile(divides ? Binary::kDiv : Binary::kFirst, tile, x + tile.operands[0].first, &divisor, y + tile.first);
     });

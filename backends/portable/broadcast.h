@@ -11,14 +11,14 @@
 
 namespace shoal::backends::portable {
 
-/// The distance between an operand's elements along each axis of the result; 0 if it is repeated.
+/// The distance between an operand's elements along each axis of the result; 0 along axes where the operand is repeated.
 using Strides = std::array<int64_t, Shape::kRankMax>;
 /// The strides of `part`, which is aligned with `full` at the last axis and repeated along axes of size 1.
 Strides broadcast_strides(const Shape& full, const Shape& part);
 /// The strides of an operand that has all axes of `full` except `axes` (or has these with size 1).
 Strides strides_without(const Shape& full, std::span<const int64_t> axes);
 
-/// Contiguous rows of a result, and the places of their operands.
+/// A part of a result, `rows` contiguous rows of `columns` elements, and the places of the operands' elements for it.
 struct Tile {
   struct Operand {
     int64_t first;       ///< Offset of the first element.
@@ -32,7 +32,7 @@ struct Tile {
   std::array<Operand, kOperandsMax> operands;
 };
 
-/// Drops axes of size 1, and joins neighbouring axes if every operand advances along both or along neither.
+/// Nested loops over a result. Drops axes of size 1; joins neighbours if each operand advances along both or along neither.
 class LoopNest {
  public:
   LoopNest(const Shape& result, std::initializer_list<Strides> operands);

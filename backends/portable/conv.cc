@@ -10,9 +10,9 @@
 namespace shoal::backends::portable {
 namespace {
 
-/// Returns one phase, along one axis, of the gradient for the image. Image and result exchange their roles: for an image of
-/// `in` and a result of `out` elements, the image elements h with (h + before) % stride == phase are sums over some taps of
-/// the result.
+/// Returns the axis of a correlation that computes the image's gradient at every stride-th element, those of phase `phase`.
+/// The roles of image and result are exchanged: for an image of `in` and a result of `out` elements, each image element h
+/// with (h + before) % stride == phase is a sum over some taps of the result.
 Axis phase_of(const Axis& forward, int64_t phase) {
   const int64_t stride = forward.stride, dilation = forward.dilation, before = -forward.begin;
   const int64_t together = std::gcd(stride, dilation), tap_step = stride / together;
@@ -26,7 +26,7 @@ Axis phase_of(const Axis& forward, int64_t phase) {
             .target_begin = target,
             .target_step = stride,
             .tap_step = -tap_step};
-  // The last tap comes first, so that neighbours in the result are neighbours in memory.
+  // Taps are taken from the last to the first, so that the result's elements are read in the order of memory.
   axis.tap_begin = first + (axis.taps - 1) * tap_step;
   axis.begin = axis.taps == 0 ? 0 : (target + before - first * dilation) / stride - (axis.taps - 1) * axis.dilation;
   return axis;

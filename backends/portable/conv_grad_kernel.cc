@@ -28,11 +28,11 @@ class ConvGradKernel final : public Kernel {
 
   Result<void> run(const KernelCall& call) override {
     const float* const dy = floats(call.inputs[0]);
-    // Windows contain zeros beyond the image, and are multiplied by dy, which has to be finite then.
+    // Packed windows contain zeros beyond the image. These are multiplied by dy, so dy must be finite: 0 * infinity is NaN.
     const bool by_taps = c_.groups > 1 || !c_.right.taps_are_neighbours() ||
                          (c_.right.reaches_beyond() && !all_finite({dy, size_t(call.inputs[0].elements())}));
     float* const sums = reinterpret_cast<float*>(call.scratch);
-    // If there are few blocks, rows of the filters are divided too.
+    // If there are fewer blocks than threads, the work is also divided by the filters' rows.
     const int64_t parts = blocks_ >= threads_ ? 1 : c_.down.taps;
     // Four multiplications count as one byte of memory traffic.
     const int64_t bytes = c_.images * c_.down.out * c_.right.out * elements() / 4;
@@ -55,8 +55,8 @@ class ConvGradKernel final : public Kernel {
 
  private:
   static constexpr int64_t kBlocksMax = 16, kPartialFloatsMax = int64_t(1) << 18;
-  // The number of results multiplied at a time, so that sums are read and written once for many products. Longer rows are
-  // divided.
+  // The number of results whose windows are multiplied at a time, so that sums are read and written only once for many
+  // products. Rows with more results are divided.
   static constexpr int64_t kPixelsTogether = kLeftBlockDepth;
 
   int64_t elements() const { return c_.groups * c_.filters * c_.channels * c_.taps(); }
@@ -64,14 +64,14 @@ class ConvGradKernel final : public Kernel {
   int64_t row_of_window() const { return c_.right.taps * c_.channels; }
   int64_t packed_dy() const { return packed_floats(kPixelsTogether, c_.filters); }
 
-  /// Adds the products of the images of one block to the sums for row `down` of all filters.
+  /// Computes the sums for row `down` of all filters: adds the products of all images of one block.
   void add_row(const KernelCall& call, int64_t block, int64_t down, bool by_taps, float* sums, float* own) const {
     const int64_t size = c_.right.taps * c_.channels * c_.filters, out_all = c_.groups * c_.filters;
     const auto [first, last] = inside(c_.down, down);
     for (int64_t group = 0; group < c_.groups; ++group) {
       float* const to = sums + (group * c_.down.taps + down) * size;
       std::fill_n(to, size, 0.0f);
-      int64_t held = 0;  // The number of results whose windows are packed but not multiplied yet.
+      int64_t held = 0;  // The number of results whose windows are packed, but not multiplied yet.
       for (int64_t n = c_.images * block / blocks_; n < c_.images * (block + 1) / blocks_; ++n) {
         for (int64_t row = first; row < last; ++row) {
           const int64_t h = row * c_.down.stride + c_.down.begin + down * c_.down.dilation;
@@ -96,7 +96,7 @@ class ConvGradKernel final : public Kernel {
     }
   }
 
-  /// Packs results as rows of panels; `to` is the first row.
+  /// Packs `count` rows of dy as rows of panels, from the row at `to` on.
   void pack_results(const float* dy, int64_t stride, int64_t count, float* to) const {
     for (int64_t column = 0; column < c_.filters; column += kPanelColumns) {
       pack({dy + column, stride}, count, std::min(kPanelColumns, c_.filters - column), 1.0f, to + column * kPixelsTogether);

@@ -15,16 +15,16 @@
 
 namespace shoal::backends::portable {
 
-/// The relation between an axis of results and one of images: result i, which lies at target_begin + i * target_step, uses
-/// through tap t (of `taps`) the image at i * stride + begin + t * dilation. The tap is the filters' tap_begin + t *
-/// tap_step.
+/// The relation between one axis of the result and one of the image. Result i is stored at target_begin + i * target_step.
+/// For each tap t in [0, taps), it uses the image element i * stride + begin + t * dilation and the filters' tap number
+/// tap_begin + t * tap_step.
 struct Axis {
   int64_t in, out, taps;
   int64_t stride = 1, begin = 0, dilation = 1;
   int64_t target_begin = 0, target_step = 1;
   int64_t tap_begin = 0, tap_step = 1;
 
-  /// The number of image elements between the first and the last that any result uses, from element `begin` on.
+  /// The number of image elements from the first that any result uses, element `begin`, to the last, both included.
   int64_t seen() const { return (out - 1) * stride + (taps - 1) * dilation + 1; }
   bool reaches_beyond() const { return begin < 0 || begin + seen() > in; }
   /// True if the image elements that one result uses are contiguous.
@@ -34,7 +34,7 @@ struct Axis {
 struct Correlation {
   int64_t images, groups;
   Axis down, right;
-  int64_t in_channels, out_channels;  ///< The numbers in one group.
+  int64_t in_channels, out_channels;  ///< How many channels one group has.
   int64_t target_height, target_width;
   // The place of weight (out, in, tap) in memory. Taps have distance 1. The weights of a group begin at group * group_step.
   int64_t out_step, in_step, group_step;
@@ -44,7 +44,7 @@ struct Correlation {
   int64_t packed_floats_of_group() const { return packed_floats(depth(), out_channels); }
 };
 
-/// The results of an axis whose tap `t` lies on the image: [first, last).
+/// The range [first, last) of an axis' results whose tap `t` lies on the image, not beyond its border.
 struct Span {
   int64_t first, last;
 };
@@ -54,8 +54,8 @@ Span inside(const Axis& axis, int64_t tap);
 /// zeros.
 void copy_pixels(const float* row, int64_t width, int64_t channels, int64_t begin, int64_t count, float* to);
 
-/// A kernel of correlations that write disjoint parts of one result. Input 0 is the image, 1 the filters, 2 a bias if
-/// `biased`.
+/// A kernel that consists of one or several correlations, which write disjoint parts of one result. Input 0 is the image,
+/// input 1 the filters, input 2 a bias if `biased`.
 class CorrelationKernel final : public Kernel {
  public:
   CorrelationKernel(const KernelRequest& request, std::vector<Correlation> parts, bool biased, bool relu);

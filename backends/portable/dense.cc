@@ -76,7 +76,7 @@ std::unique_ptr<Kernel> make_small_batch_dense(const KernelRequest& request, int
                              .bias = biased ? floats(call.inputs[2]) : nullptr,
                              .y = floats(call.outputs[0]),
                              .relu = activate};
-    const int64_t together = out >= int64_t(16) * threads ? 16 : 4;  // Columns: a cache line in each row of y, or a tile.
+    const int64_t together = out >= int64_t(16) * threads ? 16 : 4;  // Columns of y: a cache line of each row, or a tile.
     parallel_chunks(threads, out, together, product_bytes(batch, out, in), [&](int, Chunks& chunks) {
       for (int64_t first, last; chunks.next(first, last);) product_code().small_batch_dense(product, first, last);
     });
@@ -216,8 +216,8 @@ std::unique_ptr<Kernel> make_dense_grad_input(const KernelRequest& request) {
 
 namespace {
 
-/// dW = dy^T x for few rows. Without a sink, rows of dW are computed in place; with one, some at a time overwrite the first
-/// rows of dW and are passed to the sink while they are in the first-level cache.
+/// Computes dW = dy^T x for few rows. Without a sink, rows of dW are computed in place. With a sink, each batch of rows is
+/// computed in the same memory (first rows of dW), and passed to the sink while it is in the first-level cache.
 class FewRowsGradKernel final : public Kernel {
  public:
   FewRowsGradKernel(int threads, const FewRows& sizes) : threads_(threads), sizes_(sizes) {}
@@ -320,7 +320,7 @@ bool grad_stays(int64_t out, int64_t in) { return out * in * kFloatBytes <= int6
 /// True if dW has so few rows that packed x would be read only a few times. Rows of x whose distance is a whole number of
 /// KiB evict each other from the first-level cache, so packing them pays earlier.
 bool reads_plain(int64_t out, int64_t in) { return out <= (in % 256 == 0 ? 96 : 512) || grad_stays(out, in); }
-/// True if SummedGradKernel is faster than PanelGradKernel, which can pass on rows of dW while a cache still has them.
+/// True if SummedGradKernel is faster than PanelGradKernel (whose advantage: it passes on rows of dW from the cache).
 bool sums_in_place(int64_t rows, int64_t out, int64_t in) {
   const bool deep = rows > kLeftBlockDepth && packed_floats(rows, in) * int64_t(sizeof(float)) > kOwnCacheBytes;
   return deep || (!update_counts(rows) && (grad_stays(out, in) || reads_plain(out, in)));
@@ -395,7 +395,7 @@ class SummedGradKernel final : public Kernel {
       }
     }
   }
-  /// Adds to the sums from x in place. Only columns beyond the last whole panel are packed.
+  /// Adds products to the sums, reading x in place. Only columns beyond the last whole panel are packed.
   void add_from_plain(const float* x, PanelProduct product, float* packed) const {
     const int64_t whole = product.columns / kPanelColumns * kPanelColumns, rest = product.columns - whole;
     if (rest > 0) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The three products of a dense layer y [rows, out] = x [rows, in] w^T, for operands 0 and 1 of a node. Dense layers use
-/// them, and matmul of two matrices.
+/// The three products of a dense layer y [rows, out] = x [rows, in] w^T: y itself, and the gradients of x and w. The
+/// factors are operands 0 and 1 of a node. Dense layers use these products, and matmul of two matrices does.
 #include <cstdint>
 #include <memory>
 

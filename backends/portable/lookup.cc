@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that look up elements by position. They cost little but memory traffic.
+// Ops that look up elements by position. Nearly all of their time is memory traffic.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

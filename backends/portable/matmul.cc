@@ -41,8 +41,8 @@ std::unique_ptr<Kernel> make_dense_product(const KernelRequest& request, const M
   return dense_kernel_product(request, {a.columns, a.rows, b.columns});
 }
 
-/// The products of a batch. Each matrix is computed by one thread or, if there are few matrices, one after another by all
-/// threads.
+/// The products of a batch. Each product is computed by one thread or, if there are few products for the threads, by all
+/// threads together, one product after another.
 class MatmulKernel final : public Kernel {
  public:
   MatmulKernel(int threads, const Matrices& a, const Matrices& b, int64_t count)
@@ -108,7 +108,7 @@ std::unique_ptr<Kernel> make_matmul_sum(const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
   Matrices a(request.inputs[0].shape, request.node.attributes.get_bool("transpose_a"));
   Matrices b(request.inputs[1].shape, request.node.attributes.get_bool("transpose_b"));
-  // Only with this layout is the sum over a batch a single product; other layouts are left to the reference.
+  // The sum over a batch is a single product only if a is transposed and b is not; the reference computes other layouts.
   if (a.count > 1 && (!a.transposed || b.transposed)) return nullptr;
   a.columns *= std::exchange(a.count, 1);
   b.rows *= std::exchange(b.count, 1);

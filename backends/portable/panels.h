@@ -40,9 +40,9 @@ struct PanelProduct {
   int64_t c_stride;  ///< Distance between the rows of c.
   int64_t rows, depth, columns;
   bool accumulate = false;  ///< True for c +=, false for c =.
-  /// Memory to prefetch during the product, since it will be read next: in each of `depth` rows, ahead_stride apart, one
-  /// cache line for each tile of rows of the product (eight rows with AVX-512, else six or fewer); with plain_stride from
-  /// the present column on. All of it must be memory of the caller. Null: none.
+  /// Memory that is needed next, to be prefetched during the product: `depth` rows, ahead_stride apart. For each tile of
+  /// rows (eight rows with AVX-512, else six or fewer) and each depth, one cache line is prefetched; if plain_stride is
+  /// set, from the present column on. All of it must be memory of the caller. Null: nothing is prefetched.
   const float* ahead = nullptr;
   int64_t ahead_stride = 0;
 };
@@ -57,8 +57,8 @@ inline constexpr int64_t kLeftBlockRows = 96;
 inline constexpr int64_t kLeftBlockDepth = 256;
 inline constexpr int64_t kLeftBlockFloats = kLeftBlockRows * kLeftBlockDepth;
 /// Computes rows [first, last) of c = a b for an a that is the transpose of a row-major matrix (its row_stride is 1), with
-/// the bits of multiply(). Packs blocks of it into `left`, kLeftBlockFloats: otherwise each row of a tile's depth would be
-/// on another cache line, and with a stride of 4 KiB these lines evict each other.
+/// the bits of multiply(). Blocks of a are packed into `left`, room for kLeftBlockFloats floats: without that, each row of
+/// a tile's depth would lie on another cache line, and with a stride of 4 KiB these lines evict each other.
 void multiply_transposed(const PanelProduct& product, int64_t first, int64_t last, float* left);
 
 }  // namespace shoal::backends::portable

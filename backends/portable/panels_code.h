@@ -13,7 +13,7 @@ namespace {
 // sums, for which ten vectors are loaded. Twelve rows would be 3 % slower.
 constexpr int64_t kTileRowsMax = kLanes == 16 ? 8 : kFusedInOne ? 6 : 2, kTilePanelsMax = kLanes == 16 ? 2 : 1;
 
-/// The factors of kRows rows. Three rows share an address, since an address for each row would not fit into the registers.
+/// Reads a's elements for kRows rows. Three rows share an address: the registers have no room for an address per row.
 template <int64_t kRows, bool kLeftPacked>
 class LeftRows {
  public:
@@ -41,7 +41,7 @@ SHOAL_ALWAYS_INLINE void multiply_tile(const PanelTile& tile) {
   constexpr int64_t kVectors = kPanelColumns / kLanes * kPanels;
   constexpr int64_t kColumns = kPanelColumns * kPanels;
   Vector sums[kRows][kVectors];
-  float edge[kRows][kColumns];  // Sums of panels that are wider than the rest of c.
+  float edge[kRows][kColumns];  // Sums of tiles that are wider than the rest of c.
   const bool whole = tile.columns == kColumns;
   float* c = whole ? tile.c : edge[0];
   const int64_t c_stride = whole ? tile.c_stride : kColumns;

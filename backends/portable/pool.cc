@@ -12,7 +12,7 @@ namespace shoal::backends::portable {
 namespace {
 
 struct Pooling {
-  int64_t batch, height, width, channels;  // Sizes of the larger image.
+  int64_t batch, height, width, channels;  // The sizes of the pooled image.
   int64_t out_height, out_width;
   int64_t window_height, window_width, stride_height, stride_width, top, left;
 
@@ -113,7 +113,7 @@ void max_pool_image(const Pooling& p, const float* image, float* y, uint8_t* ind
   }
 }
 
-/// dx = dy where `position` was the maximum, else 0; with `accumulate` it is added to the values of overlapping windows.
+/// dx = dy where the maximum was at `position` of its window, else 0. With `accumulate` dx is added to, as windows overlap.
 SHOAL_VECTOR_LOOP void max_grad_step(const float* __restrict dy, const uint8_t* __restrict index, int32_t position,
                                      int64_t channels, bool accumulate, float* __restrict dx) {
   if (accumulate) {

@@ -15,7 +15,7 @@ namespace shoal::backends::portable {
 struct PanelTile {
   const float* a;
   int64_t a_row_stride, a_column_stride;
-  bool left_packed;  ///< True if a is a row of tiles, each [depth, rows of the tile].
+  bool left_packed;  ///< True if a is packed as a row of tiles, each of them [depth, rows of the tile].
   const float* panel;
   int64_t panel_stride;      ///< The distance from a panel to the next one.
   int64_t panel_row_stride;  ///< The distance between the rows of a panel; more than its width if not packed.
@@ -24,7 +24,7 @@ struct PanelTile {
   int64_t c_stride;
   int64_t columns;
   bool accumulate;
-  const float* ahead;  ///< Memory to prefetch: in each of `depth` rows, one line for each tile.
+  const float* ahead;  ///< Memory to prefetch: in each of `depth` rows, one cache line for each tile.
   int64_t ahead_stride;
 };
 
@@ -35,18 +35,18 @@ struct ProductCode {
   void (*multiply_rows)(const PanelTile& tile, int64_t rows);
   /// Packs rows of the transpose of a [depth, rows], `stride` apart, as tiles of the sizes that multiply_rows() uses.
   void (*pack_left)(const float* a, int64_t stride, int64_t depth, int64_t rows, float* left);
-  // For few_rows.h: columns [first, last) of y = x w^T + bias (null: none);
+  // Used by few_rows.h: computes columns [first, last) of y = x w^T + bias; a null bias adds nothing.
   void (*few_rows_dense)(const FewRows& sizes, const float* x, const float* w, const float* bias, float* y, int64_t first,
                          int64_t last);
-  // partial [rows, in] = dy w, only over the rows [first, last) of w;
+  // Used by few_rows.h: computes partial [rows, in] = dy w, summed only over the rows [first, last) of w.
   void (*few_rows_grad_input)(const FewRows& sizes, const float* dy, const float* w, float* partial, int64_t first,
                               int64_t last);
-  // rows [first, last) of dw = dy^T x; row `first` is written to dw[0].
+  // Used by few_rows.h: computes rows [first, last) of dw = dy^T x; row `first` is written to dw[0].
   void (*few_rows_grad_kernel)(const FewRows& sizes, const float* dy, const float* x, float* dw, int64_t first,
                                int64_t last);
   /// sum[i] += a[i] b[i], for `count` numbers.
   void (*add_products)(const float* a, const float* b, float* sum, int64_t count);
-  // For small_batch.h: the columns [first, last) of y.
+  // Used by small_batch.h: computes the columns [first, last) of y.
   void (*small_batch_dense)(const SmallBatch& product, int64_t first, int64_t last);
 };
 

@@ -19,13 +19,13 @@ struct Position {
   bool last;      ///< True at the last valid step.
 };
 
-/// An array with an entry for every step, [rows, steps, size]; zero behind the end of a sequence.
+/// An array with an entry for every step, [rows, steps, size]; its entries after the end of a sequence are set to zero.
 struct Kept {
   float* data;
   int64_t size;
 };
 
-/// The product of every step, to[row] = from[row] * weights, and the threads that compute it.
+/// Computes one product in every step, to[row] = from[row] * weights, on several threads.
 struct Recurrence {
   int threads;
   int64_t rows, steps;

@@ -85,7 +85,7 @@ SHOAL_VECTOR_LOOP void gru_gates(const float* projection, const float* recurrent
   }
 }
 
-/// `dhidden` is the gradient that comes through the next step's product. `kept` carries dh * z past that product.
+/// `dhidden` is the gradient through the next step's product; `kept` holds dh * z, the rest of the state's gradient.
 SHOAL_VECTOR_LOOP void gru_gates_grad(const float* gates, const float* candidates, const float* hidden_before,
                                       const float* dsequence, const float* dhidden, float* kept, float* dgates,
                                       float* dprojection, float* drecurrent, int64_t units) {
@@ -291,8 +291,8 @@ std::unique_ptr<Kernel> make_gru_grad(const KernelRequest& request) {
 
 namespace {
 
-/// Packs panels [first, last) of the states before each step [n * t, units]: the sequence moved by one step, with the
-/// initial state at its begin.
+/// Packs panels [first, last) of the hidden states before each step, [n * t, units]. These are the sequence moved by one
+/// step, with the initial state in front.
 void pack_states_before(const float* sequence, const float* initial, const Shape& shape, float* packed, int64_t first,
                         int64_t last) {
   const int64_t n = shape[0], t = shape[1], units = shape[2];

@@ -147,7 +147,7 @@ std::unique_ptr<Kernel> make_argmax(const KernelRequest& request) {
         float highest = values[0];
         int64_t best = 0;
         for (int64_t i = 1; i < length; ++i) {
-          // If the value is neither above nor below or equal, one of the two is NaN, which counts as the largest.
+          // A value that is not <= highest is larger or NaN. NaN counts as the largest; the first NaN stays the highest.
           const float value = values[i * step];
           if (value <= highest || std::isnan(highest)) continue;
           highest = value;

@@ -8,7 +8,7 @@ namespace shoal::backends::portable {
 namespace {
 
 constexpr int64_t kOutputsMax = 4, kStep = 16;  // The outputs of a tile, and the lanes of a sum.
-// AVX2: 12 sums, three vectors of x and one of w fill the 16 registers. AVX-512: 24 sums, six and one use 31 of 32.
+// AVX2: 12 sums, 3 vectors of x and 1 of w fill all 16 registers. AVX-512: 24 sums, 6 vectors of x and 1 of w take 31.
 constexpr int64_t kSmallRowsMax = kLanes == 16 ? 6 : kFusedInOne ? 3 : 1;
 
 using Bits [[gnu::vector_size(kLanes * 4), gnu::aligned(4), gnu::may_alias]] = int32_t;
@@ -20,8 +20,8 @@ constexpr Bits kFromLane = {0, 1, 2, 3, 4, 5, 6, 7};
 constexpr Bits kFromLane = {0, 1, 2, 3};
 #endif
 
-// The depth that is summed at a time, and the part of w that is used during a pass over all of x: that part stays in the
-// first-level cache.
+// The depth that is summed at a time, and the number of bytes of w that one pass over all of x uses, so that they stay in
+// the first-level cache.
 constexpr int64_t kDepthBlock = 1024;
 constexpr int64_t kTogetherBytes = 32 << 10;
 
@@ -57,7 +57,7 @@ SHOAL_ALWAYS_INLINE void add_part(const SmallBatchTile& tile, int64_t lane, Vect
     __builtin_prefetch(tile.ahead + k + lane);
     add([&](const float* from, Vector& to) __attribute__((always_inline)) { to = load(from + k + lane); });
   }
-  if (k < tile.depth) {  // The last vector of the row, without the elements that were added before.
+  if (k < tile.depth) {  // The last 16 elements of the row; those that were added before are masked out.
     const Bits rest = kFromLane + int32_t(lane) >= int32_t(kStep - (tile.depth - k));
     add([&](const float* from, Vector& to) __attribute__((always_inline)) {
       const Bits bits = *reinterpret_cast<const Bits*>(from + tile.depth - kStep + lane) & rest;
@@ -66,7 +66,7 @@ SHOAL_ALWAYS_INLINE void add_part(const SmallBatchTile& tile, int64_t lane, Vect
   }
 }
 
-/// The sums of the lanes of each of four outputs: neighbours are added, twice, and then the two halves.
+/// Adds up the lanes of each of four outputs: twice each lane is added to its neighbour, then the two halves are added.
 SHOAL_ALWAYS_INLINE void sums_of(const float* lanes, int64_t stride, Quarter& sums) {
   Eight a, b, c, d;
   fold(lanes, a), fold(lanes + stride, b), fold(lanes + 2 * stride, c), fold(lanes + 3 * stride, d);
@@ -116,11 +116,11 @@ SHOAL_ALWAYS_INLINE void multiply_small_rows(const SmallBatchTile& tile, int64_t
                 __attribute__((always_inline)) { multiply_small_tile<decltype(known)::value, kOutputs>(tile); });
 }
 
-/// Multiplies only the depth [k, k + depth), and adds to the values that y has from the depths before.
+/// Adds the products of the depth [k, k + depth) only. For k > 0 the sums of the depths before are read from y.
 SHOAL_ALWAYS_INLINE void multiply_small_block(const SmallBatch& product, int64_t k, int64_t depth, int64_t first,
                                               int64_t last) {
   const bool begins = k == 0, ends = k + depth == product.in;
-  // At output o, the tile with number r of the rows of x prefetches row last + r + o - first of w, which is needed next.
+  // Prefetches rows of w behind row `last`, which are needed next: tile r of the rows of x begins with row last + r.
   int64_t next = last;
   for (int64_t row = 0, rows = 0; row < product.rows; row += rows, ++next) {
     const int64_t tiles = (product.rows - row + kSmallRowsMax - 1) / kSmallRowsMax;
@@ -146,7 +146,7 @@ SHOAL_ALWAYS_INLINE void multiply_small_block(const SmallBatch& product, int64_t
 }
 
 SHOAL_ALWAYS_INLINE void multiply_small(const SmallBatch& product, int64_t first, int64_t last) {
-  // Blocks that are as equal as possible and consist of whole vectors.
+  // Divides the depth into blocks that are as equal as possible and consist of whole vectors.
   const int64_t blocks = (product.in + kDepthBlock - 1) / kDepthBlock;
   const int64_t depth = (product.in + blocks * kStep - 1) / (blocks * kStep) * kStep;
   const int64_t groups = kTogetherBytes / (depth * kOutputsMax * int64_t(sizeof(float)));
@@ -159,8 +159,8 @@ SHOAL_ALWAYS_INLINE void multiply_small(const SmallBatch& product, int64_t first
   }
 }
 
-/// Multiplies rows that are shorter than the number of lanes of a sum. A sum has eight lanes here, and elements beyond the
-/// eighth are added to the last ones of them.
+/// Multiplies rows of 8 to 15 elements, fewer than a sum has lanes elsewhere. A sum has eight lanes here. The elements
+/// after the eighth are added to the last lanes.
 void multiply_shallow(const SmallBatch& product, int64_t first, int64_t last) {
   constexpr int64_t kHalf = kStep / 2;
   for (int64_t row = 0; row < product.rows; ++row) {

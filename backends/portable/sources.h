@@ -14,80 +14,80 @@ namespace shoal::backends::portable {
 
 using KernelMaker = std::unique_ptr<Kernel> (*)(const KernelRequest& request);
 
-// dense.cc
+// Defined in dense.cc:
 std::unique_ptr<Kernel> make_dense(const KernelRequest& request);
 std::unique_ptr<Kernel> make_dense_grad_input(const KernelRequest& request);
 std::unique_ptr<Kernel> make_dense_grad_kernel(const KernelRequest& request);
-// pool.cc
+// Defined in pool.cc:
 std::unique_ptr<Kernel> make_max_pool(const KernelRequest& request);
 std::unique_ptr<Kernel> make_max_pool_grad(const KernelRequest& request);
 std::unique_ptr<Kernel> make_avg_pool(const KernelRequest& request);
 std::unique_ptr<Kernel> make_avg_pool_grad(const KernelRequest& request);
-// elementwise.cc
+// Defined in elementwise.cc:
 std::unique_ptr<Kernel> make_unary(const KernelRequest& request);
 std::unique_ptr<Kernel> make_fill(const KernelRequest& request);
 std::unique_ptr<Kernel> make_cast(const KernelRequest& request);
-// binary.cc
+// Defined in binary.cc:
 std::unique_ptr<Kernel> make_binary(const KernelRequest& request);
 std::unique_ptr<Kernel> make_select(const KernelRequest& request);
 std::unique_ptr<Kernel> make_repeat(const KernelRequest& request);
-// unary.cc
+// Defined in unary.cc:
 std::unique_ptr<Kernel> make_function(const KernelRequest& request);
 std::unique_ptr<Kernel> make_slope(const KernelRequest& request);
-// dropout.cc
+// Defined in dropout.cc:
 std::unique_ptr<Kernel> make_dropout(const KernelRequest& request);
-// reduce.cc
+// Defined in reduce.cc:
 std::unique_ptr<Kernel> make_bias_grad(const KernelRequest& request);
 std::unique_ptr<Kernel> make_reduce(const KernelRequest& request);
 std::unique_ptr<Kernel> make_sum_like(const KernelRequest& request);
 std::unique_ptr<Kernel> make_argmax(const KernelRequest& request);
-// norm.cc
+// Defined in norm.cc:
 std::unique_ptr<Kernel> make_batch_norm(const KernelRequest& request);
 std::unique_ptr<Kernel> make_batch_norm_inference(const KernelRequest& request);
 std::unique_ptr<Kernel> make_batch_norm_grad(const KernelRequest& request);
 std::unique_ptr<Kernel> make_group_norm(const KernelRequest& request);
 std::unique_ptr<Kernel> make_group_norm_grad(const KernelRequest& request);
-// layer_norm.cc
+// Defined in layer_norm.cc:
 std::unique_ptr<Kernel> make_layer_norm(const KernelRequest& request);
 std::unique_ptr<Kernel> make_layer_norm_grad(const KernelRequest& request);
-// clipping.cc
+// Defined in clipping.cc:
 std::unique_ptr<Kernel> make_clip(const KernelRequest& request);
 std::unique_ptr<Kernel> make_global_norm(const KernelRequest& request);
-// softmax.cc
+// Defined in softmax.cc:
 std::unique_ptr<Kernel> make_softmax(const KernelRequest& request);
 std::unique_ptr<Kernel> make_softmax_grad(const KernelRequest& request);
 std::unique_ptr<Kernel> make_cross_entropy(const KernelRequest& request);
 std::unique_ptr<Kernel> make_cross_entropy_grad(const KernelRequest& request);
-// recurrent.cc
+// Defined in recurrent.cc:
 std::unique_ptr<Kernel> make_lstm(const KernelRequest& request);
 std::unique_ptr<Kernel> make_lstm_grad(const KernelRequest& request);
 std::unique_ptr<Kernel> make_gru(const KernelRequest& request);
 std::unique_ptr<Kernel> make_gru_grad(const KernelRequest& request);
 std::unique_ptr<Kernel> make_recurrent_grad_kernel(const KernelRequest& request);
-// attention.cc
+// Defined in attention.cc:
 std::unique_ptr<Kernel> make_attention(const KernelRequest& request);
 std::unique_ptr<Kernel> make_attention_grad(const KernelRequest& request);
-// arrange.cc
+// Defined in arrange.cc:
 std::unique_ptr<Kernel> make_transpose(const KernelRequest& request);
 std::unique_ptr<Kernel> make_concat(const KernelRequest& request);
 std::unique_ptr<Kernel> make_split(const KernelRequest& request);
 std::unique_ptr<Kernel> make_slice(const KernelRequest& request);
 std::unique_ptr<Kernel> make_slice_grad(const KernelRequest& request);
 std::unique_ptr<Kernel> make_pad(const KernelRequest& request);
-// lookup.cc
+// Defined in lookup.cc:
 std::unique_ptr<Kernel> make_gather(const KernelRequest& request);
 std::unique_ptr<Kernel> make_gather_grad(const KernelRequest& request);
 std::unique_ptr<Kernel> make_one_hot(const KernelRequest& request);
 std::unique_ptr<Kernel> make_top_k(const KernelRequest& request);
 std::unique_ptr<Kernel> make_top_k_grad(const KernelRequest& request);
 
-// matmul.cc
+// Defined in matmul.cc:
 std::unique_ptr<Kernel> make_matmul(const KernelRequest& request);
 std::unique_ptr<Kernel> make_matmul_sum(const KernelRequest& request);
-// conv.cc
+// Defined in conv.cc:
 std::unique_ptr<Kernel> make_conv2d(const KernelRequest& request);
 std::unique_ptr<Kernel> make_conv2d_grad_input(const KernelRequest& request);
-// conv_grad_kernel.cc
+// Defined in conv_grad_kernel.cc:
 std::unique_ptr<Kernel> make_conv2d_grad_kernel(const KernelRequest& request);
 
 /// A kernel that consists of one function. `Run` is callable as Result<void>(const KernelCall&).

@@ -36,7 +36,7 @@ constexpr float kRootHalf = 0.70710678118654752f;
 constexpr float kRootTwoByPi = 0.79788456080286536f;
 constexpr float kTanhCubic = 0.044715f;
 
-// The functions also get the node's alpha, which most do not use.
+// The second parameter of these functions is the node's alpha, which most functions do not use.
 
 SHOAL_ALWAYS_INLINE float exponential(float x, float) { return vector_exp(x); }
 SHOAL_ALWAYS_INLINE float logarithm(float x, float) { return vector_log(x); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that move elements. Each loop visits elements in row-major order and computes the position on the other side.
+// Ops that move elements. Each loop visits one tensor in row-major order and computes the position in the other tensor.
 #include <array>
 #include <cstring>
 

@@ -30,7 +30,7 @@ std::unique_ptr<Kernel> make_binary(Fn fn) {
   });
 }
 
-/// Makes a kernel that calls `compare` with two numbers of the same type, which may be any.
+/// Makes a kernel that calls `compare` with elements of both operands. Both have the same type, which may be any type.
 template <class Compare>
 std::unique_ptr<Kernel> make_comparison(Compare compare) {
   return make_loop([compare](const KernelCall& call) -> Result<void> {

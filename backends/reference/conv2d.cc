@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Direct convolution. Kernels are repacked from [O,I,KH,KW] to [O,KH,KW,I], so that a row of a window is one contiguous
-/// run in both the image and the kernel (with several groups: a pixel of it, since a filter sees a part of the channels).
+/// Direct convolution. Kernels are repacked from [O,I,KH,KW] to [O,KH,KW,I], so that a row of a window is contiguous in
+/// both the image and the kernel. (With several groups only a pixel is, since a filter uses only its group's channels.)
 #include <vector>
 
 #include "loops.h"

@@ -6,11 +6,11 @@
 namespace shoal::backends::reference {
 namespace {
 
-/// An operand: matrices that follow one another (or one for all), and the steps between elements in the product's order.
+/// An operand: a batch of matrices (or one matrix for all products), and element distances, transposed if the op says so.
 struct Operand {
   int64_t rows, columns;
   int64_t down, right;
-  int64_t next = 0;  ///< Distance to the next matrix; 0 if one serves for all.
+  int64_t next = 0;  ///< Distance to the next matrix; 0 if the same matrix is used for all.
 
   Operand(const Shape& shape, bool transposed)
       : rows(shape[shape.rank() - 2]), columns(shape[shape.rank() - 1]), down(columns), right(1) {

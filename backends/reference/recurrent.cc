@@ -218,7 +218,7 @@ std::unique_ptr<Kernel> make_gru_grad(const KernelRequest& request) {
   return make_loop(loop, size_t(units) * sizeof(double));
 }
 
-/// dkernel[g, u] = sum over sequences and positions of dgates[g] * h before that position [u].
+/// dkernel[g, u] = sum of dgates[g] * h[u] over all sequences and positions, where h is the state before the position.
 std::unique_ptr<Kernel> make_recurrent_grad_kernel(const KernelRequest& request) {
   const OptionalInput initial_hidden(request, "initial_hidden");
   const int64_t gates = request.outputs[0].shape[0], units = request.outputs[0].shape[1];

@@ -70,12 +70,12 @@ class Compiler {
   const FlowNode& node_at(int32_t node) const { return flow_.nodes[size_t(node)]; }
   const TensorType& type_of(FlowValue value) const { return types_[size_t(value.node)][size_t(value.output)]; }
 
-  /// The value in whose memory `value` lies: a view has no memory of its own.
+  /// Returns the value that owns the memory of `value`: a view has no memory of its own.
   FlowValue root(FlowValue value) const {
     while (node_at(value.node).op && node_at(value.node).op->view) value = node_at(value.node).inputs[0];
     return value;
   }
-  /// The location outside of the arena, for sources and for values written straight into an update; null: in the arena.
+  /// The location of a value outside of the arena: a source's, or that of an update written in place; null: in the arena.
   const Location* outside(FlowValue value) const {
     const auto found = outside_.find(key_of(root(value)));
     return found == outside_.end() ? nullptr : &found->second;
@@ -100,8 +100,8 @@ class Compiler {
     return {};
   }
 
-  /// Refuses a view whose size differs from that of its operand, since a kernel would read beyond the operand's memory. A
-  /// user's own op may declare such a view.
+  /// Returns an error for a view whose size differs from that of its operand, since a kernel would read beyond the
+  /// operand's memory. The op of a user may declare such a view.
   Result<void> check_view(const FlowNode& node) const {
     const auto bytes = [](const TensorType& type) { return uint64_t(type.shape.elements()) * size_of(type.dtype); };
     const TensorType &from = type_of(node.inputs[0]), &to = types_.back()[0];
@@ -131,9 +131,9 @@ class Compiler {
     }
   }
 
-  /// The kernel that makes an update writes it straight into the memory bound for it. An update is copied instead if its
-  /// value is a source, is fetched too (the caller may free bound memory after run()), or is bound as another update
-  /// already.
+  /// A kernel writes an update straight into the memory that is bound for it. A copy step fills that memory instead if the
+  /// update's value is a source, is also fetched (the caller may free bound memory after run()), or is already written to
+  /// another update.
   void place_updates() {
     for (FlowValue fetch : flow_.fetches) fetched_roots_.insert(key_of(root(fetch)));
     for (size_t i = 0; i < flow_.updates.size(); ++i) {
@@ -163,15 +163,15 @@ class Compiler {
       if (node.op && !node.op->view) order_.push_back({.node = id, .from = {}, .to = {}, .updates_done = {}});
       for (int32_t output = 0; output < int32_t(node.node.outputs.size()); ++output) add_update_copies({id, output});
     }
-    // A fetched input or variable is copied, because the caller may free bound memory after the run. The copies come last,
-    // so that the steps can use their memory first: it is kept until the next run.
+    // A fetched value outside of the arena is copied into it, because the caller may free bound memory after the run. The
+    // copies come last, so that earlier steps can use their memory, which is then kept until the next run.
     for (size_t i = 0; i < flow_.fetches.size(); ++i) {
       const Location* at = outside(flow_.fetches[i]);
       if (!at || at->place == Place::kConstant) continue;
       order_.push_back({.node = -1, .from = root(flow_.fetches[i]), .to = {}, .fetch = ptrdiff_t(i), .updates_done = {}});
     }
     find_last_uses();
-    // Updates are listed at the step that completes them: the last step that reads the value.
+    // An update belongs to the last step that reads its value: only after that step is the run finished with its memory.
     for (const auto& [value, update] : direct_updates_) {
       order_[size_t(last_use_.at(value))].updates_done.push_back(update);
     }
@@ -192,7 +192,7 @@ class Compiler {
         Planned& maker = order_[size_t(step)];
         const auto direct = direct_updates_.find({maker.node, 0});
         const bool is_output = direct != direct_updates_.end() && direct->second == update &&
-                               flow_.updates[update] == FlowValue{maker.node, 0};  // A view of the output has other rows.
+                               flow_.updates[update] == FlowValue{maker.node, 0};  // Not a view of it, whose rows differ.
         if (is_output && last_read < step) maker.update_by_rows = ptrdiff_t(update);
       }
     }
@@ -379,7 +379,7 @@ class Compiler {
     for (FlowValue update : flow_.updates) {
       parts_.updates.push_back({node_at(update.node).node.name, type_of(update).dtype, type_of(update).shape});
     }
-    std::map<ptrdiff_t, Location> copies;  // By the index of the fetch.
+    std::map<ptrdiff_t, Location> copies;  // The key is the index of the fetch.
     for (const Planned& planned : order_) {
       if (planned.fetch >= 0) copies[planned.fetch] = planned.to;
     }

@@ -79,8 +79,8 @@ class ExecutorProgram final : public Program {
   const ProgramInfo& info() const override { return info_; }
 
  private:
-  /// The gathered rows of a variable or update that is bound in several pieces. The buffer is made when first needed, then
-  /// kept.
+  /// One contiguous copy of a variable or update that is bound in several pieces. The buffer is allocated when it is first
+  /// needed, and then kept.
   struct Staging {
     Ref<Buffer> buffer;
     VersionId contents;  ///< For a variable: the version of the weights in the buffer.
@@ -112,7 +112,7 @@ class ExecutorProgram final : public Program {
   std::byte* scratch_ = nullptr;
   ThreadScratch thread_scratch_;
   std::vector<TensorView> fetched_;
-  // Pointers that each run sets first; those to variables are listed by variable.
+  // Pointers in the steps, which each run sets to the bound memory first. Pointers to variables are listed by variable.
   struct Reader {
     const std::byte** address;
     Location from;

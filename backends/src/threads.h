@@ -36,15 +36,15 @@ using PieceFunction = void (*)(void* context, int piece);
 void parallel_pieces(int pieces, PieceFunction run, void* context);
 }  // namespace detail
 
-/// Returns how many of `threads` threads should run a loop that reads and writes `work_bytes` in all: one if waking a team
-/// does not pay.
+/// Returns how many of `threads` threads should run a loop that reads and writes `work_bytes` in all: one if the loop takes
+/// too little time to be worth waking a team.
 inline int team_for(int threads, int64_t work_bytes) {
   constexpr int64_t kWorthATeamBytes = 256 << 10;  // About 20 us of memory traffic; waking a team costs 1 to 5 us.
   return work_bytes < kWorthATeamBytes ? 1 : std::min(threads, kTeamMax);
 }
 
-/// Returns how many of `threads` threads pay for a step of this total cost. The step must contain several loops that are
-/// worth a team; with less, waking the team costs what it gains.
+/// Returns how many of `threads` threads should compute a step of this total cost: one unless the step contains several
+/// loops that are worth a team. With fewer loops, waking the team costs as much time as it saves.
 inline int worth_threads(int threads, const NodeCost& step) {
   constexpr double kLoopsMin = 4, kFlopsPerByte = 8;
   return team_for(threads, int64_t((step.bytes + step.flops / kFlopsPerByte) / kLoopsMin));

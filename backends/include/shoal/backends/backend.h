@@ -28,10 +28,10 @@ struct VersionId {
   friend bool operator==(const VersionId&, const VersionId&) = default;
 };
 
-/// What random ops depend on besides their own keys: dropout masks are thus equal on every backend and after a restart.
+/// Identifies the batch for which random ops draw numbers: dropout masks are equal on every backend and after a restart.
 struct StepKey {
   uint64_t trainer = 0;
-  uint64_t ordinal = 0;  ///< The number of the batch on that trainer.
+  uint64_t ordinal = 0;  ///< The number of the batch on this trainer.
 };
 
 /// A contiguous range of rows (first dimension) of a variable or of an update to it. One piece covers all rows unless
@@ -53,7 +53,7 @@ using MutablePieces = BasicPieces<std::byte>;
 class UpdateApplier {
  public:
   virtual ~UpdateApplier() = default;
-  /// Whether rows of updates[index] may be applied separately, also by several threads at once.
+  /// Whether the rows of updates[index] may be applied in several calls of apply(), which several threads may make at once.
   virtual bool by_rows(size_t index) const = 0;
   /// Applies rows [row_begin, row_end) of updates[index], which lie densely at `rows`. No kernel of this run reads the
   /// variable any more, so it may be written. Called inside of run(), once for each row of each update unless run() fails;
@@ -65,8 +65,8 @@ class UpdateApplier {
 class UpdateListener {
  public:
   virtual ~UpdateListener() = default;
-  /// StepBinding::updates[index] is written, and this run does not use it any more. Called inside of run() or run_on(), on
-  /// the caller's thread, once for each update unless the run fails.
+  /// Called when StepBinding::updates[index] is written and this run does not use it any more: inside of run() or run_on(),
+  /// on the caller's thread, once for each update unless the run fails.
   virtual void update_made(size_t index) = 0;
 };
 
@@ -74,15 +74,15 @@ class UpdateListener {
 class VariableArrivals {
  public:
   virtual ~VariableArrivals() = default;
-  /// Whether StepBinding::variables[index] may be read: all its pieces have arrived, and stay until the run is over. Once
-  /// true, it stays true for this run. Called inside of Program::run_on(), on its caller's thread.
+  /// Whether StepBinding::variables[index] may be read: all its pieces have arrived, and stay readable until the run is
+  /// over. Once true, it stays true for this run. Called inside of Program::run_on(), on its caller's thread.
   virtual bool has_come(size_t index) const = 0;
 };
 
 struct ProgramInfo;
 
-/// Learns of each kernel of a run, on the thread that called run() or run_on(), in order to measure it. A run that fails or
-/// is abandoned ends without run_ended().
+/// An observer that measures kernels. It is called on the thread that called run() or run_on(). If a run fails or is
+/// abandoned, run_ended() is not called.
 class KernelObserver {
  public:
   virtual ~KernelObserver() = default;
@@ -100,8 +100,8 @@ struct StepBinding {
   /// One for each of ProgramInfo::variables. A variable in several pieces is copied together into memory of the program,
   /// allocated by the first run that needs it, unless the variable is only read by look-ups of rows.
   std::span<const Pieces> variables;
-  /// One for each of CompileOptions::updates: where its value is written. Several pieces are filled by copies from memory
-  /// of the program.
+  /// One for each of CompileOptions::updates: where its value is written. If there are several pieces, the program computes
+  /// the value in its own memory and then copies it to the pieces.
   std::span<const MutablePieces> updates;
   VersionId weights;
   StepKey key;
@@ -126,7 +126,7 @@ struct Numerics {
   std::string isa;  ///< Empty if bits depend neither on the instruction set nor on the number of threads.
   int threads = 1;
   DType compute_dtype = DType::kFloat32;
-  /// How kernels, and so updates of the same job, treat denormal floats. Determined by `backend` and `version`.
+  /// How kernels, and updates in the same job, treat denormal floats. Follows from `backend` and `version`.
   Denormals denormals = Denormals::kZero;
   friend bool operator==(const Numerics&, const Numerics&) = default;
 };
@@ -152,7 +152,7 @@ struct ProgramInfo {
   size_t lower_bound_bytes = 0;     ///< The largest total size of values that live at the same time.
   size_t kept_bytes = 0;            ///< Memory that kernels keep between runs (reordered weights).
   Numerics numerics;
-  /// The number of threads that compute: that of the numerics, or one if a step is too small for more.
+  /// The number of threads that compute a run: Numerics::threads, or one if the program is too small for more.
   int threads = 1;
   /// True if the first fetch is one float32 number and is known before the first update is applied to its variable.
   bool fetches_before_updates = false;
@@ -161,7 +161,7 @@ struct ProgramInfo {
 /// The state of a run that may be paused.
 struct RunProgress {
   bool done = false;
-  size_t missing = 0;     ///< If not done: the index in StepBinding::variables of the next one that the run needs.
+  size_t missing = 0;     ///< If not done: the index in StepBinding::variables of the variable that the run waits for.
   bool withheld = false;  ///< True if StepBinding::may_apply returned false, so that the applier got nothing.
   // For the program's own use:
   size_t next = 0;  ///< Where the run continues.
@@ -172,11 +172,11 @@ struct RunProgress {
 class Program {
  public:
   virtual ~Program() = default;
-  /// Blocks; allocates nothing. InvalidArgument if a binding does not fit or data are out of range (for a label with row
-  /// and value).
+  /// Returns when the run is complete; allocates nothing. InvalidArgument if a binding does not fit or data are out of
+  /// range (for a label the error names row and value).
   virtual Result<void> run(const StepBinding& binding) = 0;
-  /// As run(), but pauses before a kernel that reads a variable that has not arrived (StepBinding::arrivals). Called again
-  /// with the same `binding` and `progress`, it continues there. A run may be abandoned. A failed run cannot be continued.
+  /// As run(), but returns before a kernel that reads a variable that has not arrived (StepBinding::arrivals). The next
+  /// call with the same `binding` and `progress` continues there. A run may be abandoned; a failed run cannot be continued.
   /// Every run begins with a new `progress`. The default implementation starts only when all variables have arrived.
   virtual Result<void> run_on(const StepBinding& binding, RunProgress& progress);
   /// The values of CompileOptions::fetches, valid until the next run.
@@ -187,7 +187,7 @@ class Program {
 struct CompileOptions {
   SymbolSizes sizes;
   std::vector<Value> fetches;  ///< Values that are read through fetched() after a run.
-  /// Values that are written to bound memory, each with the shape of a variable or a scalar.
+  /// Values that a run writes to StepBinding::updates, each with the shape of a variable or a scalar.
   std::vector<Value> updates;
   /// Full names of the variables that `updates` change, for runs with an applier. Empty: no run will have one.
   std::vector<std::string> update_variables;
@@ -195,7 +195,7 @@ struct CompileOptions {
   /// same variables. NotFound for a name that the graph does not have.
   std::vector<std::string> variables;
   int threads = 1;  ///< The largest number of threads that compute this program.
-  /// Backends to fall back to, op by op, in this order. The reference is always the last one.
+  /// Backends that compute the ops which this one does not support, tried in this order. The reference is always the last.
   std::vector<std::string> fallback;
   /// The type of the operands of products (OpDef::product): kFloat32, or kBFloat16, to which they are rounded first. Sums,
   /// variables, updates and fetched values are float32 in either case.

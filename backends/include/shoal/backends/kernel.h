@@ -26,7 +26,7 @@ struct KernelRequest {
   std::span<const bool> input_is_variable;
   int threads;
   RandomKey graph_seed;
-  /// The op of `node`. Valid only during make_kernel() (which copies the kernel of a user's own op).
+  /// The op of `node`. Valid only during make_kernel() (which copies OpDef::kernel if the op is a user's own).
   const OpDef* op = nullptr;
 };
 
@@ -56,8 +56,8 @@ struct KernelCall {
   std::span<const MutableTensorView> outputs;
   /// Memory of scratch_bytes(), aligned to 64 and shared between kernels, with undefined contents.
   std::byte* scratch;
-  /// Memory of thread_scratch_bytes() for each of KernelRequest::threads, aligned to 64, with undefined contents. In all
-  /// kernels only its own thread writes it, so it stays in the cache of one core.
+  /// A part of thread_scratch_bytes() for each of KernelRequest::threads, aligned to 64, with undefined contents. Each part
+  /// is written by one thread only, in all kernels, so it stays in the cache of one core.
   ThreadScratch thread_scratch = {};
   VersionId weights;  ///< Identifies the contents of all variable inputs.
   StepKey key;

@@ -13,7 +13,7 @@ namespace shoal::backends {
 struct MachineLimits {
   /// Operations of float32, two for each multiply-add.
   double flops_per_second = 0;
-  /// The rates of copies that read and write `bytes` in total, by ascending size: small ones stay in caches.
+  /// The rates of copies that read and write `bytes` in total, by ascending size: small copies stay in the caches.
   struct Copy {
     double bytes = 0;
     double bytes_per_second = 0;
@@ -26,7 +26,7 @@ struct MachineLimits {
   double least_seconds(const NodeCost& cost) const;
 };
 
-/// Measures for about half a second, on `threads` new threads (>= 1), which stand for those of a program.
+/// Measures for about half a second, on `threads` new threads (>= 1), as many as a program computes with.
 MachineLimits measure_machine_limits(int threads);
 
 }  // namespace shoal::backends
