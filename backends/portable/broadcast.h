@@ -63,7 +63,7 @@ class LoopNest {
     std::array<int64_t, Tile::kOperandsMax> strides;
   };
   Tile part_of_row(int64_t begin, int64_t end) const;
-  /// The rows from `begin` on, as many as lie in one run of the surrounding loop, up to `end`.
+  /// The tile of rows from `begin` on. It ends at `end`, or earlier if a new iteration of the surrounding loop begins.
   Tile rows(int64_t begin, int64_t end) const;
 
   std::array<Loop, Shape::kRankMax> loops_{};  ///< The outermost loop comes first; there is at least one.

@@ -43,14 +43,14 @@ Metric counts(const std::string& who, const LabelsAndPredictions& of, const Bina
 
 double part(double of, double other) { return of + other == 0 ? 0 : of / (of + other); }
 
-// Divides probabilities into classes that are as fine near 0 and near 1 as in between: 32 for each halving of p, or of 1 -
-// p.
+// Divides probabilities into classes that are as fine near 0 and 1 as in between: 32 classes for each halving of p (below
+// 1/2) or of 1 - p (above).
 constexpr int kHalvings = 40, kBitsPerHalving = 5;
 constexpr int kClassesPerSide = (kHalvings << kBitsPerHalving) + 1;
 constexpr int kClasses = 2 * kClassesPerSide;
 
-/// The class of p in [0, 0.5], found from a float's exponent and the highest bits of its mantissa, counted up to those of
-/// 0.5.
+/// The class of p in [0, 0.5]: the exponent and the highest bits of the mantissa, read as an integer that is counted back
+/// from that of 0.5.
 int class_below_half(float p) {
   constexpr int kDropped = 23 - kBitsPerHalving;
   const int below = int(std::bit_cast<uint32_t>(0.5f) >> kDropped) - int(std::bit_cast<uint32_t>(p) >> kDropped);
@@ -58,8 +58,8 @@ int class_below_half(float p) {
 }
 int class_of(float p) { return p < 0.5f ? class_below_half(p) : kClasses - 1 - class_below_half(1.0f - p); }
 
-/// `totals` has the weights of the negatives in each class, then those of the positives. A pair within one class counts
-/// half.
+/// The area under the ROC curve. `totals` has the weights of the negatives in each class, then those of the positives. A
+/// pair of a positive and a negative within one class counts half.
 double area_under_curve(std::span<const double> totals) {
   double negatives = 0, positives = 0, area = 0;
   for (size_t i = 0; i < kClasses; ++i) {

@@ -42,7 +42,7 @@ struct ConvWeights {
   Value bias;
 };
 
-/// Adds the variables in the current scope.
+/// Adds a convolution's variables, kernel and bias, in the current scope.
 template <class Options>
 ConvWeights add_weights(Graph& graph, const Shape& kernel, Fans fans, int64_t filters, const Options& options) {
   ConvWeights weights;

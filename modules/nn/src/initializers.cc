@@ -21,7 +21,7 @@ constexpr int64_t kMatrixElementsMax = int64_t(1) << 26;
 template <class T>
 Result<void> fill_constant(double value, MutableTensorView out) {
   const bool in_range = value >= double(std::numeric_limits<T>::lowest()) && value <= double(std::numeric_limits<T>::max());
-  // 2^63, which is one larger than the largest int64, passes the test above, since the double nearest to that is 2^63.
+  // 2^63 passes the test in_range although it is too large for int64, since the largest int64, as a double, is 2^63.
   const bool fits = in_range && std::trunc(value) == value && !(sizeof(T) == 8 && value >= 0x1p63);
   if (!fits) {
     return invalid_argument("initializer: constant " + std::to_string(value) + " cannot be held by " +

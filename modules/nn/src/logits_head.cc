@@ -150,7 +150,7 @@ Value LogitsHead::looked_up(const std::vector<double>& weights, Value ids) {
 
 namespace {
 
-/// Multiplies losses by `weights`. If weights are [...], losses have the same shape or [..., k].
+/// Multiplies losses by `weights`, which are [...]; losses have the same shape or [..., k], where k losses share a weight.
 Value weighted(Value losses, Value weights) {
   if (!weights.valid()) return losses;
   const bool per_loss = weights.shape() == losses.shape();

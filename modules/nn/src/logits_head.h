@@ -36,20 +36,20 @@ class LogitsHead : public Head {
     Value losses;   ///< One for each label.
     Value weights;  ///< Float32, [...] or one per logit; invalid: all are 1.
 
-    /// The prediction with a key that add_predictions() sets.
+    /// Returns the prediction that add_predictions() has set under this key.
     Value prediction(std::string_view key) const;
   };
 
   virtual void add_predictions(HeadOutput& output, Value logits) const = 0;
-  /// The signatures beside `predict`. The first one is also the default.
+  /// The signatures besides `predict`. The first one is also exported as the default signature.
   virtual std::vector<ExportSignature> signatures() const = 0;
-  /// Converts labels from the form of the input function to the form that the losses take.
+  /// Converts labels from the form in which the input function gives them to the form that losses_of() takes.
   virtual Value labels_of(Value labels, Value logits) const = 0;
   /// Computes losses [...] or [..., k].
   virtual Value losses_of(Value labels, Value logits) const = 0;
-  /// Adds the meaning of the logits beside their number: the names of classes, a link.
+  /// Adds to `fact` what the logits mean: the names of classes, a link function. Their number is known already.
   virtual void add_meaning(MeaningFact& fact) const = 0;
-  /// Factors [...] for the losses beside the example weights; invalid: none.
+  /// Factors [...] that multiply the losses, in addition to the example weights; invalid: there are none.
   virtual Value class_weights_of(Value labels) const;
   /// The metrics, named without the head's name.
   virtual std::vector<std::pair<std::string, Metric>> metrics_of(const Evaluated& evaluated) const = 0;
@@ -67,7 +67,7 @@ class LogitsHead : public Head {
                    std::vector<std::string> missing) const;
   void check_thresholds(const std::vector<double>& thresholds) const;
   void check_class_weights(const std::vector<double>& weights, int64_t classes) const;
-  /// Looks up ids [...] in `weights`; invalid if there are no weights.
+  /// Returns the weights of the classes `ids` [...]; an invalid value if `weights` is empty.
   static Value looked_up(const std::vector<double>& weights, Value ids);
 
  private:

@@ -22,7 +22,7 @@ double number_at(const TensorView& view, int64_t index);
 int64_t id_at(const TensorView& view, int64_t index);
 
 void check_values(const std::string& who, Value values);
-/// Weights fit if there is one per element, or one for all elements with the same first indices.
+/// Raises InvalidArgument unless there is one weight per element, or one for all elements with the same first indices.
 void check_weights(const std::string& who, Value values, Value weights);
 /// InvalidArgument unless a batch has as many predictions as labels. The labels come first.
 Result<void> check_equal_counts(const std::string& who, std::span<const TensorView> batch);
@@ -45,8 +45,8 @@ Result<void> for_each_weighted(int64_t elements, const TensorView* weights, cons
   return {};
 }
 
-/// A metric of labels and as many predictions, which the caller has checked. each(batch, e, weight, totals) handles element
-/// e of both. `value` is ratio() by default.
+/// Makes a metric of pairs of a label and a prediction; the caller has checked both. each(batch, e, weight, totals) adds
+/// pair e of a batch to the totals. `value` is ratio() by default.
 template <class Each>
 Metric metric_of_pairs(const std::string& who, Value labels, Value predictions, Value weights, size_t totals, Each each,
                        std::function<double(std::span<const double> totals)> value = ratio) {

@@ -57,7 +57,7 @@ Metric mean(Value values, const MetricOptions& options) {
 
 namespace {
 
-/// Raises InvalidArgument unless both are class ids of one shape.
+/// Raises InvalidArgument unless labels and predictions are class ids of one shape.
 void check_ids(const std::string& who, const LabelsAndPredictions& of) {
   const Value labels = of.labels, predictions = of.predictions;
   const bool valid = labels.valid() && predictions.valid();
@@ -68,7 +68,7 @@ void check_ids(const std::string& who, const LabelsAndPredictions& of) {
   }
 }
 
-/// A metric of class ids: counts(label, prediction) says whether a pair counts.
+/// A metric of class ids: the fraction of pairs for which counts(label, prediction) is true.
 template <class Counts>
 Metric of_ids(const std::string& who, const LabelsAndPredictions& of, Value weights, Counts counts) {
   check_ids(who, of);

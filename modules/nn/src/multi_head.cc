@@ -42,7 +42,7 @@ class MultiHead final : public Head {
   }
 
  private:
-  /// Records in the model's meaning which of the joint logits belong to which head.
+  /// Records in the graph's meaning() which of the joint logits belong to which head.
   void note_heads(Graph& graph) const {
     std::vector<std::string> texts;
     for (const auto& head : heads_)

@@ -7,7 +7,7 @@
 namespace shoal::nn {
 namespace {
 
-/// Allows labels from `low` to `high`, and so not NaN.
+/// Allows labels from `low` to `high`; NaN is refused, too.
 ops::CheckRangeOptions labels_in(double low, double high) {
   return {.low = low, .high = high, .what = "label", .remedy = "drop examples without a label by filter()"};
 }

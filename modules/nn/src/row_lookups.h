@@ -7,7 +7,7 @@
 
 namespace shoal::nn {
 
-/// For each variable, its lookups if the loss depends on it only through lookups; else none.
+/// For each variable, the nodes that look up its rows if the loss depends on it only through these; else an empty list.
 std::vector<std::vector<NodeId>> lookups_of(Value loss, const std::vector<Value>& variables);
 
 }  // namespace shoal::nn

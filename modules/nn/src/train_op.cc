@@ -103,7 +103,7 @@ void check_input(const StepInput& input, const Graph& graph) {
   if (!fits) raise(invalid_argument(who + " has to be an input of the graph, of one float32 number"));
 }
 
-/// True if `updates` contain the same moving average: each optimizer of a graph adds the moving averages of all layers.
+/// True if `updates` already contain this moving average: each optimizer of a graph adds the moving averages of all layers.
 bool is_moving_average_of(const std::vector<VariableUpdate>& updates, const VariableUpdate& update) {
   if (update.rule.kind != UpdateRule::Kind::kMovingAverage) return false;
   return std::ranges::any_of(updates, [&update](const VariableUpdate& other) {

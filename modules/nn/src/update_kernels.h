@@ -64,8 +64,8 @@ struct LambConstants {
   float epsilon;
   float weight_decay;
 };
-/// The two passes of LAMB: the first computes moments and adds to the sums of squares of the variable and of its step; the
-/// second sets next = current - rate * step.
+/// The two passes of LAMB: lamb_moments() computes the moments, and adds to the sums of squares of the variable and of its
+/// step; lamb_step() sets next = current - rate * step.
 struct LambSums {
   double variable = 0;
   double step = 0;

@@ -10,7 +10,7 @@
 
 namespace shoal::convert::cpp {
 
-/// Weights whose integer sums of products, sum = bias + x w, stand for the real number sum * factor of the channel.
+/// Weights in eight bits. For each channel, the integer sum = bias + x w stands for the real number sum * factor.
 struct Int8Weights {
   std::vector<int8_t> weights;  ///< [out][...], channels last.
   std::vector<int32_t> bias;  ///< Includes the correction for the zero point of x.

@@ -28,12 +28,12 @@ struct Operand {
 class FunctionText {
  public:
   virtual ~FunctionText() = default;
-  /// read() and written(): the name of the pointer to a value's elements, for reading and for writing.
+  /// read() and written() return the name of the pointer to a value's elements, for reading and for writing.
   virtual std::string read(const Value& value) = 0;
   virtual std::string written(const Value& value) = 0;
   /// Returns the name of memory that only the current node uses.
   virtual std::string scratch(std::string_view type, size_t bytes) = 0;
-  /// Output 0 of the node may take over this value's memory: the node reads each element before it writes its place.
+  /// Allows output 0 of the node to take over this value's memory: the node reads each element before it writes its place.
   virtual void may_write_over(const Value& value) = 0;
   /// The elements of a float32 variable or constant.
   virtual std::span<const float> floats(const Value& value) = 0;
@@ -71,7 +71,7 @@ class OpWriter {
   /// Memory that only this node uses.
   std::string scratch(DType dtype, int64_t elements);
   std::string scratch_of_doubles(int64_t count) { return function_->scratch("double", size_t(count) * sizeof(double)); }
-  /// Output 0 may take over the memory of this input, if shape and type are the same.
+  /// Allows output 0 to take over the memory of this input, if shape and type are the same.
   void may_write_over(size_t input);
   /// The elements of an input that is_known().
   std::span<const float> floats(size_t i) { return function_->floats(node_.inputs[i]); }
@@ -82,7 +82,7 @@ class OpWriter {
   void line(const std::string& text);
   /// Writes a line ("for (...)") whose body is the next line, which is indented.
   void line_before(const std::string& text);
-  /// Writes a call of the function `part` (parts.h). With `checked`, the generated function fails where the call does.
+  /// Writes a call of the function `part` (parts.h). `checked`: the generated function returns false if the call does.
   void call(const std::string& part, const std::vector<std::string>& arguments, bool checked = false);
 
  private:

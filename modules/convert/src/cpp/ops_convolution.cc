@@ -48,8 +48,8 @@ struct Convolution {
   bool has_wide_groups() const { return groups == 1 || (channels >= 8 && filters >= 8); }
 };
 
-/// The part of a result that one loop nest computes: the whole result of a convolution, or the results of a transposed
-/// convolution in one phase of the strides.
+/// The part of a result that one loop nest computes: the whole result of a convolution or, for a transposed convolution
+/// with strides, every stride-th element, those of one phase.
 struct Part {
   Axis down, right;
   int64_t in_channels, out_channels;
@@ -90,9 +90,9 @@ std::vector<float> arranged(std::span<const float> filters, const Part& part, in
   return result;
 }
 
-/// Tells which zeros beyond the image are added to a sum, as in `portable`: zeros beside the image if a window's row is
-/// one run of memory, and zeros above and below it if, besides, these rows are short. Filters that contain infinity or
-/// NaN add no zeros beyond the image.
+/// Tells which zeros beyond the image a sum includes, as in the backend `portable`. `columns`: zeros to the left and right,
+/// if a window's row is contiguous in memory. `rows`: zeros above and below as well, if such a row is also short. If the
+/// filters contain infinity or NaN, sums include no zeros beyond the image.
 struct ZerosBeyond {
   bool rows, columns;
   ZerosBeyond(const Part& part, int64_t groups, bool finite) {

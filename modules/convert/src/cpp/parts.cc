@@ -11,7 +11,7 @@
 
 namespace shoal::convert::cpp {
 
-/// The texts of all files of parts/, and the number of files. The build defines both variables (parts.cmake).
+/// The texts of all files of parts/, and the number of these files. The build defines both variables (parts.cmake).
 extern const char* const kPartFiles[];
 extern const int kPartFileCount;
 

@@ -136,7 +136,7 @@ class ProgramText {
   }
 
   std::string id_function(const Parameter& input) const { return id_functions_.at(input.value.node()); }
-  /// The text inputs of `function` that no earlier function has.
+  /// The text inputs of `function` that no function before it in functions_ has.
   std::vector<const Parameter*> encoded_first_in(const SignatureFunction& function) const {
     std::set<NodeId> before;
     for (const SignatureFunction& other : functions_) {
@@ -245,7 +245,7 @@ class ProgramText {
       if (!seen.insert(id).second) continue;
       const Node& node = model_.graph->node(id);
       if (source_of(node.op) == Source::kInput) return true;
-      // A product with 0, which makes lists of all classes, depends on no input.
+      // A product with 0 does not depend on its input: lists of all classes are made by such a product.
       if (node.op == "scale" && node.attributes.get_real("factor") == 0) continue;
       const OpDef* const op = model_.graph->catalogue().find(node.op);
       for (size_t i = 0; i < node.inputs.size(); ++i) {

@@ -5,7 +5,7 @@
 namespace shoal::convert {
 namespace {
 
-/// Writes an op of one operand, in the layout (lowering.h) that the operand has.
+/// Writes an op of one operand. The result has the layout in which the operand exists (lowering.h).
 template <class Write>
 void in_its_layout(Lowering& node, Write write) {
   if (node.has_image(0)) {
@@ -26,7 +26,7 @@ void write_with_alpha(Lowering& node) {
   in_its_layout(node, [&](const std::string& x) { return node.add(kOp, {x}, {{"alpha", alpha}}); });
 }
 
-/// Two images of one shape stay in the layout with the channels first.
+/// If both operands are images of one shape with the channels first, the result has the channels first, too.
 template <const char* kOp>
 void write_binary(Lowering& node) {
   if (node.type(0).shape == node.type(1).shape && node.has_image(0) && node.has_image(1)) {

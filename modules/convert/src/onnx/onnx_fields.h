@@ -18,9 +18,9 @@ inline constexpr uint32_t kTensorDims = 1, kTensorType = 2, kTensorTexts = 6, kT
 inline constexpr uint32_t kValueName = 1, kValueType = 2, kTypeTensor = 1, kTensorTypeElement = 1, kTensorTypeShape = 2,
                           kShapeDim = 1, kDimNumber = 1, kDimSymbol = 2;
 
-/// AttributeProto.AttributeType
+/// The numbers of AttributeProto.AttributeType that are used here.
 enum AttributeType : int32_t { kFloat = 1, kInt = 2, kText = 3, kInts = 7, kTexts = 8 };
-/// TensorProto.DataType
+/// The numbers of TensorProto.DataType that are used here.
 enum ElementType : int32_t {
   kElementFloat32 = 1,
   kElementUInt8 = 2,

@@ -186,7 +186,7 @@ class Conversion {
       texts.push_back(word);
       ids.push_back(i);
     }
-    // An id beyond all ids, so that a lookup of it is an error in the runtime.
+    // The id of unknown texts. If they are refused: an id beyond the vocabulary, so that a lookup fails in the runtime.
     const int64_t otherwise = encoding.refuse_unknown ? encoding.vocabulary->size() : encoding.unknown_id;
     std::string of = values_.plain(feature->value);
     OnnxAttributes keys{{"keys_strings", texts}};

@@ -293,7 +293,7 @@ Result<void> cast_to_text(Call& call) {
 }
 
 Result<void> run_cast(Call& call) {
-  constexpr int64_t kDouble = 11;  // TensorProto.DataType.DOUBLE
+  constexpr int64_t kDouble = 11;  // The number of TensorProto.DataType.DOUBLE.
   if (call.number("to", 0) == kDouble) return cast_to_doubles(call);
   SHOAL_TRY(const DType to, dtype_of_element(call.number("to", 0)));
   if (to == call.dtype()) return call.give(call.in(0)), Result<void>();

@@ -26,7 +26,7 @@ Result<void> check_type(const Message& message, int64_t type) {
   }
 }
 
-/// AttributeProto
+/// Reads the message AttributeProto.
 Result<std::pair<std::string, Attribute>> read_attribute(const Message& message, const OnnxLimits& limits) {
   std::string name;
   Attribute attribute;
@@ -56,7 +56,7 @@ Result<std::pair<std::string, Attribute>> read_attribute(const Message& message,
   return std::pair{std::move(name), std::move(attribute)};
 }
 
-/// NodeProto
+/// Reads the message NodeProto.
 Result<Node> read_node(const Message& message, const OnnxLimits& limits) {
   Node node;
   SHOAL_TRY_VOID(each_field(message, [&](Field& field) -> Result<void> {
@@ -82,7 +82,7 @@ Result<Node> read_node(const Message& message, const OnnxLimits& limits) {
   return node;
 }
 
-/// TensorShapeProto.Dimension
+/// Reads the message TensorShapeProto.Dimension.
 Result<OnnxDim> read_dim(const Message& message) {
   OnnxDim dim;
   SHOAL_TRY_VOID(each_field(message, [&](Field& field) -> Result<void> {
@@ -97,7 +97,7 @@ Result<OnnxDim> read_dim(const Message& message) {
   return dim;
 }
 
-/// TypeProto.Tensor
+/// Reads the message TypeProto.Tensor.
 Result<void> read_tensor_type(const Message& message, OnnxPort& port) {
   int64_t element_type = 0;
   port.has_shape = false;
@@ -119,7 +119,7 @@ Result<void> read_tensor_type(const Message& message, OnnxPort& port) {
   return {};
 }
 
-/// ValueInfoProto
+/// Reads the message ValueInfoProto.
 Result<OnnxPort> read_port(const Message& message) {
   OnnxPort port;
   bool is_tensor = false;
@@ -128,7 +128,7 @@ Result<OnnxPort> read_port(const Message& message) {
     if (field.tag() != 2) return {};
     const Message type = message.inner(field.bytes(), "type");
     return each_field(type, [&](Field& inner) -> Result<void> {
-      if (inner.tag() == 6) return {};  // TypeProto.denotation: a word for the meaning.
+      if (inner.tag() == 6) return {};  // TypeProto.denotation, which does not change results.
       if (inner.tag() != 1) return type.refused("is no tensor, and others are not known here");
       if (is_tensor) return type.damaged(type.bytes.data(), "there are two types");
       is_tensor = true;
@@ -140,7 +140,7 @@ Result<OnnxPort> read_port(const Message& message) {
   return port;
 }
 
-/// GraphProto
+/// Reads the message GraphProto.
 Result<void> read_graph(const Message& graph, const OnnxLimits& limits, File& file) {
   const auto numbered = [&](Field& field, const char* what, size_t number) {
     return graph.inner(field.bytes(), what + (" " + std::to_string(number)));
@@ -176,7 +176,7 @@ Result<void> read_graph(const Message& graph, const OnnxLimits& limits, File& fi
   });
 }
 
-/// OperatorSetIdProto
+/// Reads the message OperatorSetIdProto.
 Result<void> read_opset(const Message& message, File& file) {
   std::string domain;
   int64_t version = 0;

@@ -39,7 +39,7 @@ struct File {
   std::vector<OnnxPort> inputs, outputs;
 };
 
-/// DataLoss for damage, InvalidArgument for what the reader does not know, and beyond the limits.
+/// DataLoss for damaged bytes; InvalidArgument for parts that the reader does not know, and for a file beyond the limits.
 Result<File> read_file(std::string_view bytes, const OnnxLimits& limits);
 
 }  // namespace shoal::convert::onnx_model

@@ -44,7 +44,7 @@ class ScaledRows {
   double factor_[4] = {};
 };
 
-/// Convolves with a stride of 1: all rows of the picture form one long row, at whose row ends the sums are not used.
+/// Convolves with a stride of 1 as if all rows of the picture were one long row; sums across the ends of rows are not used.
 void add_dense_windows(const Windows& w, const double* picture, const double* kernel, double* sums) {
   ScaledRows rows(sums, (w.out_height - 1) * w.width + w.out_width);
   for (int64_t channel = 0; channel < w.channels; ++channel) {

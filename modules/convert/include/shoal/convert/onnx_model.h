@@ -52,8 +52,8 @@ class OnnxModel {
  public:
   using Tensors = std::map<std::string, Tensor>;
 
-  /// DataLoss for damaged bytes, naming the byte and the part of the file. InvalidArgument for an op, an opset or a feature
-  /// of ONNX that this reader does not know, naming it; for a name without a value or with two; and beyond the limits.
+  /// DataLoss for damaged bytes, naming the byte and the part of the file. InvalidArgument for an unknown op, opset or
+  /// feature of ONNX, naming it; for a name that stands for no value or for two; and for a file beyond the limits.
   static Result<OnnxModel> parse(std::string_view bytes, const OnnxLimits& limits = {});
 
   /// The inputs that run() takes. Inputs for which the file itself has values are left out.

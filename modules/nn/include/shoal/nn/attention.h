@@ -39,10 +39,10 @@ struct MultiHeadAttentionOptions {
 /// et al., "Attention is all you need" (NeurIPS 2017), section 3.2.2.
 Value multi_head_attention(Value x, const MultiHeadAttentionOptions& options);
 
-/// Attention from each position of x to the positions of `memory` [batch, positions, any features], of which keys and
-/// values are projections. `causal` needs as many positions in `memory` as in x. Adds variables "<name>/query/kernel",
-/// "<name>/key/kernel" and "<name>/value/kernel" [heads * head_size, features of x or of memory], "<name>/result/kernel"
-/// and biases.
+/// Attention from each position of x to the positions of `memory` [batch, positions, any features]: queries are projections
+/// of x, keys and values are projections of `memory`. `causal` needs as many positions in `memory` as in x. Adds variables
+/// "<name>/query/kernel", "<name>/key/kernel" and "<name>/value/kernel" [heads * head_size, features of x or of memory],
+/// "<name>/result/kernel" and biases.
 Value multi_head_attention(Value x, Value memory, const MultiHeadAttentionOptions& options);
 
 }  // namespace shoal::nn

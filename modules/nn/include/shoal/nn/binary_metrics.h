@@ -11,8 +11,8 @@ struct BinaryMetricOptions {
   double threshold = 0.5;  ///< Predictions above the threshold count as class 1, all others as class 0.
 };
 
-// Labels and predictions are of any numeric type (predictions of 0 and 1 are allowed) and of one shape, except for a last
-// axis of 1. All functions raise InvalidArgument, with both shapes or types, if they do not fit.
+// Labels and predictions are of any numeric type (predictions of 0 and 1 are allowed) and of one shape; a last axis of 1
+// may be missing. All functions raise InvalidArgument, naming both shapes or types, if they do not fit.
 
 /// The weighted fraction of the examples whose predicted class is right; 0 if the weights sum to 0.
 Metric binary_accuracy(const LabelsAndPredictions& of, const BinaryMetricOptions& options = {});
@@ -30,7 +30,7 @@ Metric accuracy_baseline(Value labels, const MetricOptions& options = {});
 /// negatives.
 ///
 ///   labels       0 or 1, any numeric type, e.g. [batch] or [batch, 1]
-///   predictions  float32 probabilities, as many
+///   predictions  float32 probabilities, as many as labels
 ///
 /// Predictions are compared with 2,562 thresholds, 32 for each halving of p and of 1 - p down to 2^-40. The result is
 /// within 0.01 of the exact area, even if nearly all predictions are close to 0 or 1. Raises InvalidArgument if shapes or

@@ -26,7 +26,7 @@ struct HeadInput {
   ValueMap features = {};  ///< Needed only for a weight column.
   ValueMap labels = {};    ///< Empty in kPredict.
   Value logits = {};
-  /// How to train (kTrain only). Set exactly one of the next two members.
+  /// How to train (kTrain only): set either `optimizer` or `train_op`.
   std::optional<Optimizer> optimizer = {};
   std::function<TrainOp(Value loss)> train_op = {};
 };
@@ -53,8 +53,8 @@ class Head {
   virtual int64_t logits_dimension() const = 0;
   /// Builds this head's own parts in the logits' graph: predictions in every mode; in kTrain and kEval the loss, without
   /// regularization; in kEval metrics; in kPredict signatures, unless a single one with all predictions is enough. Raises
-  /// InvalidArgument if shapes or types do not fit (with both), if labels are missing in kTrain or kEval, or if the weight
-  /// column is missing.
+  /// InvalidArgument if shapes or types do not fit (naming both), if labels are missing in kTrain or kEval, or if the
+  /// weight column is missing.
   virtual HeadOutput describe(const HeadInput& input) const = 0;
 
   /// Calls describe() and completes its result: adds regularization losses to the loss, the metric `regularization_loss` if
@@ -170,7 +170,7 @@ struct MultiLabelHeadOptions {
   std::vector<double> thresholds{};  ///< As in BinaryHeadOptions.
   /// True: labels are lists of ids, padded with -1. False: labels have a 0 or 1 for each class.
   bool labels_are_ids = false;
-  /// Classes with metrics of their own.
+  /// The ids of the classes for which separate metrics are reported.
   std::vector<int64_t> classes_for_class_based_metrics{};
 };
 

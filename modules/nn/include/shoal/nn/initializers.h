@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Initial values of variables. A layer has an InitializerSpec ("Glorot uniform"). Together with the layer's fans it
-/// becomes a shoal::Initializer (uniform between two numbers), which is data: the owner of a part of a variable can compute
-/// that part.
+/// becomes a shoal::Initializer (uniform between two numbers). That is plain data, so a server that holds a part of a
+/// variable can compute this part itself.
 #include <cstdint>
 #include <string_view>
 
@@ -28,9 +28,9 @@ class InitializerSpec {
   /// Makes a spec that does not depend on fans.
   InitializerSpec(Initializer fixed);  // NOLINT: an initializer is a spec
 
-  /// Variance `scale` / fan, with the chosen fan. `kind` is the distribution: uniform within +-sqrt(3 * variance), normal,
-  /// or truncated normal (widened so that it has this variance after truncation). Raises InvalidArgument for a constant, or
-  /// a scale that is not above 0.
+  /// A distribution with variance `scale` / fan, where `fan` chooses the fan. `kind` is the distribution: uniform within
+  /// +-sqrt(3 * variance), normal, or truncated normal (widened so that it has this variance after truncation). Raises
+  /// InvalidArgument for a constant, or a scale that is not above 0.
   enum class Fan : uint8_t { kIn, kOut, kAverage };
   static InitializerSpec variance_scaling(double scale, Fan fan, Initializer::Kind kind);
 
@@ -76,8 +76,8 @@ InitializerSpec lecun_normal();
 /// learning in deep linear neural networks" (ICLR 2014).
 InitializerSpec orthogonal(double gain = 1);
 
-/// InvalidArgument for an unknown kind, numbers that are not finite, low > high, or a negative standard deviation. The
-/// check is needed because initializers also come from messages and files.
+/// Returns InvalidArgument for an unknown kind, numbers that are not finite, low > high, or a negative standard deviation.
+/// The check is needed because initializers also come from messages and files.
 Result<void> validate(const Initializer& initializer);
 
 /// The key of a variable's initial values in a job with this seed.

@@ -31,9 +31,9 @@ struct MetricFigure {
   std::vector<float> values{};  ///< Row by row.
 };
 
-/// A metric consists of a few totals over examples and a function of them, so batches of different sizes get the right
-/// weight, and parts of an evaluation can be merged. A value type that describes what to fetch and how to accumulate;
-/// MetricAccumulator does it.
+/// A metric consists of a few totals over examples and a function of these totals, so batches of different sizes get the
+/// right weight, and parts of an evaluation can be merged. A value type that describes what to fetch and how to accumulate;
+/// a MetricAccumulator holds the totals.
 struct Metric {
   /// The values that `update` gets for every batch, in this order.
   std::vector<Value> inputs;
@@ -43,7 +43,7 @@ struct Metric {
   std::function<Result<void>(std::span<const TensorView> batch, std::span<double> totals)> update;
   /// Computes the metric from the totals. It also has to work for `start` (an evaluation without batches).
   std::function<double(std::span<const double> totals)> value;
-  /// Merges the totals of another part of the evaluation into these. Empty: adds them.
+  /// Adds `other`, the totals of another part of the evaluation, to `totals`. Empty: adds element by element.
   std::function<void(std::span<double> totals, std::span<const double> other)> merge;
   /// True for a count: it is printed as a whole number, which a double represents exactly up to 2^53. With fractional
   /// weights its value may have a fraction.
@@ -61,7 +61,7 @@ class MetricAccumulator {
   /// Adds a batch: the values of Metric::inputs, in that order. Returns the metric's own error if the batch does not fit.
   Result<void> update(std::span<const TensorView> batch);
   double value() const;
-  /// Nothing for a metric without a figure.
+  /// The metric's figure for the totals so far; nothing if the metric has no figure.
   std::optional<MetricFigure> figure() const;
   void reset();
   /// Merges an accumulator of the same metric into this one.
@@ -92,7 +92,7 @@ Metric mean(Value values, const MetricOptions& options = {});
 
 /// The weighted fraction of the elements whose label and prediction are equal; 0 if the weights sum to 0.
 ///
-///   labels, predictions  integers, as many elements each, e.g. [batch] or [batch, 1]
+///   labels, predictions  integers, equal numbers of elements, e.g. [batch] or [batch, 1]
 ///
 /// Raises InvalidArgument with both shapes or types if they do not fit.
 Metric accuracy(const LabelsAndPredictions& of, const MetricOptions& options = {});
@@ -106,7 +106,7 @@ struct TopKOptions {
 /// logit as the k-th counts too. 0 if the weights sum to 0.
 ///
 ///   labels   [...] or [..., 1]  ids in [0, classes): int64, int32 or uint8
-///   logits   [..., classes]     float32; probabilities do as well
+///   logits   [..., classes]     float32; probabilities are accepted, too
 ///
 /// Raises InvalidArgument if shapes or types do not fit or k < 1; a label out of range ends the evaluation with
 /// InvalidArgument.

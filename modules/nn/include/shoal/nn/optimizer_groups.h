@@ -13,16 +13,16 @@ struct OptimizerGroup {
   Optimizer optimizer;
 };
 
-/// Makes the train op that lowers `loss`, in which the optimizer of the first group that a trainable variable's name
-/// matches changes that variable. Variables that match no group stay as they are. For a head:
+/// Makes the train op that lowers `loss`. Each trainable variable is changed by the optimizer of the first group whose
+/// pattern its name matches. Variables that match no group stay as they are. For a head:
 ///
 ///   input.train_op = [](shoal::Value loss) {
 ///     return nn::minimize_by_groups(loss, {{"body/.*", nn::sgd({.learning_rate = 0.001})}, {".*", nn::adam()}});
 ///   };
 ///
 /// Norms for clipping are taken over the variables of one group. Raises InvalidArgument as Optimizer::minimize(), for a
-/// pattern that is not a regular expression, and for a group that no variable is left for, listing the names of the
-/// variables.
+/// pattern that is not a regular expression, and for a group that gets no variable (the error lists the names of the
+/// variables).
 TrainOp minimize_by_groups(Value loss, const std::vector<OptimizerGroup>& groups);
 
 }  // namespace shoal::nn

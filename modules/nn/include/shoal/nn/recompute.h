@@ -6,11 +6,11 @@
 
 namespace shoal::nn {
 
-/// Returns block(x). The inner values of the block are not kept for the gradients, which compute them a second time, from
-/// x, when they need them. So a training step has the inner values of only one block in memory at a time, and only the
-/// results of the others. Steps take about a third longer if all of a model is in such blocks. Every bit of the results is
-/// the same with and without it, also after dropout, and variables keep their names, so a run may be continued with another
-/// choice. All trainers of a job must agree.
+/// Returns block(x). The inner values of the block are not kept for the gradients. When the gradients need them, they are
+/// computed a second time, from x. So a training step has the inner values of only one block in memory at a time, and only
+/// the results of the others. Steps take about a third longer if all of a model is in such blocks. The results have the
+/// same bits with and without recompute(), also after dropout, and variables keep their names, so a run may be continued
+/// with recompute() added or removed. All trainers of a job must use it alike.
 ///
 ///   y = nn::recompute(y, [&](Value x) { return nn::residual_block(x, mode, {.filters = 64}); });
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Metrics for predicted numbers. Labels and predictions are of any numeric type and of one shape, except for a last axis
-/// of 1. All functions raise InvalidArgument, with both shapes or types, if they do not fit.
+/// Metrics for predicted numbers. Labels and predictions are of any numeric type and of one shape; a last axis of 1 may be
+/// missing. All functions raise InvalidArgument, naming both shapes or types, if they do not fit.
 #include "shoal/nn/metrics.h"
 
 namespace shoal::nn {

@@ -37,7 +37,7 @@ struct VariableUpdate {
 struct StepScalar {
   std::string name;  ///< The name in logs and summaries: "learning_rate".
   std::function<double(uint64_t global_step)> at;
-  /// One float32 number. If `value` is set, `at` is empty, and the scalar is of_value(this step's number), always finite.
+  /// One float32 number of the graph. If it is set, `at` is empty, and the scalar is of_value(its result), always finite.
   Value value = {};
   std::function<double(float value)> of_value = {};
   /// If `value` is a norm of gradients, the name of these gradients in errors ("all gradients"): a training loop makes
@@ -45,8 +45,8 @@ struct StepScalar {
   std::string norm_of = {};
 };
 
-/// A number that depends on the step and is used to compute updates: an input of the training graph with this name, one
-/// float32 number, which is fed with at(the global step before the update), rounded.
+/// A number that depends on the step and that updates are computed from: an input of the training graph, one float32
+/// number. In each step a trainer feeds it with at(the global step before the update), rounded.
 struct StepInput {
   std::string name;  ///< The full name of the input.
   std::function<double(uint64_t global_step)> at;

@@ -35,9 +35,9 @@ struct UpdateRule {
 
   Kind kind = Kind::kNone;
   std::array<double, kConstantsMax> constants{};
-  /// The index of this rule's learning rate among the push's scalars (if uses_learning_rate()).
+  /// The index of this rule's learning rate among the scalars that a trainer pushes (if uses_learning_rate()).
   int32_t learning_rate_scalar = 0;
-  /// The index of the push's scalar that multiplies the gradient first (clipping by a norm); -1: none.
+  /// The index of the pushed scalar by which the gradient is multiplied first (clipping by a norm); -1: none.
   int32_t gradient_scale_scalar = -1;
   friend bool operator==(const UpdateRule&, const UpdateRule&) = default;
 };
