@@ -62,8 +62,8 @@ class PrimitiveKernel final : public Kernel {
  public:
   explicit PrimitiveKernel(const Context& context) : context_(context) {}
 
-  /// Applies max(output 0, 0) at the end of a run. A separate pass, since oneDNN's fused one turns NaN into 0: fusing may
-  /// not change bits, and a NaN must reach the loss.
+  /// Applies max(output 0, 0) at the end of a run. This is a separate pass, since oneDNN's fused relu turns NaN into 0:
+  /// fusing may not change bits, and a NaN must reach the loss.
   void relu_after(int64_t elements) { relu_elements_ = elements; }
 
   /// Adds bias[c], from input `input_index`, to each element of channel c of output 0, before a relu.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention, computed for one head of one sequence at a time: its queries, keys and values are small, so their products
-// stay in the cache between its steps. The features of a head are read in place, so nothing is transposed.
+// Attention, computed for one head of one sequence at a time. Its queries, keys and values are small, so products stay in
+// the cache until they are used. The features of a head are read in place: heads are not moved to an axis of their own.
 #include <algorithm>
 
 #include "panels.h"
@@ -42,7 +42,7 @@ struct Attention {
   /// that none of these queries may attend to.
   int64_t query_block() const { return std::min<int64_t>(causal ? 16 : 48, queries); }
 
-  /// Returns how many keys, from the first one on, the queries before `last` need.
+  /// Returns how many keys, counted from the first one, the queries before `last` attend to.
   int64_t key_count(int64_t length, int64_t last) const { return causal ? std::min(length, last) : length; }
 
   /// The multiplications of the forward pass, expressed as bytes of traffic that take as long.

@@ -298,12 +298,12 @@ class PanelGradKernel final : public Kernel {
   /// cores have packed takes longer.
   bool packs_alone() const { return packed_bytes() <= (update_counts(batch_) ? size_t(1) << 20 : size_t(kOwnCacheBytes)); }
   size_t packed_bytes() const { return size_t(packed_floats(batch_, in_)) * sizeof(float); }
-  /// Returns how many rows one pass over x computes: some tiles, but not so many that threads wait for the last ones.
+  /// Returns how many rows of dW one pass over x computes: a few tiles, so that no thread waits long for the last pass.
   int64_t rows_together() const {
     const int64_t shares = int64_t(3) * threads_, share = (out_ + shares - 1) / shares;
     return std::clamp((share + kTileRows - 1) / kTileRows * kTileRows, kWideTileRows, kLeftBlockRows);
   }
-  /// Returns how many rows one pass computes if they go to a sink: as many as fit into the cache beside x.
+  /// Returns how many rows of dW one pass computes if they go to a sink: as many as fit into the cache beside x.
   int64_t rows_to_give() const {
     constexpr int64_t kTogetherBytes = 64 << 10;
     const int64_t tiles = kTogetherBytes / (kTileRows * in_ * int64_t(sizeof(float)));

@@ -16,8 +16,8 @@ struct FewRows {
   int64_t rows, out, in;
 };
 
-/// Into how many blocks of rows of w the sums of dx = dy w are divided, whatever the number of threads. Block b ends before
-/// row out * (b + 1) / blocks.
+/// Returns the number of blocks of rows of w into which the sums of dx = dy w are divided; it does not depend on the number
+/// of threads. Block b ends before row out * (b + 1) / blocks.
 inline int64_t few_rows_blocks(int64_t out) { return std::clamp<int64_t>(out / 64, 1, 16); }
 
 }  // namespace shoal::backends::portable

@@ -7,7 +7,7 @@
 namespace shoal::backends::portable {
 namespace {
 
-/// Sixteen floats, whatever the size of a register.
+/// A sum has sixteen lanes, whatever the size of a register; `Lanes` holds them in kParts registers.
 constexpr int64_t kSums = 16, kParts = kSums / kLanes;
 struct Lanes {
   Vector part[kParts];

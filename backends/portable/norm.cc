@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch and group normalization. These loops keep NaN in a fused relu, and include a fused addition.
+// Batch and group normalization. In these loops a fused relu keeps NaN, and an addition may be fused, too.
 #include "sources.h"
 #include "strips.h"
 

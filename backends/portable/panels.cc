@@ -46,7 +46,7 @@ void pack(const Strided& b, int64_t depth, int64_t columns, float factor, float*
 
 namespace {
 
-/// The tiles of the panels [p, end), from depth k on. The caller sets `a`.
+/// The tile of panels [p, end), from depth k on, with a in place. multiply_transposed() replaces a by a packed block.
 PanelTile tile_of(const PanelProduct& product, int64_t p, int64_t end, int64_t k) {
   const int64_t packed_depth = product.packed_depth > 0 ? product.packed_depth : product.depth;
   const int64_t column = p * kPanelColumns;

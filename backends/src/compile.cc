@@ -465,7 +465,7 @@ Result<std::unique_ptr<Program>> compile_with(const Graph& graph, CompileOptions
     lenders.push_back(std::move(lender));
   }
   const ThreadScope scope(executor.set_library_threads, executor.numerics.denormals);
-  // The passes of simplify() call rewrite functions of a user's own ops.
+  // simplify() calls the rewrite functions of a user's own ops, which may throw.
   SHOAL_TRY(auto simplified, call_user("the rewrites of a user's own op", [&] {
               return simplify(graph, options.fetches, options.updates, options.variables);
             }));

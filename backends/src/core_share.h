@@ -30,12 +30,12 @@ class CoreShare {
     // Measured: in a team of two, a helper that gets four fifths of its core is worth as much as none. In a larger team the
     // thread that takes over its piece has two pieces, so a helper is worth keeping until it is worse than half as fast.
     const Duration enough = threads > 2 ? wanted / 2 : wanted * 4 / 5;
-    // Both signs are required: the system itself takes a core for moments, and a virtual machine may lack time on all
-    // cores.
+    // Both signs are required, context switches and a lack of computing time: the system itself takes a core for moments,
+    // and a virtual machine may lack time on all cores.
     const bool shared = now.taken - before_.taken >= 2 && computed < enough;
     before_ = now;
-    // The system lets a thread that has slept run for a while without a break, so one check without these signs does
-    // not prove that the core is free again.
+    // After a sleep the system lets a thread run for a while without a break, so one check that finds no sharing does not
+    // prove that the core is free again.
     away_ = shared ? std::clamp(2 * away_, kAwayFirst, kAwayMost) : away_ - away_ / 8;
     return shared ? away_ : Duration::zero();
   }

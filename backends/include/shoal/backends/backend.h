@@ -55,9 +55,9 @@ class UpdateApplier {
   virtual ~UpdateApplier() = default;
   /// Whether the rows of updates[index] may be applied in several calls of apply(), which several threads may make at once.
   virtual bool by_rows(size_t index) const = 0;
-  /// Applies rows [row_begin, row_end) of updates[index], which lie densely at `rows`. No kernel of this run reads the
-  /// variable any more, so it may be written. Called inside of run(), once for each row of each update unless run() fails;
-  /// on threads other than its caller's only if by_rows().
+  /// Applies rows [row_begin, row_end) of updates[index], which are contiguous at `rows`. No kernel of this run reads the
+  /// variable any more, so it may be written. Called inside of run(), once for each row of each update unless run() fails,
+  /// on the thread that called run() or, if by_rows(), on any thread.
   virtual void apply(size_t index, int64_t row_begin, int64_t row_end, const std::byte* rows) = 0;
 };
 
@@ -70,7 +70,7 @@ class UpdateListener {
   virtual void update_made(size_t index) = 0;
 };
 
-/// Knows which variables of a run have arrived, for runs that begin before all have.
+/// Knows which variables of a run have arrived, for runs that begin before all variables have arrived.
 class VariableArrivals {
  public:
   virtual ~VariableArrivals() = default;
@@ -111,8 +111,8 @@ struct StepBinding {
   /// The program has to be compiled with CompileOptions::update_variables.
   UpdateApplier* applier = nullptr;
   /// With an applier: called with fetched()[0], one float32 number, before the first update is applied. If it returns
-  /// false, the run applies no update and continues (RunProgress::withheld). Null: always apply. Only if
-  /// ProgramInfo::fetches_before_updates.
+  /// false, the run applies no update and continues (RunProgress::withheld). Null: always apply. Allowed only
+  /// if ProgramInfo::fetches_before_updates.
   bool (*may_apply)(float first_fetched) = nullptr;
   /// If not null, and there is no applier, the listener is called for every update.
   UpdateListener* listener = nullptr;

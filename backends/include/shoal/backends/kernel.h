@@ -33,7 +33,7 @@ struct KernelRequest {
 /// Returns "float32 [32, 10], float32 [5, 10] -> float32 [32, 5]", for errors.
 std::string shapes_of(const KernelRequest& request);
 
-/// Takes rows of a kernel's output 0 as soon as they are computed, instead of the output's memory.
+/// Receives the rows of a kernel's output 0 as soon as they are computed; they are not written to the output's memory.
 struct RowSink {
   UpdateApplier* applier = nullptr;
   size_t update = 0;

@@ -16,7 +16,7 @@ struct Stage {
   int64_t elements() const { return outer * columns; }
 };
 
-/// The passes of a reduction, innermost axes first. Axes of size 1 are left out; neighbours of one kind become one axis.
+/// The passes of a reduction, innermost first. Skips axes of size 1; joins neighbours that are both reduced or both kept.
 std::vector<Stage> stages_of(const Shape& shape, const std::vector<bool>& reduced) {
   struct Run {
     int64_t count;

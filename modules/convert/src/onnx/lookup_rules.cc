@@ -60,7 +60,7 @@ void write_bag_rows(Lowering& node) {
   node.set(1, node.add("Div", {factors, divisor}));
 }
 
-/// Counts the boundaries that are not larger than each number. With a spacing, each position has ids of its own.
+/// Writes the number of boundaries that each number reaches. With a spacing, positions of the last axis have separate ids.
 void write_bucketize(Lowering& node) {
   const int64_t spacing = node.attributes().get_int("spacing"), missing_id = node.attributes().get_int("missing_id");
   const std::string x = node.in(0);

@@ -36,8 +36,8 @@ struct TrainedModel {
   int64_t global_step = 0;  ///< The global step after which the weights were saved.
 };
 
-/// Returns the nodes from which these values are computed, each before its readers, including nodes of which only the
-/// shape is used. A node with `is_source` is included, but not the nodes that only it needs.
+/// Returns the nodes from which these values are computed, each before its readers, including nodes of which only the shape
+/// is used. If is_source(node) is true, the node is included, but not the nodes from which only it is computed.
 std::vector<NodeId> needed_nodes(const Graph& graph, const std::vector<Value>& values,
                                  const std::function<bool(const Node& node)>& is_source = {});
 

@@ -40,7 +40,7 @@ Metric auc(const LabelsAndPredictions& of, const MetricOptions& options = {});
 /// The area under the precision-recall curve, with the thresholds of auc(). Between two thresholds, true and false
 /// positives are assumed to grow in proportion, since a straight line between two precisions would be too optimistic
 /// (Davis, Goadrich, "The relationship between precision-recall and ROC curves", 2006). 0 without positives. Arguments and
-/// errors as in auc(). Its figure is the curve at 101 thresholds.
+/// errors as in auc(). The metric's figure is the curve at 101 thresholds.
 Metric auc_precision_recall(const LabelsAndPredictions& of, const MetricOptions& options = {});
 
 }  // namespace shoal::nn

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Heads: from logits (and labels, example weights) to loss, predictions, metrics and train op.
+/// Heads turn logits (and labels, and example weights) into the loss, predictions, metrics and train op of a model.
 #include <memory>
 #include <optional>
 #include <string>

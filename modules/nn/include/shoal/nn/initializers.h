@@ -80,7 +80,7 @@ InitializerSpec orthogonal(double gain = 1);
 /// The check is needed because initializers also come from messages and files.
 Result<void> validate(const Initializer& initializer);
 
-/// The key of a variable's initial values in a job with this seed.
+/// The random key from which the initial values of this variable are drawn, in a job with this seed.
 RandomKey variable_key(RandomKey seed, std::string_view variable_name);
 
 /// Sets out[i] to element first_element + i of the variable: a pure function of (initializer, key, element), so any

@@ -38,8 +38,8 @@ class OwnStep {
   mutable std::vector<std::string> slots_;  // Full names.
 };
 
-/// Returns the updates of one step: at most one of the variable, and those of its slots. Use the functions of train_op.h:
-/// descend(), assign(), assign_add(), moving_average().
+/// Returns the updates of one step: at most one update of the variable, and updates of its slots. Make them with the
+/// functions of train_op.h: descend(), assign(), assign_add(), moving_average().
 using OwnRule = std::function<std::vector<VariableUpdate>(const OwnStep& step)>;
 
 struct OwnOptimizerOptions {

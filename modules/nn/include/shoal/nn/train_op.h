@@ -67,7 +67,7 @@ struct TrainOp {
 /// `at` and `value`, or a step input has no function or is not an input of one float32 number.
 TrainOp train_op(TrainOp parts);
 
-/// The values that the scalars of `op` depend on, in the order of the scalars. A training program fetches them.
+/// The values that the scalars of `op` depend on, in the order of the scalars. A training program fetches these values.
 std::vector<Value> scalar_values(const TrainOp& op);
 /// Computes all scalars: at(global_step), or from `fetched`, the numbers of scalar_values(). `scalars` has one element for
 /// each.
