@@ -16,7 +16,7 @@ namespace {
 /// is not transposed. For [1024, 128] [128, 3136] gemm took 0.83 of brgemm's time, for [128, 1024] [1024, 3136]
 /// 0.91, on one thread and on two (AVX-512); for transposed factors brgemm is faster.
 bool gemm_is_faster(const Context& context, const Matrices& a, const Matrices& b) {
-  constexpr int64_t kLarge = int64_t(1) << 26, kWide = 128;  // Numbers of multiplications, and of columns.
+  constexpr int64_t kLarge = int64_t(1) << 26, kWide = 128;  // Large: this many multiplications. Wide: this many columns.
   return context.factors == kFloat && !b.transposed && b.columns >= kWide && a.rows * a.columns >= kLarge / b.columns;
 }
 

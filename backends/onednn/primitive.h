@@ -69,7 +69,7 @@ class PrimitiveKernel final : public Kernel {
   /// Adds bias[c], from input `input_index`, to each element of channel c of output 0, before a relu.
   void bias_after(size_t input_index, int64_t channels, int64_t elements) { bias_ = {input_index, channels, elements}; }
 
-  /// Reserves room for a value between primitives: in scratch memory, or kept between runs.
+  /// Reserves memory for a value that primitives of the kernel pass on: scratch memory, or memory kept between runs.
   Operand reserve_scratch(const dnnl::memory::desc& type, int64_t count = 1);
   Operand reserve_kept(const dnnl::memory::desc& type);  // Call it at most once.
 

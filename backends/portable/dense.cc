@@ -216,8 +216,8 @@ std::unique_ptr<Kernel> make_dense_grad_input(const KernelRequest& request) {
 
 namespace {
 
-/// Computes dW = dy^T x for few rows. Without a sink, rows of dW are computed in place. With a sink, each batch of rows is
-/// computed in the same memory (first rows of dW), and passed to the sink while it is in the first-level cache.
+/// Computes dW = dy^T x for few rows. Without a sink, rows of dW are computed in place. With a sink, a few rows at a time
+/// are computed in the same memory (the first rows of dW), and passed to the sink while they are in the first-level cache.
 class FewRowsGradKernel final : public Kernel {
  public:
   FewRowsGradKernel(int threads, const FewRows& sizes) : threads_(threads), sizes_(sizes) {}

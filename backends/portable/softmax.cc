@@ -66,7 +66,7 @@ SHOAL_VECTOR_LOOP void log_softmax_grad_row(const float* dy, const float* y, flo
   for (int64_t i = 0; i < count; ++i) dx[i] = dy[i] - vector_exp(y[i]) * total;
 }
 
-/// The logarithm of a sum of exponentials, which may be infinite or NaN.
+/// The logarithm of `sum`, a sum of exponentials; `sum` may be infinite or NaN.
 float log_of(float sum) { return sum == sum ? float(vector_log_wide(sum)) : sum; }
 
 void log_softmax_row(const float* x, float* y, int64_t count) {

@@ -192,7 +192,7 @@ class Compiler {
         Planned& maker = order_[size_t(step)];
         const auto direct = direct_updates_.find({maker.node, 0});
         const bool is_output = direct != direct_updates_.end() && direct->second == update &&
-                               flow_.updates[update] == FlowValue{maker.node, 0};  // Not a view of it, whose rows differ.
+                               flow_.updates[update] == FlowValue{maker.node, 0};  // Not a view, which has other rows.
         if (is_output && last_read < step) maker.update_by_rows = ptrdiff_t(update);
       }
     }

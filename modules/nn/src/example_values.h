@@ -8,7 +8,7 @@
 
 namespace shoal::nn {
 
-/// `shape` without trailing axes of size 1, but with its first axis in any case: [batch, 1] becomes [batch].
+/// Returns `shape` without trailing axes of size 1, except the first axis, which stays: [batch, 1] becomes [batch].
 DimShape trimmed(const DimShape& shape);
 
 /// with_last() appends a size to `shape`; without_last() removes the last size.

@@ -14,7 +14,7 @@ inline constexpr int64_t kFoldElements = 2048;
 /// True if there is only one gradient and it is used unchanged.
 bool is_alone(const Contributions& contributions);
 
-/// The gradient of elements [first, first + count), at most kFoldElements: folded into `room`, or the single one itself.
+/// The gradient of elements [first, first + count), at most kFoldElements: folded into `room`, or the only gradient itself.
 const float* gradient_at(const Contributions& contributions, int64_t first, int64_t count, float* room);
 
 }  // namespace shoal::nn

@@ -27,7 +27,7 @@ void check_smoothing(const std::string& who, double smoothing) {
   raise(invalid_argument(who + ": label_smoothing is " + std::to_string(smoothing) + ", expected a number in [0, 1)"));
 }
 
-/// Checks labels of rows, whose shape is that of the logits without the last axis.
+/// Checks labels that belong to rows of logits: their shape is that of the logits without the last axis.
 Value per_row(const std::string& who, Value labels, Value logits) {
   if (logits.rank() == 2) return per_example(who, "labels", labels, "logits", logits);
   std::vector<Dim> rows = logits.shape().dims();

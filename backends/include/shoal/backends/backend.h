@@ -97,8 +97,8 @@ class KernelObserver {
 
 struct StepBinding {
   std::span<const TensorView> inputs;  ///< One for each of ProgramInfo::inputs, with the shapes that were compiled.
-  /// One for each of ProgramInfo::variables. A variable in several pieces is copied together into memory of the program,
-  /// allocated by the first run that needs it, unless the variable is only read by look-ups of rows.
+  /// One for each of ProgramInfo::variables. The program copies the pieces of a variable into memory of its own, allocated
+  /// by the first run that needs it, unless only look-ups of rows read the variable.
   std::span<const Pieces> variables;
   /// One for each of CompileOptions::updates: where its value is written. If there are several pieces, the program computes
   /// the value in its own memory and then copies it to the pieces.

@@ -77,8 +77,8 @@ class Kernel {
   virtual size_t scratch_bytes() const { return 0; }
   virtual size_t thread_scratch_bytes() const { return 0; }
   virtual bool gives_rows() const { return false; }  ///< True if it uses KernelCall::sink; output 0 is then float32.
-  /// True if it uses KernelCall::pieces: it reads so few rows of input 0 that copying the pieces together would cost more
-  /// than the kernel.
+  /// True if the kernel uses KernelCall::pieces: it reads so few rows of input 0 that copying the pieces together would
+  /// cost more than its own work.
   virtual bool takes_pieces() const { return false; }
   virtual size_t kept_bytes() const { return 0; }  ///< Memory that the kernel keeps between runs (reordered weights).
   virtual std::string implementation() const = 0;  ///< The kernel's name in ProgramInfo.

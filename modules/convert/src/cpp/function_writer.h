@@ -85,7 +85,7 @@ class FunctionWriter final : public FunctionText {
   WeightArrays& weights_;
   std::set<std::string>& parts_;
   std::vector<std::string> lines_;
-  std::vector<Root> roots_;             // The generated code calls the pointer to root i m<i>.
+  std::vector<Root> roots_;             // In the generated code, m<i> is the pointer to root i.
   std::map<Place, int32_t> root_at_;  // The root (an index of roots_) of each value in the function's own memory.
   std::map<Place, std::string> names_;  // The names of values that are parameters of the function.
   std::set<std::string> arrays_;        // The names of the weight arrays that the function reads.

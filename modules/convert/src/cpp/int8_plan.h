@@ -24,7 +24,7 @@ struct Int8Layer {
   NodeId head = -1;
   std::optional<NodeId> norm = {};
   bool relu = false;
-  Value result = {};  ///< The output of the last of these nodes.
+  Value result = {};  ///< The output of the layer's last node: relu, normalization, or else the product.
 };
 
 class Int8Plan {

@@ -53,7 +53,7 @@ struct Convolution {
 struct Part {
   Axis down, right;
   int64_t in_channels, out_channels;
-  // The distances in memory between a weight's output channels, input channels and groups.
+  // The distances in memory between weights of neighbouring output channels, input channels and groups.
   int64_t out_step, in_step, group_step;
   int64_t target_width;
 };

@@ -340,7 +340,7 @@ class ProgramText {
   Names id_names_;
   std::map<NodeId, std::string> id_functions_;  // The key is the input for which a function makes ids.
   std::set<std::string> parts_;
-  // The text after the parts in the unnamed namespace, and the text after the unnamed namespace.
+  // internal_: the text after the parts, still inside of the unnamed namespace. public_: the text after that namespace.
   std::string internal_, public_;
   std::vector<Int8Range> ranges_;
   size_t memory_bytes_ = 0;

@@ -48,7 +48,7 @@ std::vector<std::string> operands_of(Lowering& node, int64_t gates, const std::v
   const int64_t units = node.output(1).shape[1].size();
   const RecurrentInputs from = inputs_of(node, gates, units);
   const int state_bias = node.named("recurrent_bias");
-  std::string biases;  // The biases of the input's projection, then those of the state's.
+  std::string biases;  // The biases of the input's projection, then those of the state's projection.
   if (!from.bias.empty() || state_bias >= 0) {
     const std::string none = node.add("ConstantOfShape", {node.ints({gates * units})});
     const std::string of_input = from.bias.empty() ? none : reordered(node, from.bias, units, order);

@@ -71,7 +71,7 @@ class Call {
   /// Makes a tensor for the kernel to fill. Takes its elements from the budget.
   Result<Tensor> make(DType dtype, std::span<const int64_t> dims);
   Result<Tensor> make(DType dtype, const Shape& shape) { return make(dtype, shape.dims()); }
-  /// Makes zeros for sums, as many as the product of `dims`, which is taken from the budget.
+  /// Makes zeros for sums. Their number, the product of `dims`, is taken from the budget.
   Result<std::vector<double>> sums(std::initializer_list<int64_t> dims);
   Budget& budget() { return budget_; }
 

@@ -96,7 +96,7 @@ Result<void> run_range(Call& call) {
   }
 }
 
-/// The sizes of the axes from "start" to before "end", which are counted and clamped as in Python's slices.
+/// Returns the sizes of the axes from "start" to before "end"; both are counted and clamped as in Python's slices.
 Result<void> run_shape(Call& call) {
   const int64_t rank = call.shape().rank();
   const auto placed = [&](int64_t axis) { return std::clamp<int64_t>(axis < 0 ? axis + rank : axis, 0, rank); };

@@ -45,8 +45,8 @@ struct CppPort {
   std::string title;  ///< The name of the feature, or of the signature's output.
   DType dtype = DType::kFloat32;
   int64_t elements = 0;
-  std::string node;                 ///< The node of the model's graph that computes this value ...
-  int output = 0;                   ///< ... and which output of that node holds it.
+  std::string node;                 ///< The node of the model's graph that computes this value.
+  int output = 0;                   ///< The index of the output of `node` that holds this value.
   std::vector<std::string> names{};  ///< For an output of ids: the names that the ids stand for, if the model knows them.
 };
 

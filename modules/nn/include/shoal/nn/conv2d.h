@@ -85,8 +85,8 @@ struct Conv1dOptions {
 ///   x        [batch, W, channels]    float32; only batch may be a symbol
 ///   returns  [batch, OW, filters]    float32
 ///
-/// Adds variables "<name>/kernel" [filters, channels / groups, kernel] and, with use_bias, "<name>/bias" [filters]. Errors
-/// as of conv2d(), for an x that is not of rank 3.
+/// Adds variables "<name>/kernel" [filters, channels / groups, kernel] and, with use_bias, "<name>/bias" [filters].
+/// Raises what conv2d() raises, and InvalidArgument unless x is of rank 3.
 Value conv1d(Value x, const Conv1dOptions& options);
 
 struct Conv2dTransposeOptions {

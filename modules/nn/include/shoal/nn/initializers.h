@@ -26,7 +26,7 @@ Fans fans_of(const Shape& kernel);
 class InitializerSpec {
  public:
   /// Makes a spec that does not depend on fans.
-  InitializerSpec(Initializer fixed);  // NOLINT: an initializer is a spec
+  InitializerSpec(Initializer fixed);  // NOLINT: an Initializer converts to a spec
 
   /// A distribution with variance `scale` / fan, where `fan` chooses the fan. `kind` is the distribution: uniform within
   /// +-sqrt(3 * variance), normal, or truncated normal (widened so that it has this variance after truncation). Raises

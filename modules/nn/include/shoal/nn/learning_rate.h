@@ -13,7 +13,7 @@ namespace shoal::nn {
 class LearningRate {
  public:
   /// Raises InvalidArgument unless the number is finite and >= 0.
-  LearningRate(double constant);  // NOLINT: a number is a learning rate
+  LearningRate(double constant);  // NOLINT: a plain number converts to a learning rate
   /// `schedule` has to be a pure function: servers and restarts rely on equal results for equal steps. Raises
   /// InvalidArgument if empty.
   template <class F>

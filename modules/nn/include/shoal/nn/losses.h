@@ -83,7 +83,7 @@ struct ReduceLossOptions {
   LossReduction reduction = LossReduction::kSumOverBatchSize;
 };
 /// Reduces losses to a scalar. `losses` is float32; with weights per example it is [batch] or [batch, 1]. Raises
-/// InvalidArgument with both shapes if they do not fit.
+/// InvalidArgument, naming both shapes, if losses and weights do not fit.
 Value reduce_loss(Value losses, const ReduceLossOptions& options = {});
 
 /// The sum of the graph's regularization losses, a scalar; an invalid Value if there are none.

@@ -87,14 +87,14 @@ struct MetricOptions {
 ///
 ///   values   any shape, any numeric type
 ///
-/// Raises InvalidArgument with both shapes if values and weights do not fit.
+/// Raises InvalidArgument, naming both shapes, if values and weights do not fit.
 Metric mean(Value values, const MetricOptions& options = {});
 
 /// The weighted fraction of the elements whose label and prediction are equal; 0 if the weights sum to 0.
 ///
 ///   labels, predictions  integers, equal numbers of elements, e.g. [batch] or [batch, 1]
 ///
-/// Raises InvalidArgument with both shapes or types if they do not fit.
+/// Raises InvalidArgument, naming both shapes or types, if they do not fit.
 Metric accuracy(const LabelsAndPredictions& of, const MetricOptions& options = {});
 
 struct TopKOptions {

@@ -18,7 +18,7 @@ struct LstmOptions {
   Value initial_hidden = {};  ///< A float32 [batch, units]. None: zeros.
   Value initial_cell = {};    ///< A float32 [batch, units], given if and only if initial_hidden is.
   /// Added to the forget gate beside its bias, so that a new layer remembers. Source: Jozefowicz, Zaremba, Sutskever, "An
-  /// empirical exploration of recurrent network architectures" (ICML 2015). Use 0 for weights from elsewhere.
+  /// empirical exploration of recurrent network architectures" (ICML 2015). Use 0 for weights of another library.
   double forget_bias = 1;
   InitializerSpec kernel_initializer = glorot_uniform();
   InitializerSpec recurrent_initializer = glorot_uniform();

@@ -25,8 +25,8 @@ struct ResidualBlockOptions {
 };
 
 /// The basic block: relu(shortcut(x) + norm(convolution(relu(norm(convolution(x)))))). Both convolutions are 3x3, with same
-/// padding and without biases. The shortcut is x itself if x has the shape of the result, else a 1x1 convolution and its
-/// normalization (option B of the paper).
+/// padding and without biases. The shortcut is x itself if strides are 1 and channels = filters, else a 1x1 convolution and
+/// its normalization (option B of the paper).
 ///
 ///   x        [batch, H, W, channels]    float32; only batch may be a symbol
 ///   returns  [batch, ceil(H / stride), ceil(W / stride), filters]

@@ -16,7 +16,7 @@ class ValueMap {
  public:
   ValueMap() = default;
   /// A map with a single value without a name; an invalid Value makes an empty map.
-  ValueMap(Value value);  // NOLINT: a value is a map of one
+  ValueMap(Value value);  // NOLINT: a Value converts to a map with one entry
   ValueMap(std::initializer_list<std::pair<std::string, Value>> values);
 
   bool empty() const { return size() == 0; }
