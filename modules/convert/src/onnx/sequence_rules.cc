@@ -101,7 +101,7 @@ std::string heads_apart(Lowering& node, const std::string& x, const DimShape& sh
   return node.transpose(node.reshape(x, {shape[0], shape[1], heads, size}), {0, 2, 1, 3});
 }
 
-/// The keys to which each query may attend, as bool that broadcasts to [n, heads, t, s]; "" if there is no limit.
+/// Returns which keys each query may attend to: a bool tensor that broadcasts to [n, heads, t, s], or "" without a limit.
 std::string allowed_keys(Lowering& node, const Dim& keys, const Dim& queries) {
   const bool causal = node.attributes().get_bool("causal");
   const int lengths = node.named("lengths");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Writes a trained model as plain C++17: a header and a source that compute its predictions, for programs and boards
-/// with nothing but a C library. Its results have the bits of the backend `portable` for one example (docs/arithmetic.md)
+/// with nothing but a C library. The results have the bits of the backend `portable` for one example (docs/arithmetic.md)
 /// if the processor fuses products and sums: arm64, riscv64, x86-64 with -mfma. See docs/how-to/plain-cpp.md.
 #include <cstddef>
 #include <cstdint>
