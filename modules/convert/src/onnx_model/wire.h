@@ -69,7 +69,7 @@ class Field {
   bool taken_ = false;
 };
 
-/// Calls read(field) for each field of the message; `read` returns Result<void>, and takes no value of unknown fields.
+/// Calls read(field) for each field of the message. `read` returns Result<void>, and leaves unknown fields alone.
 template <class Read>
 Result<void> each_field(const Message& message, Read read) {
   protozero::pbf_reader reader(message.bytes.data(), message.bytes.size());

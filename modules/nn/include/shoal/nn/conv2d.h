@@ -86,7 +86,7 @@ struct Conv1dOptions {
 ///   returns  [batch, OW, filters]    float32
 ///
 /// Adds variables "<name>/kernel" [filters, channels / groups, kernel] and, with use_bias, "<name>/bias" [filters].
-/// Raises what conv2d() raises, and InvalidArgument unless x is of rank 3.
+/// Raises InvalidArgument as conv2d() does, but requires an x of rank 3.
 Value conv1d(Value x, const Conv1dOptions& options);
 
 struct Conv2dTransposeOptions {

@@ -43,7 +43,7 @@ struct Metric {
   std::function<Result<void>(std::span<const TensorView> batch, std::span<double> totals)> update;
   /// Computes the metric from the totals. It also has to work for `start` (an evaluation without batches).
   std::function<double(std::span<const double> totals)> value;
-  /// Adds `other`, the totals of another part of the evaluation, to `totals`. Empty: adds element by element.
+  /// Merges `other`, the totals of another part of the evaluation, into `totals`. Empty: adds element by element.
   std::function<void(std::span<double> totals, std::span<const double> other)> merge;
   /// True for a count: it is printed as a whole number, which a double represents exactly up to 2^53. With fractional
   /// weights its value may have a fraction.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The parts of a transformer besides attention: position embeddings, and the block of which a transformer is a stack.
+/// The parts of a transformer besides attention: position embeddings, and the block that a transformer repeats.
 #include <cstdint>
 #include <string>
 
