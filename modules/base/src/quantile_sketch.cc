@@ -20,7 +20,7 @@ size_t QuantileSketch::capacity_of(size_t level) const {
   return std::max(kLeast, size_t(room));
 }
 
-/// Moves every second number of a full level up by one level, where it represents both.
+/// Moves every second number of a full level up by one level, where a number represents twice as many values.
 void QuantileSketch::compress() {
   size_t level = 0;
   while (level + 1 < levels_.size() && levels_[level].size() < capacity_of(level)) ++level;

@@ -70,7 +70,7 @@ std::string unexpected(const CLI::App& app, const std::vector<std::string>& word
   return sentence + "; " + line_of(command) + " --help says what is";
 }
 
-/// The words that `app` did not understand. A -- is dropped, since it ends the flags of any program.
+/// The words that `app` could not parse, without any "--", which only marks the end of the flags.
 std::vector<std::string> words_left(const CLI::App& app) {
   std::vector<std::string> words = app.remaining(true);
   std::erase(words, "--");
@@ -115,8 +115,8 @@ int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& 
     const PlainLocale locale;  // CLI11 reads numbers by std::strtold(), which obeys the locale.
     app.parse(own_words, argv);
   } catch (const CLI::ParseError& error) {  // CLI11 reports help and version as such errors, too.
-    // If a command or value is missing, it may be among the words left, with a typing mistake. If help was asked for an
-    // unknown command, the unknown word is the error.
+    // If a command or value is missing, one of the words left may be a misspelling of it. If help was asked for an unknown
+    // command, the error names the unknown word.
     const std::vector<std::string> left = words_left(app);
     if (error.get_exit_code() == 0 && left.empty()) return app.exit(error, out, err);
     const bool by_words = error.get_exit_code() == 0 || dynamic_cast<const CLI::ExtrasError*>(&error) ||

@@ -17,12 +17,12 @@ class App;
 namespace shoal::cli {
 
 struct Context {
-  std::istream& in;   ///< Standard input, for a table that is no file.
+  std::istream& in;   ///< Standard input, for commands that read their table there.
   std::ostream& out;  ///< Standard output: JSON, CSV, or the one line that was asked for.
   std::ostream& err;  ///< Standard error: sentences.
   Storage& storage;
   Terminals terminals{};
-  /// False: the exit status describes something else, and a failure to write the output does not change it.
+  /// False: the exit status is that of a job, so a failure to write the output does not change it.
   bool output_is_the_product = true;
   std::vector<std::string> program{};  ///< For `launch`, `tune` and `data bench`: the program to start, and its arguments.
   bool program_is_own = false;         ///< True: the program is the one that these commands belong to.

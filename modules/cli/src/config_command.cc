@@ -45,7 +45,7 @@ Json to_json(const TaskConfig& task, const std::optional<std::string>& model_dir
               {"warnings", std::move(warnings)}};
 }
 
-/// One task from the environment, or all those that a cluster of threads would have.
+/// Returns the task that the environment describes or, with --cluster, all tasks of a cluster of threads.
 Result<std::vector<TaskConfig>> resolve(const ConfigOptions& options) {
   if (options.model_dir && options.model_dir->empty()) {
     return invalid_argument("--model-dir: is the empty string; give a path or leave it out");

@@ -178,7 +178,7 @@ std::string nearest_folder(const std::string& path) {
   return folder.string();
 }
 
-/// Writes a file as checkpoints are written. Returns the seconds until it was on the disk.
+/// Writes a file in the way in which checkpoints are written. Returns the seconds until the file was on the disk.
 Result<double> try_writing(Storage& storage, Environment& env, const std::string& folder) {
   const std::vector<std::byte> bytes(kProbeBytes, std::byte{0x5a});
   SHOAL_TRY(const auto file, storage.create(join_path(folder, "probe")));

@@ -52,12 +52,12 @@ constexpr const char *kTcp = "tcp", *kShm = "shm";
 
 /// The endpoints to ask, and the task to ask about.
 struct Question {
-  /// If there are several, the first that answers for this run counts. An endpoint without a scheme is tried over tcp, and
-  /// then over shared memory if no task answers.
+  /// If there are several, the first endpoint that answers for this run counts. An endpoint without a scheme is tried over
+  /// tcp, and then over shared memory if no task answers.
   std::vector<transport::Endpoint> endpoints;
   std::string task;    ///< The name of the task, "worker 1"; empty: the task that answers.
   std::string run;     ///< The run of the rendezvous; empty: any.
-  bool itself = true;  ///< True if the task that is asked is the one that the question is about.
+  bool itself = true;  ///< True: the question is about the task that is asked; false: about another.
 };
 
 struct Answer {
@@ -65,7 +65,7 @@ struct Answer {
   TaskStatus status;
   std::optional<transport::Endpoint> server;  ///< The parameter server that was asked, if a rendezvous named it.
   std::optional<TaskStatus> of_server;        ///< Its answer.
-  std::string unheard;                        ///< The reason why it did not answer.
+  std::string unheard;                        ///< The reason why the server did not answer.
 };
 
 Result<transport::Endpoint> endpoint_of(const std::string& address) {

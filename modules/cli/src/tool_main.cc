@@ -12,8 +12,8 @@
 namespace shoal::cli {
 
 int tool_main(int argc, const char* const* argv, const Self& self) {
-  // As filters do, a command ends when the reader of its output is gone; a launch or a search goes on with its tasks. This
-  // object is never destroyed, since the last output is written after main().
+  // Like a filter, a command ends by SIGPIPE when the reader of its output is gone; `launch` and `tune` go on with their
+  // tasks. The objects below are never destroyed, since the last output is written after main().
   const bool launches = argc > 1 && (std::string_view(argv[1]) == "launch" || std::string_view(argv[1]) == "tune");
   static const auto& write_errors = *new WriteSignalsAsErrors({.pipe = launches});
   static_cast<void>(write_errors);

@@ -18,7 +18,7 @@ Result<bool> EventFileReader::fill(uint64_t bytes) {
   if (buffer_.size() - consumed_ >= bytes) return true;
   buffer_.erase(0, consumed_);
   consumed_ = 0;
-  // An open file may report the size that it had when it was opened.
+  // An open file may go on reporting the size that it had at its opening, so a growing file is opened again.
   if (!file_ || offset_ + bytes > file_->size()) {
     SHOAL_TRY(file_, storage_.open(path_));
     if (file_->size() < offset_ + buffer_.size()) return data_loss(path_ + ": became shorter while being read");
@@ -101,7 +101,7 @@ Result<std::vector<Error>> read_events(Storage& storage, const std::string& fold
     for (EventValue value;;) {
       Result<bool> found = reader.next(value);
       if (!found && found.error().kind() == ErrorKind::kDataLoss) damage.push_back(found.error());
-      // A file that vanished between listing and opening was deleted by its owner.
+      // A file that vanished after the listing was deleted by its owner, so NotFound is no error here.
       else if (!found && found.error().kind() != ErrorKind::kNotFound) return std::move(found).error();
       if (!found || !*found) break;
       if (!visit(value)) return damage;

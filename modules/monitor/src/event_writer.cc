@@ -11,7 +11,7 @@
 namespace shoal::monitor {
 namespace {
 
-/// Rounds to microseconds, since a double cannot hold more.
+/// Drops fractions of a microsecond, which a double of this size cannot hold.
 double seconds_of(WallTime time) { return double(time.time_since_epoch() / std::chrono::microseconds(1)) / 1e6; }
 
 constexpr std::string_view kNameHead = "events.out.tfevents.";
@@ -84,7 +84,7 @@ Result<std::unique_ptr<EventWriter>> EventWriter::open(Environment& env, const s
 
 Result<void> EventWriter::begin_file() {
   Storage& storage = env_.storage();
-  do {  // create() would truncate the file of another writer.
+  do {  // Looks for a free name, since create() would truncate an existing file.
     path_ = join_path(folder_, next_file_name(env_, folder_, options_.host));
   } while (storage.exists(path_));
   SHOAL_TRY(file_, storage.create(path_));

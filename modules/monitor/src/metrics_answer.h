@@ -13,8 +13,8 @@ namespace shoal::monitor {
 struct RequestHead {
   std::string_view method;                        ///< "GET".
   std::string_view target;                        ///< "/metrics?x=1".
-  std::vector<std::string_view> authorization{};  ///< The values of all fields Authorization.
-  std::vector<std::string_view> hosts{};          ///< The values of all fields Host.
+  std::vector<std::string_view> authorization{};  ///< The values of all headers named Authorization.
+  std::vector<std::string_view> hosts{};          ///< The values of all headers named Host.
   bool has_body = false;                          ///< The head announces a body.
 };
 

@@ -158,7 +158,7 @@ Result<void> Endpoint::listen() {
   return {};
 }
 
-/// An exception in a handler (out of memory) ends only that handler. run() then starts again the wait that was lost.
+/// An exception in a handler (out of memory) ends only that handler. run() then starts the wait that the handler has not.
 void Endpoint::run() {
   while (!io_.stopped()) {
     try {

@@ -13,7 +13,7 @@ Result<std::shared_ptr<boost::asio::ssl::context>> make_metrics_tls(const Metric
     SSL_CTX_set_num_tickets(context->native_handle(), 0);
     SSL_CTX_set_session_cache_mode(context->native_handle(), SSL_SESS_CACHE_OFF);
     if (!gate.authorities.empty()) {
-      constexpr long kPeerCertificateBytesMax = 16 * 1024;  // Untrusted clients may send certificates, too.
+      constexpr long kPeerCertificateBytesMax = 16 * 1024;  // Limits the certificates that unknown clients may send.
       SSL_CTX_set_max_cert_list(context->native_handle(), kPeerCertificateBytesMax);
       context->add_certificate_authority(boost::asio::buffer(gate.authorities));
       context->set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert);

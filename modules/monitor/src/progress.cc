@@ -66,7 +66,7 @@ std::string ProgressDisplay::State::text_for(const ProgressState& state) const {
     text += "  " + format_rate(steps_per_second) + " steps/s";
     if (examples_per_second > 0) text += "  " + format_rate(examples_per_second) + " examples/s";
     const double steps_left = state.max_steps ? double(*state.max_steps - state.global_step) : 0;
-    // A rate near zero would promise centuries.
+    // At a rate near zero the time left would mean nothing, so more than 1e7 s are not shown.
     if (steps_left > 0 && steps_per_second > 0 && steps_left / steps_per_second < 1e7) {
       text += "  " + format_duration(seconds_to_duration(steps_left / steps_per_second)) + " left";
     }

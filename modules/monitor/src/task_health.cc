@@ -28,7 +28,7 @@ void TaskHealth::look_at(const TaskMeters& task, Probe& probe, SteadyTime now) {
   probe.asked = now;
 }
 
-/// A run without servers reads input, saves and exports on its strand, which may take longer than a step.
+/// Ten times as long in other phases: a run without servers reads input, saves and exports on its strand, which blocks it.
 Duration TaskHealth::deadline_of(TaskPhase phase) const {
   constexpr int kLongWork = 10;
   return phase == TaskPhase::kTraining || phase == TaskPhase::kServing ? deadline_ : kLongWork * deadline_;

@@ -20,7 +20,7 @@ struct HealthReport {
 /// thread waits for another.
 class TaskHealth {
  public:
-  /// `deadline` is that of a task that trains or serves; tasks in other phases have ten times as long.
+  /// `deadline` holds while a task trains or serves; in other phases a task has ten times as long.
   explicit TaskHealth(const MeterRegistry& registry, Duration deadline) : registry_(registry), deadline_(deadline) {}
 
   /// Called at regular intervals, several times within the deadline.
@@ -29,7 +29,7 @@ class TaskHealth {
 
  private:
   struct Probe {
-    std::shared_ptr<std::atomic<bool>> answered;  // Set by the posted work; null: no work is posted.
+    std::shared_ptr<std::atomic<bool>> answered;  // Set by the posted work; null: no answer is awaited.
     SteadyTime asked{};
     SteadyTime alive{};  // The last sign of life of the task.
     uint64_t progress = 0;
@@ -40,7 +40,7 @@ class TaskHealth {
 
   const MeterRegistry& registry_;
   const Duration deadline_;
-  std::map<const TaskMeters*, Probe> probes_;  // The registry keeps the tasks alive.
+  std::map<const TaskMeters*, Probe> probes_;  // The registry keeps the tasks alive, so the keys stay valid.
 };
 
 }  // namespace shoal::monitor

@@ -37,7 +37,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   void read(int64_t records, const std::string& path) {
-    constexpr int64_t kLookedAt = 256;  // The clock is read once for so many records.
+    constexpr int64_t kLookedAt = 256;  // The clock is read once per this many records.
     if (!clock_ || records % kLookedAt != 0) return;
     const SteadyTime now = clock_->now();
     if (now < next_) return;

@@ -21,9 +21,9 @@ struct DataArguments {
 /// Adds FILE..., --format, --separator, --header, --no-header, --missing and --json.
 void add_data_arguments(CLI::App& command, DataArguments& arguments);
 
-/// Opens one file after another, and calls `each_file` for it and then `each_record` for its records, with the number of
-/// records before this one in all files. Ends with the first error. `each_file` may be empty. Shows the progress on a
-/// terminal.
+/// Opens one file after another. Calls `each_file` (which may be empty) for each file, and then `each_record` for each of
+/// its records, with the record's number, counted from 0 over all files. Ends with the first error. Shows the progress on
+/// a terminal.
 Result<int64_t> for_each_record(
     Context& context, const DataArguments& arguments, const ReadChoice& read,
     const std::function<Result<void>(OpenedFile& file)>& each_file,
@@ -35,7 +35,7 @@ std::string shape_text(const std::vector<int64_t>& shape);
 std::string shown(std::string_view text, size_t bytes_max = 60);
 /// A number with six digits.
 std::string number_text(double number);
-/// The field's name for sentences: "area", or "the value" for the lone field of files whose values have no names.
+/// The field's name for messages: "area", or "the value" for the lone field of files whose values have no names.
 std::string field_title(const std::string& name);
 
 void add_describe(CLI::App& data, Action& selected);

@@ -55,7 +55,7 @@ class FieldSummaries {
 
   const SummaryBounds bounds_;
   std::vector<FieldSummary> fields_;                // In the order in which the fields were found.
-  std::unordered_map<std::string, size_t> places_;  // Only for look-ups: nothing depends on the order.
+  std::unordered_map<std::string, size_t> places_;  // Only for look-ups, so no output depends on its order.
   int64_t records_ = 0;
 };
 

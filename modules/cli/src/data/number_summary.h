@@ -16,7 +16,7 @@ class NumberSummary {
   explicit NumberSummary(size_t sketch_capacity) : keeps_(sketch_capacity > 0), sketch_(sketch_capacity) {}
   void add(double number);
 
-  // NaN only counts for none(). Infinite numbers count for least(), most() and quantiles.
+  // Only none() counts NaN. Infinite numbers count for least(), most() and quantiles.
   int64_t count() const { return finite_ + infinite_; }
   int64_t infinite() const { return infinite_; }
   int64_t none() const { return none_; }
@@ -31,7 +31,7 @@ class NumberSummary {
     double from, to;  ///< Counts numbers from `from` to below `to`; the last bin includes `to`.
     uint64_t count;
   };
-  /// Counts by equal parts of the range of the finite numbers.
+  /// Counts the finite numbers in `bins` equal parts of their range.
   std::vector<Bin> histogram(size_t bins) const;
   bool is_exact() const { return sketch_.is_exact(); }
 

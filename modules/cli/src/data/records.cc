@@ -42,7 +42,7 @@ class CsvRecords final : public Records {
     } else {
       for (size_t i = 0; i < names.size(); ++i) names[i] = "column " + std::to_string(i + 1);
     }
-    std::unordered_set<std::string> taken;  // Only for look-ups: nothing depends on the order.
+    std::unordered_set<std::string> taken;  // Used for look-ups only, so no output depends on its order.
     for (size_t i = 0; i < names.size(); ++i) {
       if (!taken.insert(names[i]).second) names[i] += " (column " + std::to_string(i + 1) + ")";
     }

@@ -14,7 +14,7 @@ struct Chaos {
   uint64_t seed = 1;
 };
 
-/// Draws the times and the victims of kills. The same seed gives the same times and victims.
+/// Chooses the times and the victims of kills at random. The same seed gives the same times and victims.
 class ChaosDraws {
  public:
   explicit ChaosDraws(const Chaos& chaos) : every_(chaos.every), numbers_(fold_in(chaos.seed, "launch chaos")) {}

@@ -63,7 +63,7 @@ struct Beginning {
   [[noreturn]] void run() const {
     ::setpgid(0, 0);
     if (told_of_parents_death) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (::getppid() != parent) ::_exit(1);  // The parent died before the line above.
+    if (::getppid() != parent) ::_exit(1);  // The parent died before prctl() was called.
     struct sigaction standard {};
     standard.sa_handler = SIG_DFL;
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) ::sigaction(signal, &standard, nullptr);
@@ -174,7 +174,7 @@ void reap_adopted(pid_t guard, std::span<const pid_t> groups) {
   for (;;) {
     siginfo_t ended{};
     if (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) return;
-    if (ended.si_pid == guard) return;  // Guard::look() has to see this end; another SIGCHLD will come.
+    if (ended.si_pid == guard) return;  // Guard::look() collects the guard; the next SIGCHLD leads here again.
     if (std::ranges::find(groups, ::getpgid(ended.si_pid)) != groups.end()) return;  // Left to ChildGroup::look().
     if (::waitpid(ended.si_pid, nullptr, WNOHANG) <= 0) return;
   }

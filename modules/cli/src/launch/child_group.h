@@ -66,7 +66,7 @@ std::optional<rlim_t> allow_open_files(rlim_t count);
 constexpr rlim_t files_for(size_t tasks) { return 4 * tasks + 64; }
 
 /// A running program and its process group, which the destructor kills. Use it on the thread that starts it, with an
-/// OrphanAdoption. If that thread dies, the program gets a SIGTERM (see told_of_our_death), and the guard does the rest.
+/// OrphanAdoption. If that thread dies, the kernel sends a SIGTERM (see told_of_our_death), and the guard kills the rest.
 class ChildGroup {
  public:
   /// Unavailable: no process can be made, or the program cannot be run at the moment; FailedPrecondition: it cannot be run.

@@ -23,8 +23,8 @@ constexpr std::array kFlags{Said{"--cluster", Topic::kCluster},    Said{"--rank"
                             Said{"--evaluator", Topic::kEvaluator}};
 constexpr std::array kVariables{Said{"SHOAL_WORLD_SIZE", Topic::kTasks}, Said{"SHOAL_PS", Topic::kServers},
                                 Said{"SHOAL_EVALUATOR", Topic::kEvaluator}};
-/// Variables that give a task its place: those of Shoal, and those of the engines that Shoal reads. Two tasks must not have
-/// the same place.
+/// Variables that say which task of a cluster a process is: those of Shoal, and those of Slurm, MPI and others that Shoal
+/// reads. Two processes must not be the same task.
 constexpr std::array<std::string_view, 25> kPlaceVariables{
     "TF_CONFIG",         "SHOAL_RANK",   "SHOAL_SOURCE",      "SHOAL_RENDEZVOUS",     "SHOAL_HOST",
     "SHOAL_SERVICE",     "SHOAL_RUN",    "SHOAL_REPORT_FILE", "JOB_COMPLETION_INDEX", "RANK",
@@ -62,8 +62,8 @@ std::optional<std::string> contradiction(const std::string& what, Topic topic, c
   return std::nullopt;
 }
 
-/// Refuses a flag that is given twice. The program would refuse it too if it has a value, and of two counts it would be a
-/// guess here which one is meant.
+/// Refuses a flag with a value that is given twice. The program would refuse it, too; and of two different counts, this
+/// check could only guess the one that is meant.
 Result<void> check_given_once(const ProgramCommand& command) {
   const auto with_values = flags_with_values();
   for (auto given = command.flags.begin(); given != command.flags.end(); ++given) {

@@ -157,7 +157,7 @@ class GuardProcess {
         } else if (!group.told && group.words) {
           group.told = true;
           write_all(group.words.number(), "term\n");
-        } else if (!group.told && group.leaderless()) {  // A living task has a SIGTERM already; two end it at once.
+        } else if (!group.told && group.leaderless()) {  // A living task has got a SIGTERM; a second ends it at once.
           group.told = true;
           ::kill(-group.id, SIGTERM);
         }
@@ -236,7 +236,7 @@ Guard::~Guard() {
 }
 
 Result<void> Guard::begin() {
-  int ends[2];  // Of a socket, since a pipe cannot pass descriptors. Each note is one message.
+  int ends[2];  // The ends of a socket, since a pipe cannot pass descriptors. Each note is one message.
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     return unavailable("no socket can be made: " + system_error_text(errno));
   }

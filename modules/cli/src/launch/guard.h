@@ -12,7 +12,7 @@
 
 namespace shoal::cli::launch {
 
-/// A command that the guard runs in the end, with the text of its standard input.
+/// A command that the guard runs after the launcher has died, with the text of its standard input.
 struct LastCommand {
   std::string file;  ///< The result of find_program().
   std::vector<std::string> command;
@@ -48,7 +48,7 @@ class Guard {
   std::string folder_;
   Duration patience_{};
   std::vector<LastCommand> last_commands_;
-  std::map<pid_t, int> groups_;  // Groups, each with its `words`.
+  std::map<pid_t, int> groups_;  // Keyed by process group: the `words` given to add().
   pid_t id_ = -1;
   Descriptor writer_;
 };

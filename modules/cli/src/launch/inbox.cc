@@ -22,8 +22,8 @@ Result<SignalInbox> SignalInbox::open() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) {
     struct sigaction now {};
     ::sigaction(signal, nullptr, &now);
-    // An ignored signal stays ignored: nohup, or a script that started this process in the background, wants it to
-    // continue. Blocking the signal, as awaited ones are, would undo that.
+    // An ignored SIGHUP or SIGINT stays ignored: nohup, or a script that started this process in the background, wants the
+    // process to continue. The signals that this object awaits are blocked; that would undo the ignoring.
     const bool disregarded = (signal == SIGHUP || signal == SIGINT) && now.sa_handler == SIG_IGN;
     if (!disregarded) sigaddset(&awaited, signal);
   }

@@ -10,7 +10,7 @@ namespace shoal::cli::launch {
 namespace {
 
 constexpr std::string_view kWaitingFor = "waiting for ";
-// The beginnings of trainers' lines, and the words before the step in them.
+// Pairs: how a trainer's line begins, and the words that stand before the step in this line.
 constexpr std::pair<std::string_view, std::string_view> kTrainersSteps[]{{"loss = ", ", step = "},
                                                                          {"training finished", " at global step "}};
 
@@ -33,8 +33,8 @@ std::optional<LogLine> log_line(std::string_view line) {
   return LogLine{level, line.substr(colon == std::string_view::npos ? kForm.size() : colon + 2)};
 }
 
-/// True for a server's line that its chief has come, for which a server waits at first: "chief 0 is connected, from
-/// tcp://127.0.0.1:45972".
+/// True for the line in which a server logs that its chief has connected, which ends the server's first wait: "chief 0 is
+/// connected, from tcp://127.0.0.1:45972".
 bool is_leaders_arrival(std::string_view message) {
   return (message.starts_with("chief ") || message.starts_with("master ")) &&
          message.find(" is connected") != std::string_view::npos;

@@ -17,7 +17,7 @@ namespace shoal::cli::launch {
 struct TaskProgress {
   bool works = false;              ///< The task has said that it trains, serves, or evaluates.
   std::optional<int64_t> step{};   ///< The last step of a trainer, or the step that an evaluator evaluated last.
-  std::string steps_per_second{};  ///< The number as the line has it, "85.1"; empty: unknown.
+  std::string steps_per_second{};  ///< The rate as the task's line prints it, "85.1"; empty: unknown.
   std::string examples_per_second{};
   std::string waiting_for{};  ///< What the task waits for, by its own lines; empty: nothing.
 };

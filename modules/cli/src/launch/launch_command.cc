@@ -90,7 +90,7 @@ struct LaunchArguments {
   std::optional<std::string> emit{}, emit_dir{};
   std::string name{}, image{}, rendezvous{};
 
-  /// The given options for which some engines have no place.
+  /// The options on the command line that not every kind of --emit can express.
   std::vector<std::string> given() const {
     std::vector<std::string> names;
     if (max_restarts) names.emplace_back("--max-restarts");
@@ -123,7 +123,7 @@ Result<std::optional<launch::HostsOptions>> hosts_from(const Context& context, c
   return hosts;
 }
 
-/// Cuts the size of this name to the hosts' slots, or to the cores of this machine.
+/// Cuts the cluster size `name` to the hosts' slots, or to the cores of this machine.
 Result<launch::FittedSize> fitted_size(const std::string& name, const std::optional<launch::HostsOptions>& hosts) {
   const auto counted = [](int count, const char* one, const char* many) {
     return std::to_string(count) + " " + (count == 1 ? one : many);
@@ -148,7 +148,7 @@ Result<cluster::ClusterSize> size_from(const Context& context, const LaunchArgum
   return fitted.size;
 }
 
-/// True if a SIGTERM makes the tasks give way: their flag says so, else the variable that they get or inherit.
+/// True if tasks save and leave on a SIGTERM, by their flag or else by the variable that they get or inherit.
 Result<bool> gives_way(const std::vector<std::string>& command) {
   constexpr std::string_view kVariable = "SHOAL_ON_SIGTERM";
   const ProgramCommand read = read_command(command);

@@ -15,7 +15,7 @@ namespace shoal::cli::launch {
 struct LaunchOptions {
   cluster::ClusterSize size;
   JobCommand command;
-  std::optional<std::string> log_dir{};  ///< The folder of a log file per task; nothing: none.
+  std::optional<std::string> log_dir{};  ///< The folder for one log file per task; nothing: no log files.
   PolicyOptions policy{};
   std::optional<HostsOptions> hosts{};  ///< The hosts that run the job; nothing: this machine.
   bool json = false;                    ///< True: standard output has nothing but the results, as one line of JSON.

@@ -33,7 +33,7 @@ void LostSteps::heed(size_t task, std::string_view line) {
   ++fall.times;
 }
 
-/// Sums up the falls of the global step. Trainers that ran report the same fall, so the largest report of it counts.
+/// Adds up how far the global step went back. Several trainers log the same event, so the largest number of them counts.
 std::string LostSteps::line() const {
   std::map<uint64_t, Fall> falls;
   for (const auto& task : tasks_) {

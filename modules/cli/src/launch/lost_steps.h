@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Counts the steps that a job lost with its servers and made again, for the summary at the end of a launch. A trainer logs
-/// each fall of the global step, and the launcher sees the lines of all processes, also of those that are killed later.
+/// Counts the steps that a job lost with its servers and made again, for the summary at the end of a launch. Trainers log
+/// that the global step goes back, and the launcher reads the lines of all processes, also of processes killed later.
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -20,7 +20,7 @@ class LostSteps {
   std::string line() const;
 
  private:
-  /// All falls of the global step to one step, the key of the map: the steps that they lost, and their number.
+  /// How often the global step went back to one step (the key of the map), and how many steps that lost in total.
   struct Fall {
     uint64_t steps = 0;
     uint64_t times = 0;

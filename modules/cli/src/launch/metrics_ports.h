@@ -11,13 +11,13 @@
 
 namespace shoal::cli::launch {
 
-/// Returns the metrics address of a command: that of its flag, else of the variable that it sets or inherits (`look_up`).
+/// Returns the address for metrics: that of the flag, else that of the variable that the command sets or inherits.
 std::optional<std::string> given_metrics(const ProgramCommand& command, const cluster::GetEnv& look_up);
 
 /// Returns a line for people: "metrics: chief 0 at 127.0.0.1:9400, and each further task one port above, up to evaluator 0
-/// at 127.0.0.1:9403". `command`: the words of the command; nothing if they give no metrics address. InvalidArgument: the
-/// address is malformed; it has too few ports above it; or it is beyond this machine and the launcher would draw the token,
-/// which only tasks would know, so nobody could make the secret of the monitoring system.
+/// at 127.0.0.1:9403"; nothing if the words of `command` give no address for metrics. InvalidArgument: the address is
+/// malformed; it has too few ports above it; or other machines can reach it and the launcher would generate the token. Only
+/// tasks would know that token, so nobody could make the secret of the monitoring system.
 Result<std::optional<std::string>> metrics_line(std::span<const std::string> command, std::span<const JobTask> tasks,
                                                 const cluster::GetEnv& look_up);
 

@@ -110,7 +110,7 @@ Actions JobPolicy::interrupted(int signal, SteadyTime now) {
     phase_ = Phase::kStopping;
     send_all(SIGKILL);
   } else {
-    // While ports are chosen anew, all tasks are killed; a task without a process has nothing to save.
+    // In Phase::kMoving every task has got a SIGKILL already, since new ports are chosen; no other signal is needed.
     const bool moving = phase_ == Phase::kMoving;
     say("a signal: each task saves what it has to and leaves; a second one ends the job at once");
     phase_ = Phase::kInterrupted;
@@ -216,8 +216,8 @@ Duration JobPolicy::wait_before_start(int starts_before) const {
   return wait;
 }
 
-/// Starts a task again that gave way to a SIGTERM which did not come from this launcher. The task is not at fault, so this
-/// counts as no restart, however often it happens.
+/// Starts a task again after it saved and left on a SIGTERM that this launcher did not send. The task is not at fault, so
+/// this counts as no restart, however often it happens.
 void JobPolicy::start_who_gave_way(size_t task, SteadyTime now) {
   Entry& entry = tasks_[task];
   const Duration wait = wait_before_start(entry.gave_way++);
@@ -348,8 +348,8 @@ bool JobPolicy::only_servers_run() const {
                                    [](const Entry& entry) { return !entry.runs || entry.task.role == Role::kServer; });
 }
 
-/// The exit status after an interrupt: the chief's, or else the first one that is not 0. If all are 0, but tasks that gave
-/// way have work left for the next start: 143.
+/// The exit status after an interrupt: the chief's, or else the first one that is not 0. 143 if all are 0, but tasks that
+/// saved and left on a SIGTERM have work left for the next start.
 int JobPolicy::status_of_all() const {
   for (const Entry& entry : tasks_) {
     if (entry.last_status != 0) return entry.last_status;

@@ -24,7 +24,7 @@ namespace shoal::cli::launch {
 enum class Role : uint8_t { kChief, kServer, kWorker, kEvaluator };  // A master is a kChief, too.
 
 struct PolicyTask {
-  std::string name;  ///< The name of the task in sentences: "worker 1".
+  std::string name;  ///< The name of the task in messages: "worker 1".
   Role role = Role::kWorker;
 };
 
@@ -53,13 +53,13 @@ struct Ending {
   /// The connection to the task's machine was lost, so the task's end is unknown; `status` is not 0 then.
   bool connection_lost = false;
   bool clean() const { return status == 0 && signal == 0; }
-  /// True if the task gave way to a signal, and is to be started again.
+  /// True if the task saved and left on a SIGTERM (status 143), and is to be started again.
   bool gave_way() const { return status == kGaveWayStatus && signal == 0; }
   /// The exit status for the job: the task's own, or 1 for a signal.
   int exit_status() const { return signal != 0 ? 1 : status; }
 };
 
-// Actions, to be done in the order of the list.
+// The actions that JobPolicy returns. Callers carry them out in the order of the list.
 struct Start {
   size_t task = 0;
   friend bool operator==(const Start&, const Start&) = default;
@@ -100,7 +100,7 @@ class JobPolicy {
   /// Reports a SIGINT or SIGTERM. The first is passed on; the second ends the job at once, unless it comes within half a
   /// second.
   Actions interrupted(int signal, SteadyTime now);
-  /// Reports that it is at least next_time().
+  /// Reports that the time next_time() has come.
   Actions time_passed(SteadyTime now);
 
   /// The next time at which time_passed() has something to do; nothing: only after another event.
@@ -123,7 +123,7 @@ class JobPolicy {
     bool done = false;                     // The task ended with 0.
     bool chaos = false;                    // Chaos has killed the task, and its end was not reported yet.
     int restarts = 0;                      // Restarts that count.
-    int gave_way = 0;                      // How often the task gave way although the launcher had not asked for it.
+    int gave_way = 0;                      // How often the task left on a SIGTERM of someone else.
     int last_status = 0;                   // The exit status of its last end.
     std::optional<SteadyTime> start_at{};  // The time of the next start.
   };
@@ -164,12 +164,12 @@ class JobPolicy {
   int failure_ = 0;  // The status of the job, if something failed for good.
   int ports_chosen_ = 1;
   bool told_to_give_way_ = false;
-  bool trainers_gave_way_ = false, evaluator_gave_way_ = false;  // True if they gave way after they were asked to.
+  bool trainers_gave_way_ = false, evaluator_gave_way_ = false;  // True if they saved and left when they were asked to.
   bool servers_alone_ = false;  // True once only servers are left of a job that ends without a model.
   std::optional<SteadyTime> first_signal_{};
   // At this time all tasks that still run are killed, except an evaluator that is waited for.
   std::optional<SteadyTime> limit_{};
-  std::optional<SteadyTime> evaluation_limit_{};  // At this time that evaluator is killed, too.
+  std::optional<SteadyTime> evaluation_limit_{};  // When an evaluator that is waited for is killed, too.
   std::optional<SteadyTime> next_note_{};         // The time of the next line about the wait for the evaluator.
   std::optional<SteadyTime> next_chaos_{};
   std::optional<ChaosDraws> draws_{};

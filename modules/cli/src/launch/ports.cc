@@ -18,7 +18,7 @@ namespace shoal::cli::launch {
 namespace {
 
 constexpr std::string_view kListens = "0A";  // The state LISTEN in the kernel's tables of sockets.
-// 127.0.0.1 in both byte orders, and any address.
+// 127.0.0.1 in both byte orders, and 0.0.0.0, which stands for any address.
 constexpr std::string_view kIpv4[] = {"0100007F", "00000000", "7F000001"};
 // A socket for any IPv6 address also takes connections by IPv4.
 constexpr std::string_view kAnyIpv6 = "00000000000000000000000000000000";

@@ -75,7 +75,7 @@ bool takes_next_word(std::string_view option) {
   return is_one_of(option, kOptions);
 }
 
-/// Reads `env [OPTION]... [NAME=VALUE]...` from word `at` on. Returns the index of the word behind it.
+/// Reads `env [OPTION]... [NAME=VALUE]...` from word `at` on. Returns the index of the first word after it.
 size_t read_env(std::span<const std::string> words, size_t at, ProgramCommand& command) {
   for (++at; at < words.size() && words[at].starts_with('-'); ++at) {
     command.env_option = words[at];

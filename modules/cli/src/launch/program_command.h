@@ -22,7 +22,7 @@ struct GivenFlag {
 struct ProgramCommand {
   std::vector<Variable> variables{};        ///< What `env NAME=VALUE PROGRAM` sets.
   std::optional<std::string> env_option{};  ///< An option of env's own: "-i".
-  size_t program = 0;                       ///< Where the program's name is among the words; their number if it is missing.
+  size_t program = 0;                       ///< The index of the program's name; the number of words if it is missing.
   std::vector<GivenFlag> flags{};           ///< The flags in the order of the command line.
 
   /// The last flag of this name; null if it is not given.

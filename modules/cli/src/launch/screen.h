@@ -31,7 +31,7 @@ class Screen {
 
   /// The time of the next update().
   std::optional<SteadyTime> next_update() const { return table_ ? std::optional(next_draw_) : std::nullopt; }
-  /// Writes the waiting lines and draws the table.
+  /// Flushes the streams, and draws the table if its time has come.
   void update(SteadyTime now);
   /// Draws the table for the last time, and leaves it there.
   void leave_table(SteadyTime now);

@@ -12,9 +12,9 @@ struct FittedSize {
   cluster::ClusterSize size;
   std::optional<std::string> warning{};  ///< The size and the reason, if the size is smaller than its name says.
 };
-/// Returns the size of that name (cluster::parse_cluster_size), cut to `trainers_max` trainers. Trainers are the chief and
+/// Returns the size of this name (cluster::parse_cluster_size), cut to `trainers_max` trainers. Trainers are the chief and
 /// the workers; at least one worker stays; the number of servers falls in proportion. `room` says in the warning where the
-/// limit comes from ("the 2 cores of this machine"). InvalidArgument for any other name.
+/// limit comes from ("the 2 cores of this machine"). InvalidArgument for an unknown name.
 Result<FittedSize> fit_named_size(const std::string& name, int trainers_max, const std::string& room);
 
 }  // namespace shoal::cli::launch

@@ -22,7 +22,7 @@ class TaskLog {
   static Result<TaskLog> open(Storage& storage, const std::string& path);
   void append(std::string_view bytes);
   void flush();
-  /// The first error that was not taken yet.
+  /// Returns the first error of the log; a second call returns nothing.
   std::optional<Error> take_error();
 
  private:

@@ -17,7 +17,7 @@ class TaskProcess {
 
   /// The process on this machine.
   ChildGroup& group() { return group_; }
-  /// The descriptor by which words reach the far end; -1: there is none.
+  /// The descriptor by which commands such as `term` reach the far end; -1: there is none.
   int words() const { return link_ ? link_->number() : -1; }
 
   /// Sends SIGINT, SIGTERM or SIGKILL to the task and to everything that it started.
@@ -27,7 +27,7 @@ class TaskProcess {
   void write() {
     if (link_) link_->write();
   }
-  /// Reads the rest, once the process is gone.
+  /// Reads the rest of the output, once the process is gone.
   void read_rest();
   /// A descriptor that has text to send; -1: none.
   int waits_to_write() const { return link_ ? link_->waits_to_write() : -1; }

@@ -174,7 +174,7 @@ std::vector<Run> coloured_runs(const std::vector<RunToDraw>& runs, const std::ve
   for (const RunToDraw& run : runs) coloured.push_back({run.name, std::nullopt});
   std::vector<std::pair<double, size_t>> order;  // Ascending.
   for (size_t i = 0; i < runs.size(); ++i) order.emplace_back(INFINITY, i);
-  // Ranks runs by a metric whose better direction is known, preferably of evaluations.
+  // Prefers a metric that is known to be better if it is higher (or lower), and among such metrics one of evaluations.
   const auto ranked = std::max_element(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
     const auto rank = [](const Key& key) { return (better_of(key.tag) != Better::kUnknown ? 2 : 0) + !key.source.empty(); };
     return rank(a) < rank(b);

@@ -117,7 +117,7 @@ bool HistoryReader::is_void(int64_t step, double wall) const {
 
 void HistoryReader::take(const std::string& source, monitor::EventValue& value) {
   using Kind = monitor::EventValue::Kind;
-  // Values of other kinds give no time of training: a start writes its hyper-parameters before it trains.
+  // Other kinds do not show when training ran: a restarted run writes its hyper-parameters before it trains.
   if (!std::isfinite(value.wall_time) || value.kind == Kind::kOther) return;
   const bool trains = source.empty();
   if (!trains && is_void(value.global_step, value.wall_time)) return;

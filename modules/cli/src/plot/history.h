@@ -35,7 +35,7 @@ struct History {
   std::map<Key, Sequence<double>> scalars;
   std::map<Key, Sequence<monitor::Histogram>> histograms;
   std::map<Key, Timed<Table>> tables;  ///< The newest of each.
-  /// The starts that still make an event void: both their wall times and their steps ascend.
+  /// Restarts at an earlier step, which make older evaluations void. Their wall times and their steps ascend.
   std::vector<monitor::EventStart> starts;
   /// A span of wall time without training: from the last event before a start of training to that start.
   struct Pause {
@@ -87,7 +87,7 @@ class HistoryReader {
   Storage& storage_;
   const Kept kept_;
   History history_;
-  int64_t newest_step_ = INT64_MIN;    // The newest step of training that no start has made void.
+  int64_t newest_step_ = INT64_MIN;    // The newest step of training that no later restart has undone.
   std::map<std::string, File> files_;  // By path.
   std::vector<Error> damage_;
 };

@@ -30,7 +30,7 @@ void take_report(const json::Json& report, RunFacts& facts) {
   const auto flags = report.find("flags");
   if (flags == report.end() || !flags->is_object()) return;
   for (const auto& [name, value] : flags->items()) {
-    if (!value.is_object()) facts.facts["flags." + name] = value;  // A flag may be a list.
+    if (!value.is_object()) facts.facts["flags." + name] = value;  // A flag is a single value or a list.
   }
 }
 

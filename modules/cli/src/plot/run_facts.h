@@ -12,7 +12,7 @@
 namespace shoal::cli::plot {
 
 struct RunFacts {
-  /// By name: "flags.batch", "seed", "version", "program", "numerics", "fingerprint"... The values are as in the files.
+  /// Values from the files, by name: "flags.batch", "seed", "version", "program", "numerics", "fingerprint"...
   std::map<std::string, json::Json> facts;
   std::vector<std::string> complaints;  ///< Sentences about files that are damaged.
 };

@@ -24,7 +24,7 @@ int fitting_rows(const Figure& figure, int lines) {
   return std::clamp((lines - 2) / panels - around, 4, 20);
 }
 
-/// Returns the figure cut to `height` lines, with a remark if something is left out.
+/// Returns the lines of the figure. If they do not fit into `height` lines, the last line says so.
 std::vector<std::string> fitting_lines(const Figure& figure, TerminalStyle style, const ChosenSize& chosen, int height) {
   style.rows = chosen.rows.value_or(fitting_rows(figure, height));
   std::vector<std::string> lines = terminal_figure(figure, style);

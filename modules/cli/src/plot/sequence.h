@@ -36,7 +36,7 @@ class Sequence {
     items_.resize(kept);
     settled_ = true;
   }
-  /// Drops values of this step and later ones that were written before `wall`.
+  /// Drops the values of `step` and of later steps that were written before `wall`.
   void drop_from(int64_t step, double wall) {
     settle();
     const auto late = std::lower_bound(items_.begin(), items_.end(), step,

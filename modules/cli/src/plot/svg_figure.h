@@ -12,7 +12,7 @@ namespace shoal::cli::plot {
 
 struct SvgSize {
   double width = 960;            ///< The picture's width in pixels.
-  std::optional<double> height;  ///< Default: the need of the panels.
+  std::optional<double> height;  ///< Default: as high as the panels need.
 };
 
 /// Returns the text of the file, which has no scripts and no embedded fonts.

@@ -71,7 +71,7 @@ bool RunningTrial::is_gone() {
 std::vector<Evaluation> RunningTrial::new_evaluations() {
   std::vector<Evaluation> evaluations = watch_->take();
   if (!evaluations.empty()) last_ = evaluations.back();
-  // The first look also sees what earlier attempts have written.
+  // The first call also returns what earlier attempts have written, so it proves no evaluation of this attempt.
   if (std::exchange(has_looked_, true) && !evaluations.empty()) has_evaluated_ = true;
   return evaluations;
 }

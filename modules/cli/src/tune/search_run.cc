@@ -132,8 +132,8 @@ Result<void> SearchRun::search() {
   return {};
 }
 
-/// Carries out actions in the order in which the tuner gave them. An action may cause further ones: these wait for the rest of
-/// the earlier ones, so the journal has every record in the tuner's order.
+/// Carries out actions in the order in which the tuner gave them. An action may cause further actions, which wait until all
+/// earlier actions are carried out, so the journal has every record in the tuner's order.
 Result<void> SearchRun::carry_out(const tuning::TunerActions& actions) {
   actions_.insert(actions_.end(), actions.begin(), actions.end());
   if (std::exchange(carries_out_, true)) return {};
@@ -276,7 +276,7 @@ Result<void> SearchRun::settle_ends() {
 Result<void> SearchRun::end(std::list<RunningTrial>::iterator running) {
   const int64_t number = running->number();
   guard_->remove(running->group().id());
-  // Evaluations since the last look count as observations, too.
+  // The tuner gets the evaluations since the last call of new_evaluations(), too.
   for (const Evaluation& one : running->new_evaluations()) {
     SHOAL_TRY_VOID(carry_out(tuner_.evaluated(number, one.step, one.value, steady_now())));
   }

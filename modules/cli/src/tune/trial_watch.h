@@ -26,7 +26,7 @@ class TrialWatch {
  private:
   Storage& storage_;
   const std::string folder_, metric_;
-  std::map<std::string, monitor::EventFileReader> files_;  // Keyed by path, whose order is that of the history.
+  std::map<std::string, monitor::EventFileReader> files_;  // Keyed by path; paths ascend in the order of time.
 };
 
 }  // namespace shoal::cli::tune

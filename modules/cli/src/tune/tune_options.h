@@ -20,7 +20,7 @@ struct TuneOptions {
   std::vector<std::string>
       launch{};  ///< The command that begins each trial as a job, with its options; empty: a trial is one process.
   bool launches_itself =
-      false;  ///< True: `launch` launches the program that it belongs to, whose file is left out behind --.
+      false;  ///< True: `launch` starts the program that it is part of, so no file stands behind --.
   bool json = false;
   bool quiet = false;
 };

@@ -13,7 +13,7 @@
 namespace shoal::cli::launch {
 namespace {
 
-constexpr size_t kNameBytesMax = 40;  // The name of a pod has this name and a number, and at most 63 characters.
+constexpr size_t kNameBytesMax = 40;  // A pod is named by this name and a number, in at most 63 characters.
 
 bool is_letter(char c) { return c >= 'a' && c <= 'z'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -64,7 +64,7 @@ Result<void> check_options(const EmitJob& job, const Engine& engine) {
   return {};
 }
 
-/// Checks the address at which the units meet. All boards have to reach it.
+/// Checks the address at which the tasks of all units find each other. All machines have to reach this address.
 Result<void> check_rendezvous(const std::string& rendezvous) {
   if (rendezvous.empty()) {
     return invalid_argument(
@@ -99,7 +99,7 @@ Result<void> complete(EmitJob& job, const Engine& engine) {
 }  // namespace
 
 int64_t stop_secs(const EmitJob& job) {
-  // A server that gives way waits up to 20 s for the chief to save, and then the checkpoint still has to reach the disk.
+  // A server that is asked to leave waits up to 20 s for the chief to save; then the checkpoint has to reach the disk.
   constexpr int64_t kLeastToLeave = 30;
   return std::max<int64_t>(kLeastToLeave, std::chrono::ceil<std::chrono::seconds>(job.policy.stop_limit).count());
 }

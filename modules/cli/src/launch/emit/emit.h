@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// `shoal launch --emit`: writes the files with which another engine starts the job that `shoal launch` would start on this
-/// machine. The files say where the job's token is, and never contain the token.
+/// `shoal launch --emit`: writes files with which Kubernetes, Slurm, systemd or compose starts the job that `shoal launch`
+/// would start on this machine. The files say where the job's token is, and never contain the token.
 #include <string_view>
 #include <vector>
 
@@ -10,7 +10,7 @@
 namespace shoal::cli::launch {
 
 /// Returns the files for `kind`: kubernetes, slurm, systemd or compose. The same job gives the same text. InvalidArgument:
-/// another kind; a job that cannot be started that way; an option that this engine cannot obey; a flag or variable of the
+/// another kind; a job that cannot be started that way; an option that this kind cannot obey; a flag or variable of the
 /// program that contradicts the job; a secret among its arguments; a name, address or argument that cannot be written
 /// there.
 Result<std::vector<EmittedFile>> emit(std::string_view kind, EmitJob job);

@@ -18,7 +18,7 @@ struct EmitJob {
   std::string image{};               ///< The image of containers. Empty: `name`.
   std::string rendezvous{};          ///< For systemd: the host:port at which rank 0 answers.
   std::string model_dir{};           ///< Set by emit() from the command.
-  PolicyOptions policy{};            ///< Restarts, and how long tasks may take to leave.
+  PolicyOptions policy{};            ///< How often tasks are restarted, and how long they may take to leave.
   /// The options for manifests that were given ("--max-restarts", "--image", ...). An engine refuses those that it cannot
   /// obey.
   std::vector<std::string> options{};
@@ -32,7 +32,7 @@ struct EmittedFile {
 /// The time that tasks have to leave, in whole seconds.
 int64_t stop_secs(const EmitJob& job);
 
-// One function for each kind, for a complete job.
+// Each of these functions writes the files of one kind of --emit; `job` must be complete.
 std::vector<EmittedFile> emit_kubernetes(const EmitJob& job);
 std::vector<EmittedFile> emit_slurm(const EmitJob& job);
 std::vector<EmittedFile> emit_systemd(const EmitJob& job);

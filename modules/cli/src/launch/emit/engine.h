@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The engines of `shoal launch --emit`, with the differences that checks depend on.
+/// The engines for which `shoal launch --emit` writes files (Kubernetes, ...), with the facts that checks depend on.
 #include <array>
 #include <span>
 #include <string_view>
@@ -26,7 +26,7 @@ struct Engine {
   std::span<const OptionWithoutPlace> without;  ///< Options of `shoal launch` that the engine cannot obey.
 };
 
-/// All engines.
+/// Returns the engines of all kinds of --emit.
 std::span<const Engine> engines();
 
 /// Checks the program's words: they can be written to the file, hold no secret, and contradict neither the job nor the

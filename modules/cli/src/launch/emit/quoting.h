@@ -12,7 +12,7 @@ namespace shoal::cli::launch {
 
 /// The text as a double-quoted YAML scalar, on one line.
 std::string yaml_text(std::string_view text);
-/// The texts as a YAML list of such scalars, "[...]".
+/// The texts as a YAML list of double-quoted scalars, "[...]".
 std::string yaml_list(const std::vector<std::string>& texts);
 /// Protects a text from the expansion of variables by Kubernetes and compose: they replace $(NAME) and $NAME, and read $$
 /// as $.

@@ -69,12 +69,12 @@ LockPersonality=yes
 WantedBy=multi-user.target
 )";
 
-/// How many starts per day systemd allows. Without restarts (Restart=no) these are starts by hand, and of tasks that gave
-/// way.
+/// How many starts per day systemd allows. Without restarts (Restart=no) these are starts by hand, and starts of tasks that
+/// left with status 143.
 int64_t starts(int64_t restarts) { return restarts == 0 ? PolicyOptions().max_restarts + 1 : restarts + 1; }
 
-/// The time over which systemd counts starts: a day, or longer if all restarts take longer. In a shorter time, the restarts
-/// would never reach the limit of starts.
+/// The time over which systemd counts starts: a day, or longer if all restarts may take more than a day. Over a
+/// shorter time, the count would never reach the limit of starts.
 std::string window(const PolicyOptions& policy) {
   constexpr double kDay = 86'400, kTooLong = 1e10;  // systemd's times end at 5.8e11 s.
   const double all = 2 * double(starts(policy.max_restarts)) * to_seconds(policy.first_wait);

@@ -206,7 +206,7 @@ Result<TaskProcess> RemoteHosts::start(size_t task, const TaskStart& how, TaskSt
   std::string mark = fresh_mark();
   std::string script = supervising_script(supervision_of(task, how, mark));
   Program program = ssh(places_[task], script);
-  program.told_of_our_death = false;  // The guard asks the task to leave first.
+  program.told_of_our_death = false;  // If this launcher dies, ssh lives on, so that the guard can ask the task to leave.
   SHOAL_TRY(ChildGroup group, ChildGroup::start(program));
   SessionLink link(std::move(group.input()), std::move(script), std::move(mark), steady_now());
   link.write();

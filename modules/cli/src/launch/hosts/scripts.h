@@ -26,7 +26,7 @@ struct Preparation {
   std::string program;                   ///< The program as the command names it.
   std::string copy_name{};               ///< The program's name in `folder`; empty: it is on the host already.
   std::string copy_sum{};                ///< The text that cksum prints for the program.
-  std::vector<std::string> addresses{};  ///< Names that the host has to know.
+  std::vector<std::string> addresses{};  ///< Names of hosts that this host has to look up.
 };
 /// The script that prepares a host. It reports `taken HEX...` (ports in use), `address NAME ADDRESS` (the address that the
 /// host finds for a name; without ADDRESS: none), and at its end `ready`, or `failed SENTENCE` after removing everything.
@@ -47,13 +47,13 @@ struct Supervision {
 /// SENTENCE` if the program could not begin, `report JSON` (the task's results) and `ended STATUS [taken]`, with the status
 /// as the shell has it; `taken`: another process listens at the port.
 ///
-/// After the script the input has words, one per line: `term` and `kill` are signals for everything that the program has
+/// After the script the input has commands, one per line: `term` and `kill` are signals for everything that the program has
 /// started; `beat` says that the launcher is still there. The end of the input, or a minute without a beat, kills the
 /// program. It is not asked to leave, because a chief would then end the run, which may continue elsewhere.
 std::string supervising_script(const Supervision& supervision);
 
-/// The script that kills what sessions have left in that folder of a job, and removes the folder. It reports `removed`, or
-/// `failed SENTENCE`.
+/// The script that kills the processes that sessions have noted in a job's `folder`, and removes the folder. It reports
+/// `removed`, or `failed SENTENCE`.
 std::string cleaning_script(const std::string& mark, const std::string& folder);
 
 }  // namespace shoal::cli::launch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The launcher's side of a supervising session (scripts.h): sends words to the script and keeps its reports.
+/// The launcher's side of a supervising session (scripts.h): sends commands to the script and keeps its reports.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,8 +21,8 @@ class SessionLink {
   SessionLink(Descriptor to, std::string script, std::string mark, SteadyTime now)
       : outbox_(std::move(to), std::move(script)), lines_(std::move(mark)), next_beat_(now + kBeatEvery) {}
 
-  /// Passes a signal on. Returns false if, as far as is known, nothing runs there: then the session has to be ended, which
-  /// also ends anything that has begun meanwhile.
+  /// Passes a signal to the program. Returns false if the program, as far as is known, has not begun: then the caller has
+  /// to end the session, which also ends a program that has begun meanwhile.
   bool send(int signal, SteadyTime now);
   void write() { outbox_.send(); }
   int number() const { return outbox_.number(); }
@@ -31,7 +31,7 @@ class SessionLink {
   /// Returns false if the session should have ended by now, and has to be killed.
   bool time_passed(SteadyTime now);
 
-  /// Returns the part of these bytes that the program wrote.
+  /// Takes output of the session, and returns the part of these bytes that the program wrote.
   std::string take(std::string_view bytes);
   std::string finish() { return lines_.finish(); }
 

@@ -20,14 +20,14 @@ struct Session {
 struct SessionOutcome {
   std::vector<std::string> said;  ///< The script's reports.
   std::string errors;             ///< The text that ssh wrote to standard error.
-  bool in_time = true;            ///< False: the session was killed, because nothing had moved for too long.
+  bool in_time = true;            ///< False: the session was killed, because it took too long to end.
 
   /// The script's report that begins with `verb`, without that word; nothing if there was none.
   std::optional<std::string> said_of(std::string_view verb) const;
 };
 
-/// Runs the sessions to their ends, and returns the outcomes in their order. A session in which nothing moves for
-/// `patience` is killed. Cancelled: a signal asked this process to leave, and all sessions were killed.
+/// Runs the sessions to their ends. Returns the outcomes in the order of `sessions`. Kills a session that has not ended
+/// `patience` after its last input was sent. Cancelled: a signal asked this process to leave, and all sessions were killed.
 Result<std::vector<SessionOutcome>> run_sessions(const std::vector<Session>& sessions, Duration patience,
                                                  SignalInbox& inbox);
 

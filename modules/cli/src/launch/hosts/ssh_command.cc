@@ -10,7 +10,7 @@
 namespace shoal::cli::launch {
 namespace {
 
-// The user's own options stand before these, and ssh obeys the first one that it sees.
+// The user's own options stand before these. If an option is given twice, ssh obeys the first.
 constexpr const char* kOptions[] = {"-T",
                                     "-a",
                                     "-x",
@@ -18,7 +18,7 @@ constexpr const char* kOptions[] = {"-T",
                                     "-oStrictHostKeyChecking=yes",
                                     "-oConnectTimeout=10",
                                     "-oServerAliveInterval=5",
-                                    // This line and the one before: ssh notices a connection that is lost silently.
+                                    // With ServerAliveInterval above, ssh notices a connection that was lost silently.
                                     "-oServerAliveCountMax=3",
                                     "-oControlMaster=no",
                                     "-oControlPath=none",  // The session has its own connection, which ends with it.

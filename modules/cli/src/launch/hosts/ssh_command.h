@@ -20,7 +20,7 @@ std::vector<std::string> ssh_command(const std::vector<std::string>& ssh, const 
                                      const std::string& remote_command);
 
 /// Explains in a sentence, with advice, why ssh could not run anything. `errors`: ssh's standard error. FailedPrecondition
-/// where a second try does not help, else Unavailable.
+/// if a second try would not help, else Unavailable.
 Error ssh_failure(const std::vector<std::string>& ssh, const Host& host, std::string_view errors);
 
 }  // namespace shoal::cli::launch

@@ -51,7 +51,7 @@ class EventFileReader {
 Result<std::vector<Error>> read_events(Storage& storage, const std::string& folder,
                                        const std::function<bool(const EventValue&)>& visit);
 
-/// Returns the paths of a folder's event files, in the order of the history.
+/// Returns the paths of a folder's event files, in the order of their names, so that older files come first.
 Result<std::vector<std::string>> list_event_files(Storage& storage, const std::string& folder);
 
 }  // namespace shoal::monitor

@@ -24,7 +24,7 @@ struct HyperParameter {
 struct SessionStart {
   std::vector<HyperParameter> parameters;  ///< If two names are equal, the first one counts.
   std::string model_dir{};                 ///< The folder of the checkpoints, for display.
-  /// Trainings of the same group share a line of the table; meant for equal hyper-parameters. Empty: a group of its own.
+  /// Trainings of one group share a row of the table; meant for equal hyper-parameters. Empty: a row of its own.
   std::string group{};
 };
 

@@ -47,7 +47,7 @@ class Gauge {
   std::atomic<bool> set_{false};
 };
 
-/// A histogram that counts values by bucket, for Prometheus. One thread counts.
+/// A histogram that counts values by bucket, for Prometheus. Only one thread may add values.
 template <size_t kBuckets>
 class BucketCounts {
  public:
