@@ -134,8 +134,8 @@ struct CppRequest {
   std::vector<std::string> axes;
 };
 
-/// The examples for int8 from an NPZ file: row i of each array is example i. Arrays have the names of the features; for a
-/// lone feature, a lone array may have any name.
+/// The examples for int8 from an NPZ file: row i of each array is example i. Arrays have the names of the features;
+/// if there is only one feature and one array, the array may have any name.
 Result<convert::Calibration> calibration_in(Storage& storage, const std::string& path,
                                             const std::vector<ExportedTensor>& inputs) {
   SHOAL_TRY(const data::TensorMap arrays, data::read_npz(storage, path));

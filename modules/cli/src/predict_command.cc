@@ -61,8 +61,8 @@ Result<data::CsvReader> open_table(Context& context, const PredictArguments& arg
                              "; input that is not a file can come by standard input: give - as the name");
 }
 
-/// Reads up to one batch of rows into `rows`, whose memory is reused. At the end of the rows `end` becomes true, or an
-/// error.
+/// Reads up to one batch of rows into `rows`, whose memory is reused. At the end of the table `end` becomes true; at a
+/// damaged row `end` becomes the error.
 size_t read_rows(data::CsvReader& reader, const TableInput& input, std::vector<data::Element>& rows, Result<bool>& end) {
   size_t count = 0;
   while (count < rows.size()) {
@@ -80,7 +80,7 @@ size_t read_rows(data::CsvReader& reader, const TableInput& input, std::vector<d
   return count;
 }
 
-/// Writes the predictions for `rows`. If the model refuses a row, those before it are written.
+/// Writes the predictions for `rows`. If the model refuses a row, the predictions for the rows before it are written.
 Result<void> predict_rows(ExportedModel& model, const TableInput& input, std::span<const data::Element> rows,
                           PredictionRows& writer) {
   const auto predictions = call_user("predict", [&] { return model.predict(input.features(rows)); });

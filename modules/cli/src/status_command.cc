@@ -124,8 +124,8 @@ struct Heard {
   TaskStatus status;
 };
 
-/// Asks one endpoint. A description of a cluster has hosts and ports, and does not say by which transport its tasks talk.
-/// If no task answers, the error is that of tcp.
+/// Asks one endpoint. An endpoint without a scheme, as the description of a cluster has it, is asked over tcp and then over
+/// shared memory. If no task answers, the error is that of tcp.
 Task<Result<Heard>> ask_at(Environment& env, transport::Endpoint at, transport::LinkOptions link, Deadline deadline) {
   const bool any = at.scheme.empty();
   if (any) at.scheme = kTcp;
@@ -161,8 +161,8 @@ Task<Result<Answer>> ask_first(Environment& env, Question question, transport::L
   co_return last;
 }
 
-/// Asks, and asks again if the answer comes from a rendezvous. A rendezvous knows addresses but no step, so the task's own
-/// server, or the first one, is asked for that.
+/// Asks, and asks again if the answer comes from a rendezvous. A rendezvous knows addresses but no step, so a parameter
+/// server is asked for the step: the task itself if it is a server, else ps 0.
 Task<Result<Answer>> ask(Environment& env, Question question, transport::LinkOptions link, Deadline deadline) {
   const std::string task = question.task;
   auto asking = ask_first(env, std::move(question), link, deadline);

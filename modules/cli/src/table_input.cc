@@ -72,7 +72,7 @@ Result<int64_t> values_per_row(const ExportedTensor& tensor) {
   return count;
 }
 
-/// How the columns of an input are read. Missing numbers become NaN, for which feature columns may have a default.
+/// Returns how a CSV column of an input is read. A missing float becomes NaN, for which the model may have a default.
 Result<data::CsvColumn> column_of(const ExportedTensor& tensor, const std::string& name) {
   switch (tensor.dtype) {
     case DType::kString: return data::CsvColumn{.name = name};
@@ -111,7 +111,7 @@ Error twice(const std::string& name, const std::string& who) {
 Result<std::vector<std::string>> columns_of(const ExportedTensor& tensor, bool only, const Header& header,
                                             const TableChoice& choice) {
   SHOAL_TRY(const int64_t count, values_per_row(tensor));
-  // Names are compared one by one while the table has them, because an export's sizes may be arbitrarily large.
+  // Stops at the first name that the table lacks, because the number of values in an export may be arbitrarily large.
   const auto expected = [&](int64_t i) { return count == 1 ? tensor.name : tensor.name + "/" + std::to_string(i); };
   std::vector<std::string> columns;
   while (int64_t(columns.size()) < count && header.contains(expected(int64_t(columns.size())))) {

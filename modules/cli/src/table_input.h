@@ -17,8 +17,8 @@ struct TableChoice {
 };
 
 /// Matches columns and inputs. An input of one value per row takes the column of its name; an input of more values takes
-/// the columns "name/0", "name/1" and so on. A lone input takes, if those do not exist, all columns that are neither unused
-/// nor copied, from left to right.
+/// the columns "name/0", "name/1" and so on. If a lone input finds no such columns, it takes all columns that are
+/// neither unused nor copied, from left to right.
 class TableInput {
  public:
   /// `names` are the table's columns. InvalidArgument for an input without columns in the table, or whose type no column
@@ -31,7 +31,7 @@ class TableInput {
 
   /// InvalidArgument if a value does not fit its input.
   Result<void> check(const data::Element& row) const;
-  /// The features of at least one row.
+  /// Returns the features of `rows`, of which there must be at least one.
   data::TensorMap features(std::span<const data::Element> rows) const;
 
  private:

@@ -158,7 +158,7 @@ Result<void> Endpoint::listen() {
   return {};
 }
 
-/// An exception in a handler (out of memory) ends only that handler. run() then starts the wait that the handler has not.
+/// An exception (out of memory) ends a handler before it waits again. The loop then starts the wait of that handler anew.
 void Endpoint::run() {
   while (!io_.stopped()) {
     try {

@@ -32,8 +32,8 @@ Result<int> run_bench(Context& context, const BenchArguments& arguments) {
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   context.out.flush();
-  // The program replaces this process, so its output, its exit status and signals to it are passed on by nothing in
-  // between.
+  // The program replaces this process, so no process between the program and its caller has to pass on output, signals
+  // and the exit status.
   ::execvp(argv[0], argv.data());
   const int number = errno;
   return not_found(words[0] + ": cannot be started: " + system_error_text(number));

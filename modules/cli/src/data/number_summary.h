@@ -25,7 +25,7 @@ class NumberSummary {
   double mean() const { return mean_; }
   /// The standard deviation of all numbers; the divisor is their count.
   double standard_deviation() const;
-  /// For each share: the least number such that at least this share of all numbers is not above it.
+  /// For each share: the smallest number x such that at least this share of all numbers is at most x.
   std::vector<double> quantiles(const std::vector<double>& shares) const;
   struct Bin {
     double from, to;  ///< Counts numbers from `from` to below `to`; the last bin includes `to`.

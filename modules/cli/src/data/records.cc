@@ -92,7 +92,7 @@ class CsvRecords final : public Records {
   data::Element element_;
 };
 
-/// Reads the elements of a dataset. `fill` makes cells of an element, and returns false for one that is no record.
+/// Reads the elements of a dataset. `fill` makes cells of an element, and returns false if the element is no record.
 class DatasetRecords final : public Records {
  public:
   using Fill = std::function<Result<bool>(const data::Element& element, std::vector<Cell>& cells)>;

@@ -136,7 +136,7 @@ struct StatisticsArguments : DataArguments {
 Result<int> print_statistics(Context& context, const StatisticsArguments& arguments) {
   FieldSummaries found(kStatisticsBounds);
   Choice choice(arguments.columns);
-  OpenedFile first;  // The first file, for facts about the files that summaries need.
+  OpenedFile first;  // The format of the first file, for the texts about fields.
   bool together = true;
   SHOAL_TRY(const int64_t records,
             for_each_record(

@@ -39,7 +39,7 @@ class OrphanAdoption {
 };
 
 /// Collects the exit statuses of adopted orphans: processes that a program started in a session of its own and left behind.
-/// The ends of `guard` and of processes of `groups` are left to those who wait for them.
+/// Does not collect `guard` (Guard::look() does) or processes of `groups` (ChildGroup::look() does).
 void reap_adopted(pid_t guard, std::span<const pid_t> groups);
 
 struct Program {

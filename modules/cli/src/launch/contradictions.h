@@ -13,7 +13,7 @@ namespace shoal::cli::launch {
 /// The job that the program shall be a task of.
 struct JobFacts {
   cluster::ClusterSize size;
-  std::string_view by;  ///< The starter that gives tasks their places, for messages: "shoal launch", "--emit slurm".
+  std::string_view by;  ///< What gives tasks their roles and ranks, for messages: "shoal launch", "--emit slurm".
   /// True: all tasks are on one machine and can share memory. False: some are not, so --transport shm is impossible.
   bool one_machine = true;
 };

@@ -157,7 +157,7 @@ class GuardProcess {
         } else if (!group.told && group.words) {
           group.told = true;
           write_all(group.words.number(), "term\n");
-        } else if (!group.told && group.leaderless()) {  // A living task has got a SIGTERM; a second ends it at once.
+        } else if (!group.told && group.leaderless()) {  // A living leader has got a SIGTERM; a second ends it at once.
           group.told = true;
           ::kill(-group.id, SIGTERM);
         }

@@ -23,7 +23,7 @@ Result<SignalInbox> SignalInbox::open() {
     struct sigaction now {};
     ::sigaction(signal, nullptr, &now);
     // An ignored SIGHUP or SIGINT stays ignored: nohup, or a script that started this process in the background, wants the
-    // process to continue. The signals that this object awaits are blocked; that would undo the ignoring.
+    // process to continue. Blocking the signal, as the awaited signals are blocked below, would undo that.
     const bool disregarded = (signal == SIGHUP || signal == SIGINT) && now.sa_handler == SIG_IGN;
     if (!disregarded) sigaddset(&awaited, signal);
   }

@@ -16,7 +16,7 @@ namespace shoal::cli::launch {
 SteadyTime steady_now();
 WallTime wall_now();
 
-/// While it lives, receives SIGINT, SIGTERM, SIGHUP and SIGCHLD on the thread that made it, instead of their usual effects.
+/// While this object lives, it receives SIGINT, SIGTERM, SIGHUP and SIGCHLD on its thread, instead of their usual effects.
 /// SIGPIPE is ignored. SIGHUP and SIGINT stay ignored where they were ignored before.
 class SignalInbox {
  public:

@@ -422,7 +422,7 @@ void Launcher::print_results(const Json& results) {
 
 }  // namespace
 
-/// Standard output must be the terminal or carry only JSON: lines through a pipe could reach the terminal, too.
+/// A table needs a standard output that is the terminal or only JSON: other lines could reach the same terminal by a pipe.
 bool shows_table(const Context& context, const LaunchOptions& options) {
   return options.table && context.terminals.errors && (context.terminals.output || options.json);
 }

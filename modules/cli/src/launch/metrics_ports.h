@@ -11,7 +11,7 @@
 
 namespace shoal::cli::launch {
 
-/// Returns the address for metrics: that of the flag, else that of the variable that the command sets or inherits.
+/// Returns the address for metrics: that of the flag, else of the variable that the command sets or inherits (`look_up`).
 std::optional<std::string> given_metrics(const ProgramCommand& command, const cluster::GetEnv& look_up);
 
 /// Returns a line for people: "metrics: chief 0 at 127.0.0.1:9400, and each further task one port above, up to evaluator 0

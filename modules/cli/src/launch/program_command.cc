@@ -69,7 +69,7 @@ std::string without_param(std::string_view given) {
   return "--" + name + std::string(given.substr(name.size()));
 }
 
-/// The options of env that take a value: "-u NAME", "-uNAME", "--unset=NAME".
+/// True for an option of env whose value is the next word ("-u NAME"), not a part of this word ("-uNAME", "--unset=NAME").
 bool takes_next_word(std::string_view option) {
   static constexpr std::array<std::string_view, 7> kOptions{"-u", "--unset", "-C", "--chdir", "-S", "--split-string", "-a"};
   return is_one_of(option, kOptions);

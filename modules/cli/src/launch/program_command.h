@@ -44,7 +44,7 @@ ProgramCommand read_command(std::span<const std::string> words);
 /// Whether a program takes `value` of a switch or of a variable for "no".
 bool says_no(std::string_view value);
 
-/// The flags of shoal::run() that take a value, with their dashes. A test compares them with its help.
+/// The flags of shoal::run() that take a value, with their dashes. A test compares them with run()'s help text.
 std::span<const std::string_view> flags_with_values();
 /// The flags of shoal::run() that take no value.
 std::span<const std::string_view> switches();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The output of a command that runs programs: lines go to its streams as they come, or to a terminal, above a table that
-/// renews itself.
+/// The output of a command that runs programs: lines go to the command's streams as they come; on a terminal they stand
+/// above a table that is redrawn.
 #include <functional>
 #include <optional>
 #include <string>

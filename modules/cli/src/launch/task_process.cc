@@ -7,7 +7,7 @@
 namespace shoal::cli::launch {
 namespace {
 
-constexpr size_t kBytesOfATurn = size_t(256) * 1024;   // A limit, so that one task does not keep the others waiting.
+constexpr size_t kBytesOfATurn = size_t(256) * 1024;   // Limits one turn, so that no task keeps the others waiting.
 constexpr size_t kBytesOfAPipe = size_t(1024) * 1024;  // A pipe holds at most this, unless a process still writes.
 
 }  // namespace

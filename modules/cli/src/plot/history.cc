@@ -84,8 +84,8 @@ Result<void> HistoryReader::read_file(const std::string& source, File& file) {
 
 void HistoryReader::begin_training(const monitor::EventStart& start) {
   if (!std::isfinite(start.wall_time)) return;
-  // Only a start that goes back to an earlier step makes evaluations void. The clock of the evaluating task may be behind,
-  // so wall time alone cannot decide.
+  // Only training that starts again at an earlier step makes evaluations void. The evaluator's clock may be behind, so
+  // wall time alone cannot decide.
   const bool goes_back = newest_step_ >= start.first_step;
   newest_step_ = std::min(newest_step_, start.first_step - 1);
   drop_void(history_.scalars, start, true);
@@ -117,7 +117,7 @@ bool HistoryReader::is_void(int64_t step, double wall) const {
 
 void HistoryReader::take(const std::string& source, monitor::EventValue& value) {
   using Kind = monitor::EventValue::Kind;
-  // Other kinds do not show when training ran: a restarted run writes its hyper-parameters before it trains.
+  // Values of kOther do not show when training ran: a restarted run writes its hyper-parameters before it trains.
   if (!std::isfinite(value.wall_time) || value.kind == Kind::kOther) return;
   const bool trains = source.empty();
   if (!trains && is_void(value.global_step, value.wall_time)) return;

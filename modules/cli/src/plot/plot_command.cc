@@ -172,7 +172,7 @@ Result<int> plot_runs(Context& context, const PlotArguments& arguments) {
   const plot::ChosenSize chosen{arguments.width, arguments.height};
   if (arguments.follows) {
     SHOAL_TRY_VOID(plot::follow(context, chosen, [&]() -> Result<plot::Look> {
-      // Checked before reading, so that no event before the end is missed.
+      // Asks for the end before it reads, so that it misses no event that was written before the end.
       plot::Look look{.figure = {}, .ended = runs.ended()};
       const Result<void> read = runs.read();
       Result<plot::Figure> figure =

@@ -210,7 +210,7 @@ Result<void> SearchRun::turn() {
 }
 
 /// Waits until a signal comes (SIGCHLD for the end of a process) or something is due. No signal announces new evaluations,
-/// which early ends need soon, nor the end of an old process, so these are polled.
+/// which may end trials early, or the end of an old process, so the search polls for both.
 void SearchRun::wait() {
   std::optional<SteadyTime> until = tuner_.next_time();
   const auto not_after = [&until](SteadyTime time) { until = std::min(until.value_or(time), time); };

@@ -10,8 +10,8 @@
 
 namespace shoal::cli::tune {
 
-/// Returns a head, the best trial, the running trials, and then the others, the newest first. If the terminal has too few
-/// lines, the last line says how many trials are left out.
+/// Returns the lines of a table: a head, the best trial, the running trials, then the others, the newest first. If the
+/// terminal has too few lines, the last line says how many trials are left out.
 std::vector<std::string> search_lines(const tuning::Tuner& tuner, launch::TableSize size);
 
 /// Returns all trials in order as CSV (RFC 4180) with a head: trial, state, value, step, seconds, attempts, status, error,

@@ -18,7 +18,7 @@ constexpr size_t kNameBytesMax = 40;  // A pod is named by this name and a numbe
 bool is_letter(char c) { return c >= 'a' && c <= 'z'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Checks a name by the rules of Kubernetes for pods, which the other engines accept as well.
+/// Checks a name by the rules of Kubernetes for pods. Slurm, systemd and compose accept these names, too.
 Result<void> check_name(const std::string& name) {
   const bool of_such = std::ranges::all_of(name, [](char c) { return is_letter(c) || is_digit(c) || c == '-'; });
   if (of_such && !name.empty() && name.size() <= kNameBytesMax && is_letter(name.front()) && name.back() != '-') return {};

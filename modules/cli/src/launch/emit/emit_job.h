@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The description of a job, complete and checked, from which files for other engines are written (emit.h).
+/// The complete and checked description of a job, from which --emit writes files for Kubernetes, Slurm, ... (emit.h).
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -19,8 +19,8 @@ struct EmitJob {
   std::string rendezvous{};          ///< For systemd: the host:port at which rank 0 answers.
   std::string model_dir{};           ///< Set by emit() from the command.
   PolicyOptions policy{};            ///< How often tasks are restarted, and how long they may take to leave.
-  /// The options for manifests that were given ("--max-restarts", "--image", ...). An engine refuses those that it cannot
-  /// obey.
+  /// The options on the command line that not every engine can obey ("--max-restarts", "--image", ...). The chosen engine
+  /// refuses the options that it cannot obey.
   std::vector<std::string> options{};
 };
 

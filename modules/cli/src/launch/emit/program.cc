@@ -112,8 +112,8 @@ Result<void> check_model_dir(const std::string& path, const std::string& program
   return {};
 }
 
-/// Checks the words for a systemd unit. A unit names the program by its full path, in which some characters are impossible
-/// that arguments may have, and a unit has its own /tmp.
+/// Checks the words for a systemd unit. A unit names the program by its full path, which must not have some characters that
+/// arguments may have; and a unit has its own /tmp.
 Result<void> check_unit(const std::vector<std::string>& words, const ProgramCommand& command, const Engine& engine) {
   const std::string& program = words.front();
   if (program.front() != '/') {

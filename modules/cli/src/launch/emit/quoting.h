@@ -23,7 +23,7 @@ std::vector<std::string> without_variables(const std::vector<std::string>& texts
 std::string bash_word(const std::string& text);
 /// The text as a quoted word of a systemd unit. A $ is not escaped: ExecStart= needs the prefix ":" to leave it alone.
 std::string unit_word(std::string_view text);
-/// Whether the text has a code point that is no character in Unicode's terms. A unit accepts those in arguments only.
+/// Whether the text has a code point that Unicode calls a noncharacter. A systemd unit accepts these in arguments only.
 bool has_noncharacter(std::string_view text);
 
 /// Replaces each "@name@" in the text by its value. Text in values is not replaced again. Every @...@ of the text needs a

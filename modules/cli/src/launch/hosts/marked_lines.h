@@ -23,7 +23,7 @@ class MarkedLines {
 
  private:
   std::string mark_;
-  std::string held_{};  // Text that begins with a mark, or may become one.
+  std::string held_{};  // Text that begins with a mark or with a part of a mark.
 };
 
 }  // namespace shoal::cli::launch

@@ -15,7 +15,7 @@ namespace {
 
 constexpr Duration kPreparing = std::chrono::seconds(30);
 constexpr Duration kCleaning = std::chrono::seconds(10);
-// These ports lie below those that systems use for outgoing connections, so no connection takes one while its task is away.
+// These ports lie below those that systems use for outgoing connections, so none takes a port while its task is away.
 constexpr uint16_t kFirstPort = 20'000, kPorts = 12'000;
 
 /// Whether a host has to look the address up.

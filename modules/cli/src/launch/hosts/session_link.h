@@ -14,7 +14,7 @@ namespace shoal::cli::launch {
 class SessionLink {
  public:
   static constexpr Duration kBeatEvery = std::chrono::seconds(10);
-  /// How long a session may take to end after its task was to be killed.
+  /// How long a session may take to end after the launcher has asked it to kill its task.
   static constexpr Duration kKillLimit = std::chrono::seconds(5);
 
   /// `to`: the session's input. `mark`: the random word that begins each report of `script` (scripts.h).
