@@ -15,7 +15,7 @@
 namespace shoal::cli {
 namespace {
 
-// The key of a CA, which only the CA's folder has. Its certificate is kAuthorityFile, there and in the folders of tasks.
+// The key of a CA is only in the CA's folder. The certificate of the CA, kAuthorityFile, is in the folders of tasks, too.
 constexpr const char* kCaKeyFile = "ca.key";
 // The files of a monitoring system. Their names differ from a task's files, so that no task takes the folder for its own.
 constexpr const char *kWatcherCertificateFile = "watcher.pem", *kWatcherKeyFile = "watcher.key";

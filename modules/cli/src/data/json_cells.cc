@@ -56,7 +56,7 @@ Result<void> JsonCells::put(std::string_view text, double number, Cell::Kind kin
 
 Result<void> JsonCells::null() {
   SHOAL_TRY(Cell* const at, cell());
-  static_cast<void>(at);  // The cell stays missing, unless a list has other values.
+  static_cast<void>(at);  // The cell stays missing, unless it is a list with other values.
   return {};
 }
 Result<void> JsonCells::boolean(bool value) {

@@ -148,7 +148,7 @@ class ArrayRecords final : public Records {
 
   std::vector<data::ArrayRows> arrays_;
   const bool together_;
-  size_t at_ = 0;  // The array that is read now, if arrays are read one after another.
+  size_t at_ = 0;  // The index of the current array, if arrays are read one after another.
   Tensor row_;
 };
 

@@ -24,7 +24,7 @@ void TextSummary::add(std::string_view text) {
   } else if (counts_.size() < distinct_max_) {
     counts_.emplace(key_, 1);
   } else {
-    // The new text and one occurrence of each kept text cancel each other.
+    // The new text is dropped, and with it one occurrence of each kept text (Misra, Gries).
     overflowed_ = true;
     for (auto at = counts_.begin(); at != counts_.end();) at = --at->second == 0 ? counts_.erase(at) : std::next(at);
   }

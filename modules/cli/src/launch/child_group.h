@@ -26,7 +26,7 @@ Result<std::string> current_folder();
 std::vector<std::string> environment_with(std::span<const Variable> variables);
 
 /// While this object lives, this process adopts orphans among its descendants (the children of a child that has ended), so
-/// it learns of their ends, too.
+/// this process learns of the ends of these orphans, too.
 class OrphanAdoption {
  public:
   OrphanAdoption();
@@ -47,12 +47,12 @@ struct Program {
   std::vector<std::string> command;      ///< The program's name, and its arguments.
   std::vector<std::string> environment;  ///< "NAME=value".
   std::optional<rlim_t> files{};         ///< The limit of open files; nothing: that of this process.
-  bool reads_input = false;              ///< True: its standard input is input(); false: /dev/null.
+  bool reads_input = false;              ///< True: it reads from input(); false: from /dev/null.
   /// A descriptor to which the program writes instead of output() and errors(); -1: there is none.
   int log = -1;
   /// A descriptor that stays open in the program, with the same number; -1: there is none.
   int kept = -1;
-  bool told_of_our_death = true;         ///< Whether the kernel sends it a SIGTERM when the starting thread dies.
+  bool told_of_our_death = true;         ///< The kernel sends the program a SIGTERM when the starting thread dies.
 };
 
 /// Returns this process's environment without the variables whose names begin with `prefix`.

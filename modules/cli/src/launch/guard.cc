@@ -112,7 +112,7 @@ class GuardProcess {
     bool leaderless() const { return ::kill(id, 0) != 0 && errno == ESRCH; }
   };
 
-  /// Shields the guard from signals of a terminal, and closes all other pipes and files, which it would keep open.
+  /// Shields the guard from signals of a terminal, and closes the pipes and files that it would otherwise keep open.
   void become_inconspicuous() {
     ::setsid();
     ::prctl(PR_SET_NAME, "shoal-guard");

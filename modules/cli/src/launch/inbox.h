@@ -17,7 +17,7 @@ SteadyTime steady_now();
 WallTime wall_now();
 
 /// While this object lives, it receives SIGINT, SIGTERM, SIGHUP and SIGCHLD on its thread, instead of their usual effects.
-/// SIGPIPE is ignored. SIGHUP and SIGINT stay ignored where they were ignored before.
+/// SIGPIPE is ignored. SIGHUP and SIGINT stay ignored if they were ignored before.
 class SignalInbox {
  public:
   static Result<SignalInbox> open();

@@ -19,7 +19,7 @@ struct TaskProgress {
   std::optional<int64_t> step{};   ///< The last step of a trainer, or the step that an evaluator evaluated last.
   std::string steps_per_second{};  ///< The rate as the task's line prints it, "85.1"; empty: unknown.
   std::string examples_per_second{};
-  std::string waiting_for{};  ///< What the task waits for, by its own lines; empty: nothing.
+  std::string waiting_for{};  ///< What the task says it waits for; empty: nothing.
 };
 
 /// The kind of a line that a task wrote.

@@ -36,7 +36,7 @@ using Variable = std::pair<std::string, std::string>;
 struct JobWide {
   std::string run;                     ///< SHOAL_RUN.
   std::optional<std::string> token{};  ///< SHOAL_TOKEN; nothing if the user has given one, or if none is needed.
-  std::optional<std::string> trial{};  ///< SHOAL_TRIAL, where this launch is a trial of a search.
+  std::optional<std::string> trial{};  ///< SHOAL_TRIAL, if this launch is a trial of a search.
   bool gives_way = false;              ///< SHOAL_ON_SIGTERM=leave: tasks save and leave on a SIGTERM.
   bool shows_table = false;            ///< SHOAL_PROGRESS_SECS=1: tasks report their progress every second.
 };

@@ -144,7 +144,7 @@ Result<int> Launcher::run() {
 Result<void> Launcher::run_tasks(const std::string& folder) {
   SHOAL_TRY_VOID(prepare(folder));
   Result<void> trained = train();
-  for (Seat& seat : seats_) seat.running.reset();  // Ends tasks that an error has left running.
+  for (Seat& seat : seats_) seat.running.reset();  // Ends the tasks that still run after an error.
   for (const std::string& complaint : machines_->clean_up(*inbox_)) say(complaint);
   return trained;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Runs a job, here or on other machines: one process per task, as JobPolicy says.
+/// Runs a job, here or on other machines, with one process per task. JobPolicy decides about starts and ends.
 #include <optional>
 #include <string>
 #include <vector>

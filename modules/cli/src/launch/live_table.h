@@ -14,7 +14,7 @@ namespace shoal::cli::launch {
 struct TableRow {
   std::string task{}, host{}, state{}, step{}, steps_per_second{}, examples_per_second{}, restarts{}, memory{},
       waiting_for{};
-  bool settled = true;  ///< True: all is well with the task, so its row may be left out if there is no room for all.
+  bool settled = true;  ///< True: all is well with the task, so its row may be left out if rows do not fit.
 };
 
 /// The lines of the table, its head first, each at most as wide as the terminal; a column that is empty in all rows is left

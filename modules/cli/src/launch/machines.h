@@ -17,7 +17,7 @@ namespace shoal::cli::launch {
 struct TaskStart {
   const std::string& tf_config;
   const JobWide& job;
-  /// A file of this machine for the task's results, unless they come by TaskProcess::report().
+  /// A file of this machine for the task's results; unused if the results come by TaskProcess::report().
   const std::string& report_file;
 };
 

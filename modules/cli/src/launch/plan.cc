@@ -54,7 +54,7 @@ Result<int> print_plan_here(Context& context, const LaunchOptions& options) {
   return 0;
 }
 
-/// Prints the ssh commands and, as comments, the commands at their other ends, which ssh gets by its standard input.
+/// Prints the ssh commands and, as comments, the commands on the hosts, which ssh gets by its standard input.
 Result<int> print_plan_on_hosts(Context& context, const LaunchOptions& options) {
   const std::vector<JobTask> tasks = tasks_of(options.size);
   SHOAL_TRY(const std::unique_ptr<RemoteHosts> hosts,

@@ -226,7 +226,7 @@ void JobPolicy::start_who_gave_way(size_t task, SteadyTime now) {
       seconds_text(wait) + ", which counts as no restart");
 }
 
-/// Lets the job fail because of this task.
+/// Ends the job as failed because of this task.
 void JobPolicy::give_up(size_t task, const std::string& why, int status, SteadyTime now) {
   failure_ = status;
   if (phase_ == Phase::kFinishing) {
@@ -279,7 +279,7 @@ void JobPolicy::after_an_end(SteadyTime now) {
   if (any_runs() || any_waits()) return;
   switch (phase_) {
     case Phase::kTraining:
-    case Phase::kMoving: break;  // A task runs or will run.
+    case Phase::kMoving: break;  // In these phases a task runs or will run.
     case Phase::kFinishing:
     case Phase::kStopping: over_ = failure_; break;
     case Phase::kInterrupted: over_ = status_of_all(); break;

@@ -6,8 +6,8 @@
 ///
 ///   training --- the chief ended with 0 ---> finishing: the evaluator evaluates once more, the others leave
 ///      |  |  |-- another process has a port -> moving: all are killed, and started again with other ports
-///      |  |----- a first signal ------------> interrupted: each task saves and leaves by itself; if the signal means
-///      |  |                                   to give way, the job ends with 143
+///      |  |----- a first signal ------------> interrupted: each task saves and leaves by itself; if somebody will
+///      |  |                                   start the job again, it ends with status 143
 ///      |-------- a task failed for good ----> stopping: the others are asked to leave, then killed
 #include <cstdint>
 #include <optional>
@@ -64,7 +64,7 @@ struct Start {
   size_t task = 0;
   friend bool operator==(const Start&, const Start&) = default;
 };
-struct Send {  ///< Sends a signal to the task and everything that it started.
+struct Send {  ///< Sends a signal to the task and to everything that the task started.
   size_t task = 0;
   int signal = 0;
   friend bool operator==(const Send&, const Send&) = default;
@@ -73,7 +73,7 @@ struct Send {  ///< Sends a signal to the task and everything that it started.
 struct ChoosePorts {
   friend bool operator==(const ChoosePorts&, const ChoosePorts&) = default;
 };
-struct Say {  ///< A sentence for the user.
+struct Say {  ///< Shows a sentence to the user.
   std::string text;
   friend bool operator==(const Say&, const Say&) = default;
 };
@@ -87,7 +87,7 @@ struct TaskState {
   std::optional<SteadyTime> start_at{};  ///< The time of the next start.
 };
 
-/// Decides what a job does next. Each call returns the actions to do. The times of the calls never go back.
+/// Decides what a job does next. Each call returns the actions to do. Callers must pass times that never go back.
 class JobPolicy {
  public:
   /// The first task is the chief.
@@ -165,7 +165,7 @@ class JobPolicy {
   int ports_chosen_ = 1;
   bool told_to_give_way_ = false;
   bool trainers_gave_way_ = false, evaluator_gave_way_ = false;  // True if they saved and left when they were asked to.
-  bool servers_alone_ = false;  // True once only servers are left of a job that ends without a model.
+  bool servers_alone_ = false;  // True once only servers still run and the job ends without a trained model.
   std::optional<SteadyTime> first_signal_{};
   // At this time all tasks that still run are killed, except an evaluator that is waited for.
   std::optional<SteadyTime> limit_{};

@@ -69,7 +69,7 @@ Result<void> check_loopback() {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(9);  // No packet goes there: connect() of a datagram socket only looks for the route.
+  address.sin_port = htons(9);  // No packet is sent: connect() of a datagram socket only looks for the route.
   if (!socket || ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return {};
   return failed_precondition(
       "tasks of this machine cannot reach each other at 127.0.0.1: " + std::string(std::strerror(errno)) +

@@ -23,7 +23,7 @@ class Recoveries {
   void started(size_t task, bool has_address, SteadyTime now);
   /// Reports that the task listens at its address.
   void listens(size_t task, SteadyTime now);
-  /// Whether some task was started again and does not listen yet, as far as is known.
+  /// Whether some task was started again and has not been seen to listen yet.
   bool any_awaited(SteadyTime now) const;
 
   /// How often a new process of the task was started, not counting the first.

@@ -15,7 +15,7 @@ namespace shoal::cli::launch {
 Json results_of(Storage& storage, std::span<const std::string> report_files);
 /// Returns the error sentence of a task's report. Nothing if the report has no failure, or does not exist.
 std::optional<std::string> failure_of(Storage& storage, const std::string& report_file);
-/// Returns `results` as those of a job that has failed with this error.
+/// Returns `results`, marked as the results of a job that has failed with this error.
 Json failed_results(Json results, const std::string& error);
 /// Returns "Evaluated at global step 2000: accuracy 0.9912, loss 0.0271"; empty if no task has evaluated. After an
 /// interrupt: "Interrupted at global step 1200; the last evaluation: accuracy 0.97, loss 0.11".

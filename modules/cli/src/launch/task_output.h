@@ -37,8 +37,8 @@ class TaskStream {
  public:
   /// Receives each line, and returns whether it is to be shown.
   using Listener = std::function<bool(std::string_view line)>;
-  /// Lines go to `to` with "[`name`] " in front; if there is a `listener`, only those that it lets through. All bytes go to
-  /// `log`, unless it is null.
+  /// Lines go to `to` with "[`name`] " in front; if there is a `listener`, only lines for which it returns true. All bytes
+  /// go to `log`, unless it is null.
   TaskStream(std::string name, std::ostream& to, TaskLog* log, Listener listener = {})
       : prefix_("[" + std::move(name) + "] "), to_(to), log_(log), listener_(std::move(listener)) {}
   void take(std::string_view bytes);

@@ -141,7 +141,7 @@ LinePanel panel_of(const Key& key, const std::vector<RunToDraw>& runs, const Cur
     }
     panel.lines.push_back(std::move(line));
   }
-  // Only evaluations have a best line: a loss of training is that of a single batch, so the least one says little about the
+  // Only evaluations have a best line: a loss of training is the loss of one batch, so the smallest says little about the
   // run.
   if (one_is_best && panel.lines.size() > 1 && !key.source.empty()) panel.lines[best_line].is_best = true;
   fit_axes(panel);

@@ -24,7 +24,7 @@ struct Area {
 struct EndLabel {
   const Line* line = nullptr;
   std::string first, second;
-  double wanted = 0;  // The height of the line's end.
+  double wanted = 0;  // The y of the line's end, beside which the label would best stand.
   double y = 0;       // The middle of the label.
 };
 

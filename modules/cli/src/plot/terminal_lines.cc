@@ -37,7 +37,7 @@ void draw_points(BrailleCanvas& canvas, const std::vector<XY>& points, const Can
   }
 }
 
-/// Puts the run's letter on the line, at its end and at up to four places before.
+/// Puts the run's letter on the line, at its end and at up to four earlier places.
 void put_letters(BrailleCanvas& canvas, const std::vector<XY>& points, const CanvasScale& scale, char letter,
                  std::optional<size_t> colour) {
   constexpr size_t kLetters = 5;

@@ -88,7 +88,7 @@ class SearchRun {
 Result<int> SearchRun::run() {
   SHOAL_TRY_VOID(prepare());
   const Result<void> done = search();
-  running_.clear();  // Ends trials that an error of the search has left running.
+  running_.clear();  // Ends the trials that still run if the search has ended with an error.
   screen_.remove_table();
   if (!done) return done.error();
   if (const auto written = write_results(context_.storage, options_, tuner_); !written) {

@@ -10,7 +10,7 @@
 
 namespace shoal::cli::launch {
 
-/// The job that a manifest describes.
+/// The job that the files of --emit describe.
 struct EmitJob {
   cluster::ClusterSize size;
   std::vector<std::string> command;  ///< The program and its arguments.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements check_program(): checks the program's words for an engine.
+// Implements check_program(): checks the program's words for Kubernetes, Slurm, systemd or compose.
 #include <algorithm>
 #include <optional>
 
@@ -46,8 +46,8 @@ Result<void> check_words(const std::vector<std::string>& words, const ProgramCom
   return {};
 }
 
-/// Refuses flags about the token and about SIGTERM: the manifest itself sets the token's place and the meaning of a
-/// SIGTERM.
+/// Refuses flags and variables about the token and about SIGTERM: the files of --emit themselves set the token's place and
+/// the meaning of a SIGTERM.
 Result<void> check_own_flags(const ProgramCommand& command, const Engine& engine) {
   for (const char* flag : {"--token-file", "--tls-dir"}) {
     if (!command.flag(flag)) continue;

@@ -92,7 +92,7 @@ bool holds_password_of_address(std::string_view word) {
   return false;
 }
 
-/// A description of the secret that this word holds by itself; nothing if there is none.
+/// Describes the secret that this word holds without the words around it; nothing if it holds none.
 std::optional<std::string> secret_in(std::string_view word) {
   if (holds_token(word)) return "the token of a job";
   if (word.find("PRIVATE KEY-----") != std::string_view::npos) return "a private key";

@@ -15,7 +15,7 @@ struct Host {
   std::string name;       ///< The name that ssh connects to: a host name, an alias of ssh's configuration, or an address.
   std::string user{};     ///< The user's name on the host; empty: the name in ssh's configuration.
   uint16_t ssh_port = 0;  ///< The port of ssh on the host; 0: the port in ssh's configuration.
-  int32_t slots = 1;      ///< How many trainers may run there; at least 1.
+  int32_t slots = 1;      ///< How many trainers may run on the host; at least 1.
   std::string address{};  ///< The name or address by which the other hosts reach this one. IPv6 in brackets.
 
   /// The destination for ssh: "user@name".

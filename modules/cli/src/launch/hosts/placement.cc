@@ -10,7 +10,7 @@ namespace {
 
 bool is_loopback(const Host& host) { return cluster::is_loopback_address(host.address + ":1"); }
 
-/// Refuses a loopback address beside other hosts: on each host it means that host itself.
+/// Refuses a loopback address if other hosts have tasks: on each host a loopback address means this host itself.
 Result<void> check_addresses(const std::vector<size_t>& places, std::span<const Host> hosts) {
   const std::set<size_t> used(places.begin(), places.end());
   const auto local = std::find_if(used.begin(), used.end(), [&](size_t host) { return is_loopback(hosts[host]); });

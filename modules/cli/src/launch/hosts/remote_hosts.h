@@ -44,7 +44,7 @@ class RemoteHosts final : public Machines {
 
   /// The ssh command of a task, without the text that its session reads, for a dry run.
   std::vector<std::string> ssh_for(size_t task, const TaskStart& how) const;
-  /// The command at the other end: the wrapper, the program's name there, and its arguments.
+  /// The command on the task's host: the wrapper, the program's name on this host, and its arguments.
   std::vector<std::string> command_of(size_t task) const;
 
  private:

@@ -40,7 +40,7 @@ struct Supervision {
   uint16_t port = 0;  ///< The port where the task will listen; 0: none.
   std::vector<Variable> variables{};
   std::vector<std::string> command;  ///< The program's name on the host, and its arguments.
-  int silent_looks = 12;             ///< The program is killed after so many silent periods of 5 s.
+  int silent_looks = 12;             ///< The program is killed after this many periods of 5 s without a command.
 };
 /// The script that runs a process. It kills the remains of an earlier process of the same task, and runs the program in a
 /// session of its own. It reports `begun` just before the start, `listens` once a process listens at the port, `failed

@@ -2,7 +2,7 @@
 #pragma once
 /// Writes event files that TensorBoard reads: `events.out.tfevents.<seconds>.<host>.<nanoseconds>-<unique>`. Readers take
 /// the files of a folder in the order of their names, so the name of a new file has to sort last: its seconds are the time
-/// since 1970, or one more than those of the newest name if the clock has gone back.
+/// since 1970, or one more than the seconds in the newest name if the clock has gone back.
 ///
 /// Framing (TFRecord): u64 length, u32 masked CRC-32C of the length, payload, u32 masked CRC-32C of the payload; all
 /// numbers little-endian. Payload: protobuf `Event`. Scalars are `simple_value`; texts are `tensor` (DT_STRING, shape [])

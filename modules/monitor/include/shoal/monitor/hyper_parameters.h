@@ -41,7 +41,7 @@ struct HyperParameterDomain {
 /// A scalar that ranks trials.
 struct ExperimentMetric {
   std::string tag;             ///< The scalar's tag in the event files, "accuracy".
-  std::string folder{};        ///< The scalar's folder below that of the trial, "eval"; empty: the trial's.
+  std::string folder{};        ///< The scalar's folder below the trial's folder, "eval"; empty: the trial's folder.
   std::string display_name{};  ///< Default: folder and tag.
 };
 

@@ -77,7 +77,7 @@ class TaskMeters {
   /// Records the results of an evaluation; `metrics` contains global_step.
   void evaluated(const std::map<std::string, double>& metrics);
   /// Records that a server has applied an update, after which the global step is `step`. The update was computed from
-  /// weights that were `behind` updates older than those it was applied to.
+  /// weights that were `behind` updates older than the weights to which it was applied.
   void applied(uint64_t step, uint64_t behind);
 
   struct Evaluation {
