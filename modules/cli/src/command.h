@@ -19,7 +19,7 @@ namespace shoal::cli {
 struct Context {
   std::istream& in;   ///< Standard input, for commands that read their table there.
   std::ostream& out;  ///< Standard output: JSON, CSV, or the one line that was asked for.
-  std::ostream& err;  ///< Standard error: sentences.
+  std::ostream& err;  ///< Standard error: messages for people.
   Storage& storage;
   Terminals terminals{};
   /// False: the exit status is that of a job, so a failure to write the output does not change it.

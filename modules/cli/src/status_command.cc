@@ -74,7 +74,7 @@ Result<transport::Endpoint> endpoint_of(const std::string& address) {
   return transport::Endpoint{"", address};
 }
 
-/// Asks about the task that the environment variables of this process describe.
+/// Returns the question about the task that the environment variables of this process describe.
 Result<Question> question_of_own_task() {
   SHOAL_TRY(const TaskConfig task, cluster::task_from_environment(cluster::process_getenv));
   if (task.mode == cluster::TaskMode::kLocal) {

@@ -181,7 +181,7 @@ void Endpoint::look() {
   health_.look(steady_now());
 }
 
-/// Accepts with SOCK_CLOEXEC: programs started by this process would inherit the sockets of Asio's own accept.
+/// Accepts with SOCK_CLOEXEC, which Asio's own accept does not set: else programs started here would inherit the sockets.
 void Endpoint::accept() {
   acceptor_.async_wait(tcp::acceptor::wait_read, [this](NetError error) {
     accepts_ = false;

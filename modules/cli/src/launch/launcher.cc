@@ -27,7 +27,7 @@ namespace shoal::cli::launch {
 namespace {
 
 constexpr Duration kLookAtPorts = std::chrono::milliseconds(100);
-constexpr Duration kPatienceOfGuard = std::chrono::seconds(20);  // As long as servers wait for the end of a job.
+constexpr Duration kPatienceOfGuard = std::chrono::seconds(20);  // Servers wait as long for the end of a job.
 
 /// One task of the job, from the start of its first process to the end of its last.
 struct Seat {

@@ -51,8 +51,8 @@ Actions JobPolicy::ended(size_t task, const Ending& ending, SteadyTime now) {
   Entry& entry = tasks_[task];
   SHOAL_CHECK(entry.runs);
   entry.runs = false;
-  // A task that was asked to leave before it could handle a signal has nothing to save. For a chief this is no clean end,
-  // though.
+  // A task that the signal killed before the task could handle signals had nothing to save, so its end counts as clean. The
+  // end of a chief does not, unless the job is to go on later.
   const bool told = phase_ == Phase::kInterrupted;
   const bool unheard = told && (ending.signal == SIGINT || ending.signal == SIGTERM);
   const bool gave_way = told && (ending.gave_way() || (unheard && told_to_give_way_));

@@ -112,7 +112,7 @@ class JobPolicy {
   /// True while tasks have been asked to leave; their child processes may take time, too.
   bool lets_leave() const { return phase_ == Phase::kInterrupted || phase_ == Phase::kStopping; }
   TaskState state_of(size_t task) const { return {tasks_[task].runs, tasks_[task].done, tasks_[task].start_at}; }
-  /// True if chaos has killed the task, and ended() has not reported its end yet.
+  /// True if --chaos has killed the task, and ended() has not reported its end yet.
   bool killed_by_chaos(size_t task) const { return tasks_[task].chaos; }
 
  private:
@@ -121,7 +121,7 @@ class JobPolicy {
     PolicyTask task;
     bool runs = false;
     bool done = false;                     // The task ended with 0.
-    bool chaos = false;                    // Chaos has killed the task, and its end was not reported yet.
+    bool chaos = false;                    // --chaos has killed the task, and its end was not reported yet.
     int restarts = 0;                      // Restarts that count.
     int gave_way = 0;                      // How often the task left on a SIGTERM of someone else.
     int last_status = 0;                   // The exit status of its last end.

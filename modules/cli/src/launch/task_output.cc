@@ -36,7 +36,7 @@ void TaskStream::take(std::string_view bytes) {
 void TaskStream::finish() { print(splitter_.finish()); }
 
 void TaskStream::print(const std::vector<std::string>& lines) {
-  // All text goes out in one write, because another stream of this launcher may end on the same terminal.
+  // All text goes out in one write, because another stream of this launcher may go to the same terminal.
   std::string text;
   for (const std::string& line : lines) {
     if (!listener_ || listener_(line)) text += prefix_ + line + "\n";

@@ -16,8 +16,8 @@ struct Confusion {
 /// shoal_confusion_matrix, or from scalars "confusion/<label>/<prediction>" of one step.
 std::map<std::string, Confusion> confusions_of(const History& history);
 
-/// Draws a panel for each run and matrix whose name (or whose tag's name) matches `tags` (default: all). Colours are shares
-/// of a row. NotFound if there is none.
+/// Draws a panel for each run and matrix whose name (or whose tag's name) matches `tags` (default: all). A colour shows the
+/// share of a cell in its row. NotFound if there is none.
 Result<Figure> draw_confusions(const std::vector<RunToDraw>& runs, const std::vector<std::string>& tags);
 
 }  // namespace shoal::cli::plot

@@ -34,7 +34,7 @@ std::vector<Key> chosen_keys(const std::vector<Key>& all, const std::vector<std:
 /// Returns the patterns that an empty CurveOptions::tags stands for.
 std::vector<std::string> default_patterns();
 
-/// Draws the curves. NotFound if no run has values of the tags; the sentence lists the tags that exist. FailedPrecondition
+/// Draws the curves. NotFound if no run has values of the tags; the message lists the tags that exist. FailedPrecondition
 /// if the axis needs the number of examples per step and this is unknown. InvalidArgument if the patterns match more than
 /// 64 tags.
 Result<Figure> draw_curves(const std::vector<RunToDraw>& runs, const CurveOptions& options);

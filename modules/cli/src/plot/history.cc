@@ -13,7 +13,7 @@ constexpr size_t kTableValuesMax = size_t(1) << 22;
 template <class Map>
 void drop_void(Map& sequences, const monitor::EventStart& start, bool of_training) {
   for (auto& [key, sequence] : sequences) {
-    // For training, the order of the files says which values came before this start; for evaluations only wall time does.
+    // All training values read so far precede this start, since files are read in order; for evaluations wall time decides.
     if (key.source.empty() == of_training) sequence.drop_from(start.first_step, of_training ? INFINITY : start.wall_time);
   }
 }

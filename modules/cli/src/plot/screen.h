@@ -26,7 +26,7 @@ struct Look {
 };
 
 /// Draws the figure that `look` returns, twice a second and over the previous drawing, until Look::ended is true or the
-/// user presses Ctrl-C. The last figure stays on the screen. If the terminal is too low, the last line says so.
+/// user presses Ctrl-C. The last figure stays on the screen. If the figure is too high, the last line says so.
 /// FailedPrecondition if standard output is not a terminal that can rewrite its lines; also the errors of `look`.
 Result<void> follow(Context& context, const ChosenSize& chosen, const std::function<Result<Look>()>& look);
 

@@ -22,7 +22,7 @@ class Sequence {
     settled_ &= items_.empty() || item.step > items_.back().step;
     items_.push_back(std::move(item));
   }
-  /// Sorts by step. If a step has several values, as after a repeated evaluation, the one added last stays.
+  /// Sorts by step. If a step has several values, as after a repeated evaluation, the value added last stays.
   void settle() {
     if (settled_) return;
     std::stable_sort(items_.begin(), items_.end(), [](const auto& a, const auto& b) { return a.step < b.step; });

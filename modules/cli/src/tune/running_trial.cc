@@ -14,7 +14,7 @@
 namespace shoal::cli::tune {
 namespace {
 
-constexpr int kSignalBase = 128;  // Shells add this to the signal's number.
+constexpr int kSignalBase = 128;  // The exit status of a shell is this plus the signal's number.
 
 int64_t status_of(int status) { return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status); }
 

@@ -24,7 +24,7 @@ struct HyperParameter {
 struct SessionStart {
   std::vector<HyperParameter> parameters;  ///< If two names are equal, the first one counts.
   std::string model_dir{};                 ///< The folder of the checkpoints, for display.
-  /// Trainings of one group share a row of the table; meant for equal hyper-parameters. Empty: a row of its own.
+  /// Trainings of one group share a row of the page; meant for equal hyper-parameters. Empty: a row of its own.
   std::string group{};
 };
 
@@ -34,7 +34,7 @@ enum class SessionStatus : uint8_t { kSuccess = 1, kFailure = 2 };
 struct HyperParameterDomain {
   std::string name;
   std::optional<std::pair<double, double>> interval{};  ///< The lowest and the highest number, both included.
-  std::vector<HyperParameterValue> choices{};           ///< All values; they have one type.
+  std::vector<HyperParameterValue> choices{};           ///< The values to try, all of one type.
   std::string description{};                            ///< May be Markdown.
 };
 
