@@ -8,8 +8,8 @@
 
 namespace shoal::cluster {
 
-/// Log lines of one kind, bounded: at most 20 at once, then one a second, with the number of those left out; control
-/// characters become blanks, so that a peer cannot forge a line. Belongs to the strand.
+/// Log lines of one kind, limited: at most 20 at once, then one a second; the next line says how many were left out.
+/// Control characters become blanks, so that a peer cannot forge a line. Used on the strand only.
 class BoundedLines {
  public:
   explicit BoundedLines(Environment& env) : env_(env) {}
@@ -17,7 +17,7 @@ class BoundedLines {
 
  private:
   Environment& env_;
-  SteadyTime logged_until_{};  // Each line moves this time forward by a second.
+  SteadyTime logged_until_{};  // Each logged line adds a second; 20 s ahead of now: no more lines.
   int64_t unlogged_ = 0;
 };
 

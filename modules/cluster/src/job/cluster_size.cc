@@ -8,7 +8,7 @@
 namespace shoal::cluster {
 namespace {
 
-/// More tasks than one machine can run, and few enough that sums of counts cannot overflow.
+/// The most tasks of a job: more than one machine can run, and few enough that sums of counts cannot overflow.
 constexpr int32_t kTasksMax = 100'000;
 
 Error bad_size(std::string_view text, const std::string& why) {

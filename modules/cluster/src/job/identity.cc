@@ -6,8 +6,8 @@
 namespace shoal::cluster {
 namespace {
 
-/// A task that `others` lists and `lines` does not; empty if there is none. A list that was cut short is never taken
-/// to lack a task.
+/// Returns a task that `others` lists and `lines` lacks; empty if `lines` lacks none, or was cut short, since the tasks
+/// that were cut off are unknown.
 std::string_view task_missing(const IdentityLines& lines, const IdentityLines& others) {
   if (lines.contains(kMoreLines)) return {};
   for (const auto& [task, address] : others) {

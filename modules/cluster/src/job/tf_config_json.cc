@@ -48,7 +48,7 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
   bool number_unsigned(number_unsigned_t value) override { return copies() ? copy(std::to_string(value)) : put(value); }
   bool number_float(number_float_t value, const string_t& text) override {
     if (!copies()) return put(value);
-    std::string number = text;  // nlohmann/json 3.11.2 writes the locale's decimal point into `text`.
+    std::string number = text;  // nlohmann/json 3.11.2 puts the locale's decimal point into `text`: undo it.
     for (char& each : number) {
       if (std::string_view("0123456789+-eE").find(each) == std::string_view::npos) each = '.';
     }
@@ -78,7 +78,7 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
     if (depth_ == 1) {
       wanted_ = name == "cluster" || name == "task" || name == "service" || name == "model_dir" || name == "sparseCluster";
       if (wanted_) slot_ = &(parts_[name] = nullptr);
-      // Of a value nested deeper than this only the type is kept, not the contents.
+      // Depth up to which the contents of the wanted value are kept; of deeper values only the type is kept.
       kept_depth_max_ = name == "cluster" ? 3 : name == "task" ? 2 : 1;
       is_service_ = name == "service";
       if (is_service_) service_.take();
@@ -96,7 +96,7 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
     const size_t column = why.find("column ");
     const size_t colon = why.find(": ", column == std::string_view::npos ? 0 : column);
     if (colon != std::string_view::npos) why.remove_prefix(colon + 2);
-    // The parser's position counts the bytes that it has read, the last of which is the wrong one.
+    // `position` counts the bytes read, including the wrong byte, so the wrong byte's offset is one less.
     return fail("at byte " + std::to_string(position > 0 ? position - 1 : 0) + ": " + one_line(why));
   }
 
@@ -116,7 +116,7 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
     return !keeps() || place(Json(std::forward<T>(value))) != nullptr;
   }
 
-  /// Stores `value` at the parser's current place. Returns it, or null if there are too many values.
+  /// Stores `value` where the parser is in the text. Returns the stored value, or null if there are too many values.
   Json* place(Json value) {
     if (++kept_count_ > kTfConfigEntriesMax) {
       fail("more than " + std::to_string(kTfConfigEntriesMax) + " entries");

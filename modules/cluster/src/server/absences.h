@@ -17,16 +17,16 @@ class Absences {
   Absences(size_t trainers, Duration grace, const TrainerRecords& records)
       : grace_(grace), records_(records), absences_(trainers) {}
 
-  /// A new epoch is ready: the grace period of a trainer that is away starts here.
+  /// Begins a new epoch (a model was loaded): the grace period of each trainer that is away starts now.
   void begin(SteadyTime now);
-  /// The last connection of `trainer` has ended.
+  /// Notes that the last connection of `trainer` has ended.
   void left(int trainer, SteadyTime now);
 
   struct Lost {
     std::vector<int> trainers;             ///< Trainers whose grace period has ended since the last call.
-    std::optional<SteadyTime> look_again;  ///< When to call look() again; none if no trainer is awaited.
+    std::optional<SteadyTime> look_again;  ///< When to call look() again; none if the updates wait for no absent trainer.
   };
-  /// Finds the trainers that have been away for the grace period. A trainer that is done is not awaited.
+  /// Finds trainers that have been away for the grace period, except those that make no more pushes.
   Lost look(SteadyTime now);
 
  private:

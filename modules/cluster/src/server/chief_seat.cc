@@ -9,10 +9,10 @@
 namespace shoal::cluster {
 namespace {
 
-// How long the last bytes of a dead process may take to arrive.
+// The last bytes of a dead process may arrive for this long; only later bytes prove that it is alive.
 constexpr auto kUnderWay = std::chrono::milliseconds(100);
 constexpr auto kLook = std::chrono::milliseconds(20);
-constexpr auto kClosing = std::chrono::seconds(1);  // How long closing a silent holder's connections may take.
+constexpr auto kClosing = std::chrono::seconds(1);  // How long closing a silent chief's connections may take.
 
 }  // namespace
 

@@ -15,7 +15,7 @@ using transport::PushId;
 
 namespace {
 
-// After this time the answer is "more", so that the server notices when the chief is gone.
+// If no snapshot is ready by then, hold() returns, so that the server can notice that the chief is gone.
 constexpr auto kHoldParked = std::chrono::seconds(5);
 
 size_t shard_count(const ParameterServerOptions& options) { return std::max<size_t>(1, options.servers.size()); }
@@ -29,7 +29,7 @@ Commits::Commits(ServerCore& core)
       peers_(env_.buffers(), shard_count(core.options())),
       absences_(size_t(core.options().trainers), core.options().lost_grace, state_.trainers()) {
   const ParameterServerOptions& options = core.options();
-  // The strategy was checked with the configuration.
+  // Cannot fail: the strategy's text was checked with the configuration.
   aggregates_ = value_or_raise(parse_strategy(options.identity.strategy)).sync;
   if (core.shard() == 0) {
     Result<std::unique_ptr<UpdateStrategy>> strategy = make_strategy(options.identity.strategy, options.trainers);
@@ -61,11 +61,11 @@ Task<Result<void>> Commits::take(Session& session, MessageHead head, HeldPush pu
     SHOAL_CO_TRY_VOID(state_.decode(push));
   } else if (found == Push::kNew) {
     SHOAL_CO_TRY_VOID(co_await core_.take_credit(session, push.credit, head.epoch, state_.arena_bytes(), true));
-    // Another epoch may have begun during the wait.
+    // Looks again: the chief may have loaded another model (a new epoch) during the wait.
     SHOAL_CO_TRY(found, state_.look_at(session.trainer, head, push.chunks));
     if (found == Push::kNew) SHOAL_CO_TRY_VOID(co_await decode(push));
     SHOAL_CO_TRY(found,
-                 // A newer process of the trainer may have connected while the push was decoded.
+                 // Looks again: a newer process of the trainer may have connected during the decoding.
                  state_.look_at(session.trainer, head, push.chunks));
     if (found != Push::kNew) env_.sometimes("server.push_of_process_replaced_meanwhile");
   }
@@ -95,7 +95,7 @@ Task<Result<void>> Commits::take(Session& session, MessageHead head, HeldPush pu
   co_return co_await give_orders();
 }
 
-/// Locks the state, so that no new epoch begins while a push is decoded.
+/// Decodes a push. Locks the state, so that no other model is loaded (no new epoch begins) meanwhile.
 Task<Result<void>> Commits::decode(HeldPush& push) {
   SHOAL_CO_TRY(const FifoLock::Guard guard, co_await core_.lock_state());
   if (state_.phase() != Phase::kReady) co_return Result<void>{};
@@ -105,8 +105,8 @@ Task<Result<void>> Commits::decode(HeldPush& push) {
   co_return decoded;
 }
 
-/// Replies once more to a push that was decided, because the first reply was lost. Another epoch may begin while this
-/// function waits for the lock of the state.
+/// Replies once more to a push that an order has decided, because the first reply was lost. Another epoch may begin
+/// while this function waits for the lock of the state; then the push is answered as fenced.
 Task<Result<void>> Commits::answer_again(Session& session, MessageHead head, uint64_t has, uint8_t status) {
   Result<std::vector<Message>> weights = std::vector<Message>();
   bool fenced = false;
@@ -155,9 +155,9 @@ void Commits::release(uint64_t chief) {
 }
 
 Task<Result<void>> Commits::fence(int trainer, uint64_t incarnation) {
-  if (!sequencer_) co_return Result<void>{};  // The sequencer (on shard 0) orders the fence.
+  if (!sequencer_) co_return Result<void>{};  // Only shard 0 acts: its sequencer orders all shards to fence.
   sequencer_->fence(trainer, incarnation);
-  if (trainer == 0) sequencer_->unseal(), sequencer_->unstop();  // The seal and the stop belonged to the former chief.
+  if (trainer == 0) sequencer_->unseal(), sequencer_->unstop();  // The former chief had asked for them.
   co_return co_await give_orders();
 }
 
@@ -251,7 +251,7 @@ Task<Result<std::optional<HeldState>>> Commits::hold(uint64_t chief, bool residu
     sequencer_->hold({.trainer = 0, .incarnation = chief, .number = residuals});
     SHOAL_CO_TRY_VOID(co_await give_orders());
   }
-  // A snapshot that exists is older than the version with a value that is not finite, so it may be returned.
+  // A finished snapshot may be returned even if a later update made a weight NaN or infinite: it is older.
   const auto here = [&] {
     return pending_snapshot_ && pending_snapshot_->chief == chief &&
            (sequencer_ || pending_snapshot_->state.text.counters.version == version);
@@ -353,7 +353,7 @@ Task<Result<void>> Commits::commit(const Order& order) {
   }
   for (const PushId& id : order.pushes) SHOAL_CO_TRY_VOID(co_await answer(id, kStatusOk));
   for (const PushId& id : order.pushes) SHOAL_CO_TRY_VOID(co_await drop_before(id));
-  // The chief's request no longer waits for the residual of a trainer that has pushed again.
+  // Wakes the chief's request for residuals: it stops waiting for a trainer that has pushed again.
   if (state_.residuals().wanted()) core_.changed()->notify_all();
   co_return Result<void>{};
 }
@@ -363,8 +363,8 @@ Task<Result<void>> Commits::drop(PushId id) {
   co_return co_await answer(id, kStatusStale);
 }
 
-/// Drops the older pushes of the same process: an order that names a push means that the trainer has given up all earlier
-/// ones.
+/// Drops the older pushes of the same process: when an order names a push, its trainer has already abandoned all
+/// earlier pushes.
 Task<Result<void>> Commits::drop_before(PushId id) {
   for (const PushId& before : state_.kept_before(id)) SHOAL_CO_TRY_VOID(co_await drop(before));
   co_return Result<void>{};
@@ -372,7 +372,7 @@ Task<Result<void>> Commits::drop_before(PushId id) {
 
 Result<void> Commits::hold_state(const Order& order) {
   if (order.pushes.size() != 1) return failed_precondition("an order to hold the state names no chief");
-  if (state_.poison()) {  // Wakes the chief's hold(), which then returns the error.
+  if (state_.poison()) {  // Wakes the chief's hold(), which returns the poison's error.
     core_.changed()->notify_all();
     return {};
   }
@@ -388,13 +388,13 @@ void Commits::fence_processes(const Order& order) {
     for (const PushId& id : state_.fence(process)) answer_without_weights(id, core_.control("fenced"), kStatusFenced);
     if (process.trainer != 0) continue;
     state_.unseal();
-    release(process.incarnation);  // The replaced process cannot ask for a release any more.
+    release(process.incarnation);  // Drops the snapshot of the replaced chief.
   }
 }
 
-/// Gives up the state of a server that cannot follow the sequencer any more: the chief finds it without a model, and
-/// restores all servers. Does nothing after the job's end, when no task needs the state; a server may learn of the end
-/// before it gets the last orders.
+/// Drops the model of a server that cannot follow the sequencer's orders any more: the chief then finds this server
+/// without a model, and restores all servers. Does nothing after the job's end, when no task needs the model; a server
+/// may learn of the end before it gets the last orders.
 void Commits::out_of_step(const Error& why) {
   if (state_.phase() == Phase::kFinished) return;
   env_.log().error("this server is out of step with the others: " + why.message());

@@ -33,25 +33,25 @@ class Commits {
   Peers& peers() { return peers_; }
   /// True if a push of the session waits for its answer.
   bool is_awaited_by(const Session& session) const;
-  /// The session has ended: its waiting pushes get no answer.
+  /// Called when the session has ended: its waiting pushes get no answer.
   void forget(const Session& session);
 
-  /// A newer process has taken the place of process `incarnation`, whose pushes no longer count.
+  /// Excludes process `incarnation` of `trainer`, since a newer process has taken its place: its pushes no longer count.
   Task<Result<void>> fence(int trainer, uint64_t incarnation);
   /// The process of `newest` starts over from its last committed push: its later pushes, up to `newest`, do not count.
   Task<Result<void>> abandon(transport::PushId newest);
-  /// From now on no push counts.
+  /// Called at the end of training: from now on no push counts.
   Task<Result<void>> seal();
-  /// Trainers are asked to stop: pushes that wait for other trainers' pushes are answered.
+  /// Called when trainers are asked to stop: pushes that wait for other trainers' pushes are answered at once.
   Task<Result<void>> stop();
-  /// The session's trainer leaves: this process makes no more pushes.
+  /// Called when the session's trainer leaves: this process makes no more pushes.
   Task<Result<void>> leave(const Session& session);
-  /// The process of `newest` rests: it makes no more pushes for now, and gives up those that are not committed.
+  /// Called when the process of `newest` rests: it makes no pushes for now, and its uncommitted pushes are dropped.
   Task<Result<void>> rest(transport::PushId newest);
   /// Notes whether any process of `trainer` is connected.
   void set_connected(int trainer, bool connected);
-  /// Makes the others go on without trainers that have been away for the grace period, and logs which trainers a step
-  /// waits for. Returns when to call this again.
+  /// Lets the other trainers go on without those that have been away for the grace period, and logs which trainers a
+  /// step waits for. Returns when to call this function again.
   Task<Result<std::optional<SteadyTime>>> look_for_lost();
   /// Takes a snapshot of this shard for the chief, the process `chief`, at the one commit at which all shards take
   /// a snapshot. Shard 0 chooses the newest commit; other shards wait some seconds for the commit of `version`. Nothing if
@@ -60,11 +60,11 @@ class Commits {
   /// Drops a snapshot for process `chief` that hold() has not returned yet.
   void release(uint64_t chief);
 
-  /// A new epoch is being loaded: pushes of the previous epoch do not count.
+  /// Called when the chief begins to load a model (a new epoch): pushes for the previous model do not count.
   void restart();
-  /// The epoch is ready.
+  /// Called when the new epoch's model is loaded: pushes count from now on.
   void begin();
-  /// The job has ended: waiting pushes are answered with its end.
+  /// Called when the job has ended: waiting pushes are answered with the message that says so.
   void finish();
 
  private:
@@ -72,7 +72,7 @@ class Commits {
   struct Waiting {
     std::shared_ptr<Session> session;
     transport::MessageHead request;
-    uint64_t has = 0;  // The version of the weights that the trainer has.
+    uint64_t has = 0;  // The version of the weights that the trainer already has.
   };
   /// A snapshot that waits for the chief that asked for it.
   struct PendingSnapshot {
@@ -104,7 +104,7 @@ class Commits {
   Environment& env_;
   ServerState& state_;
   Peers peers_;
-  bool aggregates_ = false;  // True if several pushes make one update.
+  bool aggregates_ = false;  // True if one update adds up several pushes (synchronous).
   std::optional<Sequencer> sequencer_;
   Absences absences_;
   Stragglers stragglers_;

@@ -28,7 +28,7 @@ Result<void> ServerCore::check_memory(const ShardSpec& spec, transport::Encoding
 
 ServerMemory ServerCore::memory_of(const ShardSpec& spec, transport::Encoding gradients) const {
   const StrategyText strategy =
-      value_or_raise(parse_strategy(options_.identity.strategy));  // The strategy was checked with the configuration.
+      value_or_raise(parse_strategy(options_.identity.strategy));  // Cannot fail: checked with the configuration.
   const int aggregated = strategy.sync ? strategy.replicas_to_aggregate.value_or(options_.trainers) : 1;
   return server_memory(spec, options_.trainers, aggregated, gradients);
 }
@@ -38,7 +38,7 @@ void ServerCore::plan_memory(transport::Encoding gradients) {
   state_.credits().set_limit(push_limit(state_.spec()));
 }
 
-/// A session that waits here reads nothing from its connection, and so cannot notice the connection's end.
+/// A session that waits here reads nothing from its connection, so the loop itself checks whether the peer is silent.
 Task<Result<void>> ServerCore::take_credit(Session& session, PushCredit& credit, uint64_t epoch, uint64_t bytes,
                                            bool encoded) {
   const SteadyTime give_up = env_.after(options_.ready_timeout);
@@ -46,7 +46,7 @@ Task<Result<void>> ServerCore::take_credit(Session& session, PushCredit& credit,
   SteadyTime note = env_.after(kCreditNoteEvery);
   for (;;) {
     const bool newest = state_.trainers()[session.trainer].newest_connection == session.number;
-    // In the last case the trainer sends the push again over its newer connection.
+    // If the connection is not the newest one, the trainer sends the push again over its newer connection.
     if (closed_ || session.replaced || !newest) co_return cancelled();
     if (state_.phase() != Phase::kReady || state_.epoch() != epoch || state_.sealed()) co_return Result<void>{};
     if (state_.credits().grow(credit, session.trainer, bytes, encoded)) co_return Result<void>{};

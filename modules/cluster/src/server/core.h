@@ -23,17 +23,17 @@ class ServerCore {
   const ParameterServerOptions& options() const { return options_; }
   /// The most memory that this server takes for the model that the chief told it to prepare.
   const ServerMemory& memory() const { return memory_; }
-  /// FailedPrecondition if this process could not, or may not (ParameterServerOptions::memory_limit), hold such a
-  /// shard.
+  /// FailedPrecondition if the shard `spec` needs more memory than this process can have, or may have
+  /// (ParameterServerOptions::memory_limit).
   Result<void> check_memory(const ShardSpec& spec, transport::Encoding gradients) const;
   /// Computes memory() for the state's model, and limits trainers' pushes accordingly.
   void plan_memory(transport::Encoding gradients);
-  /// Adds `bytes` bytes to `credit`, for a push of the session's trainer in `epoch`. Waits until the limit has room
-  /// for them, or the push cannot count any more; meanwhile the server reads nothing from that trainer. Cancelled: the
-  /// server ends, or the trainer has connected again. Unavailable: the trainer has been silent for three heartbeats.
-  /// DeadlineExceeded: no order came.
+  /// Adds `bytes` bytes to `credit`, the memory of the trainer's limit that a push in `epoch` uses. Waits until the
+  /// limit has room, or the push cannot count any more; meanwhile the server reads nothing from that trainer.
+  /// Cancelled: the server ends, or the trainer has connected again. Unavailable: the trainer has been silent for three
+  /// heartbeats. DeadlineExceeded: no order came.
   Task<Result<void>> take_credit(Session& session, PushCredit& credit, uint64_t epoch, uint64_t bytes, bool encoded);
-  /// Called after orders may have decided about pushes: sessions that wait for room in their limit check again.
+  /// Called after orders may have decided about pushes: sessions that wait for room in their trainer's limit check again.
   void look_for_credit() {
     if (wait_for_credit_ > 0) changed_->notify_all();
   }
@@ -83,15 +83,15 @@ class ServerCore {
   ServerState state_;
   FifoLock state_lock_;
   const std::shared_ptr<Event> changed_;
-  const uint64_t held_bytes_;  // The memory of the process without a model; 0 unless there is a limit.
+  const uint64_t held_bytes_;  // Memory in use before any model was loaded; 0: no limit is set.
   bool closed_ = false;
   bool asks_to_save_ = false;
   struct Saved {
     uint64_t epoch = 0;
     uint64_t global_step = 0;
-  } saved_;  // The newest state that a checkpoint has.
+  } saved_;  // The newest state that is in a checkpoint.
   ServerMemory memory_;
-  int wait_for_credit_ = 0;  // The number of sessions that wait for room.
+  int wait_for_credit_ = 0;  // The number of sessions that wait in take_credit().
 };
 
 }  // namespace shoal::cluster

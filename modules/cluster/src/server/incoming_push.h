@@ -14,9 +14,9 @@ namespace shoal::cluster {
 
 class IncomingPush {
  public:
-  /// Adds a chunk, which `message` carries. True for the closing chunk, which comes last; the others come in any order.
-  /// A push has at most `parts` chunks. InvalidArgument if the chunk is here already, belongs to another push, or
-  /// exceeds `parts`.
+  /// Adds the chunk that `message` carries. Returns true for the closing chunk, which comes last; the other chunks come
+  /// in any order. A push has at most `parts` chunks. InvalidArgument if the chunk was added before, belongs to another
+  /// push, or exceeds `parts`.
   Result<bool> add(transport::Message message, const transport::Chunk& chunk, size_t parts) {
     const bool follows = messages_.empty() || message.head.sequence == messages_.front().head.sequence;
     const auto at = std::ranges::lower_bound(chunks_, chunk.chunk_index, {}, &transport::Chunk::chunk_index);
@@ -36,7 +36,7 @@ class IncomingPush {
     push.credit = std::exchange(credit_, {});
     return push;
   }
-  /// The credit for the chunks that are here, and for the next one.
+  /// The memory of the trainer's limit that the chunks here use, and the next chunk.
   PushCredit& credit() { return credit_; }
 
  private:

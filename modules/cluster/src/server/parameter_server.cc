@@ -80,9 +80,9 @@ class Server {
   std::vector<Connection*> connections_;  // All connections, including those without a hello.
   std::vector<Session*> sessions_;
   ChiefSeat chief_;
-  // Set once this server was told to give way (to end): the global step that a checkpoint must have.
+  // Set once this server was told to give way (to end early): the global step that a checkpoint has to reach first.
   std::optional<uint64_t> step_to_save_;
-  bool ended_before_ = false;  // True if job_ended() returned true, and no chief announced the end.
+  bool ended_before_ = false;  // True if job_ended() said so; no chief announced the end.
   int trainer_connections_ = 0, peer_connections_ = 0;
   uint64_t accepted_ = 0;  // The number of accepted connections.
   SteadyTime lonely_since_;
@@ -97,7 +97,7 @@ class Server {
 
 Task<Result<void>> Server::run() {
   transport::LinkOptions link = options_.link;
-  // A task that connects again may have two connections for a while.
+  // Twice the trainers: a trainer that connects again may have two connections for a while. 64 are spare.
   const int all = 2 * options_.trainers + int(options_.servers.size()) + 64;
   link.connections_max = std::max(link.connections_max, all);
   SHOAL_CO_TRY(listener_, co_await listen(env_, options_.listen_at, link, env_.after(options_.ready_timeout)));
@@ -114,7 +114,7 @@ Task<Result<void>> Server::run() {
   listener_->close();
   end_connections(outcome);
   Result<void> joined = co_await group_.join();
-  static_cast<void>(joined);  // Errors of connections are logged where they end.
+  static_cast<void>(joined);  // Each connection's coroutine has logged its own error.
   if (!outcome && outcome.error().kind() == ErrorKind::kCancelled) env_.log().info(outcome.error().message());
   if (outcome) {
     const LogLevel level = state_.end().failed ? LogLevel::kWarning : LogLevel::kInfo;
@@ -124,7 +124,7 @@ Task<Result<void>> Server::run() {
   co_return outcome;
 }
 
-/// Tells the trainers that are still connected (in a long step, after kFarewell) why this server will not answer.
+/// Tells trainers that are still connected when kFarewell is over (they may compute a long step) that the job has ended.
 void Server::end_connections(const Result<void>& outcome) {
   core_.close();
   commits_.close();
@@ -134,7 +134,7 @@ void Server::end_connections(const Result<void>& outcome) {
     last.head.status = kStatusStopBit;
     last.head.epoch = state_.epoch();
     last.head.global_step = state_.global_step();
-    // If the connection cannot take this message, closing the connection below has to suffice.
+    // May fail: then the trainer learns of the end when its connection is closed below.
     static_cast<void>(session->connection->try_send(last));
   }
   // close() resumes the coroutine that receives from the connection, which removes connections from the list.
@@ -145,7 +145,7 @@ void Server::end_connections(const Result<void>& outcome) {
   }
 }
 
-/// The error text for an interrupt that the job's end did not follow: says whether this server's state is lost.
+/// The error text if an interrupt came and the job did not end in time: says whether this server's state is lost.
 std::string Server::interrupted_text(bool lonely) const {
   const std::string why = lonely ? "interrupted, and no chief or worker is there to end the job"
                                  : "interrupted, and the job did not end within 20 s";
@@ -153,10 +153,10 @@ std::string Server::interrupted_text(bool lonely) const {
   return why + "; no model was here yet, so nothing is lost (status 1 says that the job, too, has not ended)";
 }
 
-/// Runs until the job has ended, no trainer was connected for ready_timeout, this server gives way, or an interrupt was
-/// not followed by the job's end.
+/// Runs until the job has ended, no trainer was connected for ready_timeout, this server gives way, or the job goes on
+/// too long after an interrupt.
 Task<Result<void>> Server::supervise() {
-  std::optional<SteadyTime> farewell, leaving, interrupted;  // The time limits of these three ways to end.
+  std::optional<SteadyTime> farewell, leaving, interrupted;  // When to stop waiting in each of the cases below.
   for (;;) {
     ended_before_ = co_await asks_job_ended();
     if (ended_before_) co_return Result<void>{};
@@ -166,7 +166,7 @@ Task<Result<void>> Server::supervise() {
     SteadyTime next = lonely ? lonely_since_ + options_.ready_timeout : now + options_.ready_timeout;
     if (state_.phase() == Phase::kFinished) {
       if (!farewell) farewell = now + kFarewell;
-      // Waits for the chief: if its connection broke before it got the reply, or it was restarted, it connects and asks.
+      // True if the chief knows of the end. If its connection broke before the reply, or it was restarted, it asks again.
       const bool chief_heard = state_.trainers()[0].left;
       if ((sessions_.empty() && chief_heard) || now >= *farewell) co_return Result<void>{};
       next = *farewell;
@@ -199,7 +199,7 @@ Task<Result<void>> Server::supervise() {
   }
 }
 
-/// True if nothing is lost when this server ends now: it holds no model, or a checkpoint has the state that it had when
+/// True if this server may end without loss: it holds no model, or a checkpoint has the state that the server had when
 /// it was told to give way. Asks the chief for this checkpoint.
 bool Server::may_give_way() {
   if (state_.phase() != Phase::kReady) return true;
@@ -212,7 +212,7 @@ bool Server::may_give_way() {
     }
   }
   core_.ask_to_save();
-  return core_.is_saved(std::min(*step_to_save_, step));  // After a restore the global step may be smaller.
+  return core_.is_saved(std::min(*step_to_save_, step));  // A restore may have set the step back.
 }
 
 Duration Server::orphaned_after() const { return std::min<Duration>(kOrphaned, options_.ready_timeout / 2); }
@@ -239,7 +239,7 @@ Task<Result<void>> Server::serve(std::unique_ptr<Connection> connection) {
   session->connection->close(Error(ErrorKind::kCancelled, "the server has answered"));
   commits_.forget(*session);
   Result<void> replied = co_await session->replies.join();
-  static_cast<void>(replied);  // No task waits for a reply that could not be sent.
+  static_cast<void>(replied);  // A reply that could not be sent has no reader any more.
   std::erase(connections_, listed);
   co_return served;
 }
@@ -247,18 +247,18 @@ Task<Result<void>> Server::serve(std::unique_ptr<Connection> connection) {
 Task<Result<void>> Server::serve_session(Session& session) {
   auto first = co_await session.connection->receive(env_.after(kHelloTimeout));
   if (!first) {
-    const ErrorKind kind = first.error().kind();  // Unavailable: a port scanner, or a peer that closed at once.
+    const ErrorKind kind = first.error().kind();  // Unavailable (port scanner, early close) is not logged.
     if (kind == ErrorKind::kDataLoss || kind == ErrorKind::kInvalidArgument)
       nonsense_.log(LogLevel::kWarning, "refused " + first.error().message());
     co_return Result<void>{};
   }
-  if (asks_status(*first)) {  // Such a session is in no list: no code waits for it or counts it.
+  if (asks_status(*first)) {  // Not listed in sessions_: nothing waits for this session.
     transport::Message answer = core_.control(kStatusVerb, to_json(status()));
     co_return co_await core_.reply(session, first->head, std::move(answer));
   }
   auto hello = transport::read_hello(*first);
   if (!hello) {
-    // A task with --transport auto sends another first message; its own error then says what to do.
+    // Added to the error: a task with --transport auto sends another kind of first message.
     const std::string hint = "; is it a task of this job with another --transport than this one?";
     last_refusal_ = to_string(session.connection->peer()) + ": " + hello.error().message() + hint;
     nonsense_.log(LogLevel::kWarning, "refused " + *last_refusal_);
@@ -354,7 +354,7 @@ void Server::part_from_older(const Session& session) {
   const auto is_older = [&session](const Session* other) {
     return other->trainer == session.trainer && other->hello.incarnation != session.hello.incarnation && !other->replaced;
   };
-  for (;;) {  // close() ends sessions inside the call, which changes the list.
+  for (;;) {  // Searches anew each time: close() ends sessions, which changes the list.
     const auto older = std::ranges::find_if(sessions_, is_older);
     if (older == sessions_.end()) return;
     env_.sometimes("server.process_replaced");
@@ -370,7 +370,7 @@ Result<void> Server::check(Session& session) {
   session.shard = shard_of(hello, options_.identity);
   if (session.shard >= int(options_.servers.size())) session.shard = -1;
   SHOAL_TRY_VOID(check_hello(session, options_.identity));
-  if (session.shard >= 0) return {};  // The chief brings the model of every server.
+  if (session.shard >= 0) return {};  // Servers need no check: the chief brings their models.
   return check_model(session, state_, options_.identity);
 }
 
@@ -392,13 +392,13 @@ Task<Result<void>> Server::refuse(Session& session, MessageHead hello, Error why
   co_return Result<void>{};
 }
 
-/// Admits a trainer. Returns the process whose place it takes; 0 if there is none.
+/// Admits a trainer. Returns the incarnation of the process that it replaces; 0 if there is none.
 Result<uint64_t> Server::admit(Session& session) {
   const transport::Hello& hello = session.hello;
   SHOAL_TRY(const uint64_t replaced, state_.admit(session.trainer, hello.incarnation, session.number, hello.run));
   part_from_older(session);
   if (numerics_.empty()) numerics_ = hello.numerics;
-  // A trainer without numerics connects only to say that it leaves.
+  // A trainer whose hello has no numerics connects only to say that it leaves, so no warning is due.
   if (!hello.numerics.empty() && hello.numerics != numerics_ && !numerics_differ_logged_) {
     numerics_differ_logged_ = true;
     env_.log().warning("trainers compute differently (" + numerics_ + " and " + hello.numerics +
@@ -442,7 +442,7 @@ Task<Result<void>> Server::converse(Session& session) {
     const SteadyTime next = env_.after(options_.ready_timeout);
     Result<Message> request = co_await session.connection->receive(next);
     const bool silent = !request && request.error().kind() == ErrorKind::kDeadlineExceeded;
-    // The session's push waits for other trainers' pushes; heartbeats show whether its trainer is alive.
+    // No error: the session's push waits for other trainers, and heartbeats show whether its trainer is alive.
     if (silent && commits_.is_awaited_by(session)) continue;
     if (silent) {
       co_return unavailable(name_of(session.hello) + " sent nothing for " +

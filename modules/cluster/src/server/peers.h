@@ -13,7 +13,7 @@ class Peers {
  public:
   Peers(BufferPool& pool, size_t shards) : pool_(pool), peers_(shards) {}
 
-  /// Adds a connection. The newest one of a shard counts; the one before it is closed.
+  /// Adds a connection of a shard, and closes the shard's former connection, if there is one.
   void join(Session& session);
   void leave(const Session& session);
   bool is_here(size_t shard) const { return peers_[shard].session != nullptr; }
@@ -28,7 +28,7 @@ class Peers {
  private:
   struct Peer {
     Session* session = nullptr;
-    uint64_t epoch = 0;  // The epoch whose orders the peer has so far; 0 for none.
+    uint64_t epoch = 0;  // The epoch whose orders this peer gets; 0 for none.
   };
   BufferPool& pool_;
   std::vector<Peer> peers_;  // One entry for each shard.

@@ -14,14 +14,14 @@ using transport::MessageKind;
 
 namespace {
 
-// After this time the answer is "not_ready", so that the trainer can log that and give up.
+// After this time a pull is answered with "not_ready", so that the trainer can log that and give up.
 constexpr auto kPullParked = std::chrono::seconds(5);
-// The most answers on their way to a trainer, each of which holds weights. A trainer reads the answer to a push before it
-// makes the next push.
+// The most answers, each with weights, that may wait to be sent to a trainer. An honest trainer has no more, since it
+// reads the answer to a push before it makes the next push.
 constexpr int64_t kAnswersMax = 2;
 // How long the chief's request for residuals waits while no part of any residual arrives.
 constexpr auto kResidualPatience = std::chrono::seconds(10);
-// After this time the answer is "more", so that the chief does not consider the server dead.
+// After this time the answer to "residuals" is "more", so that the chief does not consider the server dead.
 constexpr auto kResidualsParked = std::chrono::seconds(20);
 // After this time "rest" is answered even without news, so that an interrupted trainer need not wait longer.
 constexpr auto kRestParked = std::chrono::seconds(1);
@@ -105,7 +105,7 @@ Task<Result<void>> Requests::handle_pull(Session& session, Message request) {
   co_return co_await core_.reply_parts(session, request.head, std::move(weights));
 }
 
-/// Takes a chunk. The answer follows when the push is complete, and an order has decided about it.
+/// Takes a chunk of a push. The answer follows once all chunks are here, and an order has decided about the push.
 Task<Result<void>> Requests::handle_chunk(Session& session, Message request) {
   const transport::MessageHead head = request.head;
   SHOAL_CO_TRY(const transport::Chunk chunk, transport::read_chunk(request));
@@ -119,11 +119,11 @@ Task<Result<void>> Requests::handle_chunk(Session& session, Message request) {
   if (!complete) co_return Result<void>{};
   HeldPush push = session.push.take();
   push.save_follows = session.chief && (head.status & kStatusSaveBit) != 0;
-  const bool late = state_.phase() == Phase::kFinished || state_.sealed();  // No push counts any more.
+  const bool late = state_.phase() == Phase::kFinished || state_.sealed();  // True if no push counts any more.
   if (late) {
     env_.sometimes("server.push_too_late");
-    // A variable of its own: g++ 12 destroys the result of a conditional expression twice if it is the operand of
-    // co_await.
+    // A variable, not an operand of co_await: g++ 12 would destroy the result of the conditional expression
+    // twice.
     Message answer = state_.phase() == Phase::kFinished ? core_.finished() : core_.control("sealed");
     co_return co_await core_.reply(session, head, std::move(answer), kStatusStopBit);
   }
@@ -152,12 +152,12 @@ Task<Result<void>> Requests::handle_control(Session& session, Message request) {
   if (control.verb == "failed") {
     SHOAL_CO_TRY(JobFailure failure, parse_job_failure(control.text));
     failure.trainer = session.trainer;
-    // A failed trainer of another run says nothing about this job.
+    // Ignores the failure of a trainer that belongs to another run.
     if (!is_of_another_run(session, state_)) state_.note_failure(std::move(failure));
     core_.changed()->notify_all();
     co_return co_await core_.reply(session, request.head, core_.control("ok"));
   }
-  // "welcome": the trainer asks where to continue. It will compute its unanswered pushes again.
+  // "welcome": the trainer asks from which push to continue; its unanswered pushes must not count any more.
   if (control.verb == "welcome") {
     const std::optional<uint64_t> newest = control.text.empty() ? 0 : number_from<uint64_t>(control.text);
     if (!newest) co_return invalid_argument("welcome: '" + std::string(control.text.substr(0, 32)) + "' is no push");
@@ -227,7 +227,7 @@ RestNews Requests::rest_news(const Session& session) const {
   return news;
 }
 
-/// Begins to load a new epoch. The caller has locked the state.
+/// Begins to load a model: a new epoch. The caller has locked the state.
 Task<Result<void>> Requests::prepare(Session& session, std::string_view text) {
   SHOAL_CO_TRY(Prepare prepare, parse_prepare(text));
   SHOAL_CO_TRY_VOID(core_.check_memory(prepare.spec, prepare.gradients));
@@ -243,7 +243,7 @@ Task<Result<void>> Requests::prepare(Session& session, std::string_view text) {
   co_return state_.built();
 }
 
-/// Starts to serve the epoch. The caller has locked the state.
+/// Starts to serve the model that was loaded. The caller has locked the state.
 Task<Result<void>> Requests::activate(std::string_view text) {
   SHOAL_CO_TRY(StateText state, parse_state(text));
   ServerCore::Work look = [this](const ParallelFor&) { state_.look_at_start(); };
@@ -268,13 +268,13 @@ Task<Result<Message>> Requests::hold(Session& session, std::string_view text) {
   co_return core_.control("held", to_json(session.held->text));
 }
 
-/// `control` points into a message of the caller, which waits.
+/// Answers a request of the chief. `control` points into the caller's message, which outlives this coroutine.
 Task<Result<Message>> Requests::chief_control(Session& session, transport::Control control) {
   if (control.verb == "read") {  // Reads from the snapshot that this session holds.
     Result<ArenaRead> asked = read_held(state_, session.held ? &*session.held : nullptr, control.text);
     co_return co_await read(std::move(asked));
   }
-  if (control.verb == "lease") co_return core_.control("ok");  // A chief that lost the lead has lost this connection.
+  if (control.verb == "lease") co_return core_.control("ok");  // A chief that lost the lead cannot ask here.
   if (control.verb == "hold") co_return co_await hold(session, control.text);
   if (control.verb == "seal") {
     SHOAL_CO_TRY_VOID(co_await commits_.seal());
@@ -311,8 +311,8 @@ Task<Result<Message>> Requests::chief_control(Session& session, transport::Contr
   co_return core_.control("ok");
 }
 
-/// Waits until the number of changes (trainers connect, disconnect or are done) differs from `seen`, but not for long,
-/// since the caller also wants the global step.
+/// Waits until trainers have connected, disconnected or ended since the chief counted `seen` changes; at most
+/// kChangeParked, since the chief also wants the global step.
 Task<Result<void>> Requests::await_change(std::string_view seen) {
   const std::optional<uint64_t> changes = number_from<uint64_t>(seen);
   if (!changes) co_return invalid_argument("status: '" + std::string(seen.substr(0, 32)) + "' is no number of changes");
@@ -325,7 +325,7 @@ Task<Result<void>> Requests::await_change(std::string_view seen) {
   co_return Result<void>{};
 }
 
-/// Copies the range `what` into a message.
+/// Copies the range of an arena into a message.
 Task<Result<Message>> Requests::read(Result<ArenaRead> what) {
   SHOAL_CO_TRY_VOID(what);
   Message message;
@@ -334,8 +334,8 @@ Task<Result<Message>> Requests::read(Result<ArenaRead> what) {
   co_return message;
 }
 
-/// Waits for the residuals of trainers. Replies to their next pushes ask for the residuals, so trainers need time for a
-/// step, and for sending as much as a dense gradient. If this server was interrupted, it does not wait.
+/// Waits for the residuals of trainers, which the replies to their next pushes ask for: a trainer needs the time of a
+/// step, and time to send as much as a dense gradient. Does not wait if this server was interrupted.
 Task<Result<void>> Requests::handle_residuals(Session& session, Message request) {
   SHOAL_CO_TRY(const transport::Control control, transport::read_control(request));
   const bool now = control.text == "now";
@@ -365,8 +365,8 @@ Task<Result<void>> Requests::handle_residuals(Session& session, Message request)
   co_return co_await core_.reply(session, request.head, std::move(answer));
 }
 
-/// Sets the limit for messages from this session. An encoded part may be larger than a dense one: with rows and top-k
-/// the message may also have the place of each value.
+/// Sets the size limit for messages from this session. An encoded part may be larger than a dense one: sparse rows and
+/// top-k also send the position of each value.
 void Requests::set_receive_limit(Session& session) {
   session.connection->set_receive_limit((session.chief ? kControlBytesMax : kMessageOverhead) + 2 * state_.part_bytes());
 }

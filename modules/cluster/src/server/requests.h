@@ -11,10 +11,10 @@ namespace shoal::cluster {
 
 class Requests {
  public:
-  /// Both outlive this object.
+  /// `core` and `commits` outlive this object.
   Requests(ServerCore& core, Commits& commits);
 
-  /// Carries out `request` and answers it, or leaves the answer to an order. An error ends the connection.
+  /// Carries out `request`, and answers it at once or, for a push, when an order decides. An error ends the connection.
   Task<Result<void>> handle(Session& session, transport::Message request);
   transport::Message welcome(const Session& session);
   void set_receive_limit(Session& session);

@@ -17,7 +17,7 @@ Sequencer::Sequencer(size_t shards, size_t trainers, std::unique_ptr<UpdateStrat
   progress_.trainers.resize(trainers);
 }
 
-/// Keeps the numbers of decided pushes and the fenced processes, which stay valid in the next epoch.
+/// Resets the state for a new epoch, except the numbers of decided pushes and the fenced processes, which stay valid.
 void Sequencer::restart() {
   progress_ = {.trainers = std::vector<Participant>(progress_.trainers.size())};
   global_step_ = 0;
@@ -42,7 +42,7 @@ Participant* Sequencer::participant(int trainer) {
   return known ? &progress_.trainers[size_t(trainer)] : nullptr;
 }
 
-/// Called after all the trainer's pushes for the next commit were removed: its next push is its first for that commit.
+/// Takes back the trainer's extra pushes: its pushes for the next commit were removed, so its next push is its first again.
 void Sequencer::ungrant(int trainer) {
   if (Participant* const own = participant(trainer)) own->granted = 0;
 }
@@ -58,15 +58,15 @@ void Sequencer::abandon(const PushId& newest) {
   if (newest.number == 0 || is_over(newest)) return;
   decide(newest);
   ungrant(newest.trainer);
-  asked_.push_back({.kind = OrderKind::kDrop, .pushes = {newest}});  // Shards also drop the pushes before this one.
+  asked_.push_back({.kind = OrderKind::kDrop, .pushes = {newest}});  // Shards also drop older pushes of this process.
 }
 
 void Sequencer::deactivate(int trainer) {
   if (Participant* const resting = participant(trainer)) resting->active = false;
 }
 
-/// Gives up the trainer's pushes first: a push that some shard does not hold yet would make the trainer active again once
-/// the last shard reports it.
+/// Deactivates the trainer. Drops its pushes first: otherwise a push that the last shard reports later would make the
+/// trainer active again.
 void Sequencer::rest(const PushId& newest) {
   abandon(newest);
   deactivate(newest.trainer);
@@ -100,8 +100,8 @@ void Sequencer::held(size_t shard, const transport::Report& report) {
   pending.base_version = std::min(pending.base_version, report.base_version);
   if (++pending.count < shards_) return;
   whole_.push_back({report.push, pending.base_version});
-  // A shard that was disconnected may report a push after its trainer has left: no commit may wait for such a
-  // trainer.
+  // A shard that was disconnected may report a push after its trainer has left: the trainer stays inactive, so that no
+  // commit waits for it.
   const auto left = left_.find(report.push.trainer);
   if (left != left_.end() && left->second == report.push.incarnation) return;
   if (Participant* const trainer = participant(report.push.trainer)) trainer->active = true;
@@ -111,7 +111,7 @@ void Sequencer::received(size_t shard, uint64_t index) {
   if (shard >= shards_) return;
   received_[shard] = std::max(received_[shard], std::min(index, index_));
   uint64_t all = index_;
-  for (size_t i = 1; i < shards_; ++i) all = std::min(all, received_[i]);  // Shard 0 is this process.
+  for (size_t i = 1; i < shards_; ++i) all = std::min(all, received_[i]);  // From 1: shard 0 is this process.
   while (!given_.empty() && given_.front().index <= all) given_.pop_front();
 }
 
@@ -128,8 +128,8 @@ void Sequencer::fence(int trainer, uint64_t incarnation) {
 
 void Sequencer::hold(const PushId& asker) { asked_.push_back({.kind = OrderKind::kHold, .pushes = {asker}}); }
 
-/// Drops all undecided pushes after the seal. Their trainers are told that the job has ended, so these pushes must not
-/// count when the job goes on. Shards remember the dropped pushes, and recognise one that a
+/// Lets no push count any more, and drops all undecided ones: their trainers are told that the job has ended, so these
+/// pushes must not count if the job continues later. Shards remember the dropped pushes, and recognise a push that a
 /// trainer sends again because it got no reply.
 void Sequencer::seal() {
   sealed_ = true;
@@ -143,7 +143,7 @@ void Sequencer::seal() {
   if (!left_over.empty()) asked_.push_back({.kind = OrderKind::kDrop, .pushes = std::move(left_over)});
 }
 
-/// Marks a push as decided, and its process's older undecided pushes as given up.
+/// Marks a push and the older pushes of its process as decided.
 void Sequencer::decide(const PushId& id) {
   pending_.erase(pending_.lower_bound({id.trainer, id.incarnation, 0}), pending_.upper_bound(id));
   std::erase_if(whole_, [&id](const WholePush& push) {
@@ -184,7 +184,7 @@ std::optional<Order> Sequencer::next_commit() {
   return give(std::move(order));
 }
 
-/// Allows one more push for the next commit to the first trainer that has delivered all pushes it was allowed so far.
+/// Allows the first trainer that has delivered all its allowed pushes to make one more for the next commit.
 std::optional<Order> Sequencer::next_grant() {
   for (const WholePush& push : whole_) {
     Participant* const trainer = participant(push.id.trainer);

@@ -24,52 +24,52 @@ class Sequencer {
  public:
   Sequencer(size_t shards, size_t trainers, std::unique_ptr<UpdateStrategy> strategy);
 
-  /// True if trainers wait for each other.
+  /// True if trainers wait for each other (synchronous updates).
   bool paces() const { return strategy_->paces(); }
 
-  /// A new epoch is being loaded, which has no orders yet.
+  /// Called when the chief begins to load a model (a new epoch): forgets the orders of the epoch before.
   void restart();
-  /// The epoch is ready, with weights of `version` at `global_step`. The trainers in `ended` are inactive until they
-  /// push.
+  /// Called when the new epoch's model is loaded, with weights of `version` at `global_step`. The trainers in `ended`
+  /// are inactive until they push.
   void begin(uint64_t version, uint64_t global_step, const std::set<int>& ended = {});
 
-  /// `shard` holds a whole push. Has no effect if the shard reports twice, or if an order has named the push already.
+  /// Notes that `shard` holds a whole push. Has no effect if the shard reports twice, or an order has named the push.
   void held(size_t shard, const transport::Report& report);
-  /// `shard` has received all orders up to this index.
+  /// Notes that `shard` has received all orders up to this index.
   void received(size_t shard, uint64_t index);
 
-  /// The process of `newest` starts over from its last committed push: its undecided pushes up to `newest` do not count,
-  /// including those that no shard has reported yet.
+  /// Called when the process of `newest` starts over from its last committed push: its undecided pushes up to `newest`
+  /// do not count, including those that no shard has reported yet.
   void abandon(const transport::PushId& newest);
-  /// The trainer of `newest` becomes inactive until it pushes again, and gives up its undecided pushes.
+  /// Makes the trainer of `newest` inactive until it pushes again, and drops its undecided pushes.
   void rest(const transport::PushId& newest);
-  /// `trainer` becomes inactive until another process of it pushes; late pushes of process `incarnation` do not make the
+  /// Makes `trainer` inactive until another process of it pushes; late pushes of process `incarnation` do not make the
   /// trainer active.
   void leave(int trainer, uint64_t incarnation);
-  /// `trainer` has been away for the grace period, or is back.
+  /// Notes that `trainer` has been away for the grace period, or that it is back.
   void set_lost(int trainer, bool lost);
   /// True until `trainer` has said that it makes no more pushes. A commit may wait for an active trainer.
   bool is_active(int trainer) const {
     return trainer >= 0 && size_t(trainer) < progress_.trainers.size() && progress_.trainers[size_t(trainer)].active;
   }
-  /// Trainers are asked to stop: pushes that wait for other trainers' pushes are answered.
+  /// Called when trainers are asked to stop: pushes that wait for other trainers' pushes are answered.
   void stop() { progress_.stopping = true; }
   void unstop() { progress_.stopping = false; }
-  /// Pushes of this process do not count any more, except those that are committed.
+  /// Excludes this process: its pushes do not count any more, except those that are committed.
   void fence(int trainer, uint64_t incarnation);
   /// Orders all shards to take a snapshot after the same commit. The order names `asker`.
   void hold(const transport::PushId& asker);
-  /// No push is committed any more, until a new epoch begins, or a new chief takes over (unseal()).
+  /// Ends all commits, until a new epoch begins, or a new chief takes over (unseal()).
   void seal();
   void unseal() { sealed_ = false; }
 
-  /// Once some trainer has pushed for the next commit: the active trainers, not lost, that have not pushed for it yet.
+  /// The trainers that the next commit waits for; empty before any trainer has pushed for it.
   std::vector<int> awaited() const;
-  /// The version of the weights once all commits so far are applied.
+  /// The version that the weights have after all commits so far.
   uint64_t version() const { return progress_.version; }
-  /// The next order, if there is one.
+  /// Returns the next order to give; nothing if there is none.
   std::optional<transport::Order> next();
-  /// The orders after `index`, for a shard that has received those up to `index`.
+  /// The orders after `index`, for a shard that has all orders up to `index`.
   std::vector<transport::Order> after(uint64_t index) const;
 
  private:
@@ -79,8 +79,8 @@ class Sequencer {
     uint64_t base_version = 0;
   };
   struct Decided {
-    uint64_t incarnation = 0;  // The trainer's present process.
-    uint64_t number = 0;       // The number of its newest push that an order has named.
+    uint64_t incarnation = 0;  // The trainer's newest process.
+    uint64_t number = 0;       // Its newest push that an order has named.
   };
   bool is_over(const transport::PushId& id) const;
   void decide(const transport::PushId& id);
@@ -98,12 +98,12 @@ class Sequencer {
   uint64_t global_step_ = 0;  // The global step of the newest commit.
   bool sealed_ = false;
   std::map<transport::PushId, Pending> pending_;
-  std::vector<WholePush> whole_;  // In the order in which the last shard reported them.
+  std::vector<WholePush> whole_;  // In the order in which they became whole.
   std::map<int, Decided> decided_;
-  std::map<int, std::deque<uint64_t>> fenced_;  // By trainer: the newest fenced processes.
+  std::map<int, std::deque<uint64_t>> fenced_;  // By trainer: the processes that were fenced last.
   std::map<int, uint64_t> left_;                // By trainer: the newest process that left.
-  std::deque<transport::Order> asked_;          // Orders other than commits that are to be given next.
-  std::deque<transport::Order> given_;          // Orders that some shard may not have received.
+  std::deque<transport::Order> asked_;          // Orders to give next, except commits.
+  std::deque<transport::Order> given_;          // Orders that some shard may lack.
   uint64_t index_ = 0;                          // The index of the newest order.
   std::vector<uint64_t> received_;              // By shard: the index of the newest order that it has received.
 };

@@ -12,7 +12,7 @@ using transport::Message;
 using transport::Order;
 using transport::ReportKind;
 
-// Short, since nothing ends an attempt to connect earlier, and the server may have to wait for it before it ends.
+// Short, since an attempt to connect cannot be cancelled, and a server that ends may have to wait for it.
 constexpr auto kConnectTimeout = std::chrono::seconds(3);
 constexpr auto kSequencerHelloTimeout = std::chrono::seconds(5);
 constexpr auto kSequencerBackOffFirst = std::chrono::milliseconds(10);
@@ -86,7 +86,7 @@ Task<Result<void>> SequencerLink::meet() {
 
 Task<Result<void>> SequencerLink::follow() {
   for (;;) {
-    // Missing heartbeats end the connection, and so this loop.
+    // No deadline: a missing heartbeat ends the connection, which ends this loop.
     SHOAL_CO_TRY(const Message message, co_await connection_->receive(kNoDeadline));
     SHOAL_CO_TRY(Order order, transport::read_order(message));
     SHOAL_CO_TRY(const bool next, is_next(message, order));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A server's connection to the sequencer: reports the pushes that the server holds, and takes orders. Connects
-/// again after a connection broke.
+/// A server's connection to the sequencer: reports the pushes that the server holds, and takes the sequencer's orders.
+/// Connects again when the connection has broken.
 #include <functional>
 #include <memory>
 
@@ -12,7 +12,7 @@ namespace shoal::cluster {
 
 class SequencerLink {
  public:
-  /// Carries out an order of the present epoch. Called for one order after another.
+  /// Carries out an order of the present epoch. The next call waits until this one is done.
   using Obey = std::function<Task<Result<void>>(transport::Order)>;
 
   /// All references outlive this object.
@@ -21,10 +21,10 @@ class SequencerLink {
 
   /// Runs until close().
   Task<Result<void>> run();
-  /// Reports a push that the server holds. Without a connection nothing is sent: the next connection begins with a report
+  /// Reports a push that the server holds. Sends nothing while disconnected: the next connection begins with a report
   /// of all held pushes.
   void held(const HeldPush& push);
-  /// Reports the newest order received and all held pushes: at the start of an epoch, and of a connection.
+  /// Reports the newest order received and all held pushes. Called when an epoch begins, and when a connection begins.
   void tell_all();
   void close();
 
@@ -40,7 +40,7 @@ class SequencerLink {
   const Obey obey_;
   std::unique_ptr<transport::Connection> connection_;
   bool welcomed_ = false;
-  uint64_t epoch_ = 0;     // The epoch of received_.
+  uint64_t epoch_ = 0;     // The epoch of the orders that received_ counts.
   uint64_t received_ = 0;  // The index of the newest order received.
   bool closed_ = false;
   Event closed_event_;

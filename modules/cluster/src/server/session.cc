@@ -21,7 +21,7 @@ std::string with_origin(std::string name, std::string_view origin) {
   return name;
 }
 
-/// The error for a task whose hello shows, before models are compared, that it belongs to another job.
+/// The error for a task whose hello alone shows, without a comparison of models, that it belongs to another job.
 Error of_another_job(const transport::Hello& hello, const std::string& theirs, const std::string& ours) {
   return failed_precondition("two jobs at one address: " + with_origin(name_of(hello), hello.origin) + " is of " + theirs +
                              ", this server is of " + ours +

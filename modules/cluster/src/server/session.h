@@ -14,7 +14,7 @@ namespace shoal::cluster {
 
 inline constexpr int32_t kTaskIndexMax = 65535;
 
-/// A connected peer. The connection's coroutine and those that will answer its requests share this object.
+/// A connected peer. The coroutine that receives from the connection shares it with those that will answer its requests.
 struct Session : std::enable_shared_from_this<Session> {
   Session(Environment& env, std::unique_ptr<transport::Connection> accepted, uint64_t which)
       : connection(std::move(accepted)), number(which), replies(env) {}
@@ -25,7 +25,7 @@ struct Session : std::enable_shared_from_this<Session> {
   int trainer = -1;  // The trainer's number; -1 for a task that is not a trainer of this job.
   int shard = -1;    // The shard's number; -1 for a task that is not another server of this job.
   bool chief = false;
-  bool replaced = false;  // True while the connection is being closed because a newer process has taken the task's place.
+  bool replaced = false;  // True once a newer process of the task has made the server close this.
   std::optional<HeldState> held;
   IncomingPush push;
   TaskGroup replies;   // Replies that are being sent while the next request is handled.
@@ -38,8 +38,8 @@ std::string name_of(const transport::Hello& hello);
 /// none.
 std::string whose_of(const transport::Hello& hello);
 
-/// The number of the trainer that says this hello; -1 for a task that is not a trainer of this job. `own` is the
-/// server.
+/// The number of the trainer that sent this hello; -1 for a task that is not a trainer of this job. `own` is the
+/// server's identity.
 int trainer_of(const transport::Hello& hello, const TaskIdentity& own);
 
 /// The name of a trainer, by its number: "worker 3".
@@ -48,8 +48,8 @@ std::string trainer_name(int trainer, const TaskIdentity& own);
 /// The shard of the other server that says this hello to shard 0; -1 for any other task. `own` is the server.
 int shard_of(const transport::Hello& hello, const TaskIdentity& own);
 
-/// FailedPrecondition if the hello is of another job, strategy or start, of a task that is no trainer and no server, or
-/// names another task than its certificate. `own` is the server.
+/// FailedPrecondition if the hello is of another job, strategy or launch, of a task that is no trainer and no server,
+/// or names another task than its certificate. `own` is the server's identity.
 Result<void> check_hello(const Session& session, const TaskIdentity& own);
 /// FailedPrecondition if the trainer has another model than the server. Called at the hello, and again with each pull:
 /// a worker may connect before the chief has brought the model.

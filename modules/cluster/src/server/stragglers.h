@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Finds trainers that a synchronous step has awaited so long that the log should name them: a trainer whose input hangs
-/// is connected, and alive as far as servers know. The caller gives the time.
+/// Finds trainers for which a synchronous step has waited so long that the log should name them: a trainer whose input
+/// hangs stays connected and sends heartbeats, so servers notice nothing else. The caller gives the time.
 #include <chrono>
 #include <cstdint>
 #include <utility>
@@ -15,11 +15,11 @@ class Stragglers {
  public:
   static constexpr Duration kPatience = std::chrono::seconds(20);
   static constexpr Duration kLookEvery = std::chrono::seconds(5);
-  /// The least time between two log lines: not each of many long steps needs one.
+  /// The least time between two log lines: if many steps are long, not each needs a line.
   static constexpr Duration kTellEvery = std::chrono::minutes(10);
 
-  /// Called with the version of the weights, and the trainers that the next version waits for. Returns the trainers to
-  /// log, if these were awaited without a break for kPatience.
+  /// Called with the version of the weights, and the trainers that the next version waits for. Returns these trainers
+  /// if nothing has changed for kPatience, and they have to be logged.
   std::vector<int> look(uint64_t version, std::vector<int> awaited, SteadyTime now) {
     if (version != version_ || awaited != awaited_) {
       version_ = version;

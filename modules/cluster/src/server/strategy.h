@@ -16,20 +16,20 @@ namespace shoal::cluster {
 /// A push that all shards hold.
 struct WholePush {
   transport::PushId id;
-  /// The version of the weights that the push was computed on; the oldest one, where the shards had sent the trainer
+  /// The version of the weights that the push was computed on; the lowest one if the shards had sent the trainer
   /// different versions.
   uint64_t base_version = 0;
 };
 
-/// A trainer, between one commit and the next.
+/// One trainer's part in the commit that comes next.
 struct Participant {
   bool active = true;  ///< False if the trainer makes no more pushes.
   bool lost = false;   ///< True if the trainer has been away for the grace period.
-  int whole = 0;       ///< The number of its pushes for the next commit that all shards hold.
-  int granted = 0;     ///< The number of pushes, beyond its first, that it may make for the next commit.
+  int whole = 0;       ///< Its pushes for the next commit that all shards hold.
+  int granted = 0;     ///< Pushes that it may make for the next commit, beyond the first.
 };
 
-/// The state of the job that strategies decide by.
+/// The state of the job, from which strategies decide.
 struct Progress {
   uint64_t version = 0;   ///< The version of the weights on a shard that has carried out all orders.
   bool stopping = false;  ///< True if trainers are asked to stop.
@@ -44,7 +44,7 @@ class UpdateStrategy {
   /// The pushes that make the next update, as indices into `held` in the order in which they are added up; none if the
   /// update is not complete. `held` has pushes that takes() accepted, in the order in which they reached all shards.
   virtual std::vector<size_t> next(std::span<const WholePush> held, const Progress& progress) const = 0;
-  /// True if `trainer`, whose pushes are all held, may make one more for the same commit.
+  /// True if `trainer`, whose pushes have reached all shards, may make one more push for the same commit.
   virtual bool grants(size_t trainer, const Progress& progress) const = 0;
   /// True if trainers wait for each other: they then need weights of one version, and a lost trainer must be replaced.
   virtual bool paces() const = 0;
@@ -53,8 +53,8 @@ class UpdateStrategy {
 /// Asynchronous: each push is an update of its own, as soon as all shards hold it.
 std::unique_ptr<UpdateStrategy> async_strategy();
 /// Synchronous: `replicas_to_aggregate` pushes on the same weights make one update (Chen et al., "Revisiting
-/// Distributed Synchronous SGD", 2016). With more trainers than that, the first pushes count (backup workers); with
-/// fewer, the number is a multiple of the trainers, and each gives several.
+/// Distributed Synchronous SGD", 2016). If there are more trainers than that, the first pushes count (backup workers);
+/// if there are fewer, the number is a multiple of the trainers, and each trainer makes several pushes.
 std::unique_ptr<UpdateStrategy> sync_strategy(int replicas_to_aggregate, int trainers);
 
 /// Makes a strategy from its text (TaskIdentity::strategy): "async", "sync", "sync(3)". InvalidArgument for any other

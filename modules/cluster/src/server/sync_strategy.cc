@@ -30,7 +30,7 @@ class SyncStrategy final : public UpdateStrategy {
     return contributors;
   }
 
-  /// Allows a trainer the pushes of its own share. The first trainers to ask may also make the pushes of lost trainers.
+  /// Allows each trainer its own share of pushes. The first trainers that ask may also replace the pushes of lost trainers.
   bool grants(size_t trainer, const Progress& progress) const override {
     const Participant& asker = progress.trainers[trainer];
     if (!asker.active || progress.stopping) return false;
@@ -46,8 +46,8 @@ class SyncStrategy final : public UpdateStrategy {
   bool paces() const override { return true; }
 
  private:
-  /// The number of pushes that the next update needs. Of a trainer that has become inactive, only the
-  /// pushes that it already made for this commit count.
+  /// The number of pushes that the next update needs. If a trainer has become inactive, only the pushes that it has
+  /// already made for this commit count.
   size_t needed(const Progress& progress) const {
     size_t active = 0, left = 0;
     for (const Participant& trainer : progress.trainers) {

@@ -53,14 +53,14 @@ class RendezvousGuest final : public Rendezvous::Part {
   OwnPort own_;
   std::optional<Gathering> gathering_;
   std::string missing_;       // The ranks that rank 0 waits for, by its last message.
-  bool final_ = false;        // True if another attempt would fail in the same way as the last one.
-  bool late_ = false;         // True if this task joined in time, and others did not.
+  bool final_ = false;        // True if another attempt to join would fail in the same way.
+  bool late_ = false;         // True if the time-out passed while this task waited for other ranks.
   bool interrupted_ = false;  // True if an interrupt came while this task waited for others.
   StopSource closing_;
   TaskGroup group_;
 };
 
-/// The host answers late if it first has to find out whether another process of this rank is alive.
+/// How long to wait for the host's answer: longer if the host first checks whether an older process of this rank lives.
 Duration RendezvousGuest::answer_patience() const { return kGuestAttemptTimeout + 3 * options_.link.heartbeat_interval; }
 
 std::string RendezvousGuest::waiting_for() const {
@@ -71,8 +71,8 @@ std::string RendezvousGuest::waiting_for() const {
          (missing_.empty() ? "" : " (which waited for " + missing_ + " when it was last heard)");
 }
 
-/// Among several addresses, one may belong to another job, with another token or run, so an error is final only if the
-/// answer says so. With a single address, every error is final that will not pass by itself.
+/// True if joining again cannot help. With one address, only Unavailable and DeadlineExceeded may pass by themselves.
+/// With several addresses, other errors may come from another job at one address, so the next address is tried.
 bool RendezvousGuest::is_final(const Error& error) const {
   if (final_ || error.kind() == ErrorKind::kCancelled) return true;
   const bool passes = error.kind() == ErrorKind::kUnavailable || error.kind() == ErrorKind::kDeadlineExceeded;
@@ -193,8 +193,8 @@ Task<Result<void>> RendezvousGuest::converse(Deadline deadline) {
   }
 }
 
-/// Called when the time-out has passed and other tasks have not joined: asks rank 0 for the missing ranks. The answer may
-/// also be the address list, if the last rank has just joined.
+/// Called when the time-out has passed before all tasks have joined: asks rank 0 which ranks are missing. If the last
+/// rank has just joined, rank 0 may answer with the address list instead.
 Task<Result<void>> RendezvousGuest::give_up() {
   SHOAL_CO_TRY_VOID(co_await say(kMissingVerb, {}));
   const Deadline until = env_.after(kMissingTimeout);
@@ -217,12 +217,12 @@ Task<Result<void>> RendezvousGuest::give_up() {
 
 Task<Result<void>> RendezvousGuest::take_assigned_port(std::string text, Deadline deadline) {
   SHOAL_CO_TRY(const SeatOffer offer, parse_seat_offer(text));
-  // A port that this process still holds from an earlier attempt can be used again.
+  // True if the port that this process still reserves from an earlier attempt is the offered one.
   const bool fits =
       own_.listener && host_part(own_.address) == offer.host && (offer.address.empty() || offer.address == own_.address);
   if (!fits) {
     own_.listener.reset();
-    final_ = true;  // If this task cannot listen, another attempt does not help.
+    final_ = true;  // Stays true if take_port() fails: another attempt to join would fail, too.
     SHOAL_CO_TRY(own_, co_await take_port(env_, options_, offer, deadline));
     final_ = false;
   }

@@ -17,13 +17,13 @@ using transport::Connection;
 using transport::Message;
 
 constexpr auto kJoinTimeout = std::chrono::seconds(10);  // The longest wait for a guest's join message.
-// The longest wait for a guest to listen on its host name, which may not resolve yet.
+// The longest wait for a guest to listen on its host name: the name may not resolve yet.
 constexpr auto kListenTimeout = std::chrono::seconds(120);
 constexpr auto kHostNoteEvery = std::chrono::seconds(10);
-// How long the host waits for guests before it asks whether the start (one launch of all tasks) has ended.
+// How long the host waits for guests before it asks whether the launch of all tasks that it belongs to is over.
 constexpr auto kHostAsksEndedAfter = std::chrono::seconds(15);
 constexpr auto kHostLook = std::chrono::milliseconds(20);
-// How long the last bytes of a dead process may take to arrive.
+// The last bytes of a dead process may arrive for this long; only later bytes prove that it is alive.
 constexpr auto kHostUnderWay = std::chrono::milliseconds(100);
 constexpr auto kHostClosing = std::chrono::seconds(1);
 
@@ -122,7 +122,7 @@ Task<Result<Gathering>> RendezvousHost::meet() {
                   std::to_string(options_.place.size - 1) + " other ranks (" + to_string(plan()) + ")");
   const auto serve_guest = [this](std::unique_ptr<Connection> connection) { group_.spawn(serve(std::move(connection))); };
   group_.spawn(accept_each(env_, *listener_, "rendezvous: ", serve_guest));
-  do {  // A guest may leave while the host looks for a port of its own.
+  do {  // Repeats if a guest leaves while the host looks for a port of its own.
     SHOAL_CO_TRY(const bool ended, co_await wait_for_all(deadline));
     if (ended) co_return Gathering{.ended = true};
     SHOAL_CO_TRY_VOID(co_await take_own_port(deadline));
@@ -139,7 +139,7 @@ Task<bool> RendezvousHost::start_has_ended() {
 }
 
 /// Waits until all guests have joined, or a guest sends the address list of an earlier rendezvous. Returns true if the
-/// start that this task is part of has ended.
+/// launch of all tasks, to which this task belongs, is over meanwhile.
 Task<Result<bool>> RendezvousHost::wait_for_all(Deadline deadline) {
   SteadyTime next_note = env_.after(kHostNoteEvery), next_question = env_.after(kHostAsksEndedAfter);
   for (;;) {
@@ -209,7 +209,7 @@ void RendezvousHost::tell_who_is_missing() {
   for (const Guest& guest : guests_) {
     if (!guest.connection || !guest.address) continue;
     Message word = make_word(env_, incarnation_, "waiting", text);
-    static_cast<void>(guest.connection->try_send(word));  // Guests use it only in logs and errors.
+    static_cast<void>(guest.connection->try_send(word));  // May be lost: guests only log the missing ranks.
   }
 }
 
@@ -239,7 +239,7 @@ void RendezvousHost::assign_addresses() {
 /// Sends the address list to all waiting guests. Disconnects a guest that listens at another address than the list says,
 /// so that it joins again (the list may come from a rank that got it before this host was restarted).
 void RendezvousHost::send_addresses() {
-  const Message list = make_word(env_, incarnation_, "cluster", to_json(*gathering_));  // Copies share its bytes.
+  const Message list = make_word(env_, incarnation_, "cluster", to_json(*gathering_));  // The guests share its bytes.
   for (int32_t rank = 1; rank < options_.place.size; ++rank) {
     Guest& waiting = guest(rank);
     if (!waiting.connection || !waiting.address) continue;
@@ -262,7 +262,7 @@ Task<Result<void>> RendezvousHost::serve(std::unique_ptr<Connection> connection)
   for (Guest& guest : guests_) {
     if (guest.connection != listed) continue;
     guest.connection = nullptr;
-    if (!gathering_) guest.address.reset();  // Until the list is sent, no task uses this address.
+    if (!gathering_) guest.address.reset();  // Forgotten: no task has got this address yet.
   }
   connection->close(Error(ErrorKind::kCancelled, "the host has answered"));
   std::erase(connections_, listed);
@@ -370,7 +370,7 @@ Result<void> RendezvousHost::check(const Join& join, const Connection& connectio
   return {};
 }
 
-/// Waits until it is known whether the process that holds this rank is alive.
+/// Waits until it is known whether the process that now holds the joining task's rank is alive; fails if it is.
 Task<Result<void>> RendezvousHost::claim_rank(Join join, uint64_t incarnation) {
   const SteadyTime asked = env_.now();
   const Duration patience = 3 * options_.link.heartbeat_interval + kHostClosing;

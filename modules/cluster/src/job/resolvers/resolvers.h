@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Resolvers: one function per engine (Slurm, MPI, ...), which reads this process's place from the engine's variables.
-/// Resolvers are pure functions: they read nothing else.
+/// Resolvers: one function per launcher or cluster manager ("engine": Slurm, MPI, ...), which reads the rank of this
+/// process from the engine's variables. Resolvers are pure functions: they read nothing else.
 ///
 /// A resolver returns nothing if its engine has not started this process. Else it returns rank and size, and all that
 /// the engine also gives: an address for the rendezvous, or hosts and a name of the job, from which place.cc derives an

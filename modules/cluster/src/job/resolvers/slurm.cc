@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slurm. Only tasks that srun starts have a place: a batch script, the shell of salloc and srun --pty train locally.
+// Slurm. Only tasks that srun starts have a rank; a batch script, the shell of salloc and srun --pty train locally.
 #include <numeric>
 
 #include "job/quote.h"

@@ -59,7 +59,7 @@ Result<void> check_address(std::string_view name, std::string_view text) {
 }
 
 std::string address_of(std::string_view host, int32_t port) {
-  // A single colon comes from a scheme or a port, which are mistakes here; check_address() reports them.
+  // Two colons or more mean an IPv6 address. A host with one colon has a scheme or a port: check_address() reports it.
   const bool several = host.find(':') != host.rfind(':');
   const bool bare_v6 = several && !host.starts_with('[') && host.find("://") == std::string_view::npos;
   return (bare_v6 ? "[" + std::string(host) + "]" : std::string(host)) + ":" + std::to_string(port);

@@ -9,22 +9,22 @@
 
 namespace shoal::cluster {
 
-/// More ranks than any real job has, and few enough that sums of counts cannot overflow.
+/// The most ranks: more than any real job has, and few enough that sums of counts cannot overflow.
 inline constexpr int32_t kRanksMax = 100'000;
 
-/// The variable, untrimmed.
+/// The value of the variable, with blanks at its ends.
 std::optional<std::string> raw_variable(const GetEnv& look_up, std::string_view name);
-/// The variable, trimmed; nothing if it is not set or blank (shells export empty variables).
+/// The value of the variable, trimmed; nothing if it is unset or blank (shells export empty variables).
 std::optional<std::string> variable(const GetEnv& getenv, std::string_view name);
 bool is_set(const GetEnv& getenv, std::string_view name);
 
-/// The variable, a whole number in [least, most]. InvalidArgument, naming it, also if it is not set; the error then
-/// names `beside`, a variable that is set and requires this one.
+/// The value of the variable, a whole number in [least, most]. InvalidArgument, naming the variable, for other values
+/// or an unset variable; for the latter the error also names `beside`, the set variable that requires this one.
 Result<int32_t> number_variable(const GetEnv& getenv, std::string_view name, int32_t least, int32_t most,
                                 std::string_view beside = {});
 /// Like number_variable(), for a variable that may be missing.
 Result<std::optional<int32_t>> optional_number(const GetEnv& getenv, std::string_view name, int32_t least, int32_t most);
-/// The variable, which is necessary since `beside` is set. InvalidArgument if it is not set.
+/// The value of the variable, which has to be set because `beside` is set. InvalidArgument if it is not set.
 Result<std::string> needed_variable(const GetEnv& getenv, std::string_view name, std::string_view beside);
 /// Checks that `text`, the value of the variable `name`, is host:port. InvalidArgument naming the variable.
 Result<void> check_address(std::string_view name, std::string_view text);
@@ -34,7 +34,7 @@ std::string address_of(std::string_view host, int32_t port);
 /// Names of one source's variables.
 struct RankVariables {
   std::string_view rank, size;
-  std::string_view local_rank = {}, local_size = {};  ///< The environment need not have these.
+  std::string_view local_rank = {}, local_size = {};  ///< Optional: an unset variable is no error.
 };
 /// Reads the variables. InvalidArgument if rank or size is missing or garbled, or rank is not below size.
 Result<Place> ranks_of(const GetEnv& getenv, ConfigSource source, const RankVariables& names);
